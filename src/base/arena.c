@@ -1,0 +1,167 @@
+#include "base/arena.h"
+#include <stdlib.h>
+
+#define CHUNK_FIRST (16u << 10)
+#define CHUNK_LARGEST (1u << 20)
+#define BLOCK_SMALLEST (32u << 10) /* from here on a piece is a block of its own */
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    size_t size;
+};
+
+struct arena_block {
+    struct arena_block *newer, *older;
+    size_t size;
+    size_t pad; /* keeps the bytes behind the header aligned to 16 */
+};
+
+void arena_deinit(struct arena *a)
+{
+    while (a->chunks) {
+        struct arena_chunk *older = a->chunks->older;
+        free(a->chunks);
+        a->chunks = older;
+    }
+    while (a->blocks) {
+        struct arena_block *older = a->blocks->older;
+        free(a->blocks);
+        a->blocks = older;
+    }
+    *a = ARENA_INIT;
+}
+
+static void *arena_fail(struct arena *a)
+{
+    a->failed = true;
+    return NULL;
+}
+
+static void block_link(struct arena *a, struct arena_block *b)
+{
+    b->newer = NULL;
+    b->older = a->blocks;
+    if (a->blocks)
+        a->blocks->newer = b;
+    a->blocks = b;
+}
+
+static void block_unlink(struct arena *a, struct arena_block *b)
+{
+    if (b->newer)
+        b->newer->older = b->older;
+    else
+        a->blocks = b->older;
+    if (b->older)
+        b->older->newer = b->newer;
+}
+
+static void *block_alloc(struct arena *a, size_t size)
+{
+    struct arena_block *b = NULL;
+    if (size < SIZE_MAX - sizeof *b)
+        b = malloc(sizeof *b + size);
+    if (!b)
+        return arena_fail(a);
+    b->size = size;
+    block_link(a, b);
+    a->total += size;
+    return b + 1;
+}
+
+static void *block_resize(struct arena *a, void *items, size_t size)
+{
+    struct arena_block *old = (struct arena_block *)items - 1, *moved = NULL;
+    size_t before = old->size;
+    block_unlink(a, old);
+    if (size < SIZE_MAX - sizeof *old)
+        moved = realloc(old, sizeof *old + size);
+    block_link(a, moved ? moved : old);
+    if (!moved)
+        return arena_fail(a);
+    moved->size = size;
+    a->total += size - before;
+    return moved + 1;
+}
+
+static bool chunk_add(struct arena *a)
+{
+    size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;
+    if (size > CHUNK_LARGEST)
+        size = CHUNK_LARGEST;
+    struct arena_chunk *c = malloc(sizeof *c + size);
+    if (!c)
+        return arena_fail(a);
+    *c = (struct arena_chunk){a->chunks, size};
+    a->chunks = c;
+    a->next = (char *)(c + 1);
+    a->end = a->next + size;
+    a->total += size;
+    return true;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    if (a->failed)
+        return NULL;
+    if (size >= BLOCK_SMALLEST)
+        return block_alloc(a, size);
+    size = (size + 7) & ~(size_t)7;
+    while (size > (size_t)(a->end - a->next))
+        if (!chunk_add(a))
+            return NULL;
+    void *piece = a->next;
+    a->next += size;
+    return piece;
+}
+
+void *arena_zalloc(struct arena *a, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / 2 / size)
+        return arena_fail(a);
+    void *piece = arena_alloc(a, count * size);
+    if (piece)
+        memset(piece, 0, count * size);
+    return piece;
+}
+
+void *arena_grow(struct arena *a, void *items, size_t *cap, size_t want, size_t size)
+{
+    if (want <= *cap)
+        return items;
+    if (a->failed || want > SIZE_MAX / 4 / size)
+        return arena_fail(a);
+    size_t room = *cap * 2 > want ? *cap * 2 : want;
+    if (room < 16)
+        room = 16;
+    void *moved;
+    if (items && *cap * size >= BLOCK_SMALLEST) {
+        moved = block_resize(a, items, room * size);
+    } else {
+        moved = arena_alloc(a, room * size);
+        if (moved && items)
+            memcpy(moved, items, *cap * size);
+    }
+    if (moved)
+        *cap = room;
+    return moved;
+}
+
+void arena_release(struct arena *a, void *piece, size_t size)
+{
+    if (!piece || size < BLOCK_SMALLEST)
+        return;
+    struct arena_block *b = (struct arena_block *)piece - 1;
+    block_unlink(a, b);
+    a->total -= b->size;
+    free(b);
+}
+
+struct str arena_str(struct arena *a, struct str s)
+{
+    char *copy = s.len ? arena_alloc(a, s.len) : NULL;
+    if (!copy)
+        return STR("");
+    memcpy(copy, s.ptr, s.len);
+    return (struct str){copy, s.len};
+}

@@ -1,0 +1,251 @@
+#include "base/decode.h"
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+static bool corrupt(const struct decoder *d, struct error *err)
+{
+    error_set(err, "the %s data is damaged", d->what);
+    error_at_offset(err, d->in);
+    return error_hint(err, "unpack it by hand to see how far it can be read");
+}
+
+static bool cut_short(const struct decoder *d, struct error *err)
+{
+    error_set(err, "the %s data ends too early", d->what);
+    return error_at_offset(err, d->in);
+}
+
+/* More of the packed bytes, at least one where there are any. */
+static bool refill(struct decoder *d, struct error *err)
+{
+    struct source *from = d->from;
+    if (from->begin < from->end || from->last)
+        return true;
+    return source_more(from, from->end, err);
+}
+
+static void took(struct decoder *d, size_t bytes)
+{
+    d->from->begin += bytes;
+    d->from->offset += bytes;
+    d->in += bytes;
+}
+
+static bool check_ratio(struct decoder *d, struct error *err)
+{
+    if (d->out <= DECODE_FREE_SIZE || d->out / DECODE_RATIO <= d->in)
+        return true;
+    error_set(err, "refused: %zu KiB of %s data unpack to more than %zu MiB",
+              (size_t)(d->in >> 10), d->what, (size_t)(d->out >> 20));
+    return error_hint(err, "if you trust the file, unpack it by hand and give the result");
+}
+
+static size_t source_left(const struct source *s)
+{
+    return (size_t)(s->end - s->begin);
+}
+
+static bool gzip_read(void *context, char *into, size_t room, size_t *got,
+                      struct error *err)
+{
+    struct decoder *d = context;
+    z_stream *z = d->state;
+    *got = 0;
+    while (*got == 0) {
+        if (!refill(d, err))
+            return false;
+        size_t left = source_left(d->from);
+        if (left == 0)
+            return d->frame_done || cut_short(d, err);
+        if (d->frame_done && inflateReset(z) != Z_OK)
+            return error_memory(err);
+        z->next_in = (z_const Bytef *)(uintptr_t)d->from->begin;
+        z->avail_in = (uInt)(left < 1u << 30 ? left : 1u << 30);
+        uInt offered = z->avail_in;
+        z->next_out = (Bytef *)into;
+        z->avail_out = (uInt)(room < 1u << 30 ? room : 1u << 30);
+        uInt wanted = z->avail_out;
+        int status = inflate(z, Z_NO_FLUSH);
+        if (status == Z_DATA_ERROR && d->frame_done) {
+            took(d, left); /* padding behind the last member is not an error */
+            continue;
+        }
+        if (status != Z_OK && status != Z_STREAM_END)
+            return status == Z_MEM_ERROR ? error_memory(err) : corrupt(d, err);
+        d->frame_done = status == Z_STREAM_END;
+        took(d, offered - z->avail_in);
+        *got = wanted - z->avail_out;
+    }
+    d->out += *got;
+    return check_ratio(d, err);
+}
+
+static bool zstd_read(void *context, char *into, size_t room, size_t *got,
+                      struct error *err)
+{
+    struct decoder *d = context;
+    *got = 0;
+    for (;;) {
+        if (!refill(d, err))
+            return false;
+        ZSTD_inBuffer in = {d->from->begin, source_left(d->from), 0};
+        ZSTD_outBuffer out = {into, room, 0};
+        if (in.size == 0 && d->frame_done)
+            return true;
+        size_t status = ZSTD_decompressStream(d->state, &out, &in);
+        if (ZSTD_isError(status))
+            return corrupt(d, err);
+        took(d, in.pos);
+        d->frame_done = status == 0;
+        if (out.pos) {
+            *got = out.pos;
+            d->out += out.pos;
+            return check_ratio(d, err);
+        }
+        if (in.size == 0)
+            return cut_short(d, err);
+    }
+}
+
+static size_t utf8_write(unsigned c, char *out)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+/* One code unit on: joins surrogates, replaces those that stand alone. */
+static size_t utf16_unit(struct decoder *d, unsigned unit, char *out)
+{
+    size_t n = 0;
+    bool low = unit >= 0xdc00 && unit < 0xe000;
+    if (d->high && low) {
+        n = utf8_write(0x10000 + ((d->high - 0xd800) << 10) + (unit - 0xdc00), out);
+        d->high = 0;
+        return n;
+    }
+    if (d->high)
+        n = utf8_write(0xfffd, out);
+    d->high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
+    if (!d->high)
+        n += utf8_write(low ? 0xfffd : unit, out + n);
+    return n;
+}
+
+static bool utf16_read(void *context, char *into, size_t room, size_t *got,
+                       struct error *err)
+{
+    struct decoder *d = context;
+    struct source *from = d->from;
+    *got = 0;
+    while (*got == 0) {
+        if (source_left(from) < 2 && !from->last && !source_more(from, from->begin, err))
+            return false;
+        size_t left = source_left(from);
+        if (left < 2 && from->last) {
+            if (left || d->high)
+                *got = utf8_write(0xfffd, into);
+            d->high = 0;
+            took(d, left);
+            return true;
+        }
+        while (source_left(from) >= 2 && room - *got >= 8) {
+            unsigned a = (unsigned char)from->begin[0], b = (unsigned char)from->begin[1];
+            took(d, 2);
+            *got += utf16_unit(d, d->big_endian ? a << 8 | b : b << 8 | a, into + *got);
+        }
+    }
+    return true;
+}
+
+static bool start_gzip(struct decoder *d, struct error *err)
+{
+    z_stream *z = calloc(1, sizeof *z);
+    d->what = "gzip";
+    d->state = z;
+    if (!z || inflateInit2(z, 15 + 16) != Z_OK) {
+        free(z);
+        d->state = NULL;
+        return error_memory(err);
+    }
+    d->source = source_reading(gzip_read, d, d->from->name);
+    return true;
+}
+
+static bool start_zstd(struct decoder *d, struct error *err)
+{
+    d->what = "zstd";
+    d->state = ZSTD_createDStream();
+    if (!d->state)
+        return error_memory(err);
+    ZSTD_DCtx_setParameter(d->state, ZSTD_d_windowLogMax, 27);
+    d->source = source_reading(zstd_read, d, d->from->name);
+    return true;
+}
+
+static bool refuse(const char *what, struct error *err)
+{
+    error_set(err, "%s files are not read as they are", what);
+    return error_hint(err, "unpack it first and give the file that is in it");
+}
+
+bool decoder_init(struct decoder *d, struct source *from, struct error *err)
+{
+    *d = (struct decoder){.from = from};
+    if (!source_peek(from, 6, err))
+        return false;
+    struct str head = str_span(from->begin, from->end);
+    if (str_starts(head, STR("\x1f\x8b")))
+        return start_gzip(d, err);
+    if (str_starts(head, STR("\x28\xb5\x2f\xfd")))
+        return start_zstd(d, err);
+    if (str_starts(head, STR("\xfd"
+                             "7zXZ")))
+        return refuse("xz", err);
+    if (str_starts(head, STR("BZh")))
+        return refuse("bzip2", err);
+    if (str_starts(head, STR("PK\x03\x04")))
+        return refuse("zip", err);
+    d->big_endian = str_starts(head, STR("\xfe\xff"));
+    if (d->big_endian || str_starts(head, STR("\xff\xfe"))) {
+        d->what = "UTF-16";
+        took(d, 2);
+        d->source = source_reading(utf16_read, d, from->name);
+        return true;
+    }
+    if (str_starts(head, STR("\xef\xbb\xbf")))
+        took(d, 3);
+    d->source = *from;
+    *from = source_of(STR(""), from->name);
+    return true;
+}
+
+void decoder_deinit(struct decoder *d)
+{
+    if (d->what && strcmp(d->what, "gzip") == 0 && d->state) {
+        inflateEnd(d->state);
+        free(d->state);
+    } else if (d->what && strcmp(d->what, "zstd") == 0) {
+        ZSTD_freeDStream(d->state);
+    }
+    d->state = NULL;
+    source_deinit(&d->source);
+}

@@ -1,0 +1,32 @@
+/* Decoders: a source over another source's bytes. gzip and zstd are unpacked, UTF-16 (with
+ * a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
+ *
+ * A small file may unpack to an endless one: unpacking stops with an error once the output
+ * is both larger than DECODE_FREE_SIZE and more than DECODE_RATIO times the input. */
+#ifndef STOKE_BASE_DECODE_H
+#define STOKE_BASE_DECODE_H
+
+#include "base/source.h"
+
+#define DECODE_FREE_SIZE ((uint64_t)64 << 20)
+#define DECODE_RATIO 3000
+
+struct decoder {
+    struct source source; /* what the reader reads */
+    struct source *from;
+    const char *what; /* "gzip", "zstd", "UTF-16"; NULL: bytes as they are */
+    void *state;
+    uint64_t in, out;
+    bool big_endian, frame_done;
+    unsigned high; /* a high surrogate waiting for its low one, or 0 */
+};
+
+/* Looks at the beginning of `from` and makes d->source what it decodes to. Where nothing
+ * is to be decoded, d->source is `from` itself, moved. False on a read error or where the
+ * first bytes promise what this build cannot unpack. */
+bool decoder_init(struct decoder *d, struct source *from, struct error *err);
+
+/* Frees the decoder and its source; not `from`, unless it was moved. */
+void decoder_deinit(struct decoder *d);
+
+#endif

@@ -1,0 +1,53 @@
+/* A hash index over a column: finds the id of an item whose key lies in the column itself.
+ *
+ * The index holds {hash, id} pairs only; what is equal is the caller's to say. Ids are
+ * never 0, so that 0 marks an empty slot. Items are never taken out. */
+#ifndef STOKE_BASE_INDEX_H
+#define STOKE_BASE_INDEX_H
+
+#include "base/arena.h"
+
+struct index_slot {
+    uint32_t hash;
+    uint32_t id;
+};
+
+struct index {
+    struct index_slot *slots; /* the arena's */
+    size_t mask;              /* slots - 1; the count of slots is a power of two */
+    size_t used;
+};
+
+/* Makes room for one more item, so that index_find has an empty slot to give. False when
+ * memory is short; what was there stays good. */
+bool index_grow(struct index *ix, struct arena *a);
+
+static inline bool index_reserve_one(struct index *ix, struct arena *a)
+{
+    if (ix->slots && (ix->used + 1) * 4 <= (ix->mask + 1) * 3)
+        return true;
+    return index_grow(ix, a);
+}
+
+/* The slot of the item for which same(context, id) holds, or the empty slot where it
+ * belongs. The index must have room. Inlined, with `same` folded in. */
+static inline struct index_slot *
+index_find(const struct index *ix, uint32_t hash,
+           bool (*same)(const void *context, uint32_t id), const void *context)
+{
+    for (size_t at = hash & ix->mask;; at = (at + 1) & ix->mask) {
+        struct index_slot *slot = &ix->slots[at];
+        if (slot->id == 0 || (slot->hash == hash && same(context, slot->id)))
+            return slot;
+    }
+}
+
+/* Fills the empty slot that index_find gave. */
+static inline void index_fill(struct index *ix, struct index_slot *slot, uint32_t hash,
+                              uint32_t id)
+{
+    *slot = (struct index_slot){hash, id};
+    ix->used++;
+}
+
+#endif

@@ -1,0 +1,48 @@
+#include "base/lines.h"
+
+struct lines lines_of(struct source *s, struct error *err)
+{
+    return (struct lines){.source = s, .err = err};
+}
+
+/* Finds the end of the line at the window's beginning, reading on as need be: *next is
+ * behind it. */
+static bool find_line(struct lines *l, struct str *line, const char **next)
+{
+    struct source *s = l->source;
+    size_t seen = 0;
+    for (;;) {
+        size_t length = (size_t)(s->end - s->begin);
+        const char *end =
+            length > seen ? memchr(s->begin + seen, '\n', length - seen) : NULL;
+        if (end || (s->last && length)) {
+            *next = end ? end + 1 : s->end;
+            *line = str_span(s->begin, end ? end : s->end);
+            if (line->len && line->ptr[line->len - 1] == '\r')
+                line->len--;
+            return true;
+        }
+        if (s->last || l->failed)
+            return false;
+        seen = length;
+        l->failed = !source_more(s, s->begin, l->err);
+    }
+}
+
+bool lines_next(struct lines *l, struct str *line)
+{
+    const char *next;
+    if (!find_line(l, line, &next))
+        return false;
+    struct source *s = l->source;
+    s->offset += (uint64_t)(next - s->begin);
+    s->begin = next;
+    l->number++;
+    return true;
+}
+
+bool lines_peek(struct lines *l, struct str *line)
+{
+    const char *next;
+    return find_line(l, line, &next);
+}

@@ -1,0 +1,25 @@
+/* The lines of a source, one after the other, with their numbers.
+ *
+ * A line ends with LF, CR LF, or the end of the input; its end is not part of it. */
+#ifndef STOKE_BASE_LINES_H
+#define STOKE_BASE_LINES_H
+
+#include "base/source.h"
+
+struct lines {
+    struct source *source;
+    uint64_t number;  /* of the line given last; the first is 1 */
+    struct error *err; /* where a read error goes */
+    bool failed;      /* the source failed; err says how */
+};
+
+struct lines lines_of(struct source *s, struct error *err);
+
+/* Gives the next line, good until the next call. False at the end and on failure. */
+bool lines_next(struct lines *l, struct str *line);
+
+/* Gives the next line without taking it: the following lines_next gives it again. It may
+ * move the window, so lines given before are no longer good. */
+bool lines_peek(struct lines *l, struct str *line);
+
+#endif

@@ -1,0 +1,253 @@
+#include "base/number.h"
+
+bool number_parse_u64(struct str s, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!byte_is_digit(s.ptr[i]))
+            return false;
+        uint64_t digit = (uint64_t)(s.ptr[i] - '0');
+        if (v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return true;
+}
+
+static unsigned hex_digit(char c)
+{
+    if (byte_is_digit(c))
+        return (unsigned)(c - '0');
+    return (unsigned)((c | 0x20) - 'a' + 10);
+}
+
+bool number_parse_hex(struct str s, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (str_starts(s, STR("0x")) || str_starts(s, STR("0X")))
+        s = str_skip(s, 2);
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!byte_is_hex(s.ptr[i]) || v >> 60)
+            return false;
+        v = v << 4 | hex_digit(s.ptr[i]);
+    }
+    *out = v;
+    return true;
+}
+
+static double power_of_ten(int exponent)
+{
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double v = 1;
+    for (; exponent > 22; exponent -= 22)
+        v *= 1e22;
+    return v * exact[exponent];
+}
+
+/* A decimal under way: mantissa * 10^exponent. Digits beyond the nineteenth only move the
+ * exponent. */
+struct decimal {
+    uint64_t mantissa;
+    int exponent;
+    int digits;
+};
+
+static void decimal_digit(struct decimal *d, char c, bool fraction)
+{
+    if (d->digits < 19) {
+        d->mantissa = d->mantissa * 10 + (uint64_t)(c - '0');
+        d->digits += d->mantissa != 0;
+        d->exponent -= fraction;
+    } else if (!fraction && d->exponent < 100000) {
+        d->exponent++;
+    }
+}
+
+static bool decimal_exponent(struct str s, int *out)
+{
+    bool negative = s.len && s.ptr[0] == '-';
+    uint64_t v;
+    if (s.len && (s.ptr[0] == '-' || s.ptr[0] == '+'))
+        s = str_skip(s, 1);
+    if (!number_parse_u64(s, &v) || v > 10000)
+        return false;
+    *out = negative ? -(int)v : (int)v;
+    return true;
+}
+
+static double decimal_value(const struct decimal *d)
+{
+    double v = (double)d->mantissa;
+    if (d->mantissa == 0 || d->exponent < -400)
+        return 0;
+    return d->exponent < 0 ? v / power_of_ten(-d->exponent)
+                           : v * power_of_ten(d->exponent);
+}
+
+bool number_parse_double(struct str s, double *out)
+{
+    struct decimal d = {0};
+    bool negative = s.len && s.ptr[0] == '-', fraction = false, any = false;
+    size_t i = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+');
+    for (; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (byte_is_digit(c)) {
+            decimal_digit(&d, c, fraction);
+            any = true;
+        } else if (c == '.' && !fraction) {
+            fraction = true;
+        } else {
+            break;
+        }
+    }
+    if (!any)
+        return false;
+    if (i < s.len) {
+        int exponent;
+        if ((s.ptr[i] | 0x20) != 'e' || !decimal_exponent(str_skip(s, i + 1), &exponent))
+            return false;
+        d.exponent += exponent;
+    }
+    if (d.mantissa && d.exponent + d.digits > 300)
+        return false;
+    double v = decimal_value(&d);
+    *out = negative ? -v : v;
+    return true;
+}
+
+size_t number_write_u64(uint64_t v, char *out)
+{
+    char digits[20];
+    size_t n = 0;
+    do
+        digits[n++] = (char)('0' + v % 10);
+    while (v /= 10);
+    for (size_t i = 0; i < n; i++)
+        out[i] = digits[n - 1 - i];
+    return n;
+}
+
+size_t number_write_hex(uint64_t v, char *out)
+{
+    char digits[16];
+    size_t n = 0;
+    do
+        digits[n++] = "0123456789abcdef"[v & 15];
+    while (v >>= 4);
+    for (size_t i = 0; i < n; i++)
+        out[i] = digits[n - 1 - i];
+    return n;
+}
+
+/* The digits of v scaled so that `digits` of them stand before the point: v * 10^k. */
+static uint64_t scaled(double v, int k)
+{
+    double scaled = k < 0 ? v / power_of_ten(-k) : v * power_of_ten(k);
+    return (uint64_t)(scaled + 0.5);
+}
+
+static int decimal_magnitude(double v)
+{
+    int magnitude = 0;
+    for (; v >= 1e22; magnitude += 22)
+        v /= 1e22;
+    for (; v >= 10; magnitude++)
+        v /= 10;
+    for (; v < 1e-22; magnitude -= 22)
+        v *= 1e22;
+    for (; v < 1; magnitude--)
+        v *= 10;
+    return magnitude;
+}
+
+static size_t write_exponent(int exponent, char *out)
+{
+    out[0] = 'e';
+    out[1] = exponent < 0 ? '-' : '+';
+    return 2 + number_write_u64((uint64_t)(exponent < 0 ? -exponent : exponent), out + 2);
+}
+
+/* mantissa * 10^-decimals, without trailing zeros. */
+static size_t write_point(uint64_t mantissa, int decimals, char *out)
+{
+    char digits[NUMBER_TEXT_MAX];
+    while (decimals > 0 && mantissa % 10 == 0) {
+        mantissa /= 10;
+        decimals--;
+    }
+    size_t n = number_write_u64(mantissa, digits), length = 0;
+    if ((int)n <= decimals) {
+        out[length++] = '0';
+        out[length++] = '.';
+        for (int i = (int)n; i < decimals; i++)
+            out[length++] = '0';
+        memcpy(out + length, digits, n);
+        return length + n;
+    }
+    size_t whole = n - (size_t)decimals;
+    memcpy(out, digits, whole);
+    length = whole;
+    if (decimals) {
+        out[length++] = '.';
+        memcpy(out + length, digits + whole, (size_t)decimals);
+        length += (size_t)decimals;
+    }
+    return length;
+}
+
+size_t number_write_double(double v, char *out)
+{
+    if (v < 0) {
+        out[0] = '-';
+        return 1 + number_write_double(-v, out + 1);
+    }
+    if (!(v > 0)) { /* zero, and not-a-number, which no weight may be */
+        out[0] = '0';
+        return 1;
+    }
+    if (v < 9007199254740992.0 && (double)(uint64_t)v == v)
+        return number_write_u64((uint64_t)v, out);
+    if (v > 1.7e308)
+        v = 1.7e308;
+    int magnitude = decimal_magnitude(v);
+    uint64_t mantissa = scaled(v, 14 - magnitude);
+    if (magnitude >= -5 && magnitude <= 14)
+        return write_point(mantissa, 14 - magnitude, out);
+    size_t n = write_point(mantissa, 14, out);
+    return n + write_exponent(magnitude, out + n);
+}
+
+size_t number_write_fixed(double v, int decimals, char *out)
+{
+    if (v < 0) {
+        size_t n = number_write_fixed(-v, decimals, out + 1);
+        for (size_t i = 1; i <= n; i++) {
+            if (out[i] == '0' || out[i] == '.')
+                continue;
+            out[0] = '-';
+            return n + 1;
+        }
+        memmove(out, out + 1, n); /* -0.0 reads as 0.0 */
+        return n;
+    }
+    if (v >= 1e15)
+        return number_write_double(v, out);
+    uint64_t scale = (uint64_t)power_of_ten(decimals);
+    if (v * (double)scale >= 1e18)
+        return number_write_double(v, out);
+    uint64_t all = scaled(v, decimals);
+    size_t n = number_write_u64(all / scale, out);
+    if (decimals == 0)
+        return n;
+    out[n++] = '.';
+    for (uint64_t rest = all % scale, unit = scale / 10; unit; unit /= 10)
+        out[n++] = (char)('0' + rest / unit % 10);
+    return n;
+}

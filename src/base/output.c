@@ -1,0 +1,102 @@
+#include "base/output.h"
+#include "base/number.h"
+#include <stdlib.h>
+
+#define FLUSH_SIZE (64u << 10)
+
+void output_deinit(struct output *o)
+{
+    free(o->bytes);
+    o->bytes = NULL;
+    o->used = o->cap = 0;
+}
+
+static bool output_room(struct output *o, size_t length)
+{
+    if (o->failed)
+        return false;
+    if (o->flush && o->used && o->used + length > FLUSH_SIZE) {
+        o->failed = !o->flush(o->context, o->bytes, o->used);
+        o->used = 0;
+    }
+    if (o->used + length > o->cap) {
+        size_t cap = o->cap * 2 > o->used + length ? o->cap * 2 : o->used + length;
+        if (cap < FLUSH_SIZE && o->flush)
+            cap = FLUSH_SIZE;
+        char *bytes = realloc(o->bytes, cap);
+        if (!bytes)
+            o->failed = true;
+        else
+            o->bytes = bytes, o->cap = cap;
+    }
+    return !o->failed;
+}
+
+void output_bytes(struct output *o, const char *bytes, size_t length)
+{
+    if (length == 0 || !output_room(o, length))
+        return;
+    memcpy(o->bytes + o->used, bytes, length);
+    o->used += length;
+}
+
+void output_char(struct output *o, char c)
+{
+    if (output_room(o, 1))
+        o->bytes[o->used++] = c;
+}
+
+void output_str(struct output *o, struct str s)
+{
+    output_bytes(o, s.ptr, s.len);
+}
+
+void output_text(struct output *o, const char *zero_terminated)
+{
+    output_bytes(o, zero_terminated, strlen(zero_terminated));
+}
+
+void output_u64(struct output *o, uint64_t v)
+{
+    char text[NUMBER_TEXT_MAX];
+    output_bytes(o, text, number_write_u64(v, text));
+}
+
+void output_double(struct output *o, double v)
+{
+    char text[NUMBER_TEXT_MAX];
+    output_bytes(o, text, number_write_double(v, text));
+}
+
+void output_fixed(struct output *o, double v, int decimals)
+{
+    char text[NUMBER_TEXT_MAX];
+    output_bytes(o, text, number_write_fixed(v, decimals, text));
+}
+
+static void emit_output(void *context, const char *bytes, size_t length)
+{
+    output_bytes(context, bytes, length);
+}
+
+void output_format(struct output *o, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    format_to(emit_output, o, format, args);
+    va_end(args);
+}
+
+bool output_finish(struct output *o)
+{
+    if (o->flush && o->used && !o->failed) {
+        o->failed = !o->flush(o->context, o->bytes, o->used);
+        o->used = 0;
+    }
+    return !o->failed;
+}
+
+struct str output_kept(const struct output *o)
+{
+    return o->bytes ? (struct str){o->bytes, o->used} : STR("");
+}

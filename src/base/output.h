@@ -1,0 +1,42 @@
+/* Text going out: a buffer that is flushed as it fills, or kept whole.
+ *
+ * Failure sticks, so a writer may print a whole document and look at `failed` once. */
+#ifndef STOKE_BASE_OUTPUT_H
+#define STOKE_BASE_OUTPUT_H
+
+#include "base/format.h"
+#include "base/str.h"
+#include <stdint.h>
+
+struct output {
+    char *bytes;
+    size_t used, cap;
+    /* Takes all the bytes to where they belong, false when that fails. NULL: everything
+     * is kept in `bytes`. */
+    bool (*flush)(void *context, const char *bytes, size_t length);
+    void *context;
+    bool failed;
+};
+
+/* A buffer that keeps what is written. */
+#define OUTPUT_KEEP ((struct output){0})
+
+void output_deinit(struct output *o);
+
+void output_bytes(struct output *o, const char *bytes, size_t length);
+void output_char(struct output *o, char c);
+void output_str(struct output *o, struct str s);
+void output_text(struct output *o, const char *zero_terminated);
+void output_u64(struct output *o, uint64_t v);
+void output_double(struct output *o, double v); /* shortest form, see number.h */
+void output_fixed(struct output *o, double v, int decimals);
+void output_format(struct output *o, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Flushes what is left. False when anything failed since the beginning. */
+bool output_finish(struct output *o);
+
+/* What a keeping output holds; good until the next write. */
+struct str output_kept(const struct output *o);
+
+#endif

@@ -1,0 +1,53 @@
+/* Bytes coming in: from a file, a pipe, memory, or another source through a decoder.
+ *
+ * A reader sees a window, [begin, end). What it has used it leaves behind and asks for
+ * more; the window slides, so memory does not grow with the input. A reader that needs
+ * a longer piece than the window holds keeps its beginning, and the window grows. */
+#ifndef STOKE_BASE_SOURCE_H
+#define STOKE_BASE_SOURCE_H
+
+#include "base/error.h"
+
+/* The longest piece a reader may keep: a line, or a whole file of a format that has to be
+ * read at once. */
+#define SOURCE_WINDOW_MAX ((size_t)4 << 30)
+
+struct source {
+    const char *begin, *end; /* the bytes at hand */
+    uint64_t offset;         /* of `begin` in the stream, for messages */
+    bool last;               /* nothing comes behind `end` */
+    struct str name;         /* the input's name, for messages */
+
+    /* The provider: puts up to `room` bytes to `into`, sets *got, which is 0 only at the
+     * end. False on an error. NULL: the window is all there is. */
+    bool (*read)(void *context, char *into, size_t room, size_t *got, struct error *err);
+    void *context;
+
+    char *buffer; /* owned; NULL for a source over memory */
+    size_t size;
+};
+
+/* A source over bytes that are all at hand and outlive it. */
+struct source source_of(struct str bytes, struct str name);
+
+/* A source that reads through `read`. Allocates nothing yet. */
+struct source source_reading(bool (*read)(void *, char *, size_t, size_t *,
+                                          struct error *),
+                             void *context, struct str name);
+
+/* Frees the buffer (not the context). */
+void source_deinit(struct source *s);
+
+/* Gets more bytes behind the window, keeping those from `keep` (within the window) on:
+ * `keep` becomes `begin`, at another address. True when there are more bytes or when the
+ * end is reached, which `last` tells (with no bytes added, `last` is true). False on a
+ * read error, or when the piece kept is longer than SOURCE_WINDOW_MAX. */
+bool source_more(struct source *s, const char *keep, struct error *err);
+
+/* Reads on until the whole rest of the input is in the window, and gives it. */
+bool source_all(struct source *s, struct str *all, struct error *err);
+
+/* Makes the window hold at least `want` bytes, or all there are. */
+bool source_peek(struct source *s, size_t want, struct error *err);
+
+#endif

@@ -1,0 +1,84 @@
+#include "cli/command.h"
+#include "base/format.h"
+#include "cli/message.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+#define COMMAND(name) &command_##name,
+const struct command *const commands[] = {
+#include "cli/commands.def"
+    NULL};
+#undef COMMAND
+
+const struct command *command_named(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* "  -i, --inverted" and what it does, in two columns. */
+static void help_row(const struct option *o)
+{
+    char left[80];
+    struct str names = str_of(o->names), name = str_cut(&names, ',');
+    char letter[5] = "    ";
+    if (o->letter)
+        format_text(letter, sizeof letter, "-%c, ", o->letter);
+    size_t used = format_text(left, sizeof left, "  %s--%.*s%s%s", letter, STR_ARG(name),
+                              o->arg ? " " : "", o->arg ? o->arg : "");
+    if (used > 29)
+        printf("%s\n%30s %s\n", left, "", o->help);
+    else
+        printf("%-30s %s\n", left, o->help);
+}
+
+void command_help(const struct command *c)
+{
+    printf("stoke %s - %s\n\nusage: stoke %s %s\n", c->name, c->summary, c->name,
+           c->usage);
+    for (const struct option_group *g = c->groups; g->options; g++) {
+        printf("\n%s:\n", g->title);
+        for (const struct option *o = g->options; o->names; o++)
+            if (o->help)
+                help_row(o);
+    }
+    if (c->examples)
+        printf("\nexamples:\n%s", c->examples);
+    printf("\nmore: man stoke-%s\n", c->name);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int command_run(const struct command *c, int argc, char **argv)
+{
+    struct error err;
+    int rest, status = STATUS_USAGE;
+    if (wants_help(argc, argv)) {
+        command_help(c);
+        return fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED;
+    }
+    void *settings = calloc(1, c->settings_size);
+    if (!settings)
+        return STATUS_FAILED;
+    if (c->defaults)
+        memcpy(settings, c->defaults, c->settings_size);
+    if (options_parse(c->groups, settings, argc, argv, &rest, &err))
+        status = c->run(settings, rest, argv);
+    else
+        message_error(&err);
+    options_free(c->groups, settings);
+    free(settings);
+    return status;
+}

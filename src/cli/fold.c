@@ -1,0 +1,73 @@
+/* stoke fold: stacks of any format to folded lines. */
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "export/exporter.h"
+#include "os/file.h"
+
+struct fold_settings {
+    struct load_settings load;
+    const char *event;
+    const char *output;
+    bool pid, tid, kernel, jit, all, addresses;
+};
+
+#define OFF(field) offsetof(struct fold_settings, field)
+
+static const struct option fold_options[] = {
+    {"event,event-filter", 0, "NAME", "the event to fold (default: the first)",
+     OPTION_STRING, OFF(event)},
+    {"pid", 0, NULL, "tell processes apart: comm-PID", OPTION_FLAG, OFF(pid)},
+    {"tid", 0, NULL, "tell threads apart: comm-PID/TID", OPTION_FLAG, OFF(tid)},
+    {"kernel", 0, NULL, "mark kernel functions with _[k]", OPTION_FLAG, OFF(kernel)},
+    {"jit", 0, NULL, "mark functions of a JIT with _[j]", OPTION_FLAG, OFF(jit)},
+    {"all", 0, NULL, "both marks", OPTION_FLAG, OFF(all)},
+    {"addrs", 0, NULL, "unknown functions with their address", OPTION_FLAG,
+     OFF(addresses)},
+    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {0}};
+
+static const struct option_group fold_groups[] = {
+    {"options", fold_options, 0},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+static int fold_run(void *settings, int file_count, char **files)
+{
+    struct fold_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    struct export_options options = {0};
+    options.tree.threads = s->tid ? THREAD_TID : s->pid ? THREAD_PID : THREAD_COMM;
+    options.tree.label.kernel = s->kernel || s->all;
+    options.tree.label.jit = s->jit || s->all;
+    options.tree.label.addresses = s->addresses;
+    s->load.import.addresses = s->addresses;
+    struct profile *p = load_profiles(&s->load, file_count, files, &err);
+    bool ok = p && load_choose_event(p, s->event, s->load.quiet,
+                                     &options.tree.event, &err);
+    struct os_output file;
+    if (ok && (ok = os_output_open(&file, s->output ? s->output : "-", &err))) {
+        struct output out = os_output_stream(&file);
+        ok = exporter_named(STR("folded"))->write(p, &options, &out, &err);
+        if (ok)
+            ok = os_output_close(&file, &out, &err);
+        else
+            os_output_abandon(&file);
+        output_deinit(&out);
+    }
+    profile_destroy(p);
+    if (!ok)
+        message_error(&err);
+    return ok ? STATUS_OK : STATUS_FAILED;
+}
+
+const struct command command_fold = {
+    .name = "fold",
+    .summary = "stacks of any format to folded lines",
+    .usage = "[OPTION...] [FILE...]",
+    .examples = "  perf script | stoke fold > out.folded\n",
+    .groups = fold_groups,
+    .settings_size = sizeof(struct fold_settings),
+    .run = fold_run,
+};

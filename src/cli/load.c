@@ -1,0 +1,268 @@
+#include "cli/load.h"
+#include "base/decode.h"
+#include "cli/message.h"
+#include "os/file.h"
+#include "os/parallel.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+#define OFF(field) offsetof(struct load_settings, field)
+
+/* A part smaller than this is not worth a thread. */
+#define PART_MIN ((uint64_t)4 << 20)
+
+static const char *const ghc_columns[] = {"ticks", "time", "bytes", NULL};
+
+const struct option load_options[] = {
+    {"format", 0, "NAME", "what the input is, when its content does not tell",
+     OPTION_STRING, OFF(format)},
+    {"threads,nthreads", 'j', "N", "cores to read with (default: all)", OPTION_INT,
+     OFF(threads)},
+    {"count-samples", 0, NULL, "weigh every sample 1, whatever period it carries",
+     OPTION_FLAG, OFF(import.samples)},
+    {"includeoffset", 0, NULL, "keep offsets (+0x1f) in names", OPTION_FLAG,
+     OFF(import.offsets)},
+    {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,
+     OFF(import.all_threads)},
+    {"ghc", 0, "COLUMN", "GHC profiles: ticks, time or bytes", OPTION_CHOICE,
+     OFF(import.ghc), ghc_columns},
+    {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
+     OPTION_LIST, OFF(skip_after)},
+    {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
+    {0}};
+
+/* One input under way. */
+struct loading {
+    const struct load_settings *settings;
+    struct import_options options;
+    const char *name;
+    struct os_input input;
+    const struct importer *importer;
+    uint64_t done;
+};
+
+static void on_progress(void *context, uint64_t bytes)
+{
+    struct loading *l = context;
+    l->done += bytes;
+    if (!l->settings->quiet)
+        message_progress(l->name, l->done, l->input.size);
+}
+
+static bool no_format(const char *name, struct str head, struct error *err)
+{
+    if (head.len == 0) {
+        error_set(err, "the input is empty");
+        return error_hint(err, "check the command that wrote it");
+    }
+    error_set(err, "the format is not known");
+    if (strcmp(name, "-") != 0)
+        error_hint(err, "--format NAME; 'stoke help formats' lists what can be read");
+    else
+        error_hint(err, "look at what is piped in, or name it with --format");
+    return false;
+}
+
+static bool choose_importer(struct loading *l, struct source *s, struct error *err)
+{
+    if (!source_peek(s, IMPORT_HEAD_SIZE, err))
+        return false;
+    struct str head = str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
+    if (l->settings->format) {
+        l->importer = importer_named(str_of(l->settings->format));
+        if (!l->importer) {
+            error_set(err, "there is no format '%s'", l->settings->format);
+            return error_hint(err, "'stoke help formats' lists them");
+        }
+        return head.len || no_format(l->name, head, err);
+    }
+    l->importer = importer_probe(head, str_of(l->name));
+    return l->importer || no_format(l->name, head, err);
+}
+
+/* --- A file read in parts by several threads -------------------------------------- */
+
+struct part {
+    uint64_t from, to;
+    struct builder builder;
+    struct error err;
+    bool ok;
+};
+
+struct parts {
+    struct loading *loading;
+    struct part *items;
+    enum build_mode mode;
+};
+
+static void read_part(void *context, unsigned number)
+{
+    struct parts *parts = context;
+    struct part *part = &parts->items[number];
+    struct os_input input =
+        os_input_part(&parts->loading->input, part->from, part->to);
+    input.progress = NULL;
+    struct source s = os_input_source(&input);
+    part->ok = builder_init(&part->builder, parts->mode) &&
+               parts->loading->importer->read(&s, &parts->loading->options,
+                                              &part->builder, &part->err);
+    source_deinit(&s);
+}
+
+/* Moves each part's beginning to where a record begins. */
+static bool place_parts(struct loading *l, struct part *parts, unsigned count,
+                        struct error *err)
+{
+    char *window = malloc(IMPORT_HEAD_SIZE * 4);
+    bool ok = window || error_memory(err);
+    for (unsigned i = 0; ok && i < count; i++) {
+        size_t got = 0;
+        uint64_t near = l->input.size / count * i;
+        parts[i].from = i ? near : 0;
+        if (i == 0)
+            continue;
+        ok = os_input_read_at(&l->input, near, window, IMPORT_HEAD_SIZE * 4, &got, err);
+        parts[i].from = near + l->importer->split((struct str){window, got}, 0);
+        if (parts[i].from < parts[i - 1].from)
+            parts[i].from = parts[i - 1].from;
+    }
+    for (unsigned i = 0; i < count; i++)
+        parts[i].to = i + 1 < count ? parts[i + 1].from : l->input.size;
+    free(window);
+    return ok;
+}
+
+static bool merge_parts(struct loading *l, struct part *parts, unsigned count,
+                        struct builder *b, struct error *err)
+{
+    uint64_t before = b->profile->facts.samples;
+    for (unsigned i = 0; i < count; i++) {
+        if (!parts[i].ok) {
+            *err = parts[i].err;
+            return err->message[0] ? false : error_memory(err);
+        }
+        builder_merge(b, parts[i].builder.profile);
+        builder_deinit(&parts[i].builder);
+    }
+    return import_check(l->importer, b, before, err);
+}
+
+static bool load_parts(struct loading *l, unsigned count, struct builder *b,
+                       struct error *err)
+{
+    struct part *items = calloc(count, sizeof *items);
+    struct parts parts = {l, items, b->mode};
+    if (!items)
+        return error_memory(err);
+    bool ok = place_parts(l, items, count, err);
+    if (ok) {
+        os_parallel(count, read_part, &parts);
+        ok = merge_parts(l, items, count, b, err);
+    }
+    for (unsigned i = 0; i < count; i++)
+        builder_deinit(&items[i].builder);
+    free(items);
+    return ok;
+}
+
+static unsigned part_count(const struct loading *l, const struct decoder *d)
+{
+    uint64_t wanted = l->settings->threads > 0 ? (uint64_t)l->settings->threads
+                                               : os_core_count();
+    uint64_t useful = l->input.size / PART_MIN;
+    if (!l->input.regular || d->what || !l->importer->split)
+        return 1;
+    if (lseek(l->input.fd, 0, SEEK_CUR) < 0)
+        return 1;
+    return (unsigned)(useful < wanted ? useful : wanted);
+}
+
+/* --- One file, all files ------------------------------------------------------------ */
+
+static bool load_decoded(struct loading *l, struct builder *b, struct error *err)
+{
+    struct decoder d;
+    struct source raw = os_input_source(&l->input);
+    if (!decoder_init(&d, &raw, err)) {
+        source_deinit(&raw);
+        return false;
+    }
+    bool ok = choose_importer(l, &d.source, err);
+    if (ok) {
+        unsigned parts = part_count(l, &d);
+        ok = parts > 1 ? load_parts(l, parts, b, err)
+                       : import_read(l->importer, &d.source, &l->options, b, err);
+    }
+    decoder_deinit(&d);
+    source_deinit(&raw);
+    return ok;
+}
+
+static bool load_file(const struct load_settings *settings, const char *name,
+                      struct builder *b, struct error *err)
+{
+    struct loading l = {.settings = settings, .options = settings->import, .name = name};
+    struct str *skip = calloc(settings->skip_after.count + 1, sizeof *skip);
+    if (!skip)
+        return error_memory(err);
+    for (size_t i = 0; i < settings->skip_after.count; i++)
+        skip[i] = str_of(settings->skip_after.items[i]);
+    l.options.skip_after = skip;
+    l.options.skip_after_count = settings->skip_after.count;
+    if (strcmp(name, "-") == 0 && isatty(STDIN_FILENO) && !settings->quiet)
+        message_note("reading from the terminal; end with Ctrl-D, or give a file");
+    bool ok = os_input_open(&l.input, name, err);
+    if (ok) {
+        l.input.progress = on_progress;
+        l.input.progress_context = &l;
+        ok = load_decoded(&l, b, err);
+        os_input_close(&l.input);
+    }
+    free(skip);
+    message_progress_end();
+    if (!ok && err->file[0] == 0)
+        format_text(err->file, sizeof err->file, "%s", l.input.name ? l.input.name : name);
+    return ok;
+}
+
+struct profile *load_profiles(const struct load_settings *settings, int file_count,
+                              char **files, struct error *err)
+{
+    struct builder b;
+    static char standard_input[] = "-";
+    char *only[] = {standard_input};
+    if (file_count == 0) {
+        files = only;
+        file_count = 1;
+    }
+    bool ok = builder_init(&b, settings->keep ? BUILD_KEEP : BUILD_COUNT);
+    if (!ok)
+        error_memory(err);
+    for (int i = 0; ok && i < file_count; i++)
+        ok = load_file(settings, files[i], &b, err);
+    struct profile *p = ok ? builder_finish(&b, err) : NULL;
+    builder_deinit(&b);
+    if (p && !settings->quiet)
+        message_warnings(p, file_count == 1 ? files[0] : NULL);
+    return p;
+}
+
+bool load_choose_event(const struct profile *p, const char *name, bool quiet,
+                       event_id *event, struct error *err)
+{
+    char all[200] = "";
+    size_t used = 0;
+    for (event_id e = 1; e < p->event_count && used < sizeof all - 1; e++)
+        used += format_text(all + used, sizeof all - used, "%s%.*s", e > 1 ? ", " : "",
+                            STR_ARG(profile_string(p, p->events[e].name)));
+    *event = name ? profile_find_event(p, str_of(name)) : 0;
+    if (name && !*event) {
+        error_set(err, "there is no event '%s' in the input", name);
+        return error_hint(err, "it has: %s", all);
+    }
+    if (!name && p->event_count > 2 && !p->facts.differential && !quiet)
+        message_note("showing %.*s of %zu events (%s); choose with --event",
+                     STR_ARG(profile_string(p, p->events[1].name)), p->event_count - 1,
+                     all);
+    return true;
+}

@@ -1,0 +1,133 @@
+#include "cli/message.h"
+#include "base/output.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool progress_shown;
+static struct timespec progress_time;
+
+static bool on_terminal(void)
+{
+    return isatty(STDERR_FILENO);
+}
+
+static bool coloured(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return on_terminal() && !(no_color && no_color[0]);
+}
+
+/* Prints text without the bytes that a terminal obeys. */
+static void put_clean(const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        fputc(c < ' ' || c == 0x7f ? '?' : c, stderr);
+    }
+}
+
+static void put_place(const char *file, const struct place *place)
+{
+    if (file && file[0]) {
+        put_clean(file);
+        fputc(':', stderr);
+    }
+    if (place->line) {
+        fprintf(stderr, "%llu:", (unsigned long long)place->line);
+        if (place->column)
+            fprintf(stderr, "%llu:", (unsigned long long)place->column);
+    } else if (place->offset != UINT64_MAX) {
+        fprintf(stderr, "byte %llu:", (unsigned long long)place->offset);
+    }
+    if ((file && file[0]) || place->line || place->offset != UINT64_MAX)
+        fputc(' ', stderr);
+}
+
+/* The line, and a caret below the column. */
+static void put_caret(const struct place *place)
+{
+    if (!place->line || !place->text[0])
+        return;
+    fprintf(stderr, "  %s\n", place->text);
+    if (place->caret && place->caret <= strlen(place->text) + 1)
+        fprintf(stderr, "  %*s^\n", (int)place->caret - 1, "");
+}
+
+static void put_head(const char *kind, const char *colour)
+{
+    message_progress_end();
+    fputs("stoke: ", stderr);
+    if (kind)
+        fprintf(stderr, coloured() ? "\x1b[%sm%s:\x1b[0m " : "%.0s%s: ", colour, kind);
+}
+
+void message_error(const struct error *err)
+{
+    put_head("error", "1;31");
+    put_place(err->file, &err->place);
+    put_clean(err->message);
+    fputc('\n', stderr);
+    put_caret(&err->place);
+    if (err->hint[0]) {
+        fputs("  try: ", stderr);
+        put_clean(err->hint);
+        fputc('\n', stderr);
+    }
+}
+
+void message_warnings(const struct profile *p, const char *file)
+{
+    for (unsigned i = 0; i < p->facts.warning_count; i++) {
+        const struct warning *w = &p->facts.warnings[i];
+        put_head("warning", "1;35");
+        put_place(file, &w->first);
+        put_clean(w->what);
+        if (w->count > 1)
+            fprintf(stderr, " (and %llu more like it)", (unsigned long long)w->count - 1);
+        fputc('\n', stderr);
+        put_caret(&w->first);
+    }
+}
+
+void message_note(const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    format_text_v(text, sizeof text, format, args);
+    va_end(args);
+    put_head(NULL, "");
+    put_clean(text);
+    fputc('\n', stderr);
+}
+
+void message_progress(const char *what, uint64_t done, uint64_t total)
+{
+    struct timespec now;
+    if (!on_terminal())
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long ms = (now.tv_sec - progress_time.tv_sec) * 1000 +
+              (now.tv_nsec - progress_time.tv_nsec) / 1000000;
+    if (progress_time.tv_sec == 0)
+        progress_time = now; /* short work shows nothing */
+    if (ms < 100 || ms > 1000000)
+        return;
+    progress_time = now;
+    progress_shown = true;
+    fprintf(stderr, "\r%s: %.1f MB", what, (double)done / 1e6);
+    if (total)
+        fprintf(stderr, " of %.1f (%.0f%%)", (double)total / 1e6,
+                100.0 * (double)done / (double)total);
+    fputs("\x1b[K", stderr);
+    fflush(stderr);
+}
+
+void message_progress_end(void)
+{
+    if (progress_shown)
+        fputs("\r\x1b[K", stderr);
+    progress_shown = false;
+}

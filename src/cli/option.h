@@ -1,0 +1,55 @@
+/* Options: one table that is parsed by, printed as --help, written into the manual and
+ * completed from.
+ *
+ * A command's options are groups of rows; a row says where in the command's settings its
+ * value goes. Both "--name value" and "--name=value" are understood, "--no-name" takes a
+ * flag back, letters may be joined ("-iv"), and "--" ends the options. */
+#ifndef STOKE_CLI_OPTION_H
+#define STOKE_CLI_OPTION_H
+
+#include "base/error.h"
+
+enum option_kind {
+    OPTION_FLAG,   /* bool */
+    OPTION_CLEAR,  /* bool, set to false */
+    OPTION_STRING, /* const char * */
+    OPTION_LIST,   /* struct option_list, each time it is given */
+    OPTION_INT,    /* int64_t */
+    OPTION_NUMBER, /* double */
+    OPTION_CHOICE, /* int, the place of the value in `choices` */
+    OPTION_SET,    /* int, set to `value` */
+    OPTION_IGNORED, /* accepted for scripts written for another tool; does nothing */
+    OPTION_PARSED, /* const char *, by `parse` */
+};
+
+struct option_list {
+    const char **items;
+    size_t count;
+};
+
+struct option {
+    const char *names;  /* "width", or "colors,colour" with other spellings behind */
+    char letter;        /* 0 for none */
+    const char *arg;    /* what the value is called in the help; NULL for a flag */
+    const char *help;   /* a phrase, lower case, no full stop; NULL: not listed */
+    enum option_kind kind;
+    size_t offset;      /* of the value in the settings */
+    const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
+    int value;                  /* OPTION_SET */
+    bool (*parse)(const char *text, void *value, struct error *err); /* OPTION_PARSED */
+};
+
+/* A titled run of options; the row with names NULL ends it. */
+struct option_group {
+    const char *title;
+    const struct option *options;
+    size_t base; /* added to every offset: where the group's struct is in the settings */
+};
+
+/* Parses argv[1..argc) into settings. What is not an option is moved to argv[0..*rest) in
+ * its order. Lists point into argv and are allocated once (options_free). */
+bool options_parse(const struct option_group *groups, void *settings, int argc,
+                   char **argv, int *rest, struct error *err);
+void options_free(const struct option_group *groups, void *settings);
+
+#endif

@@ -1,0 +1,279 @@
+/* Folded stacks: one line a stack, "outermost;...;leaf COUNT", as the stackcollapse scripts
+ * of FlameGraph write them. Two counts a line are a differential profile: before, after.
+ * Counts may have a fraction. Names may hold spaces; the count is what follows the last.
+ *
+ * Lines of a sorted file share their beginnings, so only what differs from the line before
+ * is looked up. */
+#include "base/memo.h"
+#include "base/number.h"
+#include "import/importer.h"
+#include "model/label.h"
+
+#define COUNT_MAX 1e18
+
+enum line_kind { LINE_GOOD, LINE_EMPTY, LINE_NO_COUNT, LINE_NEGATIVE, LINE_TOO_LARGE };
+
+/* One line, taken apart. */
+struct folded_line {
+    struct str stack;
+    double counts[2]; /* the last one, and the one before it */
+    int count_count;
+};
+
+/* Takes a number off the end of *s, with the white space before it. */
+static enum line_kind take_count(struct str *s, double *out)
+{
+    size_t at = s->len;
+    while (at && !byte_is_space(s->ptr[at - 1]))
+        at--;
+    struct str word = str_skip(*s, at);
+    if (at == 0 || word.len == 0 || !(byte_is_digit(word.ptr[0]) || word.ptr[0] == '.' ||
+                                      word.ptr[0] == '-' || word.ptr[0] == '+'))
+        return LINE_NO_COUNT;
+    uint64_t integer;
+    double v;
+    if (word.len < 16 && number_parse_u64(word, &integer))
+        v = (double)integer;
+    else if (!number_parse_double(word, &v))
+        return byte_is_digit(word.ptr[word.len - 1]) && byte_is_digit(word.ptr[0]) &&
+                       str_find(word, '.') == word.len
+                   ? LINE_TOO_LARGE
+                   : LINE_NO_COUNT;
+    if (v < 0)
+        return LINE_NEGATIVE;
+    if (v > COUNT_MAX)
+        return LINE_TOO_LARGE;
+    *s = str_trim_right(str_head(*s, at));
+    *out = v;
+    return LINE_GOOD;
+}
+
+static enum line_kind parse_line(struct str line, struct folded_line *out)
+{
+    out->stack = str_trim_right(line);
+    out->count_count = 0;
+    if (out->stack.len == 0)
+        return LINE_EMPTY;
+    enum line_kind kind = take_count(&out->stack, &out->counts[0]);
+    if (kind != LINE_GOOD)
+        return kind;
+    out->count_count = 1;
+    struct str stack = out->stack;
+    if (take_count(&stack, &out->counts[1]) == LINE_GOOD && stack.len)
+        out->count_count = 2;
+    return LINE_GOOD;
+}
+
+/* The stack that the differential reading of a line has: without the first count too. */
+static struct str differential_stack(const struct folded_line *line)
+{
+    struct str stack = line->stack;
+    double ignored;
+    take_count(&stack, &ignored);
+    return stack;
+}
+
+/* Share of the lines at the beginning that parse, in percent, and whether all of those
+ * have two counts. The last line may be cut, so it does not count unless it is alone. */
+static int sample_lines(struct str head, bool *differential)
+{
+    size_t good = 0, bad = 0, stacks = 0, twos = 0;
+    while (head.len && good + bad < 1000) {
+        bool whole = str_find(head, '\n') < head.len;
+        struct folded_line line;
+        struct str text = str_cut(&head, '\n');
+        if (!whole && good + bad)
+            break;
+        enum line_kind kind = parse_line(text, &line);
+        good += kind == LINE_GOOD;
+        bad += kind != LINE_GOOD && kind != LINE_EMPTY && !str_starts(text, STR("#"));
+        if (kind == LINE_GOOD) {
+            twos += line.count_count == 2;
+            stacks += str_find(line.stack, ';') < line.stack.len;
+        }
+    }
+    *differential = good && twos == good;
+    if (good == 0)
+        return 0;
+    int share = (int)(good * 100 / (good + bad));
+    return stacks ? share : share / 4;
+}
+
+static int folded_probe(struct str head)
+{
+    bool differential;
+    if (memchr(head.ptr, 0, head.len))
+        return 0;
+    return sample_lines(head, &differential) * 45 / 100;
+}
+
+/* Where a frame of the last line ended, and the stack up to there. */
+struct segment {
+    size_t end;
+    stack_id stack;
+};
+
+struct folded_reader {
+    struct builder *b;
+    struct memo names; /* of frames, by their text */
+    struct arena arena;
+    char *last; /* the stack of the last line */
+    size_t last_len, last_cap;
+    struct segment *segments;
+    size_t segment_count, segment_cap;
+    bool differential;
+    event_id before, after; /* without before: the only one is after */
+};
+
+static frame_id frame_named(struct folded_reader *r, struct str name)
+{
+    struct hash128 key = hash_bytes128(name.ptr, name.len);
+    const uint64_t *known = memo_find(&r->names, key);
+    if (known)
+        return (frame_id)*known;
+    struct frame f = {.name = builder_string(r->b, name),
+                      .kind = label_suffix_kind(name)};
+    if (str_equal(name, STR("-")) || str_equal(name, STR("--")))
+        f.kind = FRAME_MARKER;
+    frame_id frame = builder_frame(r->b, &f);
+    memo_put(&r->names, key, frame);
+    return frame;
+}
+
+static size_t common_length(const char *a, const char *b, size_t limit)
+{
+    size_t n = 0;
+    while (n + 8 <= limit) {
+        uint64_t x = hash_read64((const unsigned char *)a + n);
+        uint64_t y = hash_read64((const unsigned char *)b + n);
+        if (x != y)
+            break;
+        n += 8;
+    }
+    while (n < limit && a[n] == b[n])
+        n++;
+    return n;
+}
+
+static bool segment_add(struct folded_reader *r, size_t end, stack_id stack)
+{
+    struct segment *s = arena_grow(&r->arena, r->segments, &r->segment_cap,
+                                   r->segment_count + 1, sizeof *s);
+    if (!s)
+        return false;
+    r->segments = s;
+    s[r->segment_count++] = (struct segment){end, stack};
+    return true;
+}
+
+/* The stack of the text, its first frames taken from the last line where they agree. */
+static stack_id stack_of(struct folded_reader *r, struct str text)
+{
+    size_t shorter = text.len < r->last_len ? text.len : r->last_len;
+    size_t shared = common_length(text.ptr, r->last, shorter);
+    while (r->segment_count && r->segments[r->segment_count - 1].end >= shared)
+        r->segment_count--;
+    stack_id stack = 0;
+    size_t at = 0;
+    if (r->segment_count) {
+        stack = r->segments[r->segment_count - 1].stack;
+        at = r->segments[r->segment_count - 1].end + 1;
+    }
+    while (at < text.len) {
+        struct str name = str_head(str_skip(text, at), str_find(str_skip(text, at), ';'));
+        if (name.len)
+            stack = builder_push(r->b, stack, frame_named(r, name));
+        at += name.len;
+        if (!segment_add(r, at, stack))
+            return stack;
+        at++;
+    }
+    char *last = arena_grow(&r->arena, r->last, &r->last_cap, text.len + 1, 1);
+    if (!last)
+        return stack;
+    r->last = last;
+    memcpy(last + shared, text.ptr + shared, text.len - shared);
+    r->last_len = text.len;
+    return stack;
+}
+
+static void add_line(struct folded_reader *r, const struct folded_line *line)
+{
+    if (!r->differential) {
+        builder_add_stack(r->b, r->after, stack_of(r, line->stack), line->counts[0]);
+        return;
+    }
+    stack_id stack = stack_of(r, differential_stack(line));
+    if (line->counts[1] > 0 || line->counts[0] <= 0)
+        builder_add_stack(r->b, r->before, stack, line->counts[1]);
+    if (line->counts[0] > 0)
+        builder_add_stack(r->b, r->after, stack, line->counts[0]);
+}
+
+static const char *complaint(enum line_kind kind)
+{
+    switch (kind) {
+    case LINE_NEGATIVE:
+        return "a negative count";
+    case LINE_TOO_LARGE:
+        return "a count that is too large";
+    default:
+        return "no count at the end of the line";
+    }
+}
+
+static bool folded_start(struct folded_reader *r, struct source *in, struct error *err)
+{
+    if (!memo_init(&r->names, &r->arena, 8192))
+        return error_memory(err);
+    if (!source_peek(in, IMPORT_HEAD_SIZE, err))
+        return false;
+    struct str head = str_head(str_span(in->begin, in->end), IMPORT_HEAD_SIZE);
+    sample_lines(head, &r->differential);
+    if (r->differential) {
+        r->before = builder_event(r->b, STR("before"), UNIT_COUNT);
+        r->after = builder_event(r->b, STR("after"), UNIT_COUNT);
+        r->b->profile->facts.differential = true;
+    } else {
+        r->after = builder_event(r->b, STR("samples"), UNIT_COUNT);
+    }
+    return true;
+}
+
+static bool folded_read(struct source *in, const struct import_options *options,
+                        struct builder *b, struct error *err)
+{
+    struct folded_reader r = {.b = b, .last = NULL};
+    struct lines lines = lines_of(in, err);
+    struct str text;
+    (void)options;
+    bool ok = folded_start(&r, in, err);
+    while (ok && !builder_failed(b) && lines_next(&lines, &text)) {
+        struct folded_line line;
+        enum line_kind kind = parse_line(text, &line);
+        if (kind == LINE_GOOD && r.differential && line.count_count < 2)
+            kind = LINE_NO_COUNT;
+        if (kind == LINE_GOOD)
+            add_line(&r, &line);
+        else if (kind != LINE_EMPTY && text.ptr[0] != '#')
+            builder_warn(b, complaint(kind), lines.number, text.len, text);
+    }
+    b->profile->arena.failed |= r.arena.failed;
+    arena_deinit(&r.arena);
+    return ok && !lines.failed;
+}
+
+static size_t folded_split(struct str bytes, size_t from)
+{
+    size_t at = from + str_find(str_skip(bytes, from), '\n');
+    return at < bytes.len ? at + 1 : bytes.len;
+}
+
+const struct importer import_folded = {
+    .name = "folded",
+    .suffixes = "folded,collapsed,fold",
+    .summary = "folded stacks, with one count or two (differential)",
+    .probe = folded_probe,
+    .read = folded_read,
+    .split = folded_split,
+};

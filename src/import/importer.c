@@ -1,0 +1,74 @@
+#include "import/importer.h"
+
+#define IMPORTER(name) extern const struct importer import_##name;
+#include "import/importers.def"
+#undef IMPORTER
+
+#define IMPORTER(name) &import_##name,
+const struct importer *const importers[] = {
+#include "import/importers.def"
+    NULL};
+#undef IMPORTER
+
+const struct importer *importer_named(struct str name)
+{
+    for (size_t i = 0; importers[i]; i++)
+        if (str_equal(str_of(importers[i]->name), name))
+            return importers[i];
+    return NULL;
+}
+
+static bool has_suffix(const struct importer *im, struct str name)
+{
+    struct str rest = str_of(im->suffixes);
+    while (rest.len) {
+        struct str suffix = str_cut(&rest, ',');
+        if (name.len > suffix.len && str_ends(name, suffix) &&
+            name.ptr[name.len - suffix.len - 1] == '.')
+            return true;
+    }
+    return false;
+}
+
+const struct importer *importer_probe(struct str head, struct str name)
+{
+    const struct importer *best = NULL;
+    int best_score = 0;
+    for (size_t i = 0; importers[i]; i++) {
+        int score = importers[i]->probe(head) * 2;
+        if (score && has_suffix(importers[i], name))
+            score++;
+        if (score > best_score) {
+            best = importers[i];
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+bool import_check(const struct importer *im, struct builder *b, uint64_t before,
+                  struct error *err)
+{
+    const struct facts *facts = &b->profile->facts;
+    if (builder_failed(b))
+        return error_memory(err);
+    if (facts->samples == before) {
+        error_set(err, "no stacks found in this %s input", im->name);
+        if (facts->warning_count) {
+            error_set(err, "nothing could be read as %s: %s", im->name,
+                      facts->warnings[0].what);
+            err->place = facts->warnings[0].first;
+        }
+        return error_hint(err, "if it is of another format, name it with --format");
+    }
+    b->profile->facts.format = builder_string(b, str_of(im->name));
+    return true;
+}
+
+bool import_read(const struct importer *im, struct source *in,
+                 const struct import_options *options, struct builder *b,
+                 struct error *err)
+{
+    uint64_t before = b->profile->facts.samples;
+    return im->read(in, options, b, err) && import_check(im, b, before, err);
+}

@@ -1,0 +1,78 @@
+/* Importers: bytes of another tool's file in, a profile out. One file per format.
+ *
+ * To add a format:
+ *   1. src/import/NAME.c with one `const struct importer import_NAME`
+ *   2. its line in importers.def (a more particular format before a more general one)
+ *   3. its line in src/import/meson.build
+ *   4. tests/import/NAME/CASE.in with CASE.want: what `stoke fold` prints for it
+ * --format, --help, the manual, the fuzzer and the allocation sweep find it in the list.
+ *
+ * An importer is pure: it reads a source and fills a builder. The input is hostile: it
+ * bounds every length and depth, never recurses, keeps what is readable, counts what it
+ * leaves out with builder_warn, and fails only where nothing can be read. It need not
+ * check each builder call: failure sticks there, and import_read looks at it. */
+#ifndef STOKE_IMPORT_IMPORTER_H
+#define STOKE_IMPORT_IMPORTER_H
+
+#include "base/lines.h"
+#include "base/source.h"
+#include "model/builder.h"
+
+enum ghc_column { GHC_TICKS, GHC_TIME, GHC_BYTES };
+
+/* What a user may want of an importer. All zero is what folding wants. */
+struct import_options {
+    bool addresses;   /* keep addresses of unknown frames; with `every_address` of all */
+    bool every_address;
+    bool lines;       /* keep source files and lines where the input tells them */
+    bool offsets;     /* keep "+0x1f" in names (DTrace's --includeoffset) */
+    bool samples;     /* weigh each sample 1, whatever period or value it carries */
+    bool all_threads; /* thread dumps: idle and waiting threads too */
+    enum ghc_column ghc;
+    const struct str *skip_after; /* perf: frames called by one of these are dropped */
+    size_t skip_after_count;
+};
+
+struct importer {
+    const char *name;     /* --format NAME, lower case */
+    const char *suffixes; /* "folded,collapsed", or "" */
+    const char *summary;  /* for --help: "perf script text, perf 3 to 6" */
+
+    /* How sure it is that the file beginning with `head` (up to 64 KiB) is its own: 0 no,
+     * 100 a signature only this format has; a text that merely parses scores below 50. */
+    int (*probe)(struct str head);
+
+    /* Reads all of the source. False, with err set, where nothing could be read. */
+    bool (*read)(struct source *in, const struct import_options *options,
+                 struct builder *b, struct error *err);
+
+    /* Where a new record begins in `bytes`, at or after `from`; bytes.len where it cannot
+     * be told. A reader started there reads what a reader of the whole reads from there
+     * on. NULL: the format cannot be split over the cores. */
+    size_t (*split)(struct str bytes, size_t from);
+};
+
+#define IMPORT_HEAD_SIZE ((size_t)64 << 10)
+
+/* All importers, in the order of importers.def, and a NULL behind them. */
+extern const struct importer *const importers[];
+
+/* The importer of that name; NULL where there is none. */
+const struct importer *importer_named(struct str name);
+
+/* The importer surest of the file whose beginning is `head` and whose name (for its
+ * suffix, which only decides between equals) is `name`; NULL where none knows it. */
+const struct importer *importer_probe(struct str head, struct str name);
+
+/* Runs the importer: read, then the checks every format shares: memory, "no stacks found"
+ * when nothing at all was read, the format's name among the facts. */
+bool import_read(const struct importer *im, struct source *in,
+                 const struct import_options *options, struct builder *b,
+                 struct error *err);
+
+/* Those checks alone, for a builder whose parts were read apart: `before` is the count of
+ * samples (facts.samples) that it held at first. */
+bool import_check(const struct importer *im, struct builder *b, uint64_t before,
+                  struct error *err);
+
+#endif

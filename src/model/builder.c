@@ -1,0 +1,447 @@
+#include "model/builder.h"
+#include "base/hash.h"
+#include <stdlib.h>
+
+/* Every table is at home in a column and an index over it; this is the row under search. */
+struct wanted {
+    const struct profile *profile;
+    const void *row;
+};
+
+static bool columns_init(struct builder *b)
+{
+    struct profile *p = b->profile;
+    struct arena *a = &p->arena;
+    static const struct module no_module;
+    static const struct frame no_frame;
+    static const struct stack no_stack;
+    static const struct event no_event;
+    p->modules = arena_grow(a, NULL, &b->module_cap, 16, sizeof no_module);
+    p->frames = arena_grow(a, NULL, &b->frame_cap, 64, sizeof no_frame);
+    p->stacks = arena_grow(a, NULL, &b->stack_cap, 256, sizeof no_stack);
+    p->threads = arena_grow(a, NULL, &b->thread_cap, 16, sizeof *p->threads);
+    p->events = arena_grow(a, NULL, &b->event_cap, 4, sizeof no_event);
+    if (a->failed)
+        return false;
+    p->modules[0] = no_module;
+    p->frames[0] = no_frame;
+    p->stacks[0] = no_stack;
+    p->threads[0] = (struct thread){.pid = ID_NONE, .tid = ID_NONE};
+    p->events[0] = no_event;
+    p->module_count = p->frame_count = p->stack_count = 1;
+    p->thread_count = p->event_count = 1;
+    p->facts.time_first = p->facts.time_last = TIME_NONE;
+    return true;
+}
+
+bool builder_init(struct builder *b, enum build_mode mode)
+{
+    *b = (struct builder){.mode = mode};
+    b->profile = calloc(1, sizeof *b->profile);
+    return b->profile && strings_init(&b->profile->strings, &b->profile->arena) &&
+           columns_init(b);
+}
+
+void builder_deinit(struct builder *b)
+{
+    profile_destroy(b->profile);
+    b->profile = NULL;
+}
+
+struct profile *builder_finish(struct builder *b, struct error *err)
+{
+    struct profile *p = b->profile;
+    if (builder_failed(b)) {
+        error_memory(err);
+        return NULL;
+    }
+    b->profile = NULL;
+    return p;
+}
+
+string_id builder_string(struct builder *b, struct str s)
+{
+    return strings_add(&b->profile->strings, s);
+}
+
+/* Appends *row to the column `items`, grown as need be; false when memory is short. */
+#define COLUMN_APPEND(b, items, cap, count, row)                                          \
+    (column_room(b, (items), (cap), (count), sizeof *(row))                               \
+         ? ((items) = (b)->grown, (items)[count] = *(row), true)                          \
+         : false)
+
+static bool column_room(struct builder *b, void *items, size_t *cap, size_t count,
+                        size_t size)
+{
+    b->grown = arena_grow(&b->profile->arena, items, cap, count + 1, size);
+    return b->grown != NULL;
+}
+
+static bool same_module(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct module *a = &w->profile->modules[id], *m = w->row;
+    return a->path == m->path && a->build_id == m->build_id;
+}
+
+module_id builder_module(struct builder *b, struct str path, struct str build_id)
+{
+    struct profile *p = b->profile;
+    struct module m = {builder_string(b, path), builder_string(b, build_id)};
+    if (builder_failed(b) || (m.path == 0 && m.build_id == 0))
+        return 0;
+    if (!index_reserve_one(&b->modules, &p->arena))
+        return 0;
+    uint32_t hash = (uint32_t)hash_pair(m.path, m.build_id);
+    struct index_slot *slot =
+        index_find(&b->modules, hash, same_module, &(struct wanted){p, &m});
+    if (slot->id)
+        return slot->id;
+    if (!COLUMN_APPEND(b, p->modules, &b->module_cap, p->module_count, &m))
+        return 0;
+    index_fill(&b->modules, slot, hash, (uint32_t)p->module_count);
+    return (module_id)p->module_count++;
+}
+
+static bool same_frame(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct frame *a = &w->profile->frames[id], *f = w->row;
+    return a->name == f->name && a->module == f->module && a->file == f->file &&
+           a->line == f->line && a->kind == f->kind && a->address == f->address;
+}
+
+frame_id builder_frame(struct builder *b, const struct frame *f)
+{
+    struct profile *p = b->profile;
+    if (builder_failed(b) || !index_reserve_one(&b->frames, &p->arena))
+        return 0;
+    uint64_t place = hash_pair(f->file, f->line) ^ f->address;
+    uint32_t hash = (uint32_t)hash_mix(hash_pair(f->name, f->module) + f->kind,
+                                       place ^ HASH_C);
+    struct index_slot *slot =
+        index_find(&b->frames, hash, same_frame, &(struct wanted){p, f});
+    if (slot->id)
+        return slot->id;
+    if (!COLUMN_APPEND(b, p->frames, &b->frame_cap, p->frame_count, f))
+        return 0;
+    index_fill(&b->frames, slot, hash, (uint32_t)p->frame_count);
+    return (frame_id)p->frame_count++;
+}
+
+frame_id builder_named_frame(struct builder *b, struct str name)
+{
+    return builder_frame(b, &(struct frame){.name = builder_string(b, name)});
+}
+
+static bool same_thread(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct thread *a = &w->profile->threads[id], *t = w->row;
+    return a->pid == t->pid && a->tid == t->tid && a->name == t->name;
+}
+
+thread_id builder_thread(struct builder *b, int64_t pid, int64_t tid, struct str name)
+{
+    struct profile *p = b->profile;
+    struct thread t = {pid, tid, builder_string(b, name)};
+    if (builder_failed(b) || !index_reserve_one(&b->threads, &p->arena))
+        return 0;
+    if (pid == ID_NONE && tid == ID_NONE && t.name == 0)
+        return 0;
+    uint32_t hash = (uint32_t)hash_mix(hash_pair((uint32_t)pid, (uint32_t)tid) ^ t.name,
+                                       HASH_D);
+    struct index_slot *slot =
+        index_find(&b->threads, hash, same_thread, &(struct wanted){p, &t});
+    if (slot->id)
+        return slot->id;
+    if (!COLUMN_APPEND(b, p->threads, &b->thread_cap, p->thread_count, &t))
+        return 0;
+    index_fill(&b->threads, slot, hash, (uint32_t)p->thread_count);
+    return (thread_id)p->thread_count++;
+}
+
+static bool same_event(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    return w->profile->events[id].name == ((const struct event *)w->row)->name;
+}
+
+event_id builder_event(struct builder *b, struct str name, enum unit unit)
+{
+    struct profile *p = b->profile;
+    struct event e = {builder_string(b, name), unit};
+    if (builder_failed(b) || !index_reserve_one(&b->events, &p->arena))
+        return 0;
+    uint32_t hash = (uint32_t)hash_pair(e.name, 0);
+    struct index_slot *slot =
+        index_find(&b->events, hash, same_event, &(struct wanted){p, &e});
+    if (slot->id)
+        return slot->id;
+    if (!COLUMN_APPEND(b, p->events, &b->event_cap, p->event_count, &e))
+        return 0;
+    index_fill(&b->events, slot, hash, (uint32_t)p->event_count);
+    return (event_id)p->event_count++;
+}
+
+static bool same_stack(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct stack *a = &w->profile->stacks[id], *s = w->row;
+    return a->parent == s->parent && a->frame == s->frame;
+}
+
+stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
+{
+    struct profile *p = b->profile;
+    struct stack s = {parent, frame};
+    if (frame == 0 || !index_reserve_one(&b->stacks, &p->arena))
+        return parent;
+    uint32_t hash = (uint32_t)hash_pair(parent, frame);
+    struct index_slot *slot =
+        index_find(&b->stacks, hash, same_stack, &(struct wanted){p, &s});
+    if (slot->id)
+        return slot->id;
+    if (!COLUMN_APPEND(b, p->stacks, &b->stack_cap, p->stack_count, &s))
+        return parent;
+    index_fill(&b->stacks, slot, hash, (uint32_t)p->stack_count);
+    return (stack_id)p->stack_count++;
+}
+
+void builder_path_add(struct builder *b, frame_id frame)
+{
+    struct frame_path *path = &b->path;
+    frame_id *items = arena_grow(&b->profile->arena, path->items, &path->cap,
+                                 path->count + 1, sizeof *items);
+    if (!items)
+        return;
+    path->items = items;
+    items[path->count++] = frame;
+}
+
+stack_id builder_path_from_leaf(struct builder *b)
+{
+    stack_id stack = 0;
+    for (size_t i = b->path.count; i-- > 0;)
+        stack = builder_push(b, stack, b->path.items[i]);
+    return stack;
+}
+
+stack_id builder_path_from_root(struct builder *b)
+{
+    stack_id stack = 0;
+    for (size_t i = 0; i < b->path.count; i++)
+        stack = builder_push(b, stack, b->path.items[i]);
+    return stack;
+}
+
+/* The index of the samples holds row + 1: rows begin at 0, and 0 marks an empty slot. */
+static bool same_sample(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct sample *a = &w->profile->samples[id - 1], *s = w->row;
+    return a->stack == s->stack && a->thread == s->thread && a->event == s->event;
+}
+
+static struct index_slot *find_row(struct builder *b, const struct sample *s,
+                                   uint32_t *hash)
+{
+    if (!index_reserve_one(&b->samples, &b->profile->arena))
+        return NULL;
+    *hash = (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
+    return index_find(&b->samples, *hash, same_sample, &(struct wanted){b->profile, s});
+}
+
+static void count_facts(struct facts *facts, const struct sample *s)
+{
+    facts->samples += s->count;
+    if (s->time == TIME_NONE)
+        return;
+    if (facts->time_first == TIME_NONE || s->time < facts->time_first)
+        facts->time_first = s->time;
+    if (facts->time_last == TIME_NONE || s->time > facts->time_last)
+        facts->time_last = s->time;
+}
+
+void builder_add_mapped(struct builder *b, const struct sample *s)
+{
+    struct profile *p = b->profile;
+    struct index_slot *slot = NULL;
+    uint32_t hash = 0;
+    if (b->mode == BUILD_COUNT) {
+        slot = find_row(b, s, &hash);
+        if (!slot)
+            return;
+        if (slot->id) {
+            p->samples[slot->id - 1].weight += s->weight;
+            p->samples[slot->id - 1].count += s->count;
+            return;
+        }
+    }
+    if (p->sample_count >= UINT32_MAX - 1) {
+        p->arena.failed = true;
+        return;
+    }
+    if (!COLUMN_APPEND(b, p->samples, &b->sample_cap, p->sample_count, s))
+        return;
+    if (slot) {
+        p->samples[p->sample_count].time = TIME_NONE;
+        p->samples[p->sample_count].cpu = CPU_NONE;
+        index_fill(&b->samples, slot, hash, (uint32_t)p->sample_count + 1);
+    }
+    p->sample_count++;
+}
+
+void builder_add(struct builder *b, const struct sample *s)
+{
+    if (builder_failed(b))
+        return;
+    if (!(s->weight - s->weight == 0)) {
+        builder_warn(b, "a weight that is not a finite number", 0, 0, STR(""));
+        return;
+    }
+    count_facts(&b->profile->facts, s);
+    builder_add_mapped(b, s);
+}
+
+void builder_add_stack(struct builder *b, event_id event, stack_id stack, double weight)
+{
+    builder_add(b, &(struct sample){.time = TIME_NONE,
+                                    .cpu = CPU_NONE,
+                                    .event = event,
+                                    .stack = stack,
+                                    .count = 1,
+                                    .weight = weight});
+}
+
+static struct warning *warning_of(struct facts *facts, const char *what, uint64_t count)
+{
+    for (unsigned i = 0; i < facts->warning_count; i++) {
+        if (strcmp(facts->warnings[i].what, what) == 0) {
+            facts->warnings[i].count += count;
+            return NULL;
+        }
+    }
+    if (facts->warning_count == WARNINGS_MAX) {
+        facts->warnings[WARNINGS_MAX - 1].count += count;
+        return NULL;
+    }
+    struct warning *w = &facts->warnings[facts->warning_count++];
+    *w = (struct warning){what, count, PLACE_NONE};
+    return w;
+}
+
+void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t column,
+                  struct str text)
+{
+    struct warning *w = warning_of(&b->profile->facts, what, 1);
+    if (w && line)
+        place_set_line(&w->first, line, column, text);
+}
+
+void builder_warn_offset(struct builder *b, const char *what, uint64_t offset)
+{
+    struct warning *w = warning_of(&b->profile->facts, what, 1);
+    if (w)
+        w->first = (struct place){.offset = offset};
+}
+
+/* An array with one id per row of another profile's table; [0] is 0. */
+static uint32_t *map_alloc(struct builder *b, size_t count)
+{
+    return arena_zalloc(&b->profile->arena, count ? count : 1, sizeof(uint32_t));
+}
+
+module_id *builder_map_modules(struct builder *b, const struct profile *other)
+{
+    module_id *map = map_alloc(b, other->module_count);
+    for (size_t i = 1; map && i < other->module_count; i++) {
+        const struct module *m = &other->modules[i];
+        map[i] = builder_module(b, profile_string(other, m->path),
+                                profile_string(other, m->build_id));
+    }
+    return map;
+}
+
+frame_id *builder_map_frames(struct builder *b, const struct profile *other)
+{
+    module_id *modules = builder_map_modules(b, other);
+    frame_id *map = map_alloc(b, other->frame_count);
+    for (size_t i = 1; map && modules && i < other->frame_count; i++) {
+        struct frame f = other->frames[i];
+        f.name = builder_string(b, profile_string(other, f.name));
+        f.file = builder_string(b, profile_string(other, f.file));
+        f.module = modules[f.module];
+        map[i] = builder_frame(b, &f);
+    }
+    return modules ? map : NULL;
+}
+
+thread_id *builder_map_threads(struct builder *b, const struct profile *other)
+{
+    thread_id *map = map_alloc(b, other->thread_count);
+    for (size_t i = 1; map && i < other->thread_count; i++) {
+        const struct thread *t = &other->threads[i];
+        map[i] = builder_thread(b, t->pid, t->tid, profile_string(other, t->name));
+    }
+    return map;
+}
+
+event_id *builder_map_events(struct builder *b, const struct profile *other)
+{
+    event_id *map = map_alloc(b, other->event_count);
+    for (size_t i = 1; map && i < other->event_count; i++)
+        map[i] = builder_event(b, profile_string(other, other->events[i].name),
+                               other->events[i].unit);
+    return map;
+}
+
+void builder_merge_facts(struct builder *b, const struct profile *other)
+{
+    struct facts *to = &b->profile->facts;
+    const struct facts *from = &other->facts;
+    if (!to->format)
+        to->format = builder_string(b, profile_string(other, from->format));
+    if (!to->host)
+        to->host = builder_string(b, profile_string(other, from->host));
+    if (!to->command)
+        to->command = builder_string(b, profile_string(other, from->command));
+    to->samples += from->samples;
+    to->lost += from->lost;
+    to->truncated += from->truncated;
+    if (to->time_first == TIME_NONE || from->time_first < to->time_first)
+        to->time_first = from->time_first;
+    if (from->time_last != TIME_NONE &&
+        (to->time_last == TIME_NONE || from->time_last > to->time_last))
+        to->time_last = from->time_last;
+    if (from->rate > to->rate)
+        to->rate = from->rate;
+    to->differential |= from->differential;
+    for (unsigned i = 0; i < from->warning_count; i++) {
+        const struct warning *w = &from->warnings[i];
+        struct warning *mine = warning_of(to, w->what, w->count);
+        if (mine)
+            mine->first = w->first;
+    }
+}
+
+void builder_merge(struct builder *b, const struct profile *other)
+{
+    frame_id *frames = builder_map_frames(b, other);
+    thread_id *threads = builder_map_threads(b, other);
+    event_id *events = builder_map_events(b, other);
+    stack_id *stacks = map_alloc(b, other->stack_count);
+    if (!frames || !threads || !events || !stacks)
+        return;
+    for (size_t i = 1; i < other->stack_count; i++)
+        stacks[i] = builder_push(b, stacks[other->stacks[i].parent],
+                                 frames[other->stacks[i].frame]);
+    for (size_t i = 0; i < other->sample_count; i++) {
+        struct sample s = other->samples[i];
+        s.thread = threads[s.thread];
+        s.event = events[s.event];
+        s.stack = stacks[s.stack];
+        builder_add_mapped(b, &s);
+    }
+    builder_merge_facts(b, other);
+}

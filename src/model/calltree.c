@@ -1,0 +1,464 @@
+#include "model/calltree.h"
+#include "base/hash.h"
+#include "base/sort.h"
+
+/* A node before the tree is pruned and sorted; a parent comes before its child. */
+struct draft_node {
+    uint32_t parent;
+    uint32_t path; /* of the profile; 0 for the root and for threads */
+    uint32_t root; /* the thread's node above, or 0 */
+    string_id thread_label;
+    double self, total, base_self, base_total;
+};
+
+struct draft {
+    struct arena arena;
+    const struct profile *profile;
+    const struct calltree_options *options;
+    struct calltree *tree;
+    struct draft_node *nodes;
+    size_t count, cap;
+    struct index index;      /* of nodes, by root and path */
+    uint32_t *thread_nodes;  /* by thread: its node, or 0 */
+    uint32_t *climb, *open;  /* scratch: paths above a sample; nodes of the last sample */
+    size_t climb_cap, open_cap, open_count;
+    uint32_t *rank;          /* by label: its place in bytewise order */
+    uint32_t *scratch;       /* for sorting */
+    struct children children;
+};
+
+static uint32_t draft_add(struct draft *d, struct draft_node node)
+{
+    struct draft_node *nodes =
+        arena_grow(&d->arena, d->nodes, &d->cap, d->count + 1, sizeof *nodes);
+    if (!nodes)
+        return 0;
+    d->nodes = nodes;
+    nodes[d->count] = node;
+    return (uint32_t)d->count++;
+}
+
+/* --- Which nodes there are ------------------------------------------------------- */
+
+/* Makes a node for every distinct thread label, children of the root. */
+static bool add_threads(struct draft *d)
+{
+    const struct profile *p = d->profile;
+    struct strings *labels = &d->tree->paths.labels;
+    struct output text = OUTPUT_KEEP;
+    size_t cap = 0;
+    uint32_t *node_of_label = NULL;
+    d->thread_nodes = arena_zalloc(&d->arena, p->thread_count, sizeof(uint32_t));
+    for (thread_id t = 1; d->thread_nodes && t < p->thread_count; t++) {
+        text.used = 0;
+        label_thread(&text, p, t, d->options->threads);
+        string_id label = strings_add(labels, output_kept(&text));
+        size_t before = cap;
+        uint32_t *grown = arena_grow(&d->arena, node_of_label, &cap, label + 1,
+                                     sizeof *node_of_label);
+        if (label == 0 || !grown)
+            continue;
+        node_of_label = grown;
+        memset(grown + before, 0, (cap - before) * sizeof *grown);
+        if (!grown[label]) {
+            grown[label] = draft_add(d, (struct draft_node){.thread_label = label});
+            d->nodes[grown[label]].root = grown[label];
+        }
+        d->thread_nodes[t] = grown[label];
+    }
+    bool ok = !d->arena.failed && !labels->arena->failed && !text.failed;
+    output_deinit(&text);
+    return ok;
+}
+
+struct wanted {
+    const struct draft *draft;
+    uint32_t root, path;
+};
+
+static bool same_node(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct draft_node *n = &w->draft->nodes[id];
+    return n->path == w->path && n->root == w->root;
+}
+
+static struct index_slot *find_node(struct draft *d, uint32_t root, uint32_t path,
+                                    uint32_t *hash)
+{
+    if (!index_reserve_one(&d->index, &d->arena))
+        return NULL;
+    *hash = (uint32_t)hash_pair(root, path);
+    return index_find(&d->index, *hash, same_node, &(struct wanted){d, root, path});
+}
+
+/* Collects the paths from `path` up to the outermost into d->climb; false when memory is
+ * short. With `known`, stops below the first that has a node already, and gives it. */
+static bool climb_up(struct draft *d, uint32_t root, uint32_t path, uint32_t *known,
+                     size_t *count)
+{
+    uint32_t hash;
+    for (*count = 0; path; path = d->tree->paths.nodes[path].parent) {
+        uint32_t *climb =
+            arena_grow(&d->arena, d->climb, &d->climb_cap, *count + 1, sizeof *climb);
+        if (!climb)
+            return false;
+        d->climb = climb;
+        if (known) {
+            struct index_slot *slot = find_node(d, root, path, &hash);
+            if (!slot)
+                return false;
+            if (slot->id) {
+                *known = slot->id;
+                return true;
+            }
+        }
+        climb[(*count)++] = path;
+    }
+    return true;
+}
+
+/* The node of a path below a thread, made with its callers where they are not there yet.
+ * 0 is the root, or memory was short. */
+static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
+{
+    uint32_t node = root, hash;
+    size_t count;
+    if (!climb_up(d, root, path, &node, &count))
+        return 0;
+    while (count-- > 0) {
+        uint32_t made = draft_add(
+            d, (struct draft_node){.parent = node, .path = d->climb[count], .root = root});
+        struct index_slot *slot = find_node(d, root, d->climb[count], &hash);
+        if (!made || !slot)
+            return 0;
+        index_fill(&d->index, slot, hash, made);
+        node = made;
+    }
+    return node;
+}
+
+/* By time: what the last sample and this one share from the root on stays one node. */
+static uint32_t node_in_time(struct draft *d, uint32_t root, uint32_t path)
+{
+    size_t count, shared = 0;
+    if (!climb_up(d, root, path, NULL, &count))
+        return 0;
+    size_t want = count + 1, old = d->open_count;
+    uint32_t *open = arena_grow(&d->arena, d->open, &d->open_cap, want, sizeof *open);
+    if (!open)
+        return 0;
+    d->open = open;
+    while (shared < old && shared < count &&
+           d->nodes[open[shared]].path == d->climb[count - 1 - shared] &&
+           d->nodes[open[shared]].root == root)
+        shared++;
+    d->open_count = count;
+    for (size_t i = shared; i < count; i++)
+        open[i] = draft_add(d, (struct draft_node){.parent = i ? open[i - 1] : root,
+                                                   .path = d->climb[count - 1 - i],
+                                                   .root = root});
+    return count ? open[count - 1] : root;
+}
+
+/* Where threads are not told apart every path is a node, under the same number. */
+static bool add_all_paths(struct draft *d)
+{
+    const struct paths *paths = &d->tree->paths;
+    d->nodes = arena_zalloc(&d->arena, paths->count, sizeof *d->nodes);
+    if (!d->nodes)
+        return false;
+    d->count = d->cap = paths->count;
+    for (uint32_t i = 1; i < paths->count; i++) {
+        d->nodes[i].parent = paths->nodes[i].parent;
+        d->nodes[i].path = i;
+    }
+    return true;
+}
+
+static bool has_threads(const struct draft *d)
+{
+    return d->options->threads != THREAD_NONE && d->profile->thread_count > 1;
+}
+
+static uint32_t node_of_sample(struct draft *d, const struct sample *s)
+{
+    uint32_t path = path_of_stack(&d->tree->paths, s->stack);
+    uint32_t root = d->thread_nodes ? d->thread_nodes[s->thread] : 0;
+    if (d->options->order == CALLTREE_BY_TIME)
+        return node_in_time(d, root, path);
+    return d->thread_nodes ? node_for(d, root, path) : path;
+}
+
+static bool add_nodes(struct draft *d)
+{
+    bool by_time = d->options->order == CALLTREE_BY_TIME;
+    if (!has_threads(d) && !by_time)
+        return add_all_paths(d);
+    draft_add(d, (struct draft_node){0});
+    return !d->arena.failed && (!has_threads(d) || add_threads(d));
+}
+
+/* --- What they weigh ------------------------------------------------------------- */
+
+static bool add_weights(struct draft *d)
+{
+    const struct calltree *t = d->tree;
+    bool samples = d->options->weight == CALLTREE_SAMPLES;
+    for (size_t i = 0; i < d->profile->sample_count; i++) {
+        const struct sample *s = &d->profile->samples[i];
+        if (s->event != t->event && (s->event != t->base || t->base == 0))
+            continue;
+        uint32_t node = node_of_sample(d, s);
+        double weight = samples ? (double)s->count : s->weight;
+        if (s->event == t->event)
+            d->nodes[node].self += weight;
+        else
+            d->nodes[node].base_self += weight;
+        if (d->arena.failed)
+            return false;
+    }
+    for (size_t i = d->count; i-- > 0;) {
+        struct draft_node *n = &d->nodes[i], *parent = &d->nodes[n->parent];
+        n->total += n->self;
+        n->base_total += n->base_self;
+        if (i == 0)
+            break;
+        parent->total += n->total;
+        parent->base_total += n->base_total;
+    }
+    return true;
+}
+
+/* --- Which are kept, in which order ---------------------------------------------- */
+
+static bool is_kept(const struct draft *d, uint32_t node)
+{
+    const struct draft_node *n = &d->nodes[node], *all = &d->nodes[0];
+    double share = d->options->min_share;
+    if (n->total <= 0 && n->base_total <= 0)
+        return n->total < 0 || n->base_total < 0;
+    return n->total >= share * all->total || n->base_total >= share * all->base_total;
+}
+
+static uint32_t kept_parent(const void *context, uint32_t node)
+{
+    const struct draft *d = context;
+    return is_kept(d, node) ? d->nodes[node].parent : UINT32_MAX;
+}
+
+static string_id draft_label(const struct draft *d, uint32_t node)
+{
+    const struct draft_node *n = &d->nodes[node];
+    return n->path ? path_label(&d->tree->paths, n->path) : n->thread_label;
+}
+
+static bool before_by_text(const void *context, uint32_t a, uint32_t b)
+{
+    const struct strings *labels = context;
+    return str_compare(labels->items[a], labels->items[b]) < 0;
+}
+
+/* Ranks the labels that kept nodes have. */
+static bool rank_labels(struct draft *d)
+{
+    const struct strings *labels = &d->tree->paths.labels;
+    size_t count = 0;
+    uint32_t *used = arena_alloc(&d->arena, labels->count * sizeof *used);
+    uint32_t *scratch = arena_alloc(&d->arena, labels->count * sizeof *scratch);
+    d->rank = arena_zalloc(&d->arena, labels->count, sizeof *d->rank);
+    if (!used || !scratch || !d->rank)
+        return false;
+    for (uint32_t n = 1; n < d->count; n++) {
+        string_id label = draft_label(d, n);
+        if (!is_kept(d, n) || d->rank[label])
+            continue;
+        d->rank[label] = 1;
+        used[count++] = label;
+    }
+    sort_u32(used, count, scratch, before_by_text, labels);
+    for (size_t i = 0; i < count; i++)
+        d->rank[used[i]] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool before_by_name(const void *context, uint32_t a, uint32_t b)
+{
+    const struct draft *d = context;
+    return d->rank[draft_label(d, a)] < d->rank[draft_label(d, b)];
+}
+
+static double largest(const struct draft_node *n)
+{
+    return n->total > n->base_total ? n->total : n->base_total;
+}
+
+static bool before_by_size(const void *context, uint32_t a, uint32_t b)
+{
+    const struct draft *d = context;
+    double size_a = largest(&d->nodes[a]), size_b = largest(&d->nodes[b]);
+    return size_a > size_b || (size_a >= size_b && before_by_name(context, a, b));
+}
+
+static bool sort_children(struct draft *d)
+{
+    struct children *c = &d->children;
+    if (!children_init(c, &d->arena, d->count, kept_parent, d))
+        return false;
+    if (d->options->order == CALLTREE_BY_TIME)
+        return true;
+    d->scratch = arena_alloc(&d->arena, (d->count + 1) * sizeof *d->scratch);
+    if (!d->scratch || !rank_labels(d))
+        return false;
+    bool by_size = d->options->order == CALLTREE_BY_SIZE;
+    for (uint32_t n = 0; n < d->count; n++)
+        if (c->first[n + 1] - c->first[n] > 1)
+            sort_u32(c->items + c->first[n], c->first[n + 1] - c->first[n], d->scratch,
+                     by_size ? before_by_size : before_by_name, d);
+    return true;
+}
+
+/* --- The tree -------------------------------------------------------------------- */
+
+static void fill_node(const struct draft *d, struct calltree_node *to, uint32_t from)
+{
+    const struct draft_node *n = &d->nodes[from];
+    *to = (struct calltree_node){.label = from ? draft_label(d, from) : 0,
+                                 .frame = d->tree->paths.nodes[n->path].frame,
+                                 .self = n->self,
+                                 .total = n->total,
+                                 .base_self = n->base_self,
+                                 .base_total = n->base_total};
+}
+
+/* Puts the kept nodes into preorder: the next child of the innermost open node, until
+ * there is none. `place` says where each draft node went. */
+static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
+{
+    struct calltree *t = d->tree;
+    const struct children *c = &d->children;
+    uint32_t at = 0, depth = 0;
+    fill_node(d, &t->nodes[0], 0);
+    t->count = 1;
+    for (uint32_t n = 0; n < d->count; n++)
+        next[n] = c->first[n];
+    for (;;) {
+        if (next[at] == c->first[at + 1]) {
+            t->nodes[place[at]].end = (uint32_t)t->count;
+            if (at == 0)
+                return;
+            at = d->nodes[at].parent;
+            depth--;
+            continue;
+        }
+        uint32_t child = c->items[next[at]++];
+        place[child] = (uint32_t)t->count;
+        struct calltree_node *node = &t->nodes[t->count++];
+        fill_node(d, node, child);
+        node->parent = place[at];
+        node->depth = ++depth;
+        if (depth > t->depth)
+            t->depth = depth;
+        at = child;
+    }
+}
+
+/* What was left out is summed up in the innermost kept caller. */
+static void add_elided(struct draft *d, const uint32_t *place)
+{
+    for (uint32_t n = 1; n < d->count; n++) {
+        const struct draft_node *from = &d->nodes[n];
+        if (place[n] || (from->parent && !place[from->parent]))
+            continue;
+        if (from->total <= 0 && from->base_total <= 0)
+            continue;
+        struct calltree_node *to = &d->tree->nodes[place[from->parent]];
+        to->elided++;
+        to->elided_total += from->total;
+        to->elided_base += from->base_total;
+    }
+}
+
+static bool emit_tree(struct draft *d)
+{
+    struct calltree *t = d->tree;
+    size_t kept = d->children.first[d->count] + 1;
+    uint32_t *place = arena_zalloc(&d->arena, d->count, sizeof *place);
+    uint32_t *next = arena_alloc(&d->arena, d->count * sizeof *next);
+    t->nodes = arena_alloc(&t->arena, kept * sizeof *t->nodes);
+    if (!place || !next || !t->nodes)
+        return false;
+    emit_preorder(d, place, next);
+    add_elided(d, place);
+    return true;
+}
+
+void calltree_events(const struct profile *p, const struct calltree_options *options,
+                     event_id *event, event_id *base)
+{
+    *base = 0;
+    *event = options->event ? options->event : p->event_count > 1;
+    if (p->facts.differential && p->event_count > 2) {
+        *base = 1;
+        *event = 2;
+    }
+}
+
+bool calltree_init(struct calltree *t, const struct profile *p,
+                   const struct calltree_options *options, struct error *err)
+{
+    struct draft d = {.profile = p, .options = options, .tree = t};
+    *t = (struct calltree){0};
+    if (!paths_init(&t->paths, p, &options->label, err)) {
+        calltree_deinit(t);
+        return false;
+    }
+    calltree_events(p, options, &t->event, &t->base);
+    bool ok = add_nodes(&d) && add_weights(&d) && sort_children(&d) && emit_tree(&d);
+    arena_deinit(&d.arena);
+    if (!ok) {
+        calltree_deinit(t);
+        return error_memory(err);
+    }
+    return true;
+}
+
+void calltree_deinit(struct calltree *t)
+{
+    paths_deinit(&t->paths);
+    arena_deinit(&t->arena);
+    *t = (struct calltree){0};
+}
+
+/* --- Functions ------------------------------------------------------------------- */
+
+struct function *calltree_functions(struct calltree *t, size_t *count, struct error *err)
+{
+    size_t labels = t->paths.labels.count;
+    struct function *rows = arena_alloc(&t->arena, (labels + 1) * sizeof *rows);
+    uint32_t *row_of = arena_zalloc(&t->arena, labels, sizeof *row_of);
+    uint32_t *until = arena_zalloc(&t->arena, labels, sizeof *until);
+    *count = 0;
+    if (!rows || !row_of || !until) {
+        error_memory(err);
+        return NULL;
+    }
+    for (uint32_t n = 1; n < t->count; n++) {
+        const struct calltree_node *node = &t->nodes[n];
+        if (!node->frame)
+            continue;
+        if (!row_of[node->label]) {
+            rows[*count] = (struct function){.label = node->label, .frame = node->frame};
+            row_of[node->label] = (uint32_t)++*count;
+        }
+        struct function *f = &rows[row_of[node->label] - 1];
+        f->self += node->self;
+        f->base_self += node->base_self;
+        if (n < until[node->label]) /* inside a subtree that counts already */
+            continue;
+        f->total += node->total;
+        f->base_total += node->base_total;
+        until[node->label] = node->end;
+    }
+    return rows;
+}

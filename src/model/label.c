@@ -1,0 +1,93 @@
+#include "model/label.h"
+
+static const struct suffix {
+    char letter;
+    enum frame_kind kind;
+} suffixes[] = {
+    {'k', FRAME_KERNEL}, {'i', FRAME_INLINED}, {'j', FRAME_JIT}, {'w', FRAME_WAKER}};
+
+enum frame_kind label_suffix_kind(struct str name)
+{
+    if (name.len < 4 || name.ptr[name.len - 1] != ']' ||
+        memcmp(name.ptr + name.len - 4, "_[", 2) != 0)
+        return FRAME_USER;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (name.ptr[name.len - 2] == suffixes[i].letter)
+            return suffixes[i].kind;
+    return FRAME_USER;
+}
+
+struct str label_without_suffix(struct str name)
+{
+    if (label_suffix_kind(name) != FRAME_USER)
+        name.len -= 4;
+    return name;
+}
+
+static const char *suffix_of(const struct frame *f, const struct label_style *style)
+{
+    switch (f->kind) {
+    case FRAME_INLINED:
+        return "_[i]";
+    case FRAME_WAKER:
+        return "_[w]";
+    case FRAME_KERNEL:
+        return style->kernel ? "_[k]" : "";
+    case FRAME_JIT:
+        return style->jit ? "_[j]" : "";
+    default:
+        return "";
+    }
+}
+
+static void label_unknown(struct output *o, const struct profile *p,
+                          const struct frame *f, const struct label_style *style)
+{
+    struct str path = profile_string(p, p->modules[f->module].path);
+    struct str name = path.len ? str_basename(path) : STR("unknown");
+    output_char(o, '[');
+    output_str(o, name);
+    if (style->addresses && f->address)
+        output_format(o, " <%llx>", (unsigned long long)f->address);
+    output_char(o, ']');
+}
+
+void label_frame(struct output *o, const struct profile *p, frame_id frame,
+                 const struct label_style *style)
+{
+    const struct frame *f = &p->frames[frame];
+    struct str name = profile_string(p, f->name);
+    if (!f->name)
+        label_unknown(o, p, f, style);
+    else
+        output_str(o, style->plain ? label_without_suffix(name) : name);
+    if (!style->plain && label_suffix_kind(name) == FRAME_USER)
+        output_text(o, suffix_of(f, style));
+}
+
+static void output_id(struct output *o, int64_t id)
+{
+    if (id == ID_NONE)
+        output_char(o, '?');
+    else
+        output_format(o, "%lld", (long long)id);
+}
+
+void label_thread(struct output *o, const struct profile *p, thread_id thread,
+                  enum thread_style style)
+{
+    const struct thread *t = &p->threads[thread];
+    struct str name = profile_string(p, t->name);
+    if (thread == 0 || style == THREAD_NONE)
+        return;
+    for (size_t i = 0; i < name.len; i++)
+        output_char(o, name.ptr[i] == ' ' ? '_' : name.ptr[i]);
+    if (style == THREAD_COMM || (t->pid == ID_NONE && t->tid == ID_NONE))
+        return;
+    output_char(o, '-');
+    output_id(o, t->pid);
+    if (style == THREAD_TID) {
+        output_char(o, '/');
+        output_id(o, t->tid);
+    }
+}

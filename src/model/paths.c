@@ -1,0 +1,110 @@
+#include "model/paths.h"
+#include "base/hash.h"
+
+/* A path is a stack: the columns may be shared. */
+_Static_assert(sizeof(struct path_node) == sizeof(struct stack), "paths alias stacks");
+
+/* Labels all frames; *distinct tells whether no two frames share one. */
+static bool label_frames(struct paths *t, const struct profile *p,
+                         const struct label_style *style, bool *distinct)
+{
+    struct output text = OUTPUT_KEEP;
+    *distinct = true;
+    t->label_of_frame = arena_zalloc(&t->arena, p->frame_count, sizeof(string_id));
+    for (frame_id f = 1; t->label_of_frame && f < p->frame_count; f++) {
+        size_t before = t->labels.count;
+        text.used = 0;
+        label_frame(&text, p, f, style);
+        t->label_of_frame[f] = strings_add(&t->labels, output_kept(&text));
+        *distinct &= t->labels.count > before;
+    }
+    bool ok = t->label_of_frame && !text.failed && !t->arena.failed;
+    output_deinit(&text);
+    return ok;
+}
+
+struct wanted {
+    const struct paths *paths;
+    const struct path_node *nodes;
+    uint32_t parent;
+    string_id label;
+};
+
+static bool same_path(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    return w->nodes[id].parent == w->parent &&
+           w->paths->label_of_frame[w->nodes[id].frame] == w->label;
+}
+
+/* Gives every stack its path, made as it is first met. */
+static bool merge_stacks(struct paths *t, const struct profile *p)
+{
+    struct index index = {0};
+    struct path_node *nodes = arena_zalloc(&t->arena, p->stack_count, sizeof *nodes);
+    uint32_t *of_stack = arena_zalloc(&t->arena, p->stack_count, sizeof *of_stack);
+    if (!nodes || !of_stack)
+        return false;
+    uint32_t count = 1;
+    for (stack_id s = 1; s < p->stack_count; s++) {
+        frame_id frame = p->stacks[s].frame;
+        struct wanted w = {t, nodes, of_stack[p->stacks[s].parent],
+                           t->label_of_frame[frame]};
+        if (!index_reserve_one(&index, &t->arena))
+            return false;
+        uint32_t hash = (uint32_t)hash_pair(w.parent, w.label);
+        struct index_slot *slot = index_find(&index, hash, same_path, &w);
+        if (!slot->id) {
+            nodes[count] = (struct path_node){w.parent, frame};
+            index_fill(&index, slot, hash, count++);
+        }
+        of_stack[s] = slot->id;
+    }
+    t->nodes = nodes;
+    t->count = count;
+    t->of_stack = of_stack;
+    return true;
+}
+
+bool paths_init(struct paths *t, const struct profile *p, const struct label_style *style,
+                struct error *err)
+{
+    bool distinct;
+    *t = (struct paths){0};
+    if (!strings_init(&t->labels, &t->arena) || !label_frames(t, p, style, &distinct))
+        return error_memory(err);
+    if (distinct) {
+        t->nodes = (const struct path_node *)(const void *)p->stacks;
+        t->count = p->stack_count;
+        return true;
+    }
+    return merge_stacks(t, p) || error_memory(err);
+}
+
+void paths_deinit(struct paths *t)
+{
+    arena_deinit(&t->arena);
+}
+
+bool children_init(struct children *c, struct arena *a, size_t count,
+                   uint32_t (*parent)(const void *context, uint32_t node),
+                   const void *context)
+{
+    c->first = arena_zalloc(a, count + 2, sizeof *c->first);
+    c->items = arena_alloc(a, (count + 1) * sizeof *c->items);
+    if (!c->first || !c->items)
+        return false;
+    for (uint32_t n = 1; n < count; n++) {
+        uint32_t p = parent(context, n);
+        if (p != UINT32_MAX)
+            c->first[p + 2]++;
+    }
+    for (size_t n = 2; n < count + 2; n++)
+        c->first[n] += c->first[n - 1];
+    for (uint32_t n = 1; n < count; n++) {
+        uint32_t p = parent(context, n);
+        if (p != UINT32_MAX)
+            c->items[c->first[p + 1]++] = n;
+    }
+    return true;
+}

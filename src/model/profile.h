@@ -1,0 +1,135 @@
+/* The profile: the one model between every reader and every writer.
+ *
+ * Tables of columns; an id is an index into its table, and id 0 is "none" (for stacks: the
+ * root, for strings: the empty one). A profile is built once through a builder (builder.h),
+ * owns all of its memory in one arena, and is read-only afterwards.
+ *
+ * A stack is {parent, frame} with its parent always before it, so a walk over the stacks
+ * from last to first sums a whole tree, and a walk from first to last sees every caller
+ * before its callees. Nothing recurses: a stack may be 500,000 frames deep. */
+#ifndef STOKE_MODEL_PROFILE_H
+#define STOKE_MODEL_PROFILE_H
+
+#include "base/error.h"
+#include "base/strings.h"
+
+typedef uint32_t module_id;
+typedef uint32_t frame_id;
+typedef uint32_t stack_id;
+typedef uint32_t thread_id;
+typedef uint32_t event_id;
+
+#define TIME_NONE UINT64_MAX
+#define CPU_NONE UINT32_MAX
+#define ID_NONE ((int64_t)-1) /* a process or thread number that the input does not tell */
+
+/* A mapped file, or what stands for one: [kernel.kallsyms], [vdso], /tmp/perf-7.map. */
+struct module {
+    string_id path;
+    string_id build_id; /* lower-case hexadecimal, or 0 */
+};
+
+enum frame_kind {
+    FRAME_USER,
+    FRAME_KERNEL,
+    FRAME_GUEST,
+    FRAME_JIT,
+    FRAME_INLINED,
+    FRAME_IDLE,
+    FRAME_MARKER, /* not code: a separator such as "--", a state, a reason */
+    FRAME_WAKER,  /* of the stack that woke the thread up */
+};
+
+/* A function, or one place in it where lines or addresses are kept. */
+struct frame {
+    string_id name;   /* 0: unknown */
+    module_id module; /* 0: unknown */
+    string_id file;   /* source file, or 0 */
+    uint32_t line;    /* from 1, or 0 */
+    uint32_t kind;    /* enum frame_kind */
+    uint64_t address; /* 0 where not kept */
+};
+
+struct stack {
+    stack_id parent; /* 0: this frame is outermost */
+    frame_id frame;
+};
+
+struct thread {
+    int64_t pid, tid; /* ID_NONE where not known */
+    string_id name;   /* the comm, or a thread's or profile's name */
+};
+
+enum unit { UNIT_COUNT, UNIT_NANOSECONDS, UNIT_BYTES, UNIT_CYCLES };
+
+/* What was measured. The weight of a sample is in the event's unit. */
+struct event {
+    string_id name;
+    uint32_t unit; /* enum unit */
+};
+
+/* One row of the samples. In a profile that counts, a row stands for all samples with the
+ * same thread, event and stack; time and cpu are then absent. */
+struct sample {
+    uint64_t time; /* ns, or TIME_NONE */
+    thread_id thread;
+    uint32_t cpu; /* or CPU_NONE */
+    event_id event;
+    stack_id stack;
+    uint64_t count; /* how many samples of the input it stands for */
+    double weight;
+};
+
+/* Something of the input that was not understood and left out, or repaired. */
+struct warning {
+    const char *what; /* a literal: "no count at the end of the line" */
+    uint64_t count;
+    struct place first; /* where it happened first */
+};
+
+#define WARNINGS_MAX 16
+
+/* What a reader of the picture must know about the data. */
+struct facts {
+    string_id format;  /* the importer's name */
+    string_id host;    /* or 0 */
+    string_id command; /* what was profiled, or 0 */
+    uint64_t samples;  /* samples read, before any were merged */
+    uint64_t lost;     /* samples that the profiler says it lost */
+    uint64_t truncated; /* stacks marked as cut */
+    uint64_t time_first, time_last; /* of all samples read; TIME_NONE */
+    double rate;                    /* samples a second and CPU, or 0 */
+    bool differential; /* event 1 is before, event 2 after: every writer shows both */
+    struct warning warnings[WARNINGS_MAX];
+    unsigned warning_count;
+};
+
+/* For every table, [0] is "none" and counts. `samples` alone begins at 0. */
+struct profile {
+    struct arena arena;
+    struct strings strings;
+    struct module *modules;
+    struct frame *frames;
+    struct stack *stacks;
+    struct thread *threads;
+    struct event *events;
+    struct sample *samples;
+    size_t module_count, frame_count, stack_count, thread_count, event_count;
+    size_t sample_count;
+    struct facts facts;
+};
+
+void profile_destroy(struct profile *p); /* NULL is allowed */
+
+static inline struct str profile_string(const struct profile *p, string_id id)
+{
+    return strings_get(&p->strings, id);
+}
+
+/* The number of the event of that name; 0 where there is none. */
+event_id profile_find_event(const struct profile *p, struct str name);
+
+/* "samples", "ns", "bytes", "cycles": what a weight of the event counts. */
+const char *unit_name(enum unit unit);
+
+#endif

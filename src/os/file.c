@@ -1,0 +1,163 @@
+#include "os/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fail_errno(struct error *err, const char *doing, const char *name, int reason)
+{
+    error_set(err, "cannot %s: %s", doing, strerror(reason));
+    format_text(err->file, sizeof err->file, "%s", name);
+    return false;
+}
+
+bool os_input_open(struct os_input *in, const char *name, struct error *err)
+{
+    struct stat st;
+    bool standard = strcmp(name, "-") == 0;
+    *in = (struct os_input){.name = standard ? "standard input" : name};
+    in->fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0 || fstat(in->fd, &st) != 0) {
+        fail_errno(err, "open", in->name, errno);
+        os_input_close(in);
+        return false;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        os_input_close(in);
+        return fail_errno(err, "read", in->name, EISDIR);
+    }
+    in->regular = S_ISREG(st.st_mode);
+    in->size = in->regular ? (uint64_t)st.st_size : 0;
+    return true;
+}
+
+void os_input_close(struct os_input *in)
+{
+    if (in->fd > STDIN_FILENO)
+        close(in->fd);
+    in->fd = -1;
+}
+
+struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to)
+{
+    struct os_input part = *in;
+    part.part = true;
+    part.at = from;
+    part.end = to;
+    return part;
+}
+
+static ssize_t read_again(int fd, char *into, size_t room)
+{
+    ssize_t n;
+    do
+        n = read(fd, into, room);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, size_t size,
+                      size_t *got, struct error *err)
+{
+    ssize_t n;
+    do
+        n = pread(in->fd, into, size, (off_t)offset);
+    while (n < 0 && errno == EINTR);
+    *got = n > 0 ? (size_t)n : 0;
+    return n >= 0 || fail_errno(err, "read", in->name, errno);
+}
+
+static bool input_read(void *context, char *into, size_t room, size_t *got,
+                       struct error *err)
+{
+    struct os_input *in = context;
+    *got = 0;
+    if (in->part) {
+        if (room > in->end - in->at)
+            room = (size_t)(in->end - in->at);
+        if (!os_input_read_at(in, in->at, into, room, got, err))
+            return false;
+        in->at += *got;
+    } else {
+        ssize_t n = read_again(in->fd, into, room);
+        if (n < 0)
+            return fail_errno(err, "read", in->name, errno);
+        *got = (size_t)n;
+    }
+    if (in->progress)
+        in->progress(in->progress_context, *got);
+    return true;
+}
+
+struct source os_input_source(struct os_input *in)
+{
+    return source_reading(input_read, in, str_of(in->name));
+}
+
+bool os_output_open(struct os_output *out, const char *path, struct error *err)
+{
+    struct stat st;
+    *out = (struct os_output){.fd = STDOUT_FILENO};
+    if (strcmp(path, "-") == 0) {
+        format_text(out->path, sizeof out->path, "standard output");
+        return true;
+    }
+    if (strlen(path) >= sizeof out->path)
+        return fail_errno(err, "write", path, ENAMETOOLONG);
+    format_text(out->path, sizeof out->path, "%s", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+        return out->fd >= 0 || fail_errno(err, "write", path, errno);
+    }
+    format_text(out->temporary, sizeof out->temporary, "%s.%d.tmp", path, (int)getpid());
+    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return out->fd >= 0 || fail_errno(err, "write", path, errno);
+}
+
+void os_output_abandon(struct os_output *out)
+{
+    if (out->fd > STDERR_FILENO)
+        close(out->fd);
+    if (out->temporary[0])
+        unlink(out->temporary);
+    out->fd = -1;
+}
+
+bool os_output_close(struct os_output *out, struct output *o, struct error *err)
+{
+    bool ok = output_finish(o);
+    int reason = out->error ? out->error : ENOMEM;
+    if (ok && out->temporary[0]) {
+        ok = close(out->fd) == 0 && rename(out->temporary, out->path) == 0;
+        reason = errno;
+        out->fd = -1;
+        if (ok)
+            out->temporary[0] = 0;
+    }
+    os_output_abandon(out);
+    return ok || fail_errno(err, "write", out->path, reason);
+}
+
+static bool output_write(void *context, const char *bytes, size_t length)
+{
+    struct os_output *out = context;
+    while (length) {
+        ssize_t n = write(out->fd, bytes, length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            out->error = errno;
+            return false;
+        }
+        bytes += n;
+        length -= (size_t)n;
+    }
+    return true;
+}
+
+struct output os_output_stream(struct os_output *out)
+{
+    return (struct output){.flush = output_write, .context = out};
+}

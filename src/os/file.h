@@ -1,0 +1,60 @@
+/* Files, pipes and standard streams as sources and outputs.
+ *
+ * Every handle is opened close-on-exec. A name "-" is a standard stream. */
+#ifndef STOKE_OS_FILE_H
+#define STOKE_OS_FILE_H
+
+#include "base/output.h"
+#include "base/source.h"
+
+/* An input under way; give its address as the source's context. */
+struct os_input {
+    int fd;
+    uint64_t at, end;   /* a part of a file: reads there, and only there */
+    bool part;
+    uint64_t size;      /* of a regular file; 0 for what has no size */
+    bool regular;
+    const char *name;
+    /* Told of every read, for progress; may be NULL. */
+    void (*progress)(void *context, uint64_t bytes);
+    void *progress_context;
+};
+
+/* Opens a file for reading, or standard input for "-". False with the system's reason. */
+bool os_input_open(struct os_input *in, const char *name, struct error *err);
+void os_input_close(struct os_input *in);
+
+/* The same file, from byte `from` up to `to`: shares the handle, may be read by another
+ * thread at the same time. Regular files only. */
+struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to);
+
+/* A source over the input. source_deinit it before the input is closed. */
+struct source os_input_source(struct os_input *in);
+
+/* Reads up to `size` bytes at an offset of a regular file. False on an error. */
+bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, size_t size,
+                      size_t *got, struct error *err);
+
+/* An output file. Written beside the target under a temporary name and renamed over it at
+ * the end, so that a failure leaves no half a file. */
+struct os_output {
+    int fd;
+    int error; /* errno of the first failed write; 0 for none */
+    char path[4096];
+    char temporary[4128]; /* empty for a standard stream or a device */
+};
+
+/* Opens for writing; "-" is standard output. */
+bool os_output_open(struct os_output *out, const char *path, struct error *err);
+
+/* Finishes: flushes what `o` holds, closes, renames. False, with the reason, when anything
+ * failed; the target is then as it was. */
+bool os_output_close(struct os_output *out, struct output *o, struct error *err);
+
+/* Closes and removes what was written. */
+void os_output_abandon(struct os_output *out);
+
+/* An output that writes through `out`. output_deinit it. */
+struct output os_output_stream(struct os_output *out);
+
+#endif
