@@ -38,7 +38,8 @@ static bool check_ratio(struct decoder *d, struct error *err)
         return true;
     error_set(err, "refused: %zu KiB of %s data unpack to more than %zu MiB",
               (size_t)(d->in >> 10), d->what, (size_t)(d->out >> 20));
-    return error_hint(err, "if you trust the file, unpack it by hand and give the result");
+    return error_hint(err,
+                      "if you trust the file, unpack it by hand and give the result");
 }
 
 static size_t source_left(const struct source *s)

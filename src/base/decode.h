@@ -1,8 +1,9 @@
-/* Decoders: a source over another source's bytes. gzip and zstd are unpacked, UTF-16 (with
- * a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
+/* Decoders: a source over another source's bytes. gzip and zstd are unpacked, UTF-16
+ * (with a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
  *
- * A small file may unpack to an endless one: unpacking stops with an error once the output
- * is both larger than DECODE_FREE_SIZE and more than DECODE_RATIO times the input. */
+ * A small file may unpack to an endless one: unpacking stops with an error once the
+ * output is both larger than DECODE_FREE_SIZE and more than DECODE_RATIO times the input.
+ */
 #ifndef STOKE_BASE_DECODE_H
 #define STOKE_BASE_DECODE_H
 

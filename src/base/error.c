@@ -34,7 +34,9 @@ void place_set_line(struct place *place, uint64_t line, uint64_t column, struct 
     text = str_head(str_skip(text, from), room);
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        place->text[i] = c == '\t' ? ' ' : c < ' ' || c == 0x7f || c >= 0x80 ? '?' : (char)c;
+        place->text[i] = c == '\t'                           ? ' '
+                         : c < ' ' || c == 0x7f || c >= 0x80 ? '?'
+                                                             : (char)c;
     }
     place->text[text.len] = 0;
     place->line = line;

@@ -1,4 +1,5 @@
-/* A hash index over a column: finds the id of an item whose key lies in the column itself.
+/* A hash index over a column: finds the id of an item whose key lies in the column
+ * itself.
  *
  * The index holds {hash, id} pairs only; what is equal is the caller's to say. Ids are
  * never 0, so that 0 marks an empty slot. Items are never taken out. */
@@ -31,9 +32,10 @@ static inline bool index_reserve_one(struct index *ix, struct arena *a)
 
 /* The slot of the item for which same(context, id) holds, or the empty slot where it
  * belongs. The index must have room. Inlined, with `same` folded in. */
-static inline struct index_slot *
-index_find(const struct index *ix, uint32_t hash,
-           bool (*same)(const void *context, uint32_t id), const void *context)
+static inline struct index_slot *index_find(const struct index *ix, uint32_t hash,
+                                            bool (*same)(const void *context,
+                                                         uint32_t id),
+                                            const void *context)
 {
     for (size_t at = hash & ix->mask;; at = (at + 1) & ix->mask) {
         struct index_slot *slot = &ix->slots[at];

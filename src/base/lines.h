@@ -8,9 +8,9 @@
 
 struct lines {
     struct source *source;
-    uint64_t number;  /* of the line given last; the first is 1 */
+    uint64_t number;   /* of the line given last; the first is 1 */
     struct error *err; /* where a read error goes */
-    bool failed;      /* the source failed; err says how */
+    bool failed;       /* the source failed; err says how */
 };
 
 struct lines lines_of(struct source *s, struct error *err);
@@ -21,5 +21,13 @@ bool lines_next(struct lines *l, struct str *line);
 /* Gives the next line without taking it: the following lines_next gives it again. It may
  * move the window, so lines given before are no longer good. */
 bool lines_peek(struct lines *l, struct str *line);
+
+/* Passes over bytes of the window that hold `count` lines. */
+static inline void lines_skip(struct lines *l, size_t bytes, uint64_t count)
+{
+    l->source->begin += bytes;
+    l->source->offset += bytes;
+    l->number += count;
+}
 
 #endif

@@ -5,7 +5,8 @@
 
 typedef bool (*before_fn)(const void *, uint32_t, uint32_t);
 
-static void insertion(uint32_t *items, size_t count, before_fn before, const void *context)
+static void insertion(uint32_t *items, size_t count, before_fn before,
+                      const void *context)
 {
     for (size_t i = 1; i < count; i++) {
         uint32_t item = items[i];

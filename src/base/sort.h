@@ -1,5 +1,5 @@
-/* A stable merge sort of numbers by an order of the caller's. Ours, because libc's qsort is
- * not stable, allocates, and is slow in the browser. */
+/* A stable merge sort of numbers by an order of the caller's. Ours, because libc's qsort
+ * is not stable, allocates, and is slow in the browser. */
 #ifndef STOKE_BASE_SORT_H
 #define STOKE_BASE_SORT_H
 

@@ -25,8 +25,8 @@ void source_deinit(struct source *s)
     s->size = 0;
 }
 
-/* Puts the kept bytes at the buffer's beginning, in a larger one where they fill more than
- * half of it. */
+/* Puts the kept bytes at the buffer's beginning, in a larger one where they fill more
+ * than half of it. */
 static bool window_slide(struct source *s, const char *keep, struct error *err)
 {
     size_t kept = (size_t)(s->end - keep), size = s->size;

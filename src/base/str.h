@@ -119,8 +119,8 @@ struct str str_trim_left(struct str s);
 struct str str_trim_right(struct str s);
 struct str str_trim(struct str s);
 
-/* Takes the bytes up to the first c off *rest (and c itself) and returns them; all that is
- * left where there is no c. */
+/* Takes the bytes up to the first c off *rest (and c itself) and returns them; all that
+ * is left where there is no c. */
 struct str str_cut(struct str *rest, char c);
 
 /* Takes the next run of non-space bytes off *rest; empty at its end. */

@@ -1,4 +1,5 @@
-/* A table of distinct strings: each has one number, so that equal names are equal numbers.
+/* A table of distinct strings: each has one number, so that equal names are equal
+ * numbers.
  *
  * Number 0 is the empty string. The bytes are copied into the arena. */
 #ifndef STOKE_BASE_STRINGS_H

@@ -17,9 +17,9 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 struct command {
     const char *name;
-    const char *summary;  /* a phrase for `stoke help` */
-    const char *usage;    /* what stands behind "stoke NAME" */
-    const char *examples; /* lines for --help; may be NULL */
+    const char *summary;               /* a phrase for `stoke help` */
+    const char *usage;                 /* what stands behind "stoke NAME" */
+    const char *examples;              /* lines for --help; may be NULL */
     const struct option_group *groups; /* ended by a group without options */
     size_t settings_size;
     const void *defaults; /* of settings_size bytes; NULL: all zero */

@@ -29,9 +29,7 @@ static const struct option fold_options[] = {
     {0}};
 
 static const struct option_group fold_groups[] = {
-    {"options", fold_options, 0},
-    {"input", load_options, OFF(load)},
-    {0}};
+    {"options", fold_options, 0}, {"input", load_options, OFF(load)}, {0}};
 
 static int fold_run(void *settings, int file_count, char **files)
 {
@@ -44,8 +42,8 @@ static int fold_run(void *settings, int file_count, char **files)
     options.tree.label.addresses = s->addresses;
     s->load.import.addresses = s->addresses;
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
-    bool ok = p && load_choose_event(p, s->event, s->load.quiet,
-                                     &options.tree.event, &err);
+    bool ok =
+        p && load_choose_event(p, s->event, s->load.quiet, &options.tree.event, &err);
     struct os_output file;
     if (ok && (ok = os_output_open(&file, s->output ? s->output : "-", &err))) {
         struct output out = os_output_stream(&file);

@@ -99,8 +99,7 @@ static void read_part(void *context, unsigned number)
 {
     struct parts *parts = context;
     struct part *part = &parts->items[number];
-    struct os_input input =
-        os_input_part(&parts->loading->input, part->from, part->to);
+    struct os_input input = os_input_part(&parts->loading->input, part->from, part->to);
     input.progress = NULL;
     struct source s = os_input_source(&input);
     part->ok = builder_init(&part->builder, parts->mode) &&
@@ -167,8 +166,8 @@ static bool load_parts(struct loading *l, unsigned count, struct builder *b,
 
 static unsigned part_count(const struct loading *l, const struct decoder *d)
 {
-    uint64_t wanted = l->settings->threads > 0 ? (uint64_t)l->settings->threads
-                                               : os_core_count();
+    uint64_t wanted =
+        l->settings->threads > 0 ? (uint64_t)l->settings->threads : os_core_count();
     uint64_t useful = l->input.size / PART_MIN;
     if (!l->input.regular || d->what || !l->importer->split)
         return 1;
@@ -221,7 +220,8 @@ static bool load_file(const struct load_settings *settings, const char *name,
     free(skip);
     message_progress_end();
     if (!ok && err->file[0] == 0)
-        format_text(err->file, sizeof err->file, "%s", l.input.name ? l.input.name : name);
+        format_text(err->file, sizeof err->file, "%s",
+                    l.input.name ? l.input.name : name);
     return ok;
 }
 

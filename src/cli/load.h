@@ -1,5 +1,5 @@
-/* From file names to a profile: open, unpack, find the format, read, split over the cores.
- * Shared by every command that takes profiles, with the options that steer it. */
+/* From file names to a profile: open, unpack, find the format, read, split over the
+ * cores. Shared by every command that takes profiles, with the options that steer it. */
 #ifndef STOKE_CLI_LOAD_H
 #define STOKE_CLI_LOAD_H
 
@@ -18,8 +18,8 @@ struct load_settings {
 /* The options of every command that reads profiles. */
 extern const struct option load_options[];
 
-/* Reads the files ("-" or none: standard input) into one profile, says what was wrong with
- * them, and hands it out; NULL with err set when any could not be read. */
+/* Reads the files ("-" or none: standard input) into one profile, says what was wrong
+ * with them, and hands it out; NULL with err set when any could not be read. */
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err);
 

@@ -12,11 +12,12 @@ static void print_commands(void)
            "usage: stoke COMMAND [OPTION...] [FILE...]\n\ncommands:\n");
     for (size_t i = 0; commands[i]; i++)
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\n  %-12s what a command does and takes\n  %-12s what can be read and written\n"
-           "\nFor example:\n"
-           "  perf record -F 99 -a -g -- sleep 10\n"
-           "  perf script | stoke flamegraph > out.svg\n",
-           "help COMMAND", "help formats");
+    printf(
+        "\n  %-12s what a command does and takes\n  %-12s what can be read and written\n"
+        "\nFor example:\n"
+        "  perf record -F 99 -a -g -- sleep 10\n"
+        "  perf script | stoke flamegraph > out.svg\n",
+        "help COMMAND", "help formats");
 }
 
 static void print_formats(void)

@@ -1,8 +1,8 @@
 /* What is said to the user on standard error. The only place that says it.
  *
  * Names and lines of an input are cleaned before they are printed, so that no byte of a
- * file can steer the terminal. Colour only where standard error is a terminal and NO_COLOR
- * is not set. */
+ * file can steer the terminal. Colour only where standard error is a terminal and
+ * NO_COLOR is not set. */
 #ifndef STOKE_CLI_MESSAGE_H
 #define STOKE_CLI_MESSAGE_H
 

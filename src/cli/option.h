@@ -10,16 +10,16 @@
 #include "base/error.h"
 
 enum option_kind {
-    OPTION_FLAG,   /* bool */
-    OPTION_CLEAR,  /* bool, set to false */
-    OPTION_STRING, /* const char * */
-    OPTION_LIST,   /* struct option_list, each time it is given */
-    OPTION_INT,    /* int64_t */
-    OPTION_NUMBER, /* double */
-    OPTION_CHOICE, /* int, the place of the value in `choices` */
-    OPTION_SET,    /* int, set to `value` */
+    OPTION_FLAG,    /* bool */
+    OPTION_CLEAR,   /* bool, set to false */
+    OPTION_STRING,  /* const char * */
+    OPTION_LIST,    /* struct option_list, each time it is given */
+    OPTION_INT,     /* int64_t */
+    OPTION_NUMBER,  /* double */
+    OPTION_CHOICE,  /* int, the place of the value in `choices` */
+    OPTION_SET,     /* int, set to `value` */
     OPTION_IGNORED, /* accepted for scripts written for another tool; does nothing */
-    OPTION_PARSED, /* const char *, by `parse` */
+    OPTION_PARSED,  /* const char *, by `parse` */
 };
 
 struct option_list {
@@ -28,12 +28,12 @@ struct option_list {
 };
 
 struct option {
-    const char *names;  /* "width", or "colors,colour" with other spellings behind */
-    char letter;        /* 0 for none */
-    const char *arg;    /* what the value is called in the help; NULL for a flag */
-    const char *help;   /* a phrase, lower case, no full stop; NULL: not listed */
+    const char *names; /* "width", or "colors,colour" with other spellings behind */
+    char letter;       /* 0 for none */
+    const char *arg;   /* what the value is called in the help; NULL for a flag */
+    const char *help;  /* a phrase, lower case, no full stop; NULL: not listed */
     enum option_kind kind;
-    size_t offset;      /* of the value in the settings */
+    size_t offset;              /* of the value in the settings */
     const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
     int value;                  /* OPTION_SET */
     bool (*parse)(const char *text, void *value, struct error *err); /* OPTION_PARSED */

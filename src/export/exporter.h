@@ -7,9 +7,10 @@
  *   4. tests/export/NAME/CASE.want, written from tests/export/CASE.in
  * `stoke convert`, --help, the manual and the tests find it in the list.
  *
- * An exporter is pure and writes through an output, whose failure sticks; it returns false
- * only for a failure of its own (memory, a profile the format cannot express). Whatever
- * stands in a name comes out as text of the format: nothing is ever written raw. */
+ * An exporter is pure and writes through an output, whose failure sticks; it returns
+ * false only for a failure of its own (memory, a profile the format cannot express).
+ * Whatever stands in a name comes out as text of the format: nothing is ever written raw.
+ */
 #ifndef STOKE_EXPORT_EXPORTER_H
 #define STOKE_EXPORT_EXPORTER_H
 
@@ -17,13 +18,13 @@
 #include "model/calltree.h"
 #include "model/profile.h"
 
-struct svg_options; /* export/svg.h */
+struct svg_options;   /* export/svg.h */
 struct table_options; /* export/table.h */
 
 struct export_options {
     struct calltree_options tree;
-    struct str title;                /* may be empty: the exporter's default */
-    const struct svg_options *svg;   /* NULL: defaults */
+    struct str title;                  /* may be empty: the exporter's default */
+    const struct svg_options *svg;     /* NULL: defaults */
     const struct table_options *table; /* NULL: defaults */
 };
 

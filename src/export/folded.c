@@ -1,5 +1,6 @@
 /* Folded stacks: "thread;outermost;...;leaf WEIGHT" per distinct stack, in bytewise order
- * of the text before the weight; a differential profile has two weights, before and after.
+ * of the text before the weight; a differential profile has two weights, before and
+ * after.
  *
  * The order is found without making the lines: a stack's line sorts by its names, each
  * with what follows it, ';' or the end. All names are ranked once in both forms; sorting
@@ -20,16 +21,16 @@ struct folded_writer {
     const struct profile *p;
     const struct calltree_options *options;
     struct paths paths;
-    struct strings threads;      /* the labels of threads */
+    struct strings threads; /* the labels of threads */
     string_id *label_of_thread;
-    uint32_t *rank;              /* by label * 2 + (1 where ';' follows) */
+    uint32_t *rank; /* by label * 2 + (1 where ';' follows) */
     uint32_t *thread_rank;
-    uint32_t *place;             /* by path */
+    uint32_t *place; /* by path */
     struct row *rows;
     size_t row_count;
     event_id event, base;
     struct output *out;
-    struct output text;          /* the names of a line, leaf first, under way */
+    struct output text; /* the names of a line, leaf first, under way */
 };
 
 /* Names ordered as if the mark followed them: item * 2 is the name alone, + 1 "name;". */
@@ -167,22 +168,6 @@ static bool collect_rows(struct folded_writer *w)
 
 /* --- Text ------------------------------------------------------------------------ */
 
-/* A name as it can stand in a folded line: what would end the name or the line is
- * replaced. */
-static void write_name(struct output *o, struct str name)
-{
-    size_t plain = 0;
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-        if (c != ';' && c != '\n' && c != '\r')
-            continue;
-        output_bytes(o, name.ptr + plain, i - plain);
-        output_char(o, c == ';' ? ':' : ' ');
-        plain = i + 1;
-    }
-    output_bytes(o, name.ptr + plain, name.len - plain);
-}
-
 /* Collects the path's labels leaf first, as their ids' bytes, and writes them back. */
 static void write_path(struct folded_writer *w, uint32_t path)
 {
@@ -196,7 +181,7 @@ static void write_path(struct folded_writer *w, uint32_t path)
         string_id label;
         at -= sizeof label;
         memcpy(&label, labels->bytes + at, sizeof label);
-        write_name(w->out, strings_get(&w->paths.labels, label));
+        output_str(w->out, strings_get(&w->paths.labels, label));
         if (at)
             output_char(w->out, ';');
     }
@@ -205,7 +190,7 @@ static void write_path(struct folded_writer *w, uint32_t path)
 static void write_row(struct folded_writer *w, const struct row *r)
 {
     struct str thread = strings_get(&w->threads, r->thread);
-    write_name(w->out, thread);
+    output_str(w->out, thread);
     if (thread.len && r->path)
         output_char(w->out, ';');
     write_path(w, r->path);
@@ -255,7 +240,9 @@ static bool folded_write(const struct profile *p, const struct export_options *o
                          struct output *out, struct error *err)
 {
     struct folded_writer w = {.p = p, .options = &options->tree, .out = out};
-    if (!paths_init(&w.paths, p, &options->tree.label, err)) {
+    struct label_style style = options->tree.label;
+    style.folded = true; /* before sorting: the order is that of the written text */
+    if (!paths_init(&w.paths, p, &style, err)) {
         paths_deinit(&w.paths);
         return false;
     }

@@ -1,9 +1,10 @@
-/* Folded stacks: one line a stack, "outermost;...;leaf COUNT", as the stackcollapse scripts
- * of FlameGraph write them. Two counts a line are a differential profile: before, after.
- * Counts may have a fraction. Names may hold spaces; the count is what follows the last.
+/* Folded stacks: one line a stack, "outermost;...;leaf COUNT", as the stackcollapse
+ * scripts of FlameGraph write them. Two counts a line are a differential profile: before,
+ * after. Counts may have a fraction. Names may hold spaces; the count is what follows the
+ * last.
  *
- * Lines of a sorted file share their beginnings, so only what differs from the line before
- * is looked up. */
+ * Lines of a sorted file share their beginnings, so only what differs from the line
+ * before is looked up. */
 #include "base/memo.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -27,8 +28,9 @@ static enum line_kind take_count(struct str *s, double *out)
     while (at && !byte_is_space(s->ptr[at - 1]))
         at--;
     struct str word = str_skip(*s, at);
-    if (at == 0 || word.len == 0 || !(byte_is_digit(word.ptr[0]) || word.ptr[0] == '.' ||
-                                      word.ptr[0] == '-' || word.ptr[0] == '+'))
+    if (at == 0 || word.len == 0 ||
+        !(byte_is_digit(word.ptr[0]) || word.ptr[0] == '.' || word.ptr[0] == '-' ||
+          word.ptr[0] == '+'))
         return LINE_NO_COUNT;
     uint64_t integer;
     double v;

@@ -22,10 +22,11 @@ enum ghc_column { GHC_TICKS, GHC_TIME, GHC_BYTES };
 
 /* What a user may want of an importer. All zero is what folding wants. */
 struct import_options {
-    bool addresses;   /* keep addresses of unknown frames; with `every_address` of all */
+    bool addresses; /* keep addresses of unknown frames; with `every_address` of all */
     bool every_address;
     bool lines;       /* keep source files and lines where the input tells them */
     bool offsets;     /* keep "+0x1f" in names (DTrace's --includeoffset) */
+    bool signatures;  /* keep argument lists in names, see model/name.h */
     bool samples;     /* weigh each sample 1, whatever period or value it carries */
     bool all_threads; /* thread dumps: idle and waiting threads too */
     enum ghc_column ghc;

@@ -2,7 +2,8 @@
 #include "base/hash.h"
 #include <stdlib.h>
 
-/* Every table is at home in a column and an index over it; this is the row under search. */
+/* Every table is at home in a column and an index over it; this is the row under search.
+ */
 struct wanted {
     const struct profile *profile;
     const void *row;
@@ -65,9 +66,9 @@ string_id builder_string(struct builder *b, struct str s)
 }
 
 /* Appends *row to the column `items`, grown as need be; false when memory is short. */
-#define COLUMN_APPEND(b, items, cap, count, row)                                          \
-    (column_room(b, (items), (cap), (count), sizeof *(row))                               \
-         ? ((items) = (b)->grown, (items)[count] = *(row), true)                          \
+#define COLUMN_APPEND(b, items, cap, count, row)                 \
+    (column_room(b, (items), (cap), (count), sizeof *(row))      \
+         ? ((items) = (b)->grown, (items)[count] = *(row), true) \
          : false)
 
 static bool column_room(struct builder *b, void *items, size_t *cap, size_t count,
@@ -117,8 +118,8 @@ frame_id builder_frame(struct builder *b, const struct frame *f)
     if (builder_failed(b) || !index_reserve_one(&b->frames, &p->arena))
         return 0;
     uint64_t place = hash_pair(f->file, f->line) ^ f->address;
-    uint32_t hash = (uint32_t)hash_mix(hash_pair(f->name, f->module) + f->kind,
-                                       place ^ HASH_C);
+    uint32_t hash =
+        (uint32_t)hash_mix(hash_pair(f->name, f->module) + f->kind, place ^ HASH_C);
     struct index_slot *slot =
         index_find(&b->frames, hash, same_frame, &(struct wanted){p, f});
     if (slot->id)
@@ -149,8 +150,8 @@ thread_id builder_thread(struct builder *b, int64_t pid, int64_t tid, struct str
         return 0;
     if (pid == ID_NONE && tid == ID_NONE && t.name == 0)
         return 0;
-    uint32_t hash = (uint32_t)hash_mix(hash_pair((uint32_t)pid, (uint32_t)tid) ^ t.name,
-                                       HASH_D);
+    uint32_t hash =
+        (uint32_t)hash_mix(hash_pair((uint32_t)pid, (uint32_t)tid) ^ t.name, HASH_D);
     struct index_slot *slot =
         index_find(&b->threads, hash, same_thread, &(struct wanted){p, &t});
     if (slot->id)

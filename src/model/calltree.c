@@ -18,12 +18,12 @@ struct draft {
     struct calltree *tree;
     struct draft_node *nodes;
     size_t count, cap;
-    struct index index;      /* of nodes, by root and path */
-    uint32_t *thread_nodes;  /* by thread: its node, or 0 */
-    uint32_t *climb, *open;  /* scratch: paths above a sample; nodes of the last sample */
+    struct index index;     /* of nodes, by root and path */
+    uint32_t *thread_nodes; /* by thread: its node, or 0 */
+    uint32_t *climb, *open; /* scratch: paths above a sample; nodes of the last sample */
     size_t climb_cap, open_cap, open_count;
-    uint32_t *rank;          /* by label: its place in bytewise order */
-    uint32_t *scratch;       /* for sorting */
+    uint32_t *rank;    /* by label: its place in bytewise order */
+    uint32_t *scratch; /* for sorting */
     struct children children;
 };
 
@@ -54,8 +54,8 @@ static bool add_threads(struct draft *d)
         label_thread(&text, p, t, d->options->threads);
         string_id label = strings_add(labels, output_kept(&text));
         size_t before = cap;
-        uint32_t *grown = arena_grow(&d->arena, node_of_label, &cap, label + 1,
-                                     sizeof *node_of_label);
+        uint32_t *grown =
+            arena_grow(&d->arena, node_of_label, &cap, label + 1, sizeof *node_of_label);
         if (label == 0 || !grown)
             continue;
         node_of_label = grown;
@@ -128,7 +128,8 @@ static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
         return 0;
     while (count-- > 0) {
         uint32_t made = draft_add(
-            d, (struct draft_node){.parent = node, .path = d->climb[count], .root = root});
+            d,
+            (struct draft_node){.parent = node, .path = d->climb[count], .root = root});
         struct index_slot *slot = find_node(d, root, d->climb[count], &hash);
         if (!made || !slot)
             return 0;
@@ -449,7 +450,7 @@ struct function *calltree_functions(struct calltree *t, size_t *count, struct er
             continue;
         if (!row_of[node->label]) {
             rows[*count] = (struct function){.label = node->label, .frame = node->frame};
-            row_of[node->label] = (uint32_t)++*count;
+            row_of[node->label] = (uint32_t)++ * count;
         }
         struct function *f = &rows[row_of[node->label] - 1];
         f->self += node->self;

@@ -1,8 +1,8 @@
 /* The call tree: a profile's samples of one event, added up per path of labels.
  *
- * Nodes lie in preorder: a node's subtree is the run of nodes from itself up to its `end`,
- * its children in the order asked for. Frames with the same label are one node. Node 0 is
- * the root, "all"; with threads told apart, they are its children.
+ * Nodes lie in preorder: a node's subtree is the run of nodes from itself up to its
+ * `end`, its children in the order asked for. Frames with the same label are one node.
+ * Node 0 is the root, "all"; with threads told apart, they are its children.
  *
  * Building takes time and memory in proportion to the distinct paths, sorting included
  * (n log n in the siblings); nothing recurses. */
@@ -29,12 +29,12 @@ struct calltree_options {
 };
 
 struct calltree_node {
-    uint32_t parent;  /* of the root: 0 */
-    uint32_t end;     /* one past the last node of this subtree */
-    uint32_t depth;   /* of the root: 0 */
-    string_id label;  /* see calltree_label; of the root: 0 */
-    frame_id frame;   /* one of the frames of that label; 0 for the root and threads */
-    uint32_t elided;  /* callees left out for their size, all of them together: */
+    uint32_t parent; /* of the root: 0 */
+    uint32_t end;    /* one past the last node of this subtree */
+    uint32_t depth;  /* of the root: 0 */
+    string_id label; /* see calltree_label; of the root: 0 */
+    frame_id frame;  /* one of the frames of that label; 0 for the root and threads */
+    uint32_t elided; /* callees left out for their size, all of them together: */
     double elided_total, elided_base;
     double self, total;
     double base_self, base_total; /* the same before, in a differential profile; else 0 */

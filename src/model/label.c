@@ -47,9 +47,20 @@ static void label_unknown(struct output *o, const struct profile *p,
     struct str name = path.len ? str_basename(path) : STR("unknown");
     output_char(o, '[');
     output_str(o, name);
-    if (style->addresses && f->address)
+    if (style->addresses)
         output_format(o, " <%llx>", (unsigned long long)f->address);
     output_char(o, ']');
+}
+
+/* Replaces what would end the name, or the line, where it is written folded. */
+static void make_foldable(char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == ';')
+            bytes[i] = ':';
+        else if (bytes[i] == '\n' || bytes[i] == '\r')
+            bytes[i] = ' ';
+    }
 }
 
 void label_frame(struct output *o, const struct profile *p, frame_id frame,
@@ -57,12 +68,15 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
 {
     const struct frame *f = &p->frames[frame];
     struct str name = profile_string(p, f->name);
+    size_t before = o->used;
     if (!f->name)
         label_unknown(o, p, f, style);
     else
         output_str(o, style->plain ? label_without_suffix(name) : name);
     if (!style->plain && label_suffix_kind(name) == FRAME_USER)
         output_text(o, suffix_of(f, style));
+    if (style->folded)
+        make_foldable(o->bytes + before, o->used - before);
 }
 
 static void output_id(struct output *o, int64_t id)
@@ -80,8 +94,10 @@ void label_thread(struct output *o, const struct profile *p, thread_id thread,
     struct str name = profile_string(p, t->name);
     if (thread == 0 || style == THREAD_NONE)
         return;
-    for (size_t i = 0; i < name.len; i++)
-        output_char(o, name.ptr[i] == ' ' ? '_' : name.ptr[i]);
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        output_char(o, c == ' ' || c == '\n' || c == '\r' ? '_' : c == ';' ? ':' : c);
+    }
     if (style == THREAD_COMM || (t->pid == ID_NONE && t->tid == ID_NONE))
         return;
     output_char(o, '-');

@@ -5,11 +5,13 @@
 #include "base/output.h"
 #include "model/profile.h"
 
-/* The suffixes are those of FlameGraph: _[k] kernel, _[i] inlined, _[j] JIT, _[w] waker. */
+/* The suffixes are those of FlameGraph: _[k] kernel, _[i] inlined, _[j] JIT, _[w] waker.
+ */
 struct label_style {
     bool addresses; /* an unknown frame is [libc.so <7f00>], not [libc.so] */
     bool kernel, jit;
-    bool plain; /* no suffix at all, and those that are part of a name are cut off */
+    bool folded; /* as it can stand in a folded line: ';' is ':', a line end a space */
+    bool plain;  /* no suffix at all, and those that are part of a name are cut off */
 };
 
 enum thread_style {
@@ -19,12 +21,14 @@ enum thread_style {
     THREAD_NONE, /* threads are not told apart */
 };
 
-/* Writes the frame's name: its own, or [module] where it is unknown, or [unknown]. */
+/* Writes the frame's name: its own, or [module] where it is unknown, or [unknown]. The
+ * output keeps what is written (OUTPUT_KEEP). */
 void label_frame(struct output *o, const struct profile *p, frame_id frame,
                  const struct label_style *style);
 
 /* Writes the thread's name; nothing for thread 0. Spaces become '_', as every reader of
- * folded stacks expects. An unknown process is "?". */
+ * folded stacks expects, as do the bytes that a folded line cannot hold. An unknown
+ * process is "?". */
 void label_thread(struct output *o, const struct profile *p, thread_id thread,
                   enum thread_style style);
 

@@ -1,5 +1,5 @@
-/* The distinct paths of labels in a profile: its stacks with frames of the same label made
- * one. What the call tree and the folded lines are both made of.
+/* The distinct paths of labels in a profile: its stacks with frames of the same label
+ * made one. What the call tree and the folded lines are both made of.
  *
  * Path 0 is the root, of no label; a parent comes before its child. Where no two frames
  * share a label the paths are the stacks, and nothing is copied but the labels. */

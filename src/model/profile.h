@@ -1,8 +1,8 @@
 /* The profile: the one model between every reader and every writer.
  *
- * Tables of columns; an id is an index into its table, and id 0 is "none" (for stacks: the
- * root, for strings: the empty one). A profile is built once through a builder (builder.h),
- * owns all of its memory in one arena, and is read-only afterwards.
+ * Tables of columns; an id is an index into its table, and id 0 is "none" (for stacks:
+ * the root, for strings: the empty one). A profile is built once through a builder
+ * (builder.h), owns all of its memory in one arena, and is read-only afterwards.
  *
  * A stack is {parent, frame} with its parent always before it, so a walk over the stacks
  * from last to first sums a whole tree, and a walk from first to last sees every caller
@@ -21,7 +21,8 @@ typedef uint32_t event_id;
 
 #define TIME_NONE UINT64_MAX
 #define CPU_NONE UINT32_MAX
-#define ID_NONE ((int64_t)-1) /* a process or thread number that the input does not tell */
+#define ID_NONE \
+    ((int64_t)-1) /* a process or thread number that the input does not tell */
 
 /* A mapped file, or what stands for one: [kernel.kallsyms], [vdso], /tmp/perf-7.map. */
 struct module {
@@ -91,12 +92,12 @@ struct warning {
 
 /* What a reader of the picture must know about the data. */
 struct facts {
-    string_id format;  /* the importer's name */
-    string_id host;    /* or 0 */
-    string_id command; /* what was profiled, or 0 */
-    uint64_t samples;  /* samples read, before any were merged */
-    uint64_t lost;     /* samples that the profiler says it lost */
-    uint64_t truncated; /* stacks marked as cut */
+    string_id format;               /* the importer's name */
+    string_id host;                 /* or 0 */
+    string_id command;              /* what was profiled, or 0 */
+    uint64_t samples;               /* samples read, before any were merged */
+    uint64_t lost;                  /* samples that the profiler says it lost */
+    uint64_t truncated;             /* stacks marked as cut */
     uint64_t time_first, time_last; /* of all samples read; TIME_NONE */
     double rate;                    /* samples a second and CPU, or 0 */
     bool differential; /* event 1 is before, event 2 after: every writer shows both */

@@ -10,9 +10,9 @@
 /* An input under way; give its address as the source's context. */
 struct os_input {
     int fd;
-    uint64_t at, end;   /* a part of a file: reads there, and only there */
+    uint64_t at, end; /* a part of a file: reads there, and only there */
     bool part;
-    uint64_t size;      /* of a regular file; 0 for what has no size */
+    uint64_t size; /* of a regular file; 0 for what has no size */
     bool regular;
     const char *name;
     /* Told of every read, for progress; may be NULL. */
@@ -47,8 +47,8 @@ struct os_output {
 /* Opens for writing; "-" is standard output. */
 bool os_output_open(struct os_output *out, const char *path, struct error *err);
 
-/* Finishes: flushes what `o` holds, closes, renames. False, with the reason, when anything
- * failed; the target is then as it was. */
+/* Finishes: flushes what `o` holds, closes, renames. False, with the reason, when
+ * anything failed; the target is then as it was. */
 bool os_output_close(struct os_output *out, struct output *o, struct error *err);
 
 /* Closes and removes what was written. */

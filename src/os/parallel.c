@@ -28,7 +28,8 @@ static void *run_part(void *context)
     return NULL;
 }
 
-void os_parallel(unsigned count, void (*work)(void *context, unsigned part), void *context)
+void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
+                 void *context)
 {
     struct part parts[PARTS_MAX];
     if (count > PARTS_MAX)

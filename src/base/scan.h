@@ -1,0 +1,11 @@
+/* Finding places in text, many bytes at a time. */
+#ifndef STOKE_BASE_SCAN_H
+#define STOKE_BASE_SCAN_H
+
+#include "base/str.h"
+
+/* Where the first empty line begins: the second of two line feeds in a row that both lie
+ * in s. s.len where there is none. */
+size_t scan_empty_line(struct str s);
+
+#endif

@@ -1,0 +1,125 @@
+#include "model/name.h"
+
+/* Where the run of brackets that opens at `at` closes: behind its last byte; s.len + 1
+ * where it does not. Round and pointed brackets nest; "->" is no bracket. */
+static size_t skip_brackets(struct str s, size_t at)
+{
+    size_t depth = 0;
+    for (; at < s.len; at++) {
+        char c = s.ptr[at];
+        if (c == '>' && at && s.ptr[at - 1] == '-')
+            continue;
+        if (c == '(' || c == '<')
+            depth++;
+        else if (c == ')' || c == '>')
+            depth--;
+        if (depth == 0)
+            return at + 1;
+    }
+    return s.len + 1;
+}
+
+static bool ends_with_operator(struct str s)
+{
+    return str_ends(s, STR("operator")) &&
+           (s.len == 8 || !byte_is_word(s.ptr[s.len - 9]));
+}
+
+/* The length of an operator's sign that begins at `at`, with "operator" before it: its
+ * brackets are not those of arguments. 0 where there is none. */
+static size_t operator_sign(struct str s, size_t at)
+{
+    static const char *const signs[] = {"()", "<=>", "<<=", ">>=", "->*", "<<",
+                                        ">>", "->",  "<=",  ">=",  "<",   ">"};
+    if (!ends_with_operator(str_head(s, at)))
+        return 0;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (str_starts(str_skip(s, at), str_of(signs[i])))
+            return strlen(signs[i]);
+    return 0;
+}
+
+static bool is_go_method(struct str name)
+{
+    size_t open = str_search(name, STR(".("));
+    return open < name.len && str_has(str_skip(name, open), STR(")."));
+}
+
+struct str name_without_arguments(struct str name)
+{
+    struct str anonymous = STR("(anonymous namespace)");
+    size_t at = 0;
+    if (str_find(name, '(') == name.len || is_go_method(name))
+        return name;
+    while (at < name.len) {
+        size_t sign = operator_sign(name, at);
+        if (sign) {
+            at += sign;
+        } else if (name.ptr[at] == '<') {
+            at = skip_brackets(name, at);
+            if (at > name.len) /* cut short: the first bracket ends the name */
+                return str_head(name, str_find(name, '('));
+        } else if (str_starts(str_skip(name, at), anonymous)) {
+            at += anonymous.len;
+        } else if (name.ptr[at] == '(') {
+            break;
+        } else {
+            at++;
+        }
+    }
+    return str_head(name, at);
+}
+
+struct str name_without_offset(struct str name)
+{
+    size_t at = str_rfind(name, '+');
+    struct str offset = str_skip(name, at + 1);
+    if (at == name.len || at == 0 || !str_starts(offset, STR("0x")) || offset.len < 3)
+        return name;
+    bool slash = false;
+    for (size_t i = 2; i < offset.len; i++) {
+        if (offset.ptr[i] == '/' && !slash &&
+            str_starts(str_skip(offset, i + 1), STR("0x"))) {
+            slash = true;
+            i += 2;
+        } else if (!byte_is_hex(offset.ptr[i])) {
+            return name;
+        }
+    }
+    return str_head(name, at);
+}
+
+struct str name_without_descriptor(struct str name)
+{
+    size_t at = 1;
+    if (name.len < 4 || name.ptr[0] != 'L' || !(name.ptr[1] >= 'a' && name.ptr[1] <= 'z'))
+        return name;
+    while (at < name.len && (byte_is_word(name.ptr[at]) || name.ptr[at] == '$'))
+        at++;
+    return at < name.len && name.ptr[at] == '/' ? str_skip(name, 1) : name;
+}
+
+struct str name_tidy(struct str name)
+{
+    return name_without_descriptor(name_without_arguments(name_without_offset(name)));
+}
+
+struct str name_next_link(struct str *rest)
+{
+    struct str s = *rest;
+    size_t at = 0;
+    for (;;) {
+        at += str_search(str_skip(s, at), STR("->"));
+        if (at >= s.len) {
+            *rest = str_skip(s, s.len);
+            return s;
+        }
+        bool link = at && s.ptr[at - 1] != ' ' && s.ptr[at - 1] != ')' &&
+                    !ends_with_operator(str_head(s, at));
+        if (link)
+            break;
+        at += 2;
+    }
+    *rest = str_skip(s, at + 2);
+    return str_head(s, at);
+}

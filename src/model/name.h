@@ -1,0 +1,32 @@
+/* Names of functions as people want them in a picture: without arguments and offsets.
+ *
+ * Importers whose tool prints whole signatures pass each distinct name through here. */
+#ifndef STOKE_MODEL_NAME_H
+#define STOKE_MODEL_NAME_H
+
+#include "base/str.h"
+
+/* The name without its argument list and what follows it:
+ *   v8::Call(v8::Isolate*, int) const  ->  v8::Call
+ *   foo<void (*)(int)>(char)           ->  foo<void (*)(int)>
+ *   A::operator()(int)                 ->  A::operator()
+ *   (anonymous namespace)::f(int)      ->  (anonymous namespace)::f
+ *   net/http.(*Client).Do              ->  net/http.(*Client).Do   (Go: nothing is cut)
+ * Brackets that do not close (tools cut long names) end at the first '('. */
+struct str name_without_arguments(struct str name);
+
+/* The name without a trailing "+0x1f" or "+0x1f/0x20". */
+struct str name_without_offset(struct str name);
+
+/* A Java type descriptor's class without its leading L: Ljava/util/List;.add ->
+ * java/util/List;.add. Other names as they are. */
+struct str name_without_descriptor(struct str name);
+
+/* The three of them, in the order that suits. */
+struct str name_tidy(struct str name);
+
+/* Takes the next of the functions that a JIT or tool prints as one chain, outermost
+ * first, "a->b->c", off *rest. operator-> and "-> T" of a signature are not links. */
+struct str name_next_link(struct str *rest);
+
+#endif
