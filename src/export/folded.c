@@ -13,7 +13,14 @@
 struct row {
     uint32_t thread; /* label id in `threads`, 0 for none */
     uint32_t path;
+    uint64_t place; /* in the order of the lines */
     double weight, base;
+};
+
+/* One frame of the line written last: its path, and where its text ends. */
+struct step {
+    uint32_t path;
+    uint32_t end;
 };
 
 struct folded_writer {
@@ -30,7 +37,10 @@ struct folded_writer {
     size_t row_count;
     event_id event, base;
     struct output *out;
-    struct output text; /* the names of a line, leaf first, under way */
+    struct output text; /* the names of the line written last, */
+    struct step *steps; /* frame by frame */
+    uint32_t *climb;    /* scratch: a path, leaf first */
+    size_t step_count, step_cap, climb_cap;
 };
 
 /* Names ordered as if the mark followed them: item * 2 is the name alone, + 1 "name;". */
@@ -143,8 +153,8 @@ static uint64_t row_place(const struct folded_writer *w, const struct row *r)
 
 static bool before_row(const void *context, uint32_t a, uint32_t b)
 {
-    const struct folded_writer *w = context;
-    return row_place(w, &w->rows[a]) < row_place(w, &w->rows[b]);
+    const struct row *rows = context;
+    return rows[a].place < rows[b].place;
 }
 
 static bool collect_rows(struct folded_writer *w)
@@ -157,34 +167,55 @@ static bool collect_rows(struct folded_writer *w)
         double weight = samples ? (double)s->count : s->weight;
         if (s->event != w->event && (!w->base || s->event != w->base))
             continue;
-        w->rows[w->row_count++] =
-            (struct row){.thread = w->label_of_thread[s->thread],
-                         .path = path_of_stack(&w->paths, s->stack),
-                         .weight = s->event == w->event ? weight : 0,
-                         .base = s->event == w->event ? 0 : weight};
+        struct row *row = &w->rows[w->row_count++];
+        *row = (struct row){.thread = w->label_of_thread[s->thread],
+                            .path = path_of_stack(&w->paths, s->stack),
+                            .weight = s->event == w->event ? weight : 0,
+                            .base = s->event == w->event ? 0 : weight};
+        row->place = row_place(w, row);
     }
     return w->rows != NULL;
 }
 
 /* --- Text ------------------------------------------------------------------------ */
 
-/* Collects the path's labels leaf first, as their ids' bytes, and writes them back. */
+/* Collects the path's frames, leaf first, into w->climb. */
+static size_t climb_path(struct folded_writer *w, uint32_t path)
+{
+    size_t count = 0;
+    for (; path; path = w->paths.nodes[path].parent) {
+        uint32_t *climb =
+            arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
+        if (!climb)
+            return 0;
+        w->climb = climb;
+        climb[count++] = path;
+    }
+    return count;
+}
+
+/* Makes w->text the path's names. Lines come in order, so most of the text of the line
+ * before stands: only the frames behind the first that differs are written anew. */
 static void write_path(struct folded_writer *w, uint32_t path)
 {
-    struct output *labels = &w->text;
-    labels->used = 0;
-    for (; path; path = w->paths.nodes[path].parent) {
-        string_id label = path_label(&w->paths, path);
-        output_bytes(labels, (const char *)&label, sizeof label);
+    size_t count = climb_path(w, path), shared = 0;
+    struct step *steps =
+        arena_grow(&w->arena, w->steps, &w->step_cap, count, sizeof *steps);
+    if (!steps)
+        return;
+    w->steps = steps;
+    while (shared < count && shared < w->step_count &&
+           steps[shared].path == w->climb[count - 1 - shared])
+        shared++;
+    w->text.used = shared ? steps[shared - 1].end : 0;
+    for (size_t i = shared; i < count; i++) {
+        uint32_t at = w->climb[count - 1 - i];
+        if (i)
+            output_char(&w->text, ';');
+        output_str(&w->text, strings_get(&w->paths.labels, path_label(&w->paths, at)));
+        steps[i] = (struct step){at, (uint32_t)w->text.used};
     }
-    for (size_t at = labels->used; at > 0;) {
-        string_id label;
-        at -= sizeof label;
-        memcpy(&label, labels->bytes + at, sizeof label);
-        output_str(w->out, strings_get(&w->paths.labels, label));
-        if (at)
-            output_char(w->out, ';');
-    }
+    w->step_count = count;
 }
 
 static void write_row(struct folded_writer *w, const struct row *r)
@@ -193,7 +224,10 @@ static void write_row(struct folded_writer *w, const struct row *r)
     output_str(w->out, thread);
     if (thread.len && r->path)
         output_char(w->out, ';');
-    write_path(w, r->path);
+    if (r->path) {
+        write_path(w, r->path);
+        output_str(w->out, output_kept(&w->text));
+    }
     if (w->base) {
         output_char(w->out, ' ');
         output_double(w->out, r->base);
@@ -212,11 +246,10 @@ static bool write_rows(struct folded_writer *w)
         return false;
     for (uint32_t i = 0; i < w->row_count; i++)
         order[i] = i;
-    sort_u32(order, w->row_count, scratch, before_row, w);
+    sort_u32(order, w->row_count, scratch, before_row, w->rows);
     for (size_t i = 0; i < w->row_count;) {
         struct row sum = w->rows[order[i]];
-        uint64_t place = row_place(w, &sum);
-        for (i++; i < w->row_count && row_place(w, &w->rows[order[i]]) == place; i++) {
+        for (i++; i < w->row_count && w->rows[order[i]].place == sum.place; i++) {
             sum.weight += w->rows[order[i]].weight;
             sum.base += w->rows[order[i]].base;
         }

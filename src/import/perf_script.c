@@ -524,8 +524,8 @@ static void read_line(struct perf_reader *r, struct str line)
 
 static bool perf_start(struct perf_reader *r, struct error *err)
 {
-    return (memo_init(&r->frames, &r->arena, 8192) &&
-            memo_init(&r->callers, &r->arena, 8192) &&
+    return (memo_init(&r->frames, &r->arena, 32768) &&
+            memo_init(&r->callers, &r->arena, 32768) &&
             memo_init(&r->threads, &r->arena, 1024)) ||
            error_memory(err);
 }
