@@ -1,0 +1,43 @@
+# Words for the tests of the command line: . "$TESTS/cli/lib.sh"
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# status N COMMAND...: runs it, output to ./out and messages to ./err; fails on another
+# exit status.
+status() {
+    wanted=$1
+    shift
+    got=0
+    "$@" >out 2>err || got=$?
+    [ "$got" = "$wanted" ] || {
+        cat err >&2
+        fail "'$*' ended with $got, not $wanted"
+    }
+}
+
+# says PATTERN [FILE]: the file (./err where none is named) has a line with the pattern.
+says() {
+    grep -q -e "$1" "${2-err}" || {
+        cat "${2-err}" >&2
+        fail "no '$1' in ${2-err}"
+    }
+}
+
+# says_not PATTERN [FILE]
+says_not() {
+    ! grep -q -e "$1" "${2-err}" || {
+        cat "${2-err}" >&2
+        fail "'$1' is in ${2-err}"
+    }
+}
+
+# same WANTED GOT: two files are equal.
+same() {
+    cmp -s "$1" "$2" || {
+        diff -u "$1" "$2" | head -30 >&2
+        fail "$1 and $2 differ"
+    }
+}

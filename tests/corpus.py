@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Other tools' test inputs, folded by stoke and by them: the rows of fold-cases.tsv in the
+corpus beside the source folder. Compared by the rules of the corpus: FlameGraph's outputs
+have no quote characters, and a row may compare as a set of lines.
+
+corpus.py [PART-OF-A-NAME...] runs only the rows whose name has such a part."""
+
+import csv
+import os
+import sys
+
+import tap
+
+CASES = os.path.join(tap.CORPUS, "fold-cases.tsv")
+
+# Rows that are not `stoke fold --format FORMAT`, and what they are.
+COMMANDS = {
+    "recursive": ["fold", "--collapse-recursion"],
+    "diff-folded": ["diff", "--folded"],
+}
+
+
+def without_quotes(text):
+    return text.replace(b"'", b"").replace(b'"', b"")
+
+
+def normal(text, row):
+    if row["expected"].startswith("flamegraph/"):
+        text = without_quotes(text)
+    if row["compare"] == "sorted-lines":
+        text = b"".join(sorted(text.splitlines(keepends=True)))
+    return text
+
+
+def row_name(row):
+    return " ".join(filter(None, (row["format"], row["input"], row["flags"])))
+
+
+def check(row):
+    inputs = [os.path.join(tap.CORPUS, name) for name in row["input"].split(",")]
+    command = COMMANDS.get(row["format"], ["fold"])
+    flags = row["flags"].split()
+    status, out, err = tap.run([tap.STOKE, *command, *flags, *inputs])
+    if status != 0:
+        return f"exit status {status}\n{err.decode('utf-8', 'replace')[-2000:]}"
+    with open(os.path.join(tap.CORPUS, row["expected"]), "rb") as file:
+        wanted = file.read()
+    return tap.difference(normal(wanted, row), normal(out, row))
+
+
+def main():
+    report = tap.Tap()
+    if not os.path.exists(CASES):
+        report.skip("fold-cases", "skipped: no corpus")
+        report.done()
+    with open(CASES, newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = [row for row in rows
+            if len(sys.argv) < 2 or any(part in row_name(row) for part in sys.argv[1:])]
+    for row, why in tap.in_parallel(check, rows):
+        report.result(row_name(row), why)
+    report.done()
+
+
+main()

@@ -1,0 +1,84 @@
+"""What the Python tests share: results as TAP lines, which meson and tests/run read."""
+
+import concurrent.futures
+import difflib
+import os
+import subprocess
+import sys
+
+SOURCE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CORPUS = os.path.join(os.path.dirname(SOURCE_ROOT), "shared", "corpus")
+STOKE = os.path.abspath(
+    os.environ.get("STOKE", os.path.join(SOURCE_ROOT, "build", "stoke")))
+TIMEOUT = 120  # seconds for one run of a program; sanitizer builds are slow
+
+
+class Tap:
+    """Prints one line a test, with the reason as comment lines behind a failure."""
+
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def _line(self, text):
+        self.count += 1
+        print(text, flush=True)
+
+    def ok(self, name):
+        self._line(f"ok {self.count + 1} - {name}")
+
+    def not_ok(self, name, why):
+        self.failed += 1
+        self._line(f"not ok {self.count + 1} - {name}")
+        for line in why.rstrip("\n").split("\n"):
+            print("#", line, flush=True)
+
+    def skip(self, name, why):
+        self._line(f"ok {self.count + 1} - {name} # SKIP {why}")
+
+    def result(self, name, why):
+        """`why` is empty where the test passed."""
+        self.not_ok(name, why) if why else self.ok(name)
+
+    def done(self):
+        print(f"1..{self.count}", flush=True)
+        sys.exit(1 if self.failed else 0)
+
+
+def run(args, **more):
+    """Runs a program: (exit status, output, messages), the last two as bytes."""
+    try:
+        done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT, **more)
+    except subprocess.TimeoutExpired:
+        return None, b"", f"no end after {TIMEOUT} s".encode()
+    return done.returncode, done.stdout, done.stderr
+
+
+def crashed(status):
+    """Why a status is not one that stoke ends with by itself; empty where it is."""
+    if status is None:
+        return "it hung"
+    if status < 0 or status > 2:
+        return f"it crashed, status {status}"
+    return ""
+
+
+def difference(wanted, got, what="output", limit=30):
+    """A short diff of two byte strings; empty where they are equal."""
+    if wanted == got:
+        return ""
+    lines = list(difflib.unified_diff(
+        wanted.decode("utf-8", "backslashreplace").splitlines(),
+        got.decode("utf-8", "backslashreplace").splitlines(),
+        f"wanted {what}", f"got {what}", n=1, lineterm=""))
+    if not lines:
+        return f"{what} differs in its line ends or its last newline only"
+    if len(lines) > limit:
+        lines[limit:] = [f"... {len(lines) - limit} more lines"]
+    return "\n".join(line[:300] for line in lines)
+
+
+def in_parallel(work, items):
+    """Yields (item, work(item)) in the items' order, several worked on at once."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        yield from zip(items, pool.map(work, items))
