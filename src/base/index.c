@@ -1,8 +1,10 @@
 #include "base/index.h"
 
-bool index_grow(struct index *ix, struct arena *a)
+bool index_grow(struct index *ix, struct arena *a, size_t more)
 {
     size_t before = ix->slots ? ix->mask + 1 : 0, after = before ? before * 2 : 64;
+    while ((ix->used + more) * 4 > after * 3)
+        after *= 2;
     struct index_slot *slots = arena_zalloc(a, after, sizeof *slots);
     if (!slots)
         return false;

@@ -19,15 +19,15 @@ struct index {
     size_t used;
 };
 
-/* Makes room for one more item, so that index_find has an empty slot to give. False when
+/* Makes room for `more` items, so that index_find has an empty slot to give. False when
  * memory is short; what was there stays good. */
-bool index_grow(struct index *ix, struct arena *a);
+bool index_grow(struct index *ix, struct arena *a, size_t more);
 
-static inline bool index_reserve_one(struct index *ix, struct arena *a)
+static inline bool index_reserve(struct index *ix, struct arena *a, size_t more)
 {
-    if (ix->slots && (ix->used + 1) * 4 <= (ix->mask + 1) * 3)
+    if (ix->slots && (ix->used + more) * 4 <= (ix->mask + 1) * 3)
         return true;
-    return index_grow(ix, a);
+    return index_grow(ix, a, more);
 }
 
 /* The slot of the item for which same(context, id) holds, or the empty slot where it
@@ -42,6 +42,12 @@ static inline struct index_slot *index_find(const struct index *ix, uint32_t has
         if (slot->id == 0 || (slot->hash == hash && same(context, slot->id)))
             return slot;
     }
+}
+
+/* Asks the machine to fetch the first slot that index_find will look at. */
+static inline void index_prefetch(const struct index *ix, uint32_t hash)
+{
+    __builtin_prefetch(&ix->slots[hash & ix->mask]);
 }
 
 /* Fills the empty slot that index_find gave. */

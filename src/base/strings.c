@@ -16,7 +16,7 @@ bool strings_init(struct strings *t, struct arena *a)
 {
     *t = (struct strings){.arena = a};
     t->items = arena_grow(a, NULL, &t->cap, 64, sizeof *t->items);
-    if (!t->items || !index_grow(&t->index, a))
+    if (!t->items || !index_grow(&t->index, a, 1))
         return false;
     t->items[0] = STR("");
     t->count = 1;
@@ -25,7 +25,7 @@ bool strings_init(struct strings *t, struct arena *a)
 
 string_id strings_add(struct strings *t, struct str s)
 {
-    if (s.len == 0 || t->arena->failed || !index_reserve_one(&t->index, t->arena))
+    if (s.len == 0 || t->arena->failed || !index_reserve(&t->index, t->arena, 1))
         return 0;
     struct wanted w = {t, s};
     uint32_t hash = (uint32_t)hash_bytes(s.ptr, s.len);

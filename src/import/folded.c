@@ -11,6 +11,7 @@
 #include "model/label.h"
 
 #define COUNT_MAX 1e18
+#define COUNT_TEXT_MAX 64 /* a longer number is not one that was meant */
 
 enum line_kind { LINE_GOOD, LINE_EMPTY, LINE_NO_COUNT, LINE_NEGATIVE, LINE_TOO_LARGE };
 
@@ -24,9 +25,11 @@ struct folded_line {
 /* Takes a number off the end of *s, with the white space before it. */
 static enum line_kind take_count(struct str *s, double *out)
 {
-    size_t at = s->len;
-    while (at && !byte_is_space(s->ptr[at - 1]))
+    size_t at = s->len, shortest = at > COUNT_TEXT_MAX ? at - COUNT_TEXT_MAX : 0;
+    while (at > shortest && !byte_is_space(s->ptr[at - 1]))
         at--;
+    if (at == shortest) /* too long for a count, or the line has nothing else */
+        return LINE_NO_COUNT;
     struct str word = str_skip(*s, at);
     if (at == 0 || word.len == 0 ||
         !(byte_is_digit(word.ptr[0]) || word.ptr[0] == '.' || word.ptr[0] == '-' ||
@@ -109,20 +112,15 @@ static int folded_probe(struct str head)
     return sample_lines(head, &differential) * 45 / 100;
 }
 
-/* Where a frame of the last line ended, and the stack up to there. */
-struct segment {
-    size_t end;
-    stack_id stack;
-};
-
 struct folded_reader {
     struct builder *b;
     struct memo names; /* of frames, by their text */
     struct arena arena;
     char *last; /* the stack of the last line */
     size_t last_len, last_cap;
-    struct segment *segments;
-    size_t segment_count, segment_cap;
+    size_t *ends;     /* where each frame of the last line ended in it, */
+    stack_id *stacks; /* and the stack up to there */
+    size_t segment_count, end_cap, stack_cap;
     bool differential;
     event_id before, after; /* without before: the only one is after */
 };
@@ -157,14 +155,19 @@ static size_t common_length(const char *a, const char *b, size_t limit)
     return n;
 }
 
-static bool segment_add(struct folded_reader *r, size_t end, stack_id stack)
+static bool segment_add(struct folded_reader *r, size_t end)
 {
-    struct segment *s = arena_grow(&r->arena, r->segments, &r->segment_cap,
-                                   r->segment_count + 1, sizeof *s);
-    if (!s)
+    size_t count = r->segment_count + 1;
+    size_t *ends = arena_grow(&r->arena, r->ends, &r->end_cap, count, sizeof *ends);
+    stack_id *stacks =
+        arena_grow(&r->arena, r->stacks, &r->stack_cap, count, sizeof *stacks);
+    if (ends)
+        r->ends = ends;
+    if (stacks)
+        r->stacks = stacks;
+    if (!ends || !stacks)
         return false;
-    r->segments = s;
-    s[r->segment_count++] = (struct segment){end, stack};
+    ends[r->segment_count++] = end;
     return true;
 }
 
@@ -173,23 +176,25 @@ static stack_id stack_of(struct folded_reader *r, struct str text)
 {
     size_t shorter = text.len < r->last_len ? text.len : r->last_len;
     size_t shared = common_length(text.ptr, r->last, shorter);
-    while (r->segment_count && r->segments[r->segment_count - 1].end >= shared)
+    while (r->segment_count && r->ends[r->segment_count - 1] >= shared)
         r->segment_count--;
     stack_id stack = 0;
     size_t at = 0;
     if (r->segment_count) {
-        stack = r->segments[r->segment_count - 1].stack;
-        at = r->segments[r->segment_count - 1].end + 1;
+        stack = r->stacks[r->segment_count - 1];
+        at = r->ends[r->segment_count - 1] + 1;
     }
-    while (at < text.len) {
+    size_t first = r->segment_count;
+    builder_path_clear(r->b);
+    for (; at < text.len; at++) {
         struct str name = str_head(str_skip(text, at), str_find(str_skip(text, at), ';'));
-        if (name.len)
-            stack = builder_push(r->b, stack, frame_named(r, name));
+        builder_path_add(r->b, name.len ? frame_named(r, name) : 0);
         at += name.len;
-        if (!segment_add(r, at, stack))
+        if (!segment_add(r, at))
             return stack;
-        at++;
     }
+    size_t count = r->segment_count - first;
+    stack = builder_push_run(r->b, stack, r->b->path.items, count, r->stacks + first);
     char *last = arena_grow(&r->arena, r->last, &r->last_cap, text.len + 1, 1);
     if (!last)
         return stack;

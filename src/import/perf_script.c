@@ -406,21 +406,14 @@ static void skip_callers(struct perf_reader *r)
             path->count = i + 1;
 }
 
-/* The stack of the callers alone, remembered for the next sample that has them. */
-static stack_id callers_stack(struct perf_reader *r, size_t leaf_frames)
-{
-    struct frame_path *path = &r->b->path;
-    stack_id stack = 0;
-    for (size_t i = path->count; i-- > leaf_frames;)
-        stack = builder_push(r->b, stack, path->items[i]);
-    return stack;
-}
-
+/* The sample is done: its leaf's frames, in the path up to `leaf_frames`, go on top of
+ * its callers' stack. */
 static void finish_sample(struct perf_reader *r, stack_id callers, size_t leaf_frames)
 {
-    for (size_t i = leaf_frames; i-- > 0;)
-        callers = builder_push(r->b, callers, r->b->path.items[i]);
-    r->sample.stack = callers;
+    struct frame_path *path = &r->b->path;
+    path->count = leaf_frames;
+    builder_path_reverse(r->b, 0);
+    r->sample.stack = builder_push_run(r->b, callers, path->items, leaf_frames, NULL);
     builder_add(r->b, &r->sample);
     r->in_sample = false;
 }
@@ -436,7 +429,10 @@ static void end_sample(struct perf_reader *r)
         finish_sample(r, 0, r->b->path.count);
         return;
     }
-    stack_id callers = callers_stack(r, r->leaf_frames);
+    struct frame_path *path = &r->b->path;
+    builder_path_reverse(r->b, r->leaf_frames);
+    stack_id callers = builder_push_run(r->b, 0, path->items + r->leaf_frames,
+                                        path->count - r->leaf_frames, NULL);
     uint64_t lines = r->lines.number - r->leaf_line;
     if (lines < UINT32_MAX)
         memo_put(&r->callers, r->callers_key, lines << 32 | callers);

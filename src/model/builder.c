@@ -20,6 +20,7 @@ static bool columns_init(struct builder *b)
     p->modules = arena_grow(a, NULL, &b->module_cap, 16, sizeof no_module);
     p->frames = arena_grow(a, NULL, &b->frame_cap, 64, sizeof no_frame);
     p->stacks = arena_grow(a, NULL, &b->stack_cap, 256, sizeof no_stack);
+    b->stack_hashes = arena_grow(a, NULL, &b->stack_hash_cap, 256, sizeof(uint32_t));
     p->threads = arena_grow(a, NULL, &b->thread_cap, 16, sizeof *p->threads);
     p->events = arena_grow(a, NULL, &b->event_cap, 4, sizeof no_event);
     if (a->failed)
@@ -27,6 +28,7 @@ static bool columns_init(struct builder *b)
     p->modules[0] = no_module;
     p->frames[0] = no_frame;
     p->stacks[0] = no_stack;
+    b->stack_hashes[0] = 0;
     p->threads[0] = (struct thread){.pid = ID_NONE, .tid = ID_NONE};
     p->events[0] = no_event;
     p->module_count = p->frame_count = p->stack_count = 1;
@@ -91,7 +93,7 @@ module_id builder_module(struct builder *b, struct str path, struct str build_id
     struct module m = {builder_string(b, path), builder_string(b, build_id)};
     if (builder_failed(b) || (m.path == 0 && m.build_id == 0))
         return 0;
-    if (!index_reserve_one(&b->modules, &p->arena))
+    if (!index_reserve(&b->modules, &p->arena, 1))
         return 0;
     uint32_t hash = (uint32_t)hash_pair(m.path, m.build_id);
     struct index_slot *slot =
@@ -115,7 +117,7 @@ static bool same_frame(const void *context, uint32_t id)
 frame_id builder_frame(struct builder *b, const struct frame *f)
 {
     struct profile *p = b->profile;
-    if (builder_failed(b) || !index_reserve_one(&b->frames, &p->arena))
+    if (builder_failed(b) || !index_reserve(&b->frames, &p->arena, 1))
         return 0;
     uint64_t place = hash_pair(f->file, f->line) ^ f->address;
     uint32_t hash =
@@ -146,7 +148,7 @@ thread_id builder_thread(struct builder *b, int64_t pid, int64_t tid, struct str
 {
     struct profile *p = b->profile;
     struct thread t = {pid, tid, builder_string(b, name)};
-    if (builder_failed(b) || !index_reserve_one(&b->threads, &p->arena))
+    if (builder_failed(b) || !index_reserve(&b->threads, &p->arena, 1))
         return 0;
     if (pid == ID_NONE && tid == ID_NONE && t.name == 0)
         return 0;
@@ -172,7 +174,7 @@ event_id builder_event(struct builder *b, struct str name, enum unit unit)
 {
     struct profile *p = b->profile;
     struct event e = {builder_string(b, name), unit};
-    if (builder_failed(b) || !index_reserve_one(&b->events, &p->arena))
+    if (builder_failed(b) || !index_reserve(&b->events, &p->arena, 1))
         return 0;
     uint32_t hash = (uint32_t)hash_pair(e.name, 0);
     struct index_slot *slot =
@@ -192,21 +194,71 @@ static bool same_stack(const void *context, uint32_t id)
     return a->parent == s->parent && a->frame == s->frame;
 }
 
-stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
+/* A stack's hash is made of its caller's and its frame, so the hashes of a whole path are
+ * known before any of its stacks is found. */
+static uint32_t stack_hash(uint32_t parent_hash, frame_id frame)
+{
+    return (uint32_t)hash_pair(parent_hash, frame);
+}
+
+/* Finds or makes a stack. The index has room. */
+static stack_id find_stack(struct builder *b, stack_id parent, frame_id frame,
+                           uint32_t hash)
 {
     struct profile *p = b->profile;
     struct stack s = {parent, frame};
-    if (frame == 0 || !index_reserve_one(&b->stacks, &p->arena))
-        return parent;
-    uint32_t hash = (uint32_t)hash_pair(parent, frame);
     struct index_slot *slot =
         index_find(&b->stacks, hash, same_stack, &(struct wanted){p, &s});
     if (slot->id)
         return slot->id;
-    if (!COLUMN_APPEND(b, p->stacks, &b->stack_cap, p->stack_count, &s))
+    if (!COLUMN_APPEND(b, b->stack_hashes, &b->stack_hash_cap, p->stack_count, &hash) ||
+        !COLUMN_APPEND(b, p->stacks, &b->stack_cap, p->stack_count, &s))
         return parent;
     index_fill(&b->stacks, slot, hash, (uint32_t)p->stack_count);
     return (stack_id)p->stack_count++;
+}
+
+stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
+{
+    if (frame == 0 || !index_reserve(&b->stacks, &b->profile->arena, 1))
+        return parent;
+    return find_stack(b, parent, frame, stack_hash(b->stack_hashes[parent], frame));
+}
+
+#define RUN 32 /* stacks whose slots are fetched at the same time */
+
+/* Up to RUN frames. The slots, then the stacks they name, are fetched ahead, so that the
+ * look-ups wait for memory together and not one after the other. */
+static stack_id push_some(struct builder *b, stack_id parent, const frame_id *frames,
+                          size_t count, stack_id *stacks)
+{
+    uint32_t hashes[RUN], hash = b->stack_hashes[parent];
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = hash = frames[i] ? stack_hash(hash, frames[i]) : hash;
+        index_prefetch(&b->stacks, hash);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct index_slot *slot = &b->stacks.slots[hashes[i] & b->stacks.mask];
+        __builtin_prefetch(&b->profile->stacks[slot->id]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (frames[i])
+            parent = find_stack(b, parent, frames[i], hashes[i]);
+        if (stacks)
+            stacks[i] = parent;
+    }
+    return parent;
+}
+
+stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
+                          size_t count, stack_id *stacks)
+{
+    if (!index_reserve(&b->stacks, &b->profile->arena, count))
+        return parent;
+    for (size_t at = 0; at < count; at += RUN)
+        parent = push_some(b, parent, frames + at, count - at < RUN ? count - at : RUN,
+                           stacks ? stacks + at : NULL);
+    return parent;
 }
 
 void builder_path_add(struct builder *b, frame_id frame)
@@ -220,20 +272,25 @@ void builder_path_add(struct builder *b, frame_id frame)
     items[path->count++] = frame;
 }
 
+void builder_path_reverse(struct builder *b, size_t from)
+{
+    frame_id *items = b->path.items;
+    for (size_t i = from, j = b->path.count; i + 1 < j; i++) {
+        frame_id swap = items[i];
+        items[i] = items[--j];
+        items[j] = swap;
+    }
+}
+
 stack_id builder_path_from_leaf(struct builder *b)
 {
-    stack_id stack = 0;
-    for (size_t i = b->path.count; i-- > 0;)
-        stack = builder_push(b, stack, b->path.items[i]);
-    return stack;
+    builder_path_reverse(b, 0);
+    return builder_path_from_root(b);
 }
 
 stack_id builder_path_from_root(struct builder *b)
 {
-    stack_id stack = 0;
-    for (size_t i = 0; i < b->path.count; i++)
-        stack = builder_push(b, stack, b->path.items[i]);
-    return stack;
+    return builder_push_run(b, 0, b->path.items, b->path.count, NULL);
 }
 
 /* The index of the samples holds row + 1: rows begin at 0, and 0 marks an empty slot. */
@@ -247,7 +304,7 @@ static bool same_sample(const void *context, uint32_t id)
 static struct index_slot *find_row(struct builder *b, const struct sample *s,
                                    uint32_t *hash)
 {
-    if (!index_reserve_one(&b->samples, &b->profile->arena))
+    if (!index_reserve(&b->samples, &b->profile->arena, 1))
         return NULL;
     *hash = (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
     return index_find(&b->samples, *hash, same_sample, &(struct wanted){b->profile, s});

@@ -26,6 +26,8 @@ struct builder {
     void *grown; /* the column that was made room in last */
     size_t module_cap, frame_cap, stack_cap, thread_cap, event_cap, sample_cap;
     struct index modules, frames, stacks, threads, events, samples;
+    uint32_t *stack_hashes; /* by stack: the hash of its path */
+    size_t stack_hash_cap;
 };
 
 /* False when memory is short; the builder is then safe to deinit, and nothing else. */
@@ -55,6 +57,12 @@ frame_id builder_named_frame(struct builder *b, struct str name);
 /* The stack in which `frame` is called by `parent` (0: outermost). */
 stack_id builder_push(struct builder *b, stack_id parent, frame_id frame);
 
+/* The stack of a run of frames, each called by the one before it, the first by `parent`.
+ * With `stacks` (count entries), tells the stack of each. Much faster than one
+ * builder_push after the other where the table is larger than the caches. */
+stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
+                          size_t count, stack_id *stacks);
+
 /* Adds a sample. A weight that is not finite is refused with a warning. */
 void builder_add(struct builder *b, const struct sample *sample);
 
@@ -69,6 +77,9 @@ static inline void builder_path_clear(struct builder *b)
 void builder_path_add(struct builder *b, frame_id frame);
 stack_id builder_path_from_leaf(struct builder *b); /* the frames came leaf first */
 stack_id builder_path_from_root(struct builder *b); /* outermost first */
+
+/* Turns the path's frames from `from` on around: leaf first to outermost first. */
+void builder_path_reverse(struct builder *b, size_t from);
 
 /* Counts something that was left out or repaired. `what` is a literal, compared by its
  * text; the first place is kept. `line` 0: no line number, `text` may be empty. */

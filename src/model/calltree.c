@@ -86,7 +86,7 @@ static bool same_node(const void *context, uint32_t id)
 static struct index_slot *find_node(struct draft *d, uint32_t root, uint32_t path,
                                     uint32_t *hash)
 {
-    if (!index_reserve_one(&d->index, &d->arena))
+    if (!index_reserve(&d->index, &d->arena, 1))
         return NULL;
     *hash = (uint32_t)hash_pair(root, path);
     return index_find(&d->index, *hash, same_node, &(struct wanted){d, root, path});

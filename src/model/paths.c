@@ -50,7 +50,7 @@ static bool merge_stacks(struct paths *t, const struct profile *p)
         frame_id frame = p->stacks[s].frame;
         struct wanted w = {t, nodes, of_stack[p->stacks[s].parent],
                            t->label_of_frame[frame]};
-        if (!index_reserve_one(&index, &t->arena))
+        if (!index_reserve(&index, &t->arena, 1))
             return false;
         uint32_t hash = (uint32_t)hash_pair(w.parent, w.label);
         struct index_slot *slot = index_find(&index, hash, same_path, &w);
