@@ -15,6 +15,7 @@
 #include "base/memo.h"
 #include "base/number.h"
 #include "base/scan.h"
+#include "import/callers.h"
 #include "import/importer.h"
 #include "model/name.h"
 
@@ -31,17 +32,14 @@ struct perf_reader {
     const struct import_options *options;
     struct arena arena;
     struct lines lines;
-    struct memo frames;  /* frame lines */
-    struct memo callers; /* the frame lines behind the leaf's, all of them */
+    struct memo frames; /* frame lines */
+    struct callers callers;
     struct memo threads; /* "comm pid/tid" */
     frame_id *links;     /* leaf first */
     size_t link_count, link_cap;
     struct sample sample; /* under way, its frames in the builder's path */
     bool in_sample;
-    struct hash128 callers_key; /* of the text of its callers, where that is at hand */
-    bool has_callers_key;
-    size_t leaf_frames;    /* how many of the path's frames the leaf's line gave */
-    uint64_t leaf_line;    /* that line's number */
+    bool only_frames;      /* cleared by a line that was not a frame's */
     frame_id header_frame; /* the frame at the end of the header line, or 0 */
     struct str event_name; /* of the last sample, to save the look-up */
     event_id event;
@@ -381,7 +379,7 @@ static bool start_sample(struct perf_reader *r, const struct head *h)
     s.weight = r->options->samples || !period ? 1 : (double)period;
     r->sample = s;
     r->in_sample = parse_rest(r, is_event ? left : rest);
-    r->has_callers_key = false;
+    r->only_frames = false;
     builder_path_clear(r->b);
     return true;
 }
@@ -424,46 +422,55 @@ static void end_sample(struct perf_reader *r)
         return;
     if (r->b->path.count == 0 && r->header_frame)
         builder_path_add(r->b, r->header_frame);
-    if (!r->has_callers_key) {
-        skip_callers(r);
-        finish_sample(r, 0, r->b->path.count);
-        return;
-    }
-    struct frame_path *path = &r->b->path;
-    builder_path_reverse(r->b, r->leaf_frames);
-    stack_id callers = builder_push_run(r->b, 0, path->items + r->leaf_frames,
-                                        path->count - r->leaf_frames, NULL);
-    uint64_t lines = r->lines.number - r->leaf_line;
-    if (lines < UINT32_MAX)
-        memo_put(&r->callers, r->callers_key, lines << 32 | callers);
-    finish_sample(r, callers, r->leaf_frames);
+    skip_callers(r);
+    finish_sample(r, 0, r->b->path.count);
 }
 
-/* Behind a header: reads the leaf's line, and where its callers are met again, all of the
- * sample. Only a sample that lies in the window whole is tried. */
-static void read_known_callers(struct perf_reader *r)
+/* Reads the callers' lines that are not known by their text. False where one was not of
+ * this stack: the sample is then read on line by line. */
+static bool read_unknown_callers(struct perf_reader *r)
+{
+    struct callers *c = &r->callers;
+    size_t unknown = callers_unknown(c);
+    struct str line;
+    r->only_frames = true;
+    for (size_t i = 0; i < unknown; i++) {
+        if (!lines_next(&r->lines, &line))
+            return false;
+        read_line(r, line);
+        if (!r->only_frames)
+            return false;
+        c->frames_at[i] = r->b->path.count;
+    }
+    return c->line_count != 0;
+}
+
+/* Behind a header: reads the sample as a whole, its callers by their text as far as it is
+ * known. Only a sample that lies in the window to its end is; others are left alone. */
+static void read_whole_sample(struct perf_reader *r)
 {
     struct source *in = r->lines.source;
     struct str leaf, text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
-    size_t end = scan_empty_line(text), first = str_find(text, '\n') + 1;
+    size_t end = scan_empty_line(text), first = str_find(text, '\n') + 1, lines;
+    stack_id stack;
     if (end == text.len || end <= first || r->options->skip_after_count)
         return;
     struct str callers = str_head(str_skip(text, first), end - first);
-    struct hash128 key = hash_bytes128(callers.ptr, callers.len);
-    if (!lines_next(&r->lines, &leaf))
-        return;
+    r->only_frames = true;
+    lines_next(&r->lines, &leaf);
     read_line(r, leaf);
-    if (!r->in_sample || !r->b->path.count)
+    if (!r->only_frames || r->b->path.count == 0)
         return;
-    r->callers_key = key;
-    r->has_callers_key = true;
-    r->leaf_frames = r->b->path.count;
-    r->leaf_line = r->lines.number;
-    const uint64_t *known = memo_find(&r->callers, key);
-    if (!known)
-        return;
-    lines_skip(&r->lines, callers.len + 1, *known >> 32);
-    finish_sample(r, (stack_id)*known, r->leaf_frames);
+    size_t leaf_frames = r->b->path.count;
+    if (!callers_find(&r->callers, callers, &stack, &lines)) {
+        if (!read_unknown_callers(r))
+            return;
+        lines = r->callers.line_count - callers_unknown(&r->callers);
+        stack = callers_learn(&r->callers, r->b, leaf_frames);
+    }
+    size_t rest = (size_t)(callers.ptr + callers.len - in->begin);
+    lines_skip(&r->lines, rest + 1, lines + 1);
+    finish_sample(r, stack, leaf_frames);
 }
 
 /* "# hostname : x" and its like, which perf script --header prints. */
@@ -498,6 +505,7 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         if (start_sample(r, &head))
             return;
     }
+    r->only_frames = false;
     if (!is_annotation(text))
         builder_warn(r->b, "neither a sample's header nor a frame", r->lines.number,
                      (uint64_t)(text.ptr - line.ptr) + 1, line);
@@ -508,20 +516,21 @@ static void read_line(struct perf_reader *r, struct str line)
     struct str text = str_trim_left(line);
     bool was_in_sample = r->in_sample;
     if (text.len == 0) {
+        r->only_frames = false;
         end_sample(r);
     } else if (line.ptr[0] == '#') {
         read_comment(r, line);
     } else if (!was_in_sample || !add_known_frame(r, text)) {
         read_new_line(r, line, text);
         if (!was_in_sample && r->in_sample)
-            read_known_callers(r);
+            read_whole_sample(r);
     }
 }
 
 static bool perf_start(struct perf_reader *r, struct error *err)
 {
     return (memo_init(&r->frames, &r->arena, 32768) &&
-            memo_init(&r->callers, &r->arena, 32768) &&
+            callers_init(&r->callers, &r->arena) &&
             memo_init(&r->threads, &r->arena, 1024)) ||
            error_memory(err);
 }
