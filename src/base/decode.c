@@ -47,6 +47,18 @@ static size_t source_left(const struct source *s)
     return (size_t)(s->end - s->begin);
 }
 
+/* Makes ready for the member that follows the one that ended. What is no member is padding:
+ * *more is then false, and the text ends there. */
+static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
+{
+    struct source *from = d->from;
+    while (source_left(from) < 2 && !from->last)
+        if (!source_more(from, from->begin, err))
+            return false;
+    *more = str_starts(str_span(from->begin, from->end), STR("\x1f\x8b"));
+    return !*more || inflateReset(d->state) == Z_OK || error_memory(err);
+}
+
 static bool gzip_read(void *context, char *into, size_t room, size_t *got,
                       struct error *err)
 {
@@ -54,13 +66,16 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
     z_stream *z = d->state;
     *got = 0;
     while (*got == 0) {
+        bool more = true;
+        if (d->frame_done && !gzip_next_member(d, &more, err))
+            return false;
+        if (!more)
+            return true;
         if (!refill(d, err))
             return false;
         size_t left = source_left(d->from);
         if (left == 0)
-            return d->frame_done || cut_short(d, err);
-        if (d->frame_done && inflateReset(z) != Z_OK)
-            return error_memory(err);
+            return cut_short(d, err);
         z->next_in = (z_const Bytef *)(uintptr_t)d->from->begin;
         z->avail_in = (uInt)(left < 1u << 30 ? left : 1u << 30);
         uInt offered = z->avail_in;
@@ -68,10 +83,6 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
         z->avail_out = (uInt)(room < 1u << 30 ? room : 1u << 30);
         uInt wanted = z->avail_out;
         int status = inflate(z, Z_NO_FLUSH);
-        if (status == Z_DATA_ERROR && d->frame_done) {
-            took(d, left); /* padding behind the last member is not an error */
-            continue;
-        }
         if (status != Z_OK && status != Z_STREAM_END)
             return status == Z_MEM_ERROR ? error_memory(err) : corrupt(d, err);
         d->frame_done = status == Z_STREAM_END;

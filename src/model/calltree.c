@@ -239,7 +239,8 @@ static bool is_kept(const struct draft *d, uint32_t node)
     double share = d->options->min_share;
     if (n->total <= 0 && n->base_total <= 0)
         return n->total < 0 || n->base_total < 0;
-    return n->total >= share * all->total || n->base_total >= share * all->base_total;
+    return (n->total > 0 && n->total >= share * all->total) ||
+           (n->base_total > 0 && n->base_total >= share * all->base_total);
 }
 
 static uint32_t kept_parent(const void *context, uint32_t node)

@@ -1,0 +1,64 @@
+#include "base/sort.h"
+#include "unit.h"
+
+static size_t comparisons;
+
+static bool before_key(const void *context, uint32_t a, uint32_t b)
+{
+    const uint32_t *keys = context;
+    comparisons++;
+    return keys[a] < keys[b];
+}
+
+/* Sorts `count` numbers under keys that repeat, and looks at order and stability. */
+static void assert_sorts(size_t count, uint32_t distinct)
+{
+    uint32_t *keys = calloc(count + 1, sizeof *keys), *items = calloc(count + 1, 4);
+    uint32_t *scratch = calloc(count + 1, 4);
+    uint64_t seed = count * 7919 + distinct;
+    for (uint32_t i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        keys[i] = (uint32_t)(seed >> 33) % distinct;
+        items[i] = i;
+    }
+    sort_u32(items, count, scratch, before_key, keys);
+    for (size_t i = 1; i < count; i++) {
+        uint32_t a = keys[items[i - 1]], b = keys[items[i]];
+        assert_true(a < b || (a == b && items[i - 1] < items[i]));
+    }
+    free(keys);
+    free(items);
+    free(scratch);
+}
+
+static void any_count_is_sorted_and_stable(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count < 200; count++)
+        assert_sorts(count, 1 + (uint32_t)count / 3);
+    assert_sorts(100000, 50);
+    assert_sorts(65537, UINT32_MAX);
+}
+
+static void sorted_items_are_only_looked_at(void **state)
+{
+    (void)state;
+    enum { COUNT = 4096 };
+    static uint32_t keys[COUNT], items[COUNT], scratch[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++)
+        keys[i] = items[i] = i;
+    comparisons = 0;
+    sort_u32(items, COUNT, scratch, before_key, keys);
+    assert_true(comparisons < 2 * COUNT);
+    for (uint32_t i = 0; i < COUNT; i++)
+        assert_int_equal(items[i], i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(any_count_is_sorted_and_stable),
+        UNIT(sorted_items_are_only_looked_at),
+    };
+    return UNITS_RUN(units);
+}

@@ -1,0 +1,133 @@
+#include "base/strings.h"
+#include "base/hash.h"
+#include "base/memo.h"
+#include "unit.h"
+
+static void equal_strings_are_one_number(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct strings t;
+    assert_true(strings_init(&t, &a));
+    string_id main_id = strings_add(&t, STR("main")), other = strings_add(&t, STR("mai"));
+    assert_int_not_equal(main_id, 0);
+    assert_int_not_equal(main_id, other);
+    assert_int_equal(strings_add(&t, STR("main")), main_id);
+    assert_int_equal(strings_find(&t, STR("main")), main_id);
+    assert_int_equal(strings_find(&t, STR("never added")), 0);
+    assert_str(strings_get(&t, main_id), "main");
+    arena_deinit(&a);
+}
+
+static void the_empty_string_is_zero(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct strings t;
+    assert_true(strings_init(&t, &a));
+    assert_int_equal(strings_add(&t, STR("")), 0);
+    assert_int_equal(strings_find(&t, STR("")), 0);
+    assert_str(strings_get(&t, 0), "");
+    arena_deinit(&a);
+}
+
+static void zero_bytes_and_long_names_are_kept(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct strings t;
+    char *name = malloc(65536);
+    memset(name, 'n', 65536);
+    assert_true(strings_init(&t, &a));
+    string_id zeros = strings_add(&t, (struct str){"a\0b", 3});
+    assert_int_not_equal(zeros, strings_add(&t, (struct str){"a\0c", 3}));
+    assert_int_equal(strings_get(&t, zeros).len, 3);
+    string_id first = strings_add(&t, (struct str){name, 65536});
+    assert_int_not_equal(first, strings_add(&t, (struct str){name, 65535}));
+    assert_int_equal(strings_get(&t, first).len, 65536);
+    free(name);
+    arena_deinit(&a);
+}
+
+static void many_strings_are_all_found(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct strings t;
+    char text[32];
+    assert_true(strings_init(&t, &a));
+    for (uint32_t i = 0; i < 200000; i++) {
+        size_t n = (size_t)snprintf(text, sizeof text, "f%u", i * 7);
+        assert_int_equal(strings_add(&t, (struct str){text, n}), i + 1);
+    }
+    for (uint32_t i = 0; i < 200000; i++) {
+        size_t n = (size_t)snprintf(text, sizeof text, "f%u", i * 7);
+        assert_int_equal(strings_find(&t, (struct str){text, n}), i + 1);
+    }
+    assert_int_equal(t.count, 200001);
+    arena_deinit(&a);
+}
+
+static void after_a_failure_nothing_is_added(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct strings t;
+    assert_true(strings_init(&t, &a));
+    a.failed = true;
+    assert_int_equal(strings_add(&t, STR("late")), 0);
+    assert_int_equal(t.count, 1);
+    arena_deinit(&a);
+}
+
+/* Every length takes its own way through the hash; a byte anywhere must count. */
+static void each_byte_changes_the_hash(void **state)
+{
+    (void)state;
+    char text[100];
+    memset(text, 'a', sizeof text);
+    for (size_t length = 1; length <= sizeof text; length++) {
+        struct hash128 whole = hash_bytes128(text, length);
+        struct hash128 shorter = hash_bytes128(text, length - 1);
+        assert_false(whole.lo == shorter.lo && whole.hi == shorter.hi);
+        for (size_t at = 0; at < length; at++) {
+            text[at] = 'b';
+            struct hash128 changed = hash_bytes128(text, length);
+            assert_false(whole.lo == changed.lo || whole.hi == changed.hi);
+            text[at] = 'a';
+        }
+    }
+}
+
+static void the_memo_remembers_the_newest_two_of_a_place(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    struct memo m;
+    assert_true(memo_init(&m, &a, 4));
+    struct hash128 one = {8, 1}, two = {8, 2}, three = {8, 3};
+    assert_null(memo_find(&m, one));
+    memo_put(&m, one, 11);
+    memo_put(&m, two, 22);
+    assert_int_equal(*memo_find(&m, one), 11);
+    assert_int_equal(*memo_find(&m, two), 22);
+    memo_put(&m, three, 33);
+    assert_null(memo_find(&m, one));
+    assert_int_equal(*memo_find(&m, two), 22);
+    assert_int_equal(*memo_find(&m, three), 33);
+    arena_deinit(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(equal_strings_are_one_number),
+        UNIT(the_empty_string_is_zero),
+        UNIT(zero_bytes_and_long_names_are_kept),
+        UNIT(many_strings_are_all_found),
+        UNIT(after_a_failure_nothing_is_added),
+        UNIT(each_byte_changes_the_hash),
+        UNIT(the_memo_remembers_the_newest_two_of_a_place),
+    };
+    return UNITS_RUN(units);
+}

@@ -1,0 +1,292 @@
+#include "model/builder.h"
+#include "unit.h"
+#include <math.h>
+
+static struct builder started(enum build_mode mode)
+{
+    struct builder b;
+    assert_true(builder_init(&b, mode));
+    return b;
+}
+
+static struct profile *finished(struct builder *b)
+{
+    struct error err;
+    struct profile *p = builder_finish(b, &err);
+    assert_non_null(p);
+    builder_deinit(b);
+    return p;
+}
+
+/* The stack of ';'-separated names, outermost first. */
+static stack_id push_names(struct builder *b, const char *names)
+{
+    struct str rest = str_of(names);
+    stack_id stack = 0;
+    while (rest.len)
+        stack = builder_push(b, stack, builder_named_frame(b, str_cut(&rest, ';')));
+    return stack;
+}
+
+static void the_same_thing_has_one_id(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    module_id libc = builder_module(&b, STR("/lib/libc.so"), STR("abcd"));
+    assert_int_equal(builder_module(&b, STR("/lib/libc.so"), STR("abcd")), libc);
+    assert_int_not_equal(builder_module(&b, STR("/lib/libc.so"), STR("")), libc);
+    assert_int_equal(builder_module(&b, STR(""), STR("")), 0);
+    struct frame f = {.name = builder_string(&b, STR("main")), .module = libc, .line = 7};
+    frame_id frame = builder_frame(&b, &f);
+    assert_int_equal(builder_frame(&b, &f), frame);
+    f.line = 8;
+    assert_int_not_equal(builder_frame(&b, &f), frame);
+    thread_id thread = builder_thread(&b, 1, 2, STR("sh"));
+    assert_int_equal(builder_thread(&b, 1, 2, STR("sh")), thread);
+    assert_int_not_equal(builder_thread(&b, 1, 3, STR("sh")), thread);
+    assert_int_equal(builder_thread(&b, ID_NONE, ID_NONE, STR("")), 0);
+    event_id cycles = builder_event(&b, STR("cycles"), UNIT_CYCLES);
+    assert_int_equal(builder_event(&b, STR("cycles"), UNIT_CYCLES), cycles);
+    builder_deinit(&b);
+}
+
+static void a_parent_comes_before_its_child(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    stack_id leaf = push_names(&b, "main;work;leaf");
+    assert_int_equal(push_names(&b, "main;work;leaf"), leaf);
+    assert_int_not_equal(push_names(&b, "work;leaf"), leaf);
+    assert_int_equal(builder_push(&b, leaf, 0), leaf); /* no frame: no step */
+    const struct profile *p = b.profile;
+    for (stack_id s = 1; s < p->stack_count; s++)
+        assert_true(p->stacks[s].parent < s);
+    builder_deinit(&b);
+}
+
+static void a_path_goes_both_ways(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    stack_id wanted = push_names(&b, "a;b;c");
+    static const char *const names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++)
+        builder_path_add(&b, builder_named_frame(&b, str_of(names[i])));
+    assert_int_equal(builder_path_from_root(&b), wanted);
+    builder_path_clear(&b);
+    for (int i = 3; i-- > 0;)
+        builder_path_add(&b, builder_named_frame(&b, str_of(names[i])));
+    assert_int_equal(builder_path_from_leaf(&b), wanted);
+    builder_path_clear(&b);
+    assert_int_equal(builder_path_from_leaf(&b), 0);
+    builder_deinit(&b);
+}
+
+static void counting_adds_up_equal_samples(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
+    stack_id x = push_names(&b, "a;x"), y = push_names(&b, "a;y");
+    thread_id t = builder_thread(&b, 1, 1, STR("sh"));
+    for (int i = 0; i < 1000; i++) {
+        builder_add_stack(&b, e, x, 2.5);
+        builder_add(&b, &(struct sample){.time = 100 + (uint64_t)i, .cpu = 3, .event = e,
+                                         .thread = t, .stack = x, .count = 1, .weight = 1});
+    }
+    builder_add_stack(&b, e, y, 1);
+    struct profile *p = finished(&b);
+    assert_int_equal(p->sample_count, 3);
+    assert_double(p->samples[0].weight, 2500);
+    assert_int_equal(p->samples[0].count, 1000);
+    assert_double(p->samples[1].weight, 1000);
+    assert_true(p->samples[1].time == TIME_NONE && p->samples[1].cpu == CPU_NONE);
+    assert_int_equal(p->facts.samples, 2001);
+    assert_int_equal(p->facts.time_first, 100);
+    assert_int_equal(p->facts.time_last, 1099);
+    profile_destroy(p);
+}
+
+static void keeping_has_a_row_for_each(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_KEEP);
+    event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
+    stack_id x = push_names(&b, "a;x");
+    for (uint64_t i = 0; i < 100; i++)
+        builder_add(&b, &(struct sample){.time = 1000 - i, .cpu = (uint32_t)i, .event = e,
+                                         .stack = x, .count = 1, .weight = (double)i});
+    struct profile *p = finished(&b);
+    assert_int_equal(p->sample_count, 100);
+    for (uint64_t i = 0; i < 100; i++) {
+        assert_int_equal(p->samples[i].time, 1000 - i);
+        assert_int_equal(p->samples[i].cpu, i);
+    }
+    assert_int_equal(p->facts.time_first, 901);
+    assert_int_equal(p->facts.time_last, 1000);
+    profile_destroy(p);
+}
+
+/* Memory follows what is distinct, not what is read. */
+static void an_endless_input_holds_steady(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
+    size_t after_first = 0;
+    for (int round = 0; round < 1000; round++) {
+        for (int i = 0; i < 50; i++) {
+            char names[32];
+            snprintf(names, sizeof names, "main;f%d;g%d", i % 7, i);
+            builder_add_stack(&b, e, push_names(&b, names), 1);
+        }
+        if (round == 0)
+            after_first = b.profile->arena.total;
+    }
+    assert_int_equal(b.profile->arena.total, after_first);
+    builder_deinit(&b);
+}
+
+static void a_weight_must_be_finite(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    stack_id x = push_names(&b, "x");
+    builder_add_stack(&b, 0, x, INFINITY);
+    builder_add_stack(&b, 0, x, -INFINITY);
+    builder_add_stack(&b, 0, x, NAN);
+    builder_add_stack(&b, 0, x, -3);
+    struct profile *p = finished(&b);
+    assert_int_equal(p->sample_count, 1);
+    assert_double(p->samples[0].weight, -3);
+    assert_int_equal(p->facts.warning_count, 1);
+    assert_int_equal(p->facts.warnings[0].count, 3);
+    profile_destroy(p);
+}
+
+static void warnings_are_counted_by_their_text(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    char same[] = "no count";
+    builder_warn(&b, "no count", 4, 2, STR("a;b"));
+    builder_warn(&b, same, 9, 1, STR("c"));
+    builder_warn_offset(&b, "cut", 77);
+    const struct facts *facts = &b.profile->facts;
+    assert_int_equal(facts->warning_count, 2);
+    assert_int_equal(facts->warnings[0].count, 2);
+    assert_int_equal(facts->warnings[0].first.line, 4);
+    assert_string_equal(facts->warnings[0].first.text, "a;b");
+    assert_int_equal(facts->warnings[1].first.offset, 77);
+    builder_deinit(&b);
+}
+
+static void more_kinds_of_warnings_than_there_is_room_for(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"0",  "1",  "2",  "3",  "4",  "5",  "6",
+                                        "7",  "8",  "9",  "10", "11", "12", "13",
+                                        "14", "15", "16", "17", "18", "19"};
+    struct builder b = started(BUILD_COUNT);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        builder_warn(&b, kinds[i], 1, 1, STR(""));
+    const struct facts *facts = &b.profile->facts;
+    assert_int_equal(facts->warning_count, WARNINGS_MAX);
+    for (unsigned i = 0; i < facts->warning_count; i++)
+        sum += facts->warnings[i].count;
+    assert_int_equal(sum, sizeof kinds / sizeof *kinds);
+    builder_deinit(&b);
+}
+
+static void merging_interns_and_sums(void **state)
+{
+    (void)state;
+    struct profile *parts[2];
+    for (int i = 0; i < 2; i++) {
+        struct builder b = started(BUILD_COUNT);
+        if (i) /* another order of ids, so that they must be mapped */
+            push_names(&b, "z;y");
+        event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
+        thread_id t = builder_thread(&b, 5, 6, STR("java"));
+        builder_add(&b, &(struct sample){.time = 10 + (uint64_t)i, .cpu = 1, .event = e,
+                                         .thread = t, .stack = push_names(&b, "a;b"),
+                                         .count = 1, .weight = 1.5});
+        builder_warn(&b, "odd line", 3, 1, STR("x"));
+        b.profile->facts.lost = 4;
+        parts[i] = finished(&b);
+    }
+    struct builder b = started(BUILD_COUNT);
+    builder_merge(&b, parts[0]);
+    builder_merge(&b, parts[1]);
+    profile_destroy(parts[0]);
+    profile_destroy(parts[1]);
+    struct profile *p = finished(&b);
+    assert_int_equal(p->sample_count, 1);
+    assert_double(p->samples[0].weight, 3);
+    assert_int_equal(p->samples[0].count, 2);
+    assert_int_equal(p->facts.samples, 2);
+    assert_int_equal(p->facts.lost, 8);
+    assert_int_equal(p->facts.time_first, 10);
+    assert_int_equal(p->facts.time_last, 11);
+    assert_int_equal(p->facts.warnings[0].count, 2);
+    assert_int_equal(p->event_count, 2);
+    assert_int_equal(p->thread_count, 2);
+    assert_str(profile_string(p, p->threads[1].name), "java");
+    assert_int_equal(profile_find_event(p, STR("cycles")), 1);
+    assert_int_equal(profile_find_event(p, STR("faults")), 0);
+    profile_destroy(p);
+}
+
+static void failure_sticks_and_is_told(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT);
+    b.profile->arena.failed = true;
+    assert_int_equal(builder_string(&b, STR("x")), 0);
+    assert_int_equal(builder_module(&b, STR("x"), STR("")), 0);
+    assert_int_equal(builder_named_frame(&b, STR("x")), 0);
+    assert_int_equal(builder_thread(&b, 1, 1, STR("x")), 0);
+    assert_int_equal(builder_event(&b, STR("x"), UNIT_COUNT), 0);
+    builder_path_add(&b, 1);
+    builder_add_stack(&b, 0, 0, 1);
+    assert_int_equal(b.profile->sample_count, 0);
+    struct error err;
+    assert_null(builder_finish(&b, &err));
+    assert_string_equal(err.message, "out of memory");
+    builder_deinit(&b);
+}
+
+/* Half a million frames deep: built, and merged, without recursion. */
+static void a_stack_of_half_a_million_frames(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_COUNT), other = started(BUILD_COUNT);
+    for (int i = 0; i < 500000; i++)
+        builder_path_add(&b, builder_named_frame(&b, i % 2 ? STR("even") : STR("odd")));
+    builder_add_stack(&b, 0, builder_path_from_root(&b), 1);
+    assert_int_equal(b.profile->stack_count, 500001);
+    builder_merge(&other, b.profile);
+    assert_int_equal(other.profile->stack_count, 500001);
+    builder_deinit(&b);
+    builder_deinit(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(the_same_thing_has_one_id),
+        UNIT(a_parent_comes_before_its_child),
+        UNIT(a_path_goes_both_ways),
+        UNIT(counting_adds_up_equal_samples),
+        UNIT(keeping_has_a_row_for_each),
+        UNIT(an_endless_input_holds_steady),
+        UNIT(a_weight_must_be_finite),
+        UNIT(warnings_are_counted_by_their_text),
+        UNIT(more_kinds_of_warnings_than_there_is_room_for),
+        UNIT(merging_interns_and_sums),
+        UNIT(failure_sticks_and_is_told),
+        UNIT(a_stack_of_half_a_million_frames),
+    };
+    return UNITS_RUN(units);
+}
