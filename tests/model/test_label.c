@@ -84,7 +84,7 @@ static void an_unknown_frame_is_named_by_its_module(void **state)
     f.address = 0;
     f.kind = FRAME_KERNEL;
     assert_label(f, (struct label_style){.kernel = true, .addresses = true},
-                 "[unknown]_[k]");
+                 "[unknown <0>]_[k]");
 }
 
 static void threads_in_every_style(void **state)
