@@ -77,25 +77,35 @@ static size_t module_start(struct str s)
     return last;
 }
 
-static bool parse_frame(struct str line, struct frame_line *f)
+static bool is_hex(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!byte_is_hex(s.ptr[i]))
+            return false;
+    return s.len != 0;
+}
+
+/* False where the line is no frame's. With `bare`, the module may be missing (perf script
+ * -F ip,sym) and the pc must be as long as addresses are printed. */
+static bool parse_frame(struct str line, struct frame_line *f, bool bare)
 {
     struct str rest = str_trim(line);
     size_t open = module_start(rest);
-    if (open == rest.len)
+    if (open == rest.len && !bare)
         return false;
-    f->module = str_skip(str_head(rest, rest.len - 1), open + 1);
-    rest = str_head(rest, open);
+    f->module = STR("[unknown]");
+    if (open < rest.len)
+        f->module = str_skip(str_head(rest, rest.len - 1), open + 1);
+    struct str symbol = str_trim_right(str_head(rest, open));
+    rest = symbol;
     f->pc = str_word(&rest);
-    f->symbol = str_trim(rest);
-    for (size_t i = 0; i < f->pc.len; i++) {
-        if (byte_is_hex(f->pc.ptr[i]))
-            continue;
-        if (!str_equal(f->module, STR("inlined"))) /* inlined frames may have no pc */
-            return false;
-        f->symbol = str_trim(str_span(f->pc.ptr, rest.ptr + rest.len));
-        f->pc = STR("");
+    if (is_hex(f->pc)) {
+        f->symbol = str_trim(rest);
+        return open < line.len || f->symbol.len;
     }
-    return f->pc.len || f->symbol.len;
+    f->pc = STR(""); /* only inlined frames may have none */
+    f->symbol = symbol;
+    return str_equal(f->module, STR("inlined")) && symbol.len;
 }
 
 static enum frame_kind module_kind(struct str module)
@@ -195,15 +205,19 @@ static void add_new_frame(struct perf_reader *r, struct str line,
     add_frames(r, frames);
 }
 
-/* A line between the frames that tells where the last one is: "file.c:12". Those of the
- * branch stack and of unknown places are passed over. */
+/* A line between the frames that tells where the last one is: "file.c:12" or, without
+ * line data, "libc.so[27249]". Those of the branch stack are passed over like them. */
 static bool is_annotation(struct str line)
 {
-    struct str text = str_trim(line);
-    size_t colon = str_rfind(text, ':');
+    struct str text = str_trim(line), left = text, pc = str_word(&left);
+    size_t colon = str_rfind(text, ':'), open = str_rfind(text, '[');
     uint64_t number;
-    if (str_starts(text, STR("0x")) || str_starts(text, STR("??:")) ||
-        str_ends(text, STR(":?")))
+    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")))
+        return true;
+    if (open < text.len && text.ptr[text.len - 1] == ']' &&
+        is_hex(str_head(str_skip(text, open + 1), text.len - open - 2)))
+        return true;
+    if (is_hex(pc) && left.len == 0) /* an address without a symbol (-F ip) */
         return true;
     return colon < text.len && number_parse_u64(str_skip(text, colon + 1), &number);
 }
@@ -261,7 +275,6 @@ static bool find_head(struct str line, struct head *h)
     struct str left = line;
     uint64_t time;
     *h = (struct head){.id = STR("")};
-    str_word(&left);
     while (left.len && !h->sure) {
         struct str before = str_trim(str_span(line.ptr, left.ptr));
         struct str word = str_word(&left);
@@ -269,7 +282,7 @@ static bool find_head(struct str line, struct head *h)
             continue;
         struct str peek = left, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
-        if (h->sure || h->id.len == 0) {
+        if (h->sure || (h->id.len == 0 && before.len)) {
             h->id = word;
             h->comm = before;
             h->rest = left;
@@ -356,7 +369,7 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
             r->b->profile->facts.lost += lost;
         return false;
     }
-    if (parse_frame(rest, &line) && line.pc.len >= 3)
+    if (parse_frame(rest, &line, false) && line.pc.len >= 3)
         r->header_frame = make_frame(r, &line, name_without_offset(line.symbol), false);
     return true;
 }
@@ -373,8 +386,9 @@ static bool start_sample(struct perf_reader *r, const struct head *h)
     bool is_event = !is_record && word.len > 1 && word.ptr[word.len - 1] == ':';
     if (!is_event && s.time == TIME_NONE && word.len)
         return false;
-    s.event = event_of(r, is_event ? str_head(word, word.len - 1) : STR("samples"),
-                       period != 0);
+    if (!is_record)
+        s.event = event_of(r, is_event ? str_head(word, word.len - 1) : STR("samples"),
+                           period != 0);
     s.thread = thread_of(r, h->comm, h->id);
     s.weight = r->options->samples || !period ? 1 : (double)period;
     r->sample = s;
@@ -495,7 +509,7 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         if (start_sample(r, &head))
             return;
     }
-    if (parse_frame(text, &frame)) {
+    if (parse_frame(text, &frame, indented && r->in_sample)) {
         if (r->in_sample)
             add_new_frame(r, text, &frame);
         return; /* frames of a record that is no sample are passed over */
@@ -551,21 +565,24 @@ static bool perf_read(struct source *in, const struct import_options *options,
 
 /* --- Probing and splitting ---------------------------------------------------------- */
 
-static bool is_sure_header(struct str line)
+/* How much a line looks like a header: 0 not at all, 1 "comm pid" alone, 2 surely. */
+static int header_likeness(struct str line)
 {
     struct head h;
     struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE};
     uint64_t period;
-    if (!find_head(line, &h))
-        return false;
+    if (!find_head(str_trim_left(line), &h))
+        return 0;
     struct str rest = parse_fields(&s, h.rest, &period), word = str_word(&rest);
-    return (h.sure && s.time != TIME_NONE) ||
-           (word.len > 1 && word.ptr[word.len - 1] == ':' && rest.len == 0);
+    if ((h.sure && s.time != TIME_NONE) ||
+        (word.len > 1 && word.ptr[word.len - 1] == ':' && rest.len == 0))
+        return 2;
+    return word.len == 0 && !byte_is_space(line.ptr[0]);
 }
 
 static int perf_probe(struct str head)
 {
-    size_t headers = 0, frames = 0, others = 0;
+    size_t headers = 0, likely = 0, frames = 0, others = 0;
     if (memchr(head.ptr, 0, head.len))
         return 0;
     for (size_t lines = 0; head.len && lines < 400; lines++) {
@@ -573,16 +590,21 @@ static int perf_probe(struct str head)
         struct frame_line frame;
         if (line.len == 0 || line.ptr[0] == '#')
             continue;
-        if (is_sure_header(str_trim_left(line)))
-            headers++;
-        else if (headers && parse_frame(line, &frame))
+        int likeness = header_likeness(line);
+        headers += likeness == 2;
+        likely += likeness == 1;
+        if (likeness)
+            continue;
+        if ((headers || likely) && parse_frame(line, &frame, byte_is_space(line.ptr[0])))
             frames++;
         else if (!is_annotation(line))
             others++;
     }
-    if (headers == 0 || others > headers + frames)
+    if (headers == 0 && (frames == 0 || likely == 0))
         return 0;
-    return frames ? 90 : 60;
+    if (others > headers + likely + frames)
+        return 0;
+    return headers && frames ? 90 : 60;
 }
 
 static size_t perf_split(struct str bytes, size_t from)
