@@ -125,10 +125,8 @@ void *arena_zalloc(struct arena *a, size_t count, size_t size)
     return piece;
 }
 
-void *arena_grow(struct arena *a, void *items, size_t *cap, size_t want, size_t size)
+void *arena_enlarge(struct arena *a, void *items, size_t *cap, size_t want, size_t size)
 {
-    if (want <= *cap)
-        return items;
     if (a->failed || want > SIZE_MAX / 4 / size)
         return arena_fail(a);
     size_t room = *cap * 2 > want ? *cap * 2 : want;

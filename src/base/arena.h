@@ -31,10 +31,17 @@ void *arena_alloc(struct arena *a, size_t size);
 /* The same, zeroed, for `count` items; fails when the product does not fit. */
 void *arena_zalloc(struct arena *a, size_t count, size_t size);
 
+/* What arena_grow does when there is no room yet. */
+void *arena_enlarge(struct arena *a, void *items, size_t *cap, size_t want, size_t size);
+
 /* Makes room for `want` items of `size` bytes in the array `items` (NULL at first) whose
  * room is *cap items: at least doubles it, keeps what is there, does not zero the rest.
  * Returns the array, moved or not; NULL on failure, with the old array still good. */
-void *arena_grow(struct arena *a, void *items, size_t *cap, size_t want, size_t size);
+static inline void *arena_grow(struct arena *a, void *items, size_t *cap, size_t want,
+                               size_t size)
+{
+    return want <= *cap ? items : arena_enlarge(a, items, cap, want, size);
+}
 
 /* Gives a piece back early where it is large enough to have a block of its own; else it
  * stays until the end. `size` is the size it was asked for with. NULL is allowed. */

@@ -34,3 +34,27 @@ size_t scan_empty_line(struct str s)
     }
     return scan_bytewise(s, at);
 }
+
+static inline bytes16 differ_at(const char *a, const char *b)
+{
+    bytes16 x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x ^ y;
+}
+
+size_t scan_common(const char *a, const char *b, size_t limit)
+{
+    size_t n = 0;
+    for (; n + 64 <= limit; n += 64) {
+        bytes16 any = differ_at(a + n, b + n) | differ_at(a + n + 16, b + n + 16) |
+                      differ_at(a + n + 32, b + n + 32) |
+                      differ_at(a + n + 48, b + n + 48);
+        words16 words = (words16)any;
+        if (words[0] | words[1])
+            break;
+    }
+    while (n < limit && a[n] == b[n])
+        n++;
+    return n;
+}

@@ -8,4 +8,7 @@
  * in s. s.len where there is none. */
 size_t scan_empty_line(struct str s);
 
+/* How many bytes a and b begin with in common, at most `limit`. */
+size_t scan_common(const char *a, const char *b, size_t limit);
+
 #endif

@@ -39,6 +39,7 @@ struct folded_writer {
     struct output *out;
     struct output text; /* the names of the line written last, */
     struct step *steps; /* frame by frame */
+    uint32_t *step_of;  /* by path: its place in steps, where it is among them */
     uint32_t *climb;    /* scratch: a path, leaf first */
     size_t step_count, step_cap, climb_cap;
 };
@@ -179,43 +180,48 @@ static bool collect_rows(struct folded_writer *w)
 
 /* --- Text ------------------------------------------------------------------------ */
 
-/* Collects the path's frames, leaf first, into w->climb. */
-static size_t climb_path(struct folded_writer *w, uint32_t path)
+/* Collects the path's frames that the last line does not have, leaf first, into w->climb.
+ * *shared is how many frames the two lines share. */
+static size_t climb_path(struct folded_writer *w, uint32_t path, size_t *shared)
 {
     size_t count = 0;
     for (; path; path = w->paths.nodes[path].parent) {
+        size_t step = w->step_of[path];
+        if (step < w->step_count && w->steps[step].path == path) {
+            *shared = step + 1;
+            return count;
+        }
         uint32_t *climb =
             arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
         if (!climb)
-            return 0;
+            break;
         w->climb = climb;
         climb[count++] = path;
     }
+    *shared = 0;
     return count;
 }
 
 /* Makes w->text the path's names. Lines come in order, so most of the text of the line
- * before stands: only the frames behind the first that differs are written anew. */
+ * before stands: only the frames behind those they share are written anew. */
 static void write_path(struct folded_writer *w, uint32_t path)
 {
-    size_t count = climb_path(w, path), shared = 0;
+    size_t shared, count = climb_path(w, path, &shared), total = shared + count;
     struct step *steps =
-        arena_grow(&w->arena, w->steps, &w->step_cap, count, sizeof *steps);
+        arena_grow(&w->arena, w->steps, &w->step_cap, total, sizeof *steps);
     if (!steps)
         return;
     w->steps = steps;
-    while (shared < count && shared < w->step_count &&
-           steps[shared].path == w->climb[count - 1 - shared])
-        shared++;
     w->text.used = shared ? steps[shared - 1].end : 0;
-    for (size_t i = shared; i < count; i++) {
-        uint32_t at = w->climb[count - 1 - i];
+    for (size_t i = shared; i < total; i++) {
+        uint32_t at = w->climb[total - 1 - i];
         if (i)
             output_char(&w->text, ';');
         output_str(&w->text, strings_get(&w->paths.labels, path_label(&w->paths, at)));
         steps[i] = (struct step){at, (uint32_t)w->text.used};
+        w->step_of[at] = (uint32_t)i;
     }
-    w->step_count = count;
+    w->step_count = total;
 }
 
 static void write_row(struct folded_writer *w, const struct row *r)
@@ -242,6 +248,7 @@ static bool write_rows(struct folded_writer *w)
 {
     uint32_t *order = arena_alloc(&w->arena, (w->row_count + 1) * sizeof *order);
     uint32_t *scratch = arena_alloc(&w->arena, (w->row_count + 1) * sizeof *scratch);
+    w->step_of = w->place; /* the rows know their places: the column serves again */
     if (!order || !scratch)
         return false;
     for (uint32_t i = 0; i < w->row_count; i++)

@@ -7,6 +7,7 @@
  * before is looked up. */
 #include "base/memo.h"
 #include "base/number.h"
+#include "base/scan.h"
 #include "import/importer.h"
 #include "model/label.h"
 
@@ -25,6 +26,9 @@ struct folded_line {
 /* Takes a number off the end of *s, with the white space before it. */
 static enum line_kind take_count(struct str *s, double *out)
 {
+    char last = s->len ? s->ptr[s->len - 1] : ' ';
+    if (!byte_is_digit(last) && last != '.') /* most often: a name's end */
+        return LINE_NO_COUNT;
     size_t at = s->len, shortest = at > COUNT_TEXT_MAX ? at - COUNT_TEXT_MAX : 0;
     while (at > shortest && !byte_is_space(s->ptr[at - 1]))
         at--;
@@ -140,21 +144,6 @@ static frame_id frame_named(struct folded_reader *r, struct str name)
     return frame;
 }
 
-static size_t common_length(const char *a, const char *b, size_t limit)
-{
-    size_t n = 0;
-    while (n + 8 <= limit) {
-        uint64_t x = hash_read64((const unsigned char *)a + n);
-        uint64_t y = hash_read64((const unsigned char *)b + n);
-        if (x != y)
-            break;
-        n += 8;
-    }
-    while (n < limit && a[n] == b[n])
-        n++;
-    return n;
-}
-
 static bool segment_add(struct folded_reader *r, size_t end)
 {
     size_t count = r->segment_count + 1;
@@ -175,7 +164,7 @@ static bool segment_add(struct folded_reader *r, size_t end)
 static stack_id stack_of(struct folded_reader *r, struct str text)
 {
     size_t shorter = text.len < r->last_len ? text.len : r->last_len;
-    size_t shared = common_length(text.ptr, r->last, shorter);
+    size_t shared = scan_common(text.ptr, r->last, shorter);
     while (r->segment_count && r->ends[r->segment_count - 1] >= shared)
         r->segment_count--;
     stack_id stack = 0;
