@@ -12,7 +12,6 @@
 #include "model/label.h"
 
 #define COUNT_MAX 1e18
-#define TRIES_MIN 4096
 #define COUNT_TEXT_MAX 64 /* a longer number is not one that was meant */
 
 enum line_kind { LINE_GOOD, LINE_EMPTY, LINE_NO_COUNT, LINE_NEGATIVE, LINE_TOO_LARGE };
@@ -119,9 +118,8 @@ static int folded_probe(struct str head)
 
 struct folded_reader {
     struct builder *b;
-    struct memo names;  /* frames, by their text */
-    struct memo whole;  /* stacks, by theirs */
-    size_t tries, hits; /* of the latter */
+    struct memo names; /* frames, by their text */
+    struct memo whole; /* stacks, by theirs */
     struct arena arena;
     char *last; /* the stack of the last line */
     size_t last_len, last_cap;
@@ -200,15 +198,10 @@ static stack_id parse_stack(struct folded_reader *r, struct str text)
  * so whole texts are looked up first, as long as that often helps. */
 static stack_id stack_of(struct folded_reader *r, struct str text)
 {
-    if (r->tries > TRIES_MIN && r->hits < r->tries / 8)
-        return parse_stack(r, text);
     struct hash128 key = hash_bytes128(text.ptr, text.len);
     const uint64_t *known = memo_find(&r->whole, key);
-    r->tries++;
-    if (known) {
-        r->hits++;
+    if (known)
         return (stack_id)*known;
-    }
     stack_id stack = parse_stack(r, text);
     memo_put(&r->whole, key, stack);
     return stack;
@@ -241,7 +234,7 @@ static const char *complaint(enum line_kind kind)
 
 static bool folded_start(struct folded_reader *r, struct source *in, struct error *err)
 {
-    if (!memo_init(&r->names, &r->arena, 8192) || !memo_init(&r->whole, &r->arena, 16384))
+    if (!memo_init(&r->names, &r->arena, 8192) || !memo_init(&r->whole, &r->arena, 32768))
         return error_memory(err);
     if (!source_peek(in, IMPORT_HEAD_SIZE, err))
         return false;
