@@ -89,7 +89,13 @@ static size_t find_stray_repetition(struct str s)
 
 static bool bad_pattern(struct str s, const char *reason, struct error *err)
 {
-    size_t at = find_unpaired(s);
+    size_t at = find_unpaired(s), perl = str_search(s, STR("(?"));
+    if (perl < s.len && !str_starts(str_skip(s, perl), STR("(?:"))) {
+        error_set(err, "'%.*s' is not a pattern: '(?' in column %zu", STR_ARG(s),
+                  perl + 1);
+        return error_hint(err, "of Perl's groups, (?:...) is understood, and (?i) at the "
+                               "beginning");
+    }
     if (at == s.len)
         at = find_stray_repetition(s);
     if (at < s.len) {
