@@ -2,12 +2,12 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
-#include "export/exporter.h"
-#include "os/file.h"
+#include "cli/save.h"
+#include "cli/view.h"
 
 struct fold_settings {
     struct load_settings load;
-    const char *event;
+    struct view_settings view;
     const char *output;
     bool pid, tid, kernel, jit, all, addresses;
 };
@@ -15,8 +15,6 @@ struct fold_settings {
 #define OFF(field) offsetof(struct fold_settings, field)
 
 static const struct option fold_options[] = {
-    {"event,event-filter", 0, "NAME", "the event to fold (default: the first)",
-     OPTION_STRING, OFF(event)},
     {"pid", 0, NULL, "tell processes apart: comm-PID", OPTION_FLAG, OFF(pid)},
     {"tid", 0, NULL, "tell threads apart: comm-PID/TID", OPTION_FLAG, OFF(tid)},
     {"kernel", 0, NULL, "mark kernel functions with _[k]", OPTION_FLAG, OFF(kernel)},
@@ -29,7 +27,10 @@ static const struct option fold_options[] = {
     {0}};
 
 static const struct option_group fold_groups[] = {
-    {"options", fold_options, 0}, {"input", load_options, OFF(load)}, {0}};
+    {"options", fold_options, 0},
+    {"what is folded", view_options, OFF(view)},
+    {"input", load_options, OFF(load)},
+    {0}};
 
 static int fold_run(void *settings, int file_count, char **files)
 {
@@ -41,19 +42,13 @@ static int fold_run(void *settings, int file_count, char **files)
     options.tree.label.jit = s->jit || s->all;
     options.tree.label.addresses = s->addresses;
     s->load.import.addresses = s->addresses;
+    s->load.keep = view_wants_samples(&s->view);
+    s->view.transform.threads = options.tree.threads;
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
-    bool ok =
-        p && load_choose_event(p, s->event, s->load.quiet, &options.tree.event, &err);
-    struct os_output file;
-    if (ok && (ok = os_output_open(&file, s->output ? s->output : "-", &err))) {
-        struct output out = os_output_stream(&file);
-        ok = exporter_named(STR("folded"))->write(p, &options, &out, &err);
-        if (ok)
-            ok = os_output_close(&file, &out, &err);
-        else
-            os_output_abandon(&file);
-        output_deinit(&out);
-    }
+    p = view_apply(&s->view, p, &err);
+    bool ok = p && load_choose_event(p, NULL, s->load.quiet, &options.tree.event, &err) &&
+              save_profile(exporter_named(STR("folded")), p, &options,
+                           s->output ? s->output : "-", &err);
     profile_destroy(p);
     if (!ok)
         message_error(&err);

@@ -76,6 +76,19 @@ static bool set_list(const struct parsing *p, struct option_list *list, const ch
     return true;
 }
 
+/* Puts the option's name before what its own parser said of the value. */
+static bool set_parsed(const struct parsing *p, const struct option *o, void *value,
+                       const char *text)
+{
+    char said[sizeof p->err->message];
+    if (o->parse(text, value, p->err))
+        return true;
+    memcpy(said, p->err->message, sizeof said);
+    format_text(p->err->message, sizeof p->err->message, "--%.*s: %s",
+                (int)str_find(str_of(o->names), ','), o->names, said);
+    return false;
+}
+
 /* Sets an option that takes a value. */
 static bool set_text(const struct parsing *p, const struct option *o, void *value,
                      const char *text)
@@ -90,7 +103,7 @@ static bool set_text(const struct parsing *p, const struct option *o, void *valu
     case OPTION_CHOICE:
         return set_choice(o, text, value, p->err);
     case OPTION_PARSED:
-        return o->parse(text, value, p->err);
+        return set_parsed(p, o, value, text);
     case OPTION_INT:
     case OPTION_NUMBER:
         if (!number_parse_double(str_of(text), &number) ||

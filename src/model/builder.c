@@ -41,7 +41,10 @@ bool builder_init(struct builder *b, enum build_mode mode)
 {
     *b = (struct builder){.mode = mode};
     b->profile = calloc(1, sizeof *b->profile);
-    return b->profile && strings_init(&b->profile->strings, &b->profile->arena) &&
+    if (!b->profile)
+        return false;
+    b->profile->kept = mode == BUILD_KEEP;
+    return strings_init(&b->profile->strings, &b->profile->arena) &&
            columns_init(b);
 }
 

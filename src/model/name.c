@@ -70,6 +70,45 @@ struct str name_without_arguments(struct str name)
     return str_head(name, at);
 }
 
+/* Whether the '<' at `at` opens the arguments of the template named before it. */
+static bool opens_template(struct str s, size_t at)
+{
+    struct str before = str_head(s, at), rest = str_skip(s, at + 1);
+    if (at == 0)
+        return false;
+    if (str_ends(before, STR("::")))
+        return !str_starts(rest, STR("lambda")) && !str_starts(rest, STR("unnamed")) &&
+               !str_starts(rest, STR("anonymous"));
+    char c = before.ptr[at - 1];
+    return byte_is_word(c) || c == ')' || c == ']' || (unsigned char)c >= 0x80;
+}
+
+void name_write_without_templates(struct output *o, struct str name)
+{
+    size_t at = 0;
+    while (at < name.len) {
+        size_t sign = operator_sign(name, at), end;
+        if (sign) {
+            output_bytes(o, name.ptr + at, sign);
+            at += sign;
+            if (str_starts(str_skip(name, at), STR(" <")) &&
+                (end = skip_brackets(name, at + 1)) <= name.len)
+                at = end;
+        } else if (name.ptr[at] == '<' && opens_template(name, at)) {
+            end = skip_brackets(name, at);
+            if (end > name.len) {
+                output_str(o, str_skip(name, at));
+                return;
+            }
+            if (str_ends(str_head(name, at), STR("::")) && o->used >= 2)
+                o->used -= 2;
+            at = end;
+        } else {
+            output_char(o, name.ptr[at++]);
+        }
+    }
+}
+
 struct str name_without_offset(struct str name)
 {
     size_t at = str_rfind(name, '+');

@@ -4,6 +4,7 @@
 #ifndef STOKE_MODEL_NAME_H
 #define STOKE_MODEL_NAME_H
 
+#include "base/output.h"
 #include "base/str.h"
 
 /* The name without its argument list and what follows it:
@@ -14,6 +15,13 @@
  *   net/http.(*Client).Do              ->  net/http.(*Client).Do   (Go: nothing is cut)
  * Brackets that do not close (tools cut long names) end at the first '('. */
 struct str name_without_arguments(struct str name);
+
+/* Writes the name without template arguments:
+ *   std::vector<int, A<int>>::at   ->  std::vector::at
+ *   core::ptr::drop_in_place::<T>  ->  core::ptr::drop_in_place   (Rust)
+ *   <Vec<T> as Iterator>::next     ->  <Vec as Iterator>::next
+ * A '<' that follows no name (Map.<init>, f::<lambda()>) and operators stay. */
+void name_write_without_templates(struct output *o, struct str name);
 
 /* The name without a trailing "+0x1f" or "+0x1f/0x20". */
 struct str name_without_offset(struct str name);

@@ -117,6 +117,7 @@ struct profile {
     struct sample *samples;
     size_t module_count, frame_count, stack_count, thread_count, event_count;
     size_t sample_count;
+    bool kept; /* every sample is a row, in the order of the input (BUILD_KEEP) */
     struct facts facts;
 };
 

@@ -1,0 +1,37 @@
+/* The options that say which part of a profile is shown, and how: those of the
+ * transforms, in one group that every command which shows profiles shares.
+ *
+ * Names taken: --event (--event-filter, --only-event) --drop-event --comm (--only-comm)
+ * --drop-comm --only-pid --drop-pid --only-tid --drop-tid --cpu (--only-cpu) --drop-cpu
+ * --start --end --focus --ignore --hide --show --show-from --base --by
+ * --collapse-recursion --collapse-cycles --package-split --strip-arguments
+ * --strip-templates --strip-offsets --strip-hex --reverse --scale --scale-to.
+ *
+ * They are applied in the order of transforms.def, whatever their order on the command
+ * line. Patterns and numbers are checked while the command line is read. */
+#ifndef STOKE_CLI_VIEW_H
+#define STOKE_CLI_VIEW_H
+
+#include "cli/option.h"
+#include "transform/transform.h"
+
+struct view_settings {
+    struct transform_options transform; /* `threads` is the command's to set */
+};
+
+extern const struct option view_options[];
+
+/* Whether samples have to be kept one by one (load.keep), for their time or CPU. */
+bool view_wants_samples(const struct view_settings *view);
+
+/* Applies the options to p, which it takes over: gives back p itself or a new profile.
+ * NULL, with err set and p destroyed, on failure, which it is when a filter leaves
+ * nothing. NULL gives NULL. */
+struct profile *view_apply(const struct view_settings *view, struct profile *p,
+                           struct error *err);
+
+/* The same, but an empty result is a result. */
+struct profile *view_apply_any(const struct view_settings *view, struct profile *p,
+                               struct error *err);
+
+#endif

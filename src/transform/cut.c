@@ -1,0 +1,89 @@
+/* Where stacks begin: the callers of a frame are cut off. */
+#include "transform/pattern.h"
+#include "transform/rewrite.h"
+
+/* --- show-from: from the outermost match on; stacks without one go ------------------ */
+
+static stack_id *stacks_from_outermost(struct rewrite *r, const uint32_t *of_frame)
+{
+    const struct profile *from = r->from;
+    stack_id *instead = arena_zalloc(&r->arena, from->stack_count, sizeof *instead);
+    if (!instead)
+        return NULL;
+    instead[0] = STACK_DROPPED;
+    for (stack_id i = 1; i < from->stack_count; i++) {
+        const struct stack *s = &from->stacks[i];
+        bool begun = instead[s->parent] != STACK_DROPPED || of_frame[s->frame];
+        instead[i] = begun ? i : STACK_DROPPED;
+    }
+    return instead;
+}
+
+static bool show_from_wanted(const struct transform_options *o)
+{
+    return o->show_from.count > 0;
+}
+
+static bool show_from_run(const struct profile *from, const struct transform_options *o,
+                          struct builder *to, struct error *err)
+{
+    struct rewrite r;
+    const uint32_t *of_frame = NULL;
+    bool ok =
+        rewrite_init(&r, from, to, err) &&
+        (of_frame = pattern_match_frames(&r.arena, from, &o->show_from, err)) != NULL;
+    if (ok) {
+        r.instead = stacks_from_outermost(&r, of_frame);
+        ok = r.instead ? rewrite_run(&r, err) : error_memory(err);
+    }
+    rewrite_deinit(&r);
+    return ok;
+}
+
+/* --- base: from the innermost frame of such a name on; stacks without one stay whole --
+ */
+
+static unsigned char *find_bases(struct rewrite *r, const struct transform_words *names)
+{
+    const struct profile *from = r->from;
+    unsigned char *is_base = arena_zalloc(&r->arena, from->frame_count, 1);
+    for (frame_id f = 1; is_base && f < from->frame_count; f++) {
+        struct str name = profile_string(from, from->frames[f].name);
+        for (size_t i = 0; i < names->count; i++)
+            is_base[f] |= str_equal(name, str_of(names->items[i])) ||
+                          str_equal(label_without_suffix(name), str_of(names->items[i]));
+    }
+    return is_base;
+}
+
+static bool base_wanted(const struct transform_options *o)
+{
+    return o->base.count > 0;
+}
+
+static bool base_run(const struct profile *from, const struct transform_options *o,
+                     struct builder *to, struct error *err)
+{
+    struct rewrite r;
+    bool ok = rewrite_init(&r, from, to, err);
+    if (ok) {
+        r.begins = find_bases(&r, &o->base);
+        ok = r.begins ? rewrite_run(&r, err) : error_memory(err);
+    }
+    rewrite_deinit(&r);
+    return ok;
+}
+
+const struct transform transform_show_from = {
+    .name = "show-from",
+    .summary = "begin stacks at the outermost frame that matches",
+    .wanted = show_from_wanted,
+    .run = show_from_run,
+};
+
+const struct transform transform_base = {
+    .name = "base",
+    .summary = "begin stacks at the innermost function of such a name",
+    .wanted = base_wanted,
+    .run = base_run,
+};

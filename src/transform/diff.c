@@ -1,0 +1,106 @@
+#include "transform/rewrite.h"
+
+/* One of the two profiles on its way into the result. */
+struct side {
+    const struct profile *profile;
+    event_id event; /* whose weights are taken */
+    double factor;
+};
+
+static double total_of(const struct profile *p, event_id event)
+{
+    double total = 0;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == event)
+            total += p->samples[i].weight;
+    return total;
+}
+
+static bool weigh(const struct rewrite *r, struct sample *s)
+{
+    const struct side *side = r->context;
+    s->weight *= side->factor;
+    return true;
+}
+
+/* Threads by what they are called; `style` tells how much of their numbers counts. */
+static void map_threads(struct rewrite *r, enum thread_style style)
+{
+    const struct profile *from = r->from;
+    for (thread_id i = 1; i < from->thread_count; i++) {
+        const struct thread *t = &from->threads[i];
+        int64_t pid = style == THREAD_PID || style == THREAD_TID ? t->pid : ID_NONE;
+        int64_t tid = style == THREAD_TID ? t->tid : ID_NONE;
+        r->threads[i] = builder_thread(r->to, pid, tid, profile_string(from, t->name));
+    }
+}
+
+static bool add_side(struct builder *b, struct side *side, event_id as,
+                     const struct diff_options *o, struct error *err)
+{
+    struct rewrite r;
+    bool ok = rewrite_init(&r, side->profile, b, err);
+    if (ok) {
+        event_id *events =
+            arena_zalloc(&r.arena, side->profile->event_count + 1, sizeof *events);
+        if (events)
+            events[side->event] = as;
+        r.events = events;
+        r.context = side;
+        r.row = weigh;
+        map_threads(&r, o->threads);
+        ok = events ? rewrite_run(&r, err) : error_memory(err);
+    }
+    rewrite_deinit(&r);
+    return ok;
+}
+
+/* The event of `before` that is called like the first one of `after`; else its first. */
+static void choose_events(struct side *before, struct side *after)
+{
+    const struct profile *p = after->profile;
+    after->event = p->event_count > 1;
+    before->event = profile_find_event(before->profile,
+                                       profile_string(p, p->events[after->event].name));
+    if (!before->event)
+        before->event = before->profile->event_count > 1;
+}
+
+static void normalise(struct side *before, const struct side *after)
+{
+    double total = total_of(before->profile, before->event);
+    double wanted = total_of(after->profile, after->event);
+    if (total > 0 && wanted > 0)
+        before->factor = wanted / total;
+}
+
+static bool fill(struct builder *b, struct side *before, struct side *after,
+                 const struct diff_options *o, struct error *err)
+{
+    enum unit unit = after->profile->events[after->event].unit;
+    event_id first = builder_event(b, STR("before"), unit);
+    event_id second = builder_event(b, STR("after"), unit);
+    builder_merge_facts(b, before->profile);
+    builder_merge_facts(b, after->profile);
+    b->profile->facts.differential = true;
+    if (before->profile->events[before->event].unit != unit)
+        builder_warn(b, "the two profiles count different things", 0, 0, STR(""));
+    return add_side(b, before, first, o, err) && add_side(b, after, second, o, err);
+}
+
+struct profile *transform_diff(const struct profile *before, const struct profile *after,
+                               const struct diff_options *o, struct error *err)
+{
+    struct builder b;
+    struct profile *p = NULL;
+    struct side sides[2] = {{before, 0, 1}, {after, 0, 1}};
+    choose_events(&sides[0], &sides[1]);
+    if (o->normalise)
+        normalise(&sides[0], &sides[1]);
+    if (!builder_init(&b, BUILD_COUNT))
+        error_memory(err);
+    else if (fill(&b, &sides[0], &sides[1], o, err))
+        p = builder_finish(&b, err);
+    builder_deinit(&b);
+    return p;
+}

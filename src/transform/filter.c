@@ -1,0 +1,246 @@
+/* Which samples are looked at: by event, thread, CPU and time. */
+#include "transform/pattern.h"
+#include "transform/rewrite.h"
+
+/* What was asked for, worked out for one profile. */
+struct filter {
+    const struct filter_options *o;
+    unsigned char *threads; /* by thread: whether its samples stay */
+    frame_id *outermost;    /* by stack; NULL where comms are not asked for */
+    unsigned char *frames;  /* by frame: whether it stays as a comm */
+    uint64_t start, end;
+};
+
+static bool in_set(const struct number_set *set, uint64_t number)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (number >= set->ranges[i].first && number <= set->ranges[i].last)
+            return true;
+    return false;
+}
+
+/* `none` says that the sample does not tell the number: it is in no set. */
+static bool number_stays(const struct number_set *keep, const struct number_set *drop,
+                         uint64_t number, bool none)
+{
+    return (keep->count == 0 || (!none && in_set(keep, number))) &&
+           (none || !in_set(drop, number));
+}
+
+static bool in_words(const struct transform_words *words, struct str name)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (glob_match(str_of(words->items[i]), name))
+            return true;
+    return false;
+}
+
+static bool name_stays(const struct transform_words *keep,
+                       const struct transform_words *drop, struct str name)
+{
+    return (keep->count == 0 || in_words(keep, name)) && !in_words(drop, name);
+}
+
+/* --- Events ------------------------------------------------------------------------- */
+
+/* The name without the modifiers that perf puts behind it: cycles:ppp -> cycles. */
+static struct str without_modifiers(struct str event)
+{
+    size_t colon = str_rfind(event, ':');
+    for (size_t i = colon + 1; i < event.len; i++)
+        if (!memchr("ukhGHpPSDIWeb", event.ptr[i], 13))
+            return event;
+    return str_head(event, colon);
+}
+
+static bool event_in(const struct transform_words *words, struct str name)
+{
+    return in_words(words, name) || in_words(words, without_modifiers(name));
+}
+
+static bool no_such_event(const struct profile *p, const char *wanted, struct error *err)
+{
+    char all[200] = "";
+    size_t used = 0;
+    for (event_id e = 1; e < p->event_count && used < sizeof all - 1; e++)
+        used += format_text(all + used, sizeof all - used, "%s%.*s", e > 1 ? ", " : "",
+                            STR_ARG(profile_string(p, p->events[e].name)));
+    error_set(err, "there is no event '%s' in the input", wanted);
+    return error_hint(err, "it has: %s", all);
+}
+
+/* A name that is asked for and not there is a mistake; one to be dropped is not. */
+static bool check_events(const struct profile *p, const struct transform_words *wanted,
+                         struct error *err)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        struct transform_words one = {{wanted->items[i]}, 1};
+        bool found = false;
+        for (event_id e = 1; e < p->event_count; e++)
+            found |= event_in(&one, profile_string(p, p->events[e].name));
+        if (!found)
+            return no_such_event(p, wanted->items[i], err);
+    }
+    return true;
+}
+
+/* The map of the events that stay. */
+static event_id *choose_events(struct rewrite *r, const struct filter_options *o)
+{
+    const struct profile *p = r->from;
+    event_id *map = arena_zalloc(&r->arena, p->event_count, sizeof *map);
+    for (event_id e = 1; map && e < p->event_count; e++) {
+        struct str name = profile_string(p, p->events[e].name);
+        if ((o->events.count == 0 || event_in(&o->events, name)) &&
+            !event_in(&o->drop_events, name))
+            map[e] = builder_event(r->to, name, p->events[e].unit);
+    }
+    return map;
+}
+
+/* --- Threads ------------------------------------------------------------------------ */
+
+static unsigned char *choose_threads(struct rewrite *r, const struct filter_options *o)
+{
+    const struct profile *p = r->from;
+    unsigned char *stays = arena_zalloc(&r->arena, p->thread_count, 1);
+    for (thread_id i = 0; stays && i < p->thread_count; i++) {
+        const struct thread *t = &p->threads[i];
+        stays[i] =
+            number_stays(&o->pids, &o->drop_pids, (uint64_t)t->pid, t->pid == ID_NONE) &&
+            number_stays(&o->tids, &o->drop_tids, (uint64_t)t->tid, t->tid == ID_NONE) &&
+            (i == 0 || name_stays(&o->comms, &o->drop_comms, profile_string(p, t->name)));
+    }
+    return stays;
+}
+
+/* Where the input has no threads, as folded stacks have none, the outermost frame is the
+ * comm. */
+static bool choose_outermost(struct rewrite *r, struct filter *f)
+{
+    const struct profile *p = r->from;
+    if (f->o->comms.count + f->o->drop_comms.count == 0)
+        return true;
+    f->outermost = rewrite_outermost_frames(r);
+    f->frames = arena_zalloc(&r->arena, p->frame_count, 1);
+    for (frame_id i = 0; f->frames && i < p->frame_count; i++)
+        f->frames[i] = name_stays(&f->o->comms, &f->o->drop_comms,
+                                  profile_string(p, p->frames[i].name));
+    return f->outermost && f->frames;
+}
+
+/* --- Time --------------------------------------------------------------------------- */
+
+static uint64_t add_clamped(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The moment by the input's clock. The range's last sample lies before 100 percent. */
+static uint64_t resolve(const struct time_point *t, const struct facts *facts)
+{
+    uint64_t first = facts->time_first;
+    double length = (double)(facts->time_last - first);
+    switch (t->at) {
+    case TIME_POINT_FROM_FIRST:
+        return add_clamped(first, t->ns);
+    case TIME_POINT_PERCENT:
+        return t->percent >= 100
+                   ? add_clamped(facts->time_last, 1)
+                   : add_clamped(first, (uint64_t)(length * t->percent / 100));
+    default:
+        return t->ns;
+    }
+}
+
+static bool resolve_times(struct filter *f, const struct facts *facts, struct error *err)
+{
+    const struct filter_options *o = f->o;
+    bool wanted = o->start.at || o->end.at;
+    f->start = 0;
+    f->end = UINT64_MAX;
+    if (!wanted)
+        return true;
+    if (facts->time_first == TIME_NONE)
+        return error_set(err, "the input tells no times to choose by");
+    if (o->start.at)
+        f->start = resolve(&o->start, facts);
+    if (o->end.at)
+        f->end = resolve(&o->end, facts);
+    if (f->start < f->end)
+        return true;
+    error_set(err, "the time range ends before it begins");
+    return error_hint(err, "the input is from %.6f to %.6f",
+                      (double)facts->time_first / 1e9, (double)facts->time_last / 1e9);
+}
+
+/* --- The whole ---------------------------------------------------------------------- */
+
+static bool sample_stays(const struct rewrite *r, struct sample *s)
+{
+    const struct filter *f = r->context;
+    const struct filter_options *o = f->o;
+    if (!f->threads[s->thread])
+        return false;
+    if (s->thread == 0 && f->outermost && !f->frames[f->outermost[s->stack]])
+        return false;
+    if (!number_stays(&o->cpus, &o->drop_cpus, s->cpu, s->cpu == CPU_NONE))
+        return false;
+    if (!o->start.at && !o->end.at)
+        return true;
+    return s->time != TIME_NONE && s->time >= f->start && s->time < f->end;
+}
+
+/* Numbers that the input does not tell cannot be chosen by. */
+static bool check_numbers(const struct profile *p, const struct filter_options *o,
+                          struct error *err)
+{
+    bool pid = o->pids.count == 0, tid = o->tids.count == 0, cpu = o->cpus.count == 0;
+    for (thread_id i = 1; i < p->thread_count; i++) {
+        pid |= p->threads[i].pid != ID_NONE;
+        tid |= p->threads[i].tid != ID_NONE;
+    }
+    for (size_t i = 0; !cpu && i < p->sample_count; i++)
+        cpu = p->samples[i].cpu != CPU_NONE;
+    if (!pid || !tid)
+        return error_set(err, "the input tells no %s ids to choose by",
+                         pid ? "thread" : "process");
+    return cpu || error_set(err, "the input tells no CPUs to choose by");
+}
+
+static bool filter_wanted(const struct transform_options *o)
+{
+    const struct filter_options *f = &o->filter;
+    return f->events.count || f->drop_events.count || f->comms.count ||
+           f->drop_comms.count || f->pids.count || f->drop_pids.count || f->tids.count ||
+           f->drop_tids.count || f->cpus.count || f->drop_cpus.count || f->start.at ||
+           f->end.at;
+}
+
+static bool filter_run(const struct profile *from, const struct transform_options *o,
+                       struct builder *to, struct error *err)
+{
+    struct rewrite r;
+    struct filter f = {.o = &o->filter};
+    bool ok = rewrite_init(&r, from, to, err) && check_events(from, &f.o->events, err) &&
+              check_numbers(from, f.o, err) && resolve_times(&f, &from->facts, err);
+    if (ok) {
+        r.events = choose_events(&r, f.o);
+        f.threads = choose_threads(&r, f.o);
+        r.row = sample_stays;
+        r.context = &f;
+        ok = r.events && f.threads && choose_outermost(&r, &f) ? rewrite_run(&r, err)
+                                                               : error_memory(err);
+        /* One of two sides alone is a profile like others. */
+        to->profile->facts.differential &= to->profile->event_count > 2;
+    }
+    rewrite_deinit(&r);
+    return ok;
+}
+
+const struct transform transform_filter = {
+    .name = "filter",
+    .summary = "keep samples by event, comm, process, thread, CPU and time",
+    .wanted = filter_wanted,
+    .run = filter_run,
+};

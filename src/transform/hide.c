@@ -1,0 +1,73 @@
+/* Which frames of a stack are shown. A stack of which none is left goes with its samples,
+ * as in pprof. */
+#include "transform/pattern.h"
+#include "transform/rewrite.h"
+
+/* The stacks that remain of each: those without the frames that are not shown. */
+static stack_id *stacks_shown(struct rewrite *r, const uint32_t *of_frame, bool shown)
+{
+    const struct profile *from = r->from;
+    stack_id *instead = arena_zalloc(&r->arena, from->stack_count, sizeof *instead);
+    if (!instead)
+        return NULL;
+    for (stack_id i = 1; i < from->stack_count; i++) {
+        const struct stack *s = &from->stacks[i];
+        if ((of_frame[s->frame] != 0) == shown)
+            instead[i] = i;
+        else
+            instead[i] = s->parent ? instead[s->parent] : STACK_DROPPED;
+    }
+    instead[0] = shown ? STACK_DROPPED : 0;
+    return instead;
+}
+
+static bool choose(const struct profile *from, const struct transform_words *patterns,
+                   bool shown, struct builder *to, struct error *err)
+{
+    struct rewrite r;
+    const uint32_t *of_frame = NULL;
+    bool ok = rewrite_init(&r, from, to, err) &&
+              (of_frame = pattern_match_frames(&r.arena, from, patterns, err)) != NULL;
+    if (ok) {
+        r.instead = stacks_shown(&r, of_frame, shown);
+        ok = r.instead ? rewrite_run(&r, err) : error_memory(err);
+    }
+    rewrite_deinit(&r);
+    return ok;
+}
+
+static bool hide_wanted(const struct transform_options *o)
+{
+    return o->hide.count > 0;
+}
+
+static bool hide_run(const struct profile *from, const struct transform_options *o,
+                     struct builder *to, struct error *err)
+{
+    return choose(from, &o->hide, false, to, err);
+}
+
+static bool show_wanted(const struct transform_options *o)
+{
+    return o->show.count > 0;
+}
+
+static bool show_run(const struct profile *from, const struct transform_options *o,
+                     struct builder *to, struct error *err)
+{
+    return choose(from, &o->show, true, to, err);
+}
+
+const struct transform transform_hide = {
+    .name = "hide",
+    .summary = "leave out the frames that match",
+    .wanted = hide_wanted,
+    .run = hide_run,
+};
+
+const struct transform transform_show = {
+    .name = "show",
+    .summary = "leave out the frames that do not match",
+    .wanted = show_wanted,
+    .run = show_run,
+};

@@ -1,0 +1,270 @@
+#include "transform/pattern.h"
+#include <regex.h>
+
+/* --- From what users write to what regcomp understands ------------------------------ */
+
+/* Where a bracket expression that opens at `at` ends: behind its ']', or s.len. */
+static size_t skip_class(struct str s, size_t at)
+{
+    at++;
+    at += at < s.len && s.ptr[at] == '^';
+    at += at < s.len && s.ptr[at] == ']';
+    while (at < s.len && s.ptr[at] != ']') {
+        char kind = at + 1 < s.len ? s.ptr[at + 1] : 0;
+        if (s.ptr[at] == '[' && (kind == ':' || kind == '.' || kind == '=')) {
+            char close[2] = {kind, ']'};
+            at += 2;
+            at += str_search(str_skip(s, at), (struct str){close, 2}) + 2;
+        } else {
+            at++;
+        }
+    }
+    return at < s.len ? at + 1 : s.len;
+}
+
+/* Writes the pattern as a POSIX one, zero-terminated. */
+static void translate(struct output *o, struct str s)
+{
+    size_t at = 0;
+    while (at < s.len) {
+        struct str rest = str_skip(s, at);
+        size_t length = 1;
+        if (str_starts(rest, STR("(?:"))) {
+            output_char(o, '(');
+            at += 3;
+            continue;
+        }
+        if (str_starts(rest, STR("\\d")) || str_starts(rest, STR("\\D"))) {
+            output_text(o, rest.ptr[1] == 'd' ? "[0-9]" : "[^0-9]");
+            at += 2;
+            continue;
+        }
+        if (rest.ptr[0] == '[')
+            length = skip_class(s, at) - at;
+        else if (rest.ptr[0] == '\\' && rest.len > 1)
+            length = 2;
+        output_bytes(o, rest.ptr, length);
+        at += length;
+    }
+    output_char(o, 0);
+}
+
+/* --- What is wrong with one --------------------------------------------------------- */
+
+/* Finds the bracket that is never closed, or that closes nothing: its place, s.len where
+ * there is none. */
+static size_t find_unpaired(struct str s)
+{
+    size_t depth = 0, at = 0, open = s.len;
+    while (at < s.len) {
+        char c = s.ptr[at];
+        if (c == '[') {
+            size_t end = skip_class(s, at);
+            if (end == s.len && s.ptr[s.len - 1] != ']')
+                return at;
+            at = end;
+            continue;
+        }
+        if (c == '(' && depth++ == 0)
+            open = at;
+        if (c == ')' && depth-- == 0)
+            return at;
+        at += c == '\\' ? 2 : 1;
+    }
+    return depth ? open : s.len;
+}
+
+/* A repetition with nothing before it. */
+static size_t find_stray_repetition(struct str s)
+{
+    for (size_t at = 0; at < s.len;) {
+        char c = s.ptr[at], before = at ? s.ptr[at - 1] : '|';
+        bool repeats = c == '*' || c == '+' || c == '?' || c == '{';
+        if (repeats && (before == '|' || before == '('))
+            return at;
+        at = c == '[' ? skip_class(s, at) : at + (c == '\\' ? 2 : 1);
+    }
+    return s.len;
+}
+
+static bool bad_pattern(struct str s, const char *reason, struct error *err)
+{
+    size_t at = find_unpaired(s), perl = str_search(s, STR("(?"));
+    if (perl < s.len && !str_starts(str_skip(s, perl), STR("(?:"))) {
+        error_set(err, "'%.*s' is not a pattern: '(?' in column %zu", STR_ARG(s),
+                  perl + 1);
+        return error_hint(err, "of Perl's groups, (?:...) is understood, and (?i) at the "
+                               "beginning");
+    }
+    if (at == s.len)
+        at = find_stray_repetition(s);
+    if (at < s.len) {
+        error_set(err, "'%.*s' is not a pattern: %s, at the '%c' in column %zu",
+                  STR_ARG(s), reason, s.ptr[at], at + 1);
+        return error_hint(err, "'\\%c' for the character itself", s.ptr[at]);
+    }
+    return error_set(err, "'%.*s' is not a pattern: %s", STR_ARG(s), reason);
+}
+
+/* Words of our own: those of libraries differ. */
+static const char *reason_of(int code)
+{
+    switch (code) {
+    case REG_EBRACK:
+        return "a '[' is not closed";
+    case REG_EPAREN:
+        return "round brackets do not pair";
+    case REG_EBRACE:
+    case REG_BADBR:
+        return "a repetition in '{}' is not one";
+    case REG_BADRPT:
+        return "a repetition has nothing to repeat";
+    case REG_ERANGE:
+        return "a range ends before it begins";
+    case REG_EESCAPE:
+        return "nothing stands behind the last '\\'";
+    case REG_ECTYPE:
+        return "there is no such class of characters";
+    case REG_ESUBREG:
+        return "there is no such group";
+    default:
+        return "it is not a POSIX extended regular expression";
+    }
+}
+
+/* Compiles; the regex is to be freed where true is given back. */
+static bool pattern_compile(const char *text, regex_t *regex, struct error *err)
+{
+    struct str s = str_of(text);
+    struct output posix = OUTPUT_KEEP;
+    int flags = REG_EXTENDED | REG_NOSUB;
+    if (s.len == 0)
+        return error_set(err, "an empty pattern would match every name");
+    if (str_starts(s, STR("(?i)"))) {
+        s = str_skip(s, 4);
+        flags |= REG_ICASE;
+    }
+    translate(&posix, s);
+    if (posix.failed) {
+        output_deinit(&posix);
+        return error_memory(err);
+    }
+    /* Most libraries take a lone ')' for itself; people mean a group. */
+    size_t lone = find_unpaired(s);
+    int code = lone < s.len && s.ptr[lone] == ')' ? REG_EPAREN
+                                                  : regcomp(regex, posix.bytes, flags);
+    output_deinit(&posix);
+    if (code == REG_ESPACE)
+        return error_memory(err);
+    return code == 0 || bad_pattern(s, reason_of(code), err);
+}
+
+bool pattern_check(const char *text, struct error *err)
+{
+    regex_t regex;
+    if (!pattern_compile(text, &regex, err))
+        return false;
+    regfree(&regex);
+    return true;
+}
+
+/* --- Names -------------------------------------------------------------------------- */
+
+struct matching {
+    regex_t regexes[TRANSFORM_WORDS_MAX];
+    size_t count;
+    struct strings names;
+    uint32_t *masks; /* by name */
+    size_t cap;
+    struct output text;
+};
+
+/* Which patterns match the text, made zero-terminated. */
+static uint32_t match_text(struct matching *m, struct str name)
+{
+    uint32_t mask = 0;
+    m->text.used = 0;
+    for (size_t i = 0; i < name.len; i++)
+        output_char(&m->text, name.ptr[i] ? name.ptr[i] : '?');
+    output_char(&m->text, 0);
+    for (size_t i = 0; !m->text.failed && i < m->count; i++)
+        if (regexec(&m->regexes[i], m->text.bytes, 0, NULL, 0) == 0)
+            mask |= (uint32_t)1 << i;
+    return mask;
+}
+
+/* The patterns that match a name that may end in a mark, with it or without. */
+static uint32_t match_name(struct matching *m, struct str name)
+{
+    struct str plain = label_without_suffix(name);
+    uint32_t mask = match_text(m, name);
+    return plain.len == name.len ? mask : mask | match_text(m, plain);
+}
+
+static bool match_frames(struct matching *m, const struct profile *p, struct arena *a,
+                         uint32_t *of_frame)
+{
+    static const struct label_style marked = {.kernel = true, .jit = true};
+    struct output label = OUTPUT_KEEP;
+    for (frame_id f = 1; f < p->frame_count && !a->failed; f++) {
+        size_t known = m->names.count;
+        label.used = 0;
+        label_frame(&label, p, f, &marked);
+        string_id name = strings_add(&m->names, output_kept(&label));
+        if (m->names.count > known) {
+            uint32_t *masks = arena_grow(a, m->masks, &m->cap, name + 1, sizeof *masks);
+            if (!masks)
+                break;
+            m->masks = masks;
+            masks[name] = match_name(m, output_kept(&label));
+        }
+        of_frame[f] = name ? m->masks[name] : 0;
+    }
+    bool ok = !label.failed && !m->text.failed && !a->failed;
+    output_deinit(&label);
+    return ok;
+}
+
+uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
+                               const struct transform_words *patterns, struct error *err)
+{
+    struct matching m = {.text = OUTPUT_KEEP};
+    struct arena names = ARENA_INIT;
+    uint32_t *of_frame = arena_zalloc(a, p->frame_count, sizeof *of_frame);
+    bool ok = (of_frame && strings_init(&m.names, &names)) || error_memory(err);
+    while (ok && m.count < patterns->count) {
+        ok = pattern_compile(patterns->items[m.count], &m.regexes[m.count], err);
+        m.count += ok;
+    }
+    if (ok)
+        ok = match_frames(&m, p, &names, of_frame) || error_memory(err);
+    while (m.count > 0)
+        regfree(&m.regexes[--m.count]);
+    output_deinit(&m.text);
+    arena_deinit(&names);
+    return ok ? of_frame : NULL;
+}
+
+bool glob_match(struct str pattern, struct str name)
+{
+    size_t p = 0, n = 0, star = SIZE_MAX, resume = 0;
+    while (n < name.len) {
+        char want = p < pattern.len ? pattern.ptr[p] : 0;
+        if (p < pattern.len && want == '*') {
+            star = ++p;
+            resume = n;
+        } else if (p < pattern.len && (want == name.ptr[n] || want == '?' ||
+                                       (want == '_' && name.ptr[n] == ' '))) {
+            p++;
+            n++;
+        } else if (star != SIZE_MAX) {
+            p = star;
+            n = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*')
+        p++;
+    return p == pattern.len;
+}

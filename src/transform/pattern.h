@@ -1,0 +1,26 @@
+/* Patterns over the names of frames: POSIX extended regular expressions, with what people
+ * bring along from Perl and Go understood as well: "(?i)" at the beginning (case does not
+ * matter), "(?:...)", "\d" and "\D".
+ *
+ * A frame is matched by its name as it is shown, and, where it is marked as kernel,
+ * inlined, JIT or waker, by the name with the mark behind it too ("_\[k\]$"). An unknown
+ * function is [module]. */
+#ifndef STOKE_TRANSFORM_PATTERN_H
+#define STOKE_TRANSFORM_PATTERN_H
+
+#include "transform/transform.h"
+
+/* Whether `text` is a pattern; err says what is wrong with it, and where. */
+bool pattern_check(const char *text, struct error *err);
+
+/* By frame: one bit for each of the patterns that match it. Each distinct name is looked
+ * at once. NULL, with err set, for a bad pattern or when memory is short. */
+uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
+                               const struct transform_words *patterns, struct error *err);
+
+/* Whether the name is the pattern's, in which '*' stands for any run of characters and
+ * '?' for one. A '_' of the pattern stands for a space too: that is how comms are shown.
+ */
+bool glob_match(struct str pattern, struct str name);
+
+#endif

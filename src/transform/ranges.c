@@ -1,0 +1,96 @@
+/* Numbers, ranges and moments as users write them. */
+#include "base/number.h"
+#include "transform/transform.h"
+
+static bool bad_range(struct str text, struct error *err)
+{
+    error_set(err, "'%.*s' is not a list of numbers", STR_ARG(text));
+    return error_hint(err, "for example 3 or 3,7,10-12");
+}
+
+bool number_set_add(struct number_set *set, struct str text, struct error *err)
+{
+    struct str rest = text;
+    if (text.len == 0)
+        return bad_range(text, err);
+    while (rest.len) {
+        struct str part = str_cut(&rest, ','), first = str_cut(&part, '-');
+        uint64_t from, to;
+        if (set->count == TRANSFORM_WORDS_MAX)
+            return error_set(err, "more than %d ranges", TRANSFORM_WORDS_MAX);
+        if (!number_parse_u64(first, &from))
+            return bad_range(text, err);
+        to = from;
+        if (part.ptr != first.ptr + first.len && !number_parse_u64(part, &to))
+            return bad_range(text, err);
+        if (to < from)
+            return bad_range(text, err);
+        set->ranges[set->count].first = from;
+        set->ranges[set->count++].last = to;
+    }
+    return true;
+}
+
+static bool bad_time(struct str text, struct error *err)
+{
+    error_set(err, "'%.*s' is not a time", STR_ARG(text));
+    return error_hint(err, "12.5 (seconds by the input's clock), +1.5 or +200ms (from "
+                           "its first sample on), or 20%%");
+}
+
+/* How many decimals a number in this unit has in nanoseconds; the unit is taken off. */
+static int take_unit(struct str *s)
+{
+    static const struct {
+        const char *name;
+        int decimals;
+    } units[] = {{"ns", 0}, {"us", 3}, {"ms", 6}, {"s", 9}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!str_ends(*s, str_of(units[i].name)))
+            continue;
+        s->len -= strlen(units[i].name);
+        return units[i].decimals;
+    }
+    return 9;
+}
+
+/* A decimal number as its value times 10^decimals, exact; what is finer is cut off. */
+static bool parse_scaled(struct str s, int decimals, uint64_t *out)
+{
+    struct str fraction = s, whole = str_cut(&fraction, '.');
+    uint64_t v = 0, digit;
+    if (whole.len && !number_parse_u64(whole, &v))
+        return false;
+    if (whole.len + fraction.len == 0)
+        return false;
+    for (size_t i = 0; i < fraction.len; i++)
+        if (!byte_is_digit(fraction.ptr[i]))
+            return false;
+    for (int i = 0; i < decimals; i++) {
+        digit = (size_t)i < fraction.len ? (uint64_t)(fraction.ptr[i] - '0') : 0;
+        if (v > (UINT64_MAX - 9) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return true;
+}
+
+bool time_point_parse(struct str text, struct time_point *out, struct error *err)
+{
+    struct str s = text;
+    *out = (struct time_point){.at = TIME_POINT_CLOCK};
+    if (str_ends(s, STR("%"))) {
+        s.len--;
+        out->at = TIME_POINT_PERCENT;
+        return (number_parse_double(s, &out->percent) && out->percent >= 0 &&
+                out->percent <= 100) ||
+               bad_time(text, err);
+    }
+    if (str_starts(s, STR("+"))) {
+        s = str_skip(s, 1);
+        out->at = TIME_POINT_FROM_FIRST;
+    }
+    int decimals = take_unit(&s);
+    return parse_scaled(s, decimals, &out->ns) || bad_time(text, err);
+}

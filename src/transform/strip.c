@@ -1,0 +1,90 @@
+/* Names without what tells one build, one call or one type from the next. */
+#include "model/name.h"
+#include "transform/rewrite.h"
+
+struct stripping {
+    const struct strip_options *o;
+    string_id *renamed; /* by old name: the new profile's; 0 where not met yet */
+    struct output text, next;
+};
+
+/* lambda_0x7f00 -> lambda_0x... */
+static void write_without_hex(struct output *o, struct str name)
+{
+    size_t at = 0;
+    while (at < name.len) {
+        if (!str_starts(str_skip(name, at), STR("0x")) || at + 2 == name.len ||
+            !byte_is_hex(name.ptr[at + 2])) {
+            output_char(o, name.ptr[at++]);
+            continue;
+        }
+        output_text(o, "0x...");
+        for (at += 2; at < name.len && byte_is_hex(name.ptr[at]);)
+            at++;
+    }
+}
+
+/* Writes the name stripped to s->text. */
+static void strip_name(struct stripping *s, struct str name)
+{
+    struct str plain = label_without_suffix(name), mark = str_skip(name, plain.len);
+    if (s->o->offsets)
+        plain = name_without_offset(plain);
+    if (s->o->arguments)
+        plain = name_without_arguments(plain);
+    s->text.used = s->next.used = 0;
+    if (s->o->templates) {
+        name_write_without_templates(&s->next, plain);
+        plain = output_kept(&s->next);
+    }
+    if (s->o->hex)
+        write_without_hex(&s->text, plain);
+    else
+        output_str(&s->text, plain);
+    output_str(&s->text, mark);
+}
+
+static frame_id copy_stripped(struct rewrite *r, frame_id old)
+{
+    struct stripping *s = r->context;
+    string_id name = r->from->frames[old].name;
+    if (name && !s->renamed[name]) {
+        strip_name(s, profile_string(r->from, name));
+        s->renamed[name] = builder_string(r->to, output_kept(&s->text));
+    }
+    struct str stripped = profile_string(r->to->profile, s->renamed[name]);
+    return rewrite_copy_frame(r, old, &stripped);
+}
+
+static bool strip_wanted(const struct transform_options *o)
+{
+    const struct strip_options *s = &o->strip;
+    return s->arguments || s->templates || s->offsets || s->hex;
+}
+
+static bool strip_run(const struct profile *from, const struct transform_options *o,
+                      struct builder *to, struct error *err)
+{
+    struct rewrite r;
+    struct stripping s = {.o = &o->strip};
+    bool ok = rewrite_init(&r, from, to, err);
+    if (ok) {
+        s.renamed = arena_zalloc(&r.arena, from->strings.count, sizeof *s.renamed);
+        r.context = &s;
+        r.frame = copy_stripped;
+        ok = s.renamed ? rewrite_run(&r, err) : error_memory(err);
+    }
+    if (ok && (s.text.failed || s.next.failed))
+        ok = error_memory(err);
+    output_deinit(&s.text);
+    output_deinit(&s.next);
+    rewrite_deinit(&r);
+    return ok;
+}
+
+const struct transform transform_strip = {
+    .name = "strip",
+    .summary = "take arguments, templates, offsets and addresses off names",
+    .wanted = strip_wanted,
+    .run = strip_run,
+};
