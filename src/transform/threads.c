@@ -28,7 +28,7 @@ static struct index_slot *find_graft(struct rewrite *r, const struct graft *want
 {
     struct grafting *g = r->context;
     const struct graft *const context[] = {g->grafts, wanted};
-    if (!index_reserve_one(&g->index, &r->arena))
+    if (!index_reserve(&g->index, &r->arena, 1))
         return NULL;
     *hash = (uint32_t)hash_pair(wanted->root, wanted->old);
     return index_find(&g->index, *hash, same_graft, context);
