@@ -53,7 +53,7 @@ static void what_is_not_understood_is_printed(void **state)
     (void)state;
     char out[20];
     const char *odd = "%q|%";
-    format_text(out, sizeof out, odd);
+    format_text(out, sizeof out, odd, 0);
     assert_string_equal(out, "q|");
 }
 
