@@ -97,7 +97,8 @@ static void the_largest_and_the_smallest(void **state)
         if (edges[i] >= 1e300)
             continue;
         assert_true(number_parse_double((struct str){text, n}, &v));
-        assert_true(v < 0 && -v > edges[i] * (1 - 1e-14) && -v < edges[i] * (1 + 1e-14));
+        assert_true(v < 0 && -v >= edges[i] * (1 - 1e-14) &&
+                    -v <= edges[i] * (1 + 1e-14));
     }
     assert_true(number_parse_double(STR("1e299"), &v));
     assert_false(number_parse_double(STR("1e301"), &v));
