@@ -15,23 +15,23 @@
 #include "base/source.h"
 
 /* A view equals the text. */
-#define assert_str(got, wanted)                                                           \
-    do {                                                                                  \
-        struct str got_ = (got), wanted_ = str_of(wanted);                                \
-        if (!str_equal(got_, wanted_))                                                    \
-            fail_msg("got \"%.*s\", wanted \"%s\"", STR_ARG(got_), wanted_.ptr);          \
+#define assert_str(got, wanted)                                                  \
+    do {                                                                         \
+        struct str got_ = (got), wanted_ = str_of(wanted);                       \
+        if (!str_equal(got_, wanted_))                                           \
+            fail_msg("got \"%.*s\", wanted \"%s\"", STR_ARG(got_), wanted_.ptr); \
     } while (0)
 
 /* Doubles are compared bit by bit: what is tested here is exact. */
-#define assert_double(got, wanted)                                                        \
-    do {                                                                                  \
-        double got_ = (got), wanted_ = (wanted);                                          \
-        if (memcmp(&got_, &wanted_, sizeof got_) != 0)                                    \
-            fail_msg("got %.17g, wanted %.17g", got_, wanted_);                           \
+#define assert_double(got, wanted)                              \
+    do {                                                        \
+        double got_ = (got), wanted_ = (wanted);                \
+        if (memcmp(&got_, &wanted_, sizeof got_) != 0)          \
+            fail_msg("got %.17g, wanted %.17g", got_, wanted_); \
     } while (0)
 
-/* A provider that gives `text` in bites of at most `bite` bytes, and fails, where asked to,
- * once it has given `fail_after` of them. */
+/* A provider that gives `text` in bites of at most `bite` bytes, and fails, where asked
+ * to, once it has given `fail_after` of them. */
 struct bites {
     const char *text;
     size_t length, at, bite;

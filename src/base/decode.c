@@ -47,8 +47,8 @@ static size_t source_left(const struct source *s)
     return (size_t)(s->end - s->begin);
 }
 
-/* Makes ready for the member that follows the one that ended. What is no member is padding:
- * *more is then false, and the text ends there. */
+/* Makes ready for the member that follows the one that ended. What is no member is
+ * padding: *more is then false, and the text ends there. */
 static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
 {
     struct source *from = d->from;

@@ -85,10 +85,14 @@ static bool decimal_exponent(struct str s, int *out)
 static double decimal_value(const struct decimal *d)
 {
     double v = (double)d->mantissa;
-    if (d->mantissa == 0 || d->exponent < -400)
+    int exponent = d->exponent;
+    if (d->mantissa == 0 || exponent < -400)
         return 0;
-    return d->exponent < 0 ? v / power_of_ten(-d->exponent)
-                           : v * power_of_ten(d->exponent);
+    if (exponent < -300) { /* the power alone would be too large */
+        v /= 1e300;
+        exponent += 300;
+    }
+    return exponent < 0 ? v / power_of_ten(-exponent) : v * power_of_ten(exponent);
 }
 
 bool number_parse_double(struct str s, double *out)
@@ -149,6 +153,10 @@ size_t number_write_hex(uint64_t v, char *out)
 /* The digits of v scaled so that `digits` of them stand before the point: v * 10^k. */
 static uint64_t scaled(double v, int k)
 {
+    if (k > 300) { /* the power alone would be too large */
+        v *= 1e300;
+        k -= 300;
+    }
     double scaled = k < 0 ? v / power_of_ten(-k) : v * power_of_ten(k);
     return (uint64_t)(scaled + 0.5);
 }
@@ -202,12 +210,8 @@ static size_t write_point(uint64_t mantissa, int decimals, char *out)
     return length;
 }
 
-size_t number_write_double(double v, char *out)
+static size_t write_magnitude(double v, char *out)
 {
-    if (v < 0) {
-        out[0] = '-';
-        return 1 + number_write_double(-v, out + 1);
-    }
     if (!(v > 0)) { /* zero, and not-a-number, which no weight may be */
         out[0] = '0';
         return 1;
@@ -224,24 +228,19 @@ size_t number_write_double(double v, char *out)
     return n + write_exponent(magnitude, out + n);
 }
 
-size_t number_write_fixed(double v, int decimals, char *out)
+size_t number_write_double(double v, char *out)
 {
-    if (v < 0) {
-        size_t n = number_write_fixed(-v, decimals, out + 1);
-        for (size_t i = 1; i <= n; i++) {
-            if (out[i] == '0' || out[i] == '.')
-                continue;
-            out[0] = '-';
-            return n + 1;
-        }
-        memmove(out, out + 1, n); /* -0.0 reads as 0.0 */
-        return n;
-    }
-    if (v >= 1e15)
-        return number_write_double(v, out);
+    if (!(v < 0))
+        return write_magnitude(v, out);
+    out[0] = '-';
+    return 1 + write_magnitude(-v, out + 1);
+}
+
+static size_t write_fixed_magnitude(double v, int decimals, char *out)
+{
     uint64_t scale = (uint64_t)power_of_ten(decimals);
-    if (v * (double)scale >= 1e18)
-        return number_write_double(v, out);
+    if (v >= 1e15 || v * (double)scale >= 1e18)
+        return write_magnitude(v, out);
     uint64_t all = scaled(v, decimals);
     size_t n = number_write_u64(all / scale, out);
     if (decimals == 0)
@@ -249,5 +248,20 @@ size_t number_write_fixed(double v, int decimals, char *out)
     out[n++] = '.';
     for (uint64_t rest = all % scale, unit = scale / 10; unit; unit /= 10)
         out[n++] = (char)('0' + rest / unit % 10);
+    return n;
+}
+
+size_t number_write_fixed(double v, int decimals, char *out)
+{
+    if (!(v < 0))
+        return write_fixed_magnitude(v, decimals, out);
+    size_t n = write_fixed_magnitude(-v, decimals, out + 1);
+    for (size_t i = 1; i <= n; i++) {
+        if (out[i] == '0' || out[i] == '.')
+            continue;
+        out[0] = '-';
+        return n + 1;
+    }
+    memmove(out, out + 1, n); /* -0.0 reads as 0.0 */
     return n;
 }

@@ -99,13 +99,13 @@ static bool place_paths(struct folded_writer *w)
     uint32_t *items = arena_alloc(a, t->count * 2 * sizeof *items);
     uint32_t *scratch = arena_alloc(a, t->count * 2 * sizeof *scratch);
     uint32_t *next = arena_alloc(a, t->count * sizeof *next);
-    if (!w->place || !items || !scratch || !next ||
+    if (!w->place || !items || !scratch || !next || t->count > UINT32_MAX / 2 ||
         !children_init(&c, a, t->count, path_parent, t))
         return false;
     for (uint32_t n = 0; n < t->count; n++) {
-        uint32_t from = c.first[n], count = c.first[n + 1] - from;
-        next[n] = from * 2;
-        for (uint32_t i = from; i < from + count; i++) {
+        size_t from = c.first[n], count = c.first[n + 1] - from;
+        next[n] = (uint32_t)from * 2;
+        for (size_t i = from; i < from + count; i++) {
             items[i * 2] = c.items[i] * 2;
             items[i * 2 + 1] = c.items[i] * 2 + 1;
         }

@@ -528,16 +528,13 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
 static void read_line(struct perf_reader *r, struct str line)
 {
     struct str text = str_trim_left(line);
-    bool was_in_sample = r->in_sample;
     if (text.len == 0) {
         r->only_frames = false;
         end_sample(r);
     } else if (line.ptr[0] == '#') {
         read_comment(r, line);
-    } else if (!was_in_sample || !add_known_frame(r, text)) {
+    } else if (!r->in_sample || !add_known_frame(r, text)) {
         read_new_line(r, line, text);
-        if (!was_in_sample && r->in_sample)
-            read_whole_sample(r);
     }
 }
 
@@ -555,8 +552,12 @@ static bool perf_read(struct source *in, const struct import_options *options,
     struct perf_reader r = {.b = b, .options = options, .lines = lines_of(in, err)};
     struct str line;
     bool ok = perf_start(&r, err);
-    while (ok && !builder_failed(b) && lines_next(&r.lines, &line))
+    while (ok && !builder_failed(b) && lines_next(&r.lines, &line)) {
+        bool was_in_sample = r.in_sample;
         read_line(&r, line);
+        if (!was_in_sample && r.in_sample)
+            read_whole_sample(&r);
+    }
     end_sample(&r);
     b->profile->arena.failed |= r.arena.failed;
     arena_deinit(&r.arena);

@@ -110,7 +110,9 @@ static void plain_bytes_pass_through(void **state)
 static void a_utf8_mark_is_dropped(void **state)
 {
     (void)state;
-    assert_decodes("\xef\xbb\xbf" "a 1", 6, NULL, STR("a 1"));
+    assert_decodes("\xef\xbb\xbf"
+                   "a 1",
+                   6, NULL, STR("a 1"));
     assert_decodes("\xef\xbb\xbf", 3, NULL, STR(""));
     assert_decodes("\xef\xbb", 2, NULL, STR("\xef\xbb"));
 }
@@ -242,19 +244,34 @@ static void broken_utf16_is_repaired(void **state)
 {
     (void)state;
 #define MARK "\xef\xbf\xbd"
-    assert_decodes("\xff\xfe" "a", 3, "UTF-16", STR(MARK));          /* half a unit */
-    assert_decodes("\xff\xfe" "\x3d\xd8", 4, "UTF-16", STR(MARK));    /* high, alone */
-    assert_decodes("\xff\xfe" "\x25\xdd" "a\0", 6, "UTF-16", STR(MARK "a"));
-    assert_decodes("\xff\xfe" "\x3d\xd8" "a\0", 6, "UTF-16", STR(MARK "a"));
-    assert_decodes("\xff\xfe" "\x3d\xd8" "\x3d\xd8" "\x25\xdd", 8, "UTF-16",
-                   STR(MARK "\xf0\x9f\x94\xa5"));
+    assert_decodes("\xff\xfe"
+                   "a",
+                   3, "UTF-16", STR(MARK)); /* half a unit */
+    assert_decodes("\xff\xfe"
+                   "\x3d\xd8",
+                   4, "UTF-16", STR(MARK)); /* high, alone */
+    assert_decodes("\xff\xfe"
+                   "\x25\xdd"
+                   "a\0",
+                   6, "UTF-16", STR(MARK "a"));
+    assert_decodes("\xff\xfe"
+                   "\x3d\xd8"
+                   "a\0",
+                   6, "UTF-16", STR(MARK "a"));
+    assert_decodes("\xff\xfe"
+                   "\x3d\xd8"
+                   "\x3d\xd8"
+                   "\x25\xdd",
+                   8, "UTF-16", STR(MARK "\xf0\x9f\x94\xa5"));
     assert_decodes("\xff\xfe", 2, "UTF-16", STR(""));
 }
 
 static void other_archives_are_named(void **state)
 {
     (void)state;
-    assert_refused("\xfd" "7zXZ\0", 6, "xz files are not read");
+    assert_refused("\xfd"
+                   "7zXZ\0",
+                   6, "xz files are not read");
     assert_refused("BZh91AY", 7, "bzip2 files are not read");
     assert_refused("PK\x03\x04xx", 6, "zip files are not read");
 }
@@ -262,18 +279,12 @@ static void other_archives_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(plain_bytes_pass_through),
-        UNIT(a_utf8_mark_is_dropped),
-        UNIT(gzip_is_unpacked),
-        UNIT(zstd_is_unpacked),
-        UNIT(several_members_are_joined),
-        UNIT(padding_behind_gzip_is_ignored),
-        UNIT(a_cut_file_says_so),
-        UNIT(damage_is_noticed),
-        UNIT(a_bomb_is_refused),
-        UNIT(utf16_becomes_utf8),
-        UNIT(broken_utf16_is_repaired),
-        UNIT(other_archives_are_named),
+        UNIT(plain_bytes_pass_through),   UNIT(a_utf8_mark_is_dropped),
+        UNIT(gzip_is_unpacked),           UNIT(zstd_is_unpacked),
+        UNIT(several_members_are_joined), UNIT(padding_behind_gzip_is_ignored),
+        UNIT(a_cut_file_says_so),         UNIT(damage_is_noticed),
+        UNIT(a_bomb_is_refused),          UNIT(utf16_becomes_utf8),
+        UNIT(broken_utf16_is_repaired),   UNIT(other_archives_are_named),
     };
     return UNITS_RUN(units);
 }

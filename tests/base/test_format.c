@@ -2,13 +2,13 @@
 #include "unit.h"
 
 /* Ours prints what printf prints. */
-#define assert_like_printf(...)                                                           \
-    do {                                                                                  \
-        char ours[200], theirs[200];                                                      \
-        size_t n = format_text(ours, sizeof ours, __VA_ARGS__);                           \
-        snprintf(theirs, sizeof theirs, __VA_ARGS__);                                     \
-        assert_string_equal(ours, theirs);                                                \
-        assert_int_equal(n, strlen(theirs));                                              \
+#define assert_like_printf(...)                                 \
+    do {                                                        \
+        char ours[200], theirs[200];                            \
+        size_t n = format_text(ours, sizeof ours, __VA_ARGS__); \
+        snprintf(theirs, sizeof theirs, __VA_ARGS__);           \
+        assert_string_equal(ours, theirs);                      \
+        assert_int_equal(n, strlen(theirs));                    \
     } while (0)
 
 static void strings_and_characters(void **state)
@@ -53,15 +53,18 @@ static void what_is_not_understood_is_printed(void **state)
     (void)state;
     char out[20];
     const char *odd = "%q|%";
-    format_text(out, sizeof out, odd);
+    format_text(out, sizeof out, odd, 0);
     assert_string_equal(out, "q|");
 }
 
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(strings_and_characters), UNIT(integers), UNIT(fractions),
-        UNIT(a_text_that_does_not_fit_is_cut), UNIT(what_is_not_understood_is_printed),
+        UNIT(strings_and_characters),
+        UNIT(integers),
+        UNIT(fractions),
+        UNIT(a_text_that_does_not_fit_is_cut),
+        UNIT(what_is_not_understood_is_printed),
     };
     return UNITS_RUN(units);
 }

@@ -114,8 +114,8 @@ static void a_peek_takes_nothing(void **state)
 static void a_read_error_ends_the_lines(void **state)
 {
     (void)state;
-    struct bites bites = {.text = "one\ntwo\nthree\n", .length = 14, .bite = 5,
-                          .fail_after = 5};
+    struct bites bites = {
+        .text = "one\ntwo\nthree\n", .length = 14, .bite = 5, .fail_after = 5};
     struct source s = source_reading(bites_read, &bites, STR("x"));
     struct error err;
     struct lines lines = lines_of(&s, &err);

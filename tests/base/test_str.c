@@ -69,8 +69,8 @@ static void basename_of_a_path(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(finding), UNIT(comparing), UNIT(cutting), UNIT(trimming),
-        UNIT(basename_of_a_path),
+        UNIT(finding),  UNIT(comparing),          UNIT(cutting),
+        UNIT(trimming), UNIT(basename_of_a_path),
     };
     return UNITS_RUN(units);
 }

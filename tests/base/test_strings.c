@@ -1,6 +1,6 @@
-#include "base/strings.h"
 #include "base/hash.h"
 #include "base/memo.h"
+#include "base/strings.h"
 #include "unit.h"
 
 static void equal_strings_are_one_number(void **state)

@@ -91,8 +91,13 @@ static void counting_adds_up_equal_samples(void **state)
     thread_id t = builder_thread(&b, 1, 1, STR("sh"));
     for (int i = 0; i < 1000; i++) {
         builder_add_stack(&b, e, x, 2.5);
-        builder_add(&b, &(struct sample){.time = 100 + (uint64_t)i, .cpu = 3, .event = e,
-                                         .thread = t, .stack = x, .count = 1, .weight = 1});
+        builder_add(&b, &(struct sample){.time = 100 + (uint64_t)i,
+                                         .cpu = 3,
+                                         .event = e,
+                                         .thread = t,
+                                         .stack = x,
+                                         .count = 1,
+                                         .weight = 1});
     }
     builder_add_stack(&b, e, y, 1);
     struct profile *p = finished(&b);
@@ -114,8 +119,12 @@ static void keeping_has_a_row_for_each(void **state)
     event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
     stack_id x = push_names(&b, "a;x");
     for (uint64_t i = 0; i < 100; i++)
-        builder_add(&b, &(struct sample){.time = 1000 - i, .cpu = (uint32_t)i, .event = e,
-                                         .stack = x, .count = 1, .weight = (double)i});
+        builder_add(&b, &(struct sample){.time = 1000 - i,
+                                         .cpu = (uint32_t)i,
+                                         .event = e,
+                                         .stack = x,
+                                         .count = 1,
+                                         .weight = (double)i});
     struct profile *p = finished(&b);
     assert_int_equal(p->sample_count, 100);
     for (uint64_t i = 0; i < 100; i++) {
@@ -209,9 +218,13 @@ static void merging_interns_and_sums(void **state)
             push_names(&b, "z;y");
         event_id e = builder_event(&b, STR("cycles"), UNIT_CYCLES);
         thread_id t = builder_thread(&b, 5, 6, STR("java"));
-        builder_add(&b, &(struct sample){.time = 10 + (uint64_t)i, .cpu = 1, .event = e,
-                                         .thread = t, .stack = push_names(&b, "a;b"),
-                                         .count = 1, .weight = 1.5});
+        builder_add(&b, &(struct sample){.time = 10 + (uint64_t)i,
+                                         .cpu = 1,
+                                         .event = e,
+                                         .thread = t,
+                                         .stack = push_names(&b, "a;b"),
+                                         .count = 1,
+                                         .weight = 1.5});
         builder_warn(&b, "odd line", 3, 1, STR("x"));
         b.profile->facts.lost = 4;
         parts[i] = finished(&b);

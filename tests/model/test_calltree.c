@@ -1,5 +1,5 @@
-#include "model/calltree.h"
 #include "model/builder.h"
+#include "model/calltree.h"
 #include "unit.h"
 
 /* Trees are compared as text: one node a line would be long, so "name self/total" with
@@ -84,8 +84,8 @@ static struct profile *profile_of(const struct line *lines, size_t count,
     return p;
 }
 
-#define PROFILE(mode, ...)                                                                \
-    profile_of((const struct line[]){__VA_ARGS__},                                        \
+#define PROFILE(mode, ...)                         \
+    profile_of((const struct line[]){__VA_ARGS__}, \
                sizeof((const struct line[]){__VA_ARGS__}) / sizeof(struct line), (mode))
 
 static void an_empty_profile_is_a_root(void **state)
@@ -101,16 +101,16 @@ static void totals_are_sums_of_selves(void **state)
     (void)state;
     struct profile *p = PROFILE(BUILD_COUNT, {NULL, "main;b", 1}, {NULL, "main;a;x", 2},
                                 {NULL, "main", 4}, {NULL, "", 8});
-    assert_tree(p, (struct calltree_options){0}, "all 8/15(main 4/7(a 0/2(x 2/2) b 1/1))");
+    assert_tree(p, (struct calltree_options){0},
+                "all 8/15(main 4/7(a 0/2(x 2/2) b 1/1))");
     profile_destroy(p);
 }
 
 static void by_name_is_bytewise_and_by_size_is_largest_first(void **state)
 {
     (void)state;
-    struct profile *p =
-        PROFILE(BUILD_COUNT, {NULL, "b", 1}, {NULL, "B", 2}, {NULL, "\xc3\xa4", 9},
-                {NULL, "a", 2}, {NULL, "ab", 5});
+    struct profile *p = PROFILE(BUILD_COUNT, {NULL, "b", 1}, {NULL, "B", 2},
+                                {NULL, "\xc3\xa4", 9}, {NULL, "a", 2}, {NULL, "ab", 5});
     assert_tree(p, (struct calltree_options){.order = CALLTREE_BY_NAME},
                 "all 0/19(B 2/2 a 2/2 ab 5/5 b 1/1 \xc3\xa4 9/9)");
     assert_tree(p, (struct calltree_options){.order = CALLTREE_BY_SIZE},
@@ -150,8 +150,9 @@ static void a_small_node_is_elided_into_its_caller(void **state)
                                 {NULL, "m;s2", 0.5}, {NULL, "n", 0.5});
     assert_tree(p, (struct calltree_options){.min_share = 0.02},
                 "all 0/100 elided 1:0.5(m 0/99.5 elided 2:1.5(big 98/98))");
-    assert_tree(p, (struct calltree_options){.min_share = 0.01},
-                "all 0/100 elided 1:0.5(m 0/99.5 elided 1:0.5(big 98/98 s1 0/1(deep 1/1)))");
+    assert_tree(
+        p, (struct calltree_options){.min_share = 0.01},
+        "all 0/100 elided 1:0.5(m 0/99.5 elided 1:0.5(big 98/98 s1 0/1(deep 1/1)))");
     profile_destroy(p);
 }
 
@@ -178,9 +179,9 @@ static void samples_can_be_counted_instead_of_weighed(void **state)
 static void a_differential_profile_shows_both_sides(void **state)
 {
     (void)state;
-    struct profile *p = PROFILE(BUILD_COUNT, {NULL, "m;gone", 3, "before"},
-                                {NULL, "m;kept", 1, "before"}, {NULL, "m;kept", 5, "after"},
-                                {NULL, "m;new", 2, "after"});
+    struct profile *p =
+        PROFILE(BUILD_COUNT, {NULL, "m;gone", 3, "before"}, {NULL, "m;kept", 1, "before"},
+                {NULL, "m;kept", 5, "after"}, {NULL, "m;new", 2, "after"});
     p->facts.differential = true;
     assert_tree(p, (struct calltree_options){0},
                 "all 0/7 was 0/4(m 0/7 was 0/4(gone 0/0 was 3/3 "
@@ -290,10 +291,10 @@ static void shared_labels_merge_paths(void **state)
     string_id name = builder_string(&b, STR("f"));
     stack_id one = 0, two = 0;
     for (uint32_t line = 1; line <= 3; line++) {
-        one = builder_push(&b, one, builder_frame(&b, &(struct frame){.name = name,
-                                                                    .line = line}));
-        two = builder_push(&b, two, builder_frame(&b, &(struct frame){.name = name,
-                                                                    .line = 10 - line}));
+        one = builder_push(
+            &b, one, builder_frame(&b, &(struct frame){.name = name, .line = line}));
+        two = builder_push(
+            &b, two, builder_frame(&b, &(struct frame){.name = name, .line = 10 - line}));
     }
     struct paths paths;
     struct error err;

@@ -1,5 +1,5 @@
-#include "model/label.h"
 #include "model/builder.h"
+#include "model/label.h"
 #include "unit.h"
 
 static struct builder b;
@@ -110,12 +110,9 @@ static void what_is_not_known_of_a_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(suffixes_tell_the_kind),
-        UNIT(suffixes_are_added_where_asked_for),
-        UNIT(a_suffix_is_not_doubled),
-        UNIT(an_unknown_frame_is_named_by_its_module),
-        UNIT(threads_in_every_style),
-        UNIT(what_is_not_known_of_a_thread),
+        UNIT(suffixes_tell_the_kind),  UNIT(suffixes_are_added_where_asked_for),
+        UNIT(a_suffix_is_not_doubled), UNIT(an_unknown_frame_is_named_by_its_module),
+        UNIT(threads_in_every_style),  UNIT(what_is_not_known_of_a_thread),
     };
     return cmocka_run_group_tests(units, start, end);
 }
