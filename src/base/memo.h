@@ -2,8 +2,8 @@
  *
  * Profiles repeat themselves: the same frame lines, the same callers. A reader asks here
  * before it parses. The texts are not kept: two of a thousand million different ones have
- * the same 128 bits with a chance of 1e-21. Old entries are overwritten, so the size is
- * fixed whatever is read. */
+ * the same 128 bits with a chance of 1e-21. It starts small and grows to a bound; from there
+ * on old entries are overwritten, so its size does not depend on what is read. */
 #ifndef STOKE_BASE_MEMO_H
 #define STOKE_BASE_MEMO_H
 
@@ -17,11 +17,16 @@ struct memo_entry {
 
 struct memo {
     struct memo_entry *entries; /* pairs of two */
-    size_t mask;
+    size_t mask;                /* pairs - 1 */
+    size_t puts, pairs_max;
+    struct arena *arena;
 };
 
-/* `pairs` is a power of two. The memory is the arena's. */
-bool memo_init(struct memo *m, struct arena *a, size_t pairs);
+/* The bound, `pairs_max` pairs of entries, is a power of two. The memory is the arena's. */
+bool memo_init(struct memo *m, struct arena *a, size_t pairs_max);
+
+/* Makes the memo larger, where it may be and there is memory. */
+void memo_grow(struct memo *m);
 
 /* Where the key's value is, or NULL. */
 static inline const uint64_t *memo_find(const struct memo *m, struct hash128 key)
@@ -37,6 +42,8 @@ static inline const uint64_t *memo_find(const struct memo *m, struct hash128 key
 /* Remembers; the older entry of the pair makes way. */
 static inline void memo_put(struct memo *m, struct hash128 key, uint64_t value)
 {
+    if (++m->puts > m->mask && m->mask + 1 < m->pairs_max)
+        memo_grow(m);
     struct memo_entry *e = &m->entries[(key.lo & m->mask) * 2];
     e[1] = e[0];
     e[0] = (struct memo_entry){key, value};
