@@ -12,7 +12,8 @@
 #define UTF8_REPLACEMENT 0xfffdu
 
 /* The length of the character that s, which is not empty, begins with. 0 where it is ill
- * formed (overlong, a surrogate, beyond U+10FFFF, cut); *bad is then the piece's length. */
+ * formed (overlong, a surrogate, beyond U+10FFFF, cut); *bad is then the piece's length.
+ */
 size_t utf8_length(struct str s, size_t *bad);
 
 /* How many bytes from the beginning of s on are well formed; s.len for all. */
