@@ -1,4 +1,5 @@
 #include "base/decode.h"
+#include "base/utf8.h"
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -120,30 +121,6 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
     }
 }
 
-static size_t utf8_write(unsigned c, char *out)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 63));
-        out[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 63));
-    out[2] = (char)(0x80 | (c >> 6 & 63));
-    out[3] = (char)(0x80 | (c & 63));
-    return 4;
-}
-
 /* One code unit on: joins surrogates, replaces those that stand alone. */
 static size_t utf16_unit(struct decoder *d, unsigned unit, char *out)
 {
@@ -155,10 +132,10 @@ static size_t utf16_unit(struct decoder *d, unsigned unit, char *out)
         return n;
     }
     if (d->high)
-        n = utf8_write(0xfffd, out);
+        n = utf8_write(UTF8_REPLACEMENT, out);
     d->high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
     if (!d->high)
-        n += utf8_write(low ? 0xfffd : unit, out + n);
+        n += utf8_write(low ? UTF8_REPLACEMENT : unit, out + n);
     return n;
 }
 
@@ -174,7 +151,7 @@ static bool utf16_read(void *context, char *into, size_t room, size_t *got,
         size_t left = source_left(from);
         if (left < 2 && from->last) {
             if (left || d->high)
-                *got = utf8_write(0xfffd, into);
+                *got = utf8_write(UTF8_REPLACEMENT, into);
             d->high = 0;
             took(d, left);
             return true;

@@ -108,26 +108,10 @@ static bool parse_frame(struct str line, struct frame_line *f, bool bare)
     return str_equal(f->module, STR("inlined")) && symbol.len;
 }
 
-static enum frame_kind module_kind(struct str module)
-{
-    if (str_equal(module, STR("inlined")))
-        return FRAME_INLINED;
-    if (str_equal(module, STR("[unknown]")))
-        return FRAME_USER;
-    if (str_starts(module, STR("[guest")))
-        return FRAME_GUEST;
-    if (str_starts(module, STR("[")) || str_ends(module, STR("vmlinux")) ||
-        str_ends(module, STR(".ko")) || str_has(module, STR(".ko.")))
-        return FRAME_KERNEL;
-    if ((str_has(module, STR("/perf-")) && str_ends(module, STR(".map"))) ||
-        str_has(module, STR("/jitted-")))
-        return FRAME_JIT;
-    return FRAME_USER;
-}
-
 static frame_id make_frame(struct perf_reader *r, const struct frame_line *line,
                            struct str symbol, bool inlined)
 {
+    inlined |= str_equal(line->module, STR("inlined"));
     struct frame f = {.kind = inlined ? FRAME_INLINED : module_kind(line->module)};
     bool unknown = str_equal(symbol, STR("[unknown]"));
     if (symbol.len == 0) /* a symbol without a name, which every folder shows as this */

@@ -17,6 +17,21 @@ event_id profile_find_event(const struct profile *p, struct str name)
     return 0;
 }
 
+enum frame_kind module_kind(struct str path)
+{
+    if (str_equal(path, STR("[unknown]")))
+        return FRAME_USER;
+    if (str_starts(path, STR("[guest")))
+        return FRAME_GUEST;
+    if (str_starts(path, STR("[")) || str_ends(path, STR("vmlinux")) ||
+        str_ends(path, STR(".ko")) || str_has(path, STR(".ko.")))
+        return FRAME_KERNEL;
+    if ((str_has(path, STR("/perf-")) && str_ends(path, STR(".map"))) ||
+        str_has(path, STR("/jitted-")))
+        return FRAME_JIT;
+    return FRAME_USER;
+}
+
 const char *unit_name(enum unit unit)
 {
     static const char *const names[] = {"samples", "ns", "bytes", "cycles"};

@@ -131,6 +131,10 @@ static inline struct str profile_string(const struct profile *p, string_id id)
 /* The number of the event of that name; 0 where there is none. */
 event_id profile_find_event(const struct profile *p, struct str name);
 
+/* The kind of the frames in a module of that path: the kernel's and its own modules', a
+ * JIT's maps, a guest's; else FRAME_USER. */
+enum frame_kind module_kind(struct str path);
+
 /* "samples", "ns", "bytes", "cycles": what a weight of the event counts. */
 const char *unit_name(enum unit unit);
 
