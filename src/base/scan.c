@@ -58,3 +58,11 @@ size_t scan_common(const char *a, const char *b, size_t limit)
         n++;
     return n;
 }
+
+size_t scan_count(struct str s, char c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s.len; i++) /* the compiler makes vectors of this */
+        count += s.ptr[i] == c;
+    return count;
+}

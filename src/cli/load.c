@@ -1,5 +1,6 @@
 #include "cli/load.h"
 #include "base/decode.h"
+#include "base/scan.h"
 #include "cli/message.h"
 #include "os/file.h"
 #include "os/parallel.h"
@@ -131,16 +132,54 @@ static bool place_parts(struct loading *l, struct part *parts, unsigned count,
     return ok;
 }
 
+/* How many lines of the file lie in front of a part. */
+static uint64_t lines_before(const struct loading *l, uint64_t offset)
+{
+    struct error ignored;
+    uint64_t lines = 0;
+    size_t got = 1;
+    char *window = malloc(IMPORT_HEAD_SIZE);
+    for (uint64_t at = 0; window && at < offset && got; at += got) {
+        size_t size = offset - at < IMPORT_HEAD_SIZE ? offset - at : IMPORT_HEAD_SIZE;
+        if (!os_input_read_at(&l->input, at, window, size, &got, &ignored))
+            break;
+        lines += scan_count((struct str){window, got}, '\n');
+    }
+    free(window);
+    return lines;
+}
+
+/* A part counts its lines from its own beginning; messages tell the file's. */
+static void move_places(const struct loading *l, struct part *part)
+{
+    struct facts *facts = &part->builder.profile->facts;
+    bool any = facts->warning_count || part->err.place.line;
+    uint64_t lines = any && part->from ? lines_before(l, part->from) : 0;
+    for (unsigned i = 0; i < facts->warning_count; i++)
+        if (facts->warnings[i].first.line)
+            facts->warnings[i].first.line += lines;
+    if (part->err.place.line)
+        part->err.place.line += lines;
+}
+
 static bool merge_parts(struct loading *l, struct part *parts, unsigned count,
                         struct builder *b, struct error *err)
 {
     uint64_t before = b->profile->facts.samples;
     for (unsigned i = 0; i < count; i++) {
+        if (parts[i].builder.profile)
+            move_places(l, &parts[i]);
         if (!parts[i].ok) {
             *err = parts[i].err;
             return err->message[0] ? false : error_memory(err);
         }
-        builder_merge(b, parts[i].builder.profile);
+        if (builder_is_empty(b)) {
+            struct builder empty = *b;
+            *b = parts[i].builder;
+            parts[i].builder = empty;
+        } else {
+            builder_merge(b, parts[i].builder.profile);
+        }
         builder_deinit(&parts[i].builder);
     }
     return import_check(l->importer, b, before, err);

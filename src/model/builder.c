@@ -44,8 +44,7 @@ bool builder_init(struct builder *b, enum build_mode mode)
     if (!b->profile)
         return false;
     b->profile->kept = mode == BUILD_KEEP;
-    return strings_init(&b->profile->strings, &b->profile->arena) &&
-           columns_init(b);
+    return strings_init(&b->profile->strings, &b->profile->arena) && columns_init(b);
 }
 
 void builder_deinit(struct builder *b)
@@ -486,6 +485,20 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     }
 }
 
+/* Fetches what pushing the other's stack `ahead` will look at, where its caller is among
+ * the `done` that are mapped already. */
+static void prefetch_push(const struct builder *b, const struct profile *other,
+                          size_t ahead, size_t done, const stack_id *stacks,
+                          const frame_id *frames)
+{
+    if (ahead >= other->stack_count || other->stacks[ahead].parent >= done ||
+        !b->stacks.slots)
+        return;
+    uint32_t parent_hash = b->stack_hashes[stacks[other->stacks[ahead].parent]];
+    index_prefetch(&b->stacks,
+                   stack_hash(parent_hash, frames[other->stacks[ahead].frame]));
+}
+
 void builder_merge(struct builder *b, const struct profile *other)
 {
     frame_id *frames = builder_map_frames(b, other);
@@ -494,9 +507,11 @@ void builder_merge(struct builder *b, const struct profile *other)
     stack_id *stacks = map_alloc(b, other->stack_count);
     if (!frames || !threads || !events || !stacks)
         return;
-    for (size_t i = 1; i < other->stack_count; i++)
+    for (size_t i = 1; i < other->stack_count; i++) {
+        prefetch_push(b, other, i + 16, i, stacks, frames);
         stacks[i] = builder_push(b, stacks[other->stacks[i].parent],
                                  frames[other->stacks[i].frame]);
+    }
     for (size_t i = 0; i < other->sample_count; i++) {
         struct sample s = other->samples[i];
         s.thread = threads[s.thread];

@@ -87,6 +87,13 @@ void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t c
                   struct str text);
 void builder_warn_offset(struct builder *b, const char *what, uint64_t offset);
 
+/* Nothing was added yet: merging into it is the same as taking the other in its place. */
+static inline bool builder_is_empty(const struct builder *b)
+{
+    return b->profile->sample_count == 0 && b->profile->stack_count == 1 &&
+           b->profile->facts.warning_count == 0;
+}
+
 /* Adds all of another profile: its tables are interned into this one's, its facts summed
  * up. The other stays the caller's. */
 void builder_merge(struct builder *b, const struct profile *other);
