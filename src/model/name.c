@@ -91,8 +91,9 @@ void name_write_without_templates(struct output *o, struct str name)
         if (sign) {
             output_bytes(o, name.ptr + at, sign);
             at += sign;
-            if (str_starts(str_skip(name, at), STR(" <")) &&
-                (end = skip_brackets(name, at + 1)) <= name.len)
+            size_t open = at + str_starts(str_skip(name, at), STR(" <"));
+            if (str_starts(str_skip(name, open), STR("<")) &&
+                (end = skip_brackets(name, open)) <= name.len)
                 at = end;
         } else if (name.ptr[at] == '<' && opens_template(name, at)) {
             end = skip_brackets(name, at);
