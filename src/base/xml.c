@@ -1,6 +1,7 @@
 #include "base/xml.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 void xml_init(struct xml *x, struct source *in, struct error *err)
 {
@@ -251,25 +252,6 @@ bool xml_attribute(const struct xml *x, struct str name, struct str *value)
 /* --- Entities -------------------------------------------------------------------------
  */
 
-static void write_utf8(struct output *out, uint64_t code)
-{
-    if (code < 0x80) {
-        output_char(out, (char)code);
-    } else if (code < 0x800) {
-        output_char(out, (char)(0xc0 | code >> 6));
-        output_char(out, (char)(0x80 | (code & 0x3f)));
-    } else if (code < 0x10000) {
-        output_char(out, (char)(0xe0 | code >> 12));
-        output_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
-        output_char(out, (char)(0x80 | (code & 0x3f)));
-    } else {
-        output_char(out, (char)(0xf0 | code >> 18));
-        output_char(out, (char)(0x80 | (code >> 12 & 0x3f)));
-        output_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
-        output_char(out, (char)(0x80 | (code & 0x3f)));
-    }
-}
-
 /* Writes what "&name;" stands for; false where that is not known. */
 static bool write_entity(struct output *out, struct str name)
 {
@@ -278,6 +260,7 @@ static bool write_entity(struct output *out, struct str name)
         char c;
     } known[] = {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
     uint64_t code;
+    char bytes[4];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (str_equal(name, str_of(known[i].name))) {
             output_char(out, known[i].c);
@@ -289,7 +272,7 @@ static bool write_entity(struct output *out, struct str name)
                                              : false;
     if (!good || code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         return false;
-    write_utf8(out, code);
+    output_bytes(out, bytes, utf8_write((unsigned)code, bytes));
     return true;
 }
 
