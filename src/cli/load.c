@@ -12,7 +12,7 @@
 /* A part smaller than this is not worth a thread. */
 #define PART_MIN ((uint64_t)4 << 20)
 
-static const char *const ghc_columns[] = {"ticks", "time", "bytes", NULL};
+static const char *const ghc_columns[] = {"time", "ticks", "bytes", NULL};
 
 const struct option load_options[] = {
     {"format", 0, "NAME", "what the input is, when its content does not tell",
@@ -25,7 +25,7 @@ const struct option load_options[] = {
      OFF(import.offsets)},
     {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,
      OFF(import.all_threads)},
-    {"ghc", 0, "COLUMN", "GHC profiles: ticks, time or bytes", OPTION_CHOICE,
+    {"ghc", 0, "COLUMN", "GHC profiles: time (the default), ticks or bytes", OPTION_CHOICE,
      OFF(import.ghc), ghc_columns},
     {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
      OPTION_LIST, OFF(skip_after)},

@@ -18,7 +18,7 @@
 #include "base/source.h"
 #include "model/builder.h"
 
-enum ghc_column { GHC_TICKS, GHC_TIME, GHC_BYTES };
+enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
 
 /* What a user may want of an importer. All zero is what folding wants. */
 struct import_options {

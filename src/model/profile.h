@@ -61,7 +61,13 @@ struct thread {
     string_id name;   /* the comm, or a thread's or profile's name */
 };
 
-enum unit { UNIT_COUNT, UNIT_NANOSECONDS, UNIT_BYTES, UNIT_CYCLES };
+enum unit {
+    UNIT_COUNT,
+    UNIT_NANOSECONDS,
+    UNIT_BYTES,
+    UNIT_CYCLES,
+    UNIT_MILLISECONDS, /* where the input is no finer */
+};
 
 /* What was measured. The weight of a sample is in the event's unit. */
 struct event {
@@ -135,7 +141,7 @@ event_id profile_find_event(const struct profile *p, struct str name);
  * JIT's maps, a guest's; else FRAME_USER. */
 enum frame_kind module_kind(struct str path);
 
-/* "samples", "ns", "bytes", "cycles": what a weight of the event counts. */
+/* "samples", "ns", "bytes", "cycles", "ms": what a weight of the event counts. */
 const char *unit_name(enum unit unit);
 
 #endif

@@ -1,0 +1,82 @@
+#include "import/indent.h"
+
+/* The innermost open row is the outermost caller. */
+static stack_id callers_stack(const struct indent *t)
+{
+    stack_id stack = 0;
+    for (size_t i = t->count; i-- > 0;)
+        stack = builder_push(t->b, stack, t->rows[i].frame);
+    return stack;
+}
+
+static void close_last(struct indent *t)
+{
+    const struct indent_row *row = &t->rows[t->count - 1];
+    if (row->rest < -row->doubt)
+        builder_warn(t->b, "a row with less than the rows below it have together", 0, 0,
+                     STR(""));
+    if (row->rest > row->doubt && !row->silent)
+        builder_add(t->b,
+                    &(struct sample){.time = TIME_NONE,
+                                     .thread = t->thread,
+                                     .cpu = CPU_NONE,
+                                     .event = t->event,
+                                     .stack = t->callers ? callers_stack(t) : row->stack,
+                                     .count = t->samples ? (uint64_t)row->rest : 1,
+                                     .weight = row->rest});
+    t->count--;
+}
+
+void indent_close(struct indent *t, size_t column)
+{
+    while (t->count && t->rows[t->count - 1].column >= column)
+        close_last(t);
+}
+
+stack_id indent_stack(const struct indent *t)
+{
+    return t->count ? t->rows[t->count - 1].stack : 0;
+}
+
+stack_id indent_open(struct indent *t, size_t column, frame_id frame)
+{
+    indent_close(t, column);
+    struct indent_row row = {.column = column, .frame = frame};
+    if (!t->callers)
+        row.stack = builder_push(t->b, indent_stack(t), frame);
+    struct indent_row *rows =
+        arena_grow(&t->arena, t->rows, &t->cap, t->count + 1, sizeof *rows);
+    if (!rows)
+        return 0;
+    t->rows = rows;
+    rows[t->count++] = row;
+    return row.stack;
+}
+
+void indent_total(struct indent *t, double total, double doubt)
+{
+    if (t->count == 0)
+        return;
+    struct indent_row *row = &t->rows[t->count - 1];
+    row->rest = total;
+    row->doubt = doubt;
+    if (t->count == 1)
+        return;
+    row[-1].rest -= total;
+    row[-1].doubt += doubt;
+}
+
+void indent_silence(struct indent *t)
+{
+    if (t->count)
+        t->rows[t->count - 1].silent = true;
+}
+
+void indent_deinit(struct indent *t)
+{
+    indent_close(t, 0);
+    t->b->profile->arena.failed |= t->arena.failed;
+    arena_deinit(&t->arena);
+    t->rows = NULL;
+    t->count = t->cap = 0;
+}

@@ -1,0 +1,64 @@
+/* VTune's top-down tree as CSV, with any delimiter:
+ *   vtune -R top-down -call-stack-mode all -column "CPU Time:Self","Module" \
+ *         -report-out FILE -filter "Function Stack" -format csv -csv-delimiter comma
+ *
+ * "Function Stack" is indented by a space a level; every column ":Self" is an event.
+ * Times are in seconds and, as in every other folder of this format, are told in
+ * milliseconds. */
+#include "import/table.h"
+
+/* "CPU Time:Self" -> "CPU Time"; where the header is no self column, itself. */
+static struct str self_name(struct str header)
+{
+    struct str rest = header;
+    if (str_ends(rest, STR(":")))
+        rest.len--;
+    return str_ends(rest, STR(":Self")) ? str_head(rest, rest.len - 5) : header;
+}
+
+static struct table_column classify(struct str header)
+{
+    struct table_column c = {.role = COLUMN_OTHER};
+    struct str name = self_name(header);
+    if (str_equal(header, STR("Function Stack")))
+        c.role = COLUMN_NAME;
+    else if (str_equal(header, STR("Module")))
+        c.role = COLUMN_MODULE;
+    else if (str_equal(header, STR("Source File")))
+        c.role = COLUMN_FILE;
+    if (name.len == header.len)
+        return c;
+    c = (struct table_column){.role = COLUMN_SELF, .rank = 1, .event = name, .scale = 1};
+    if (str_equal(name, STR("CPU Time")))
+        c.rank = 0;
+    if (str_has(name, STR("Time"))) {
+        c.unit = UNIT_MILLISECONDS;
+        c.scale = 1000;
+        c.rounded = true;
+    } else if (str_has(name, STR("Size"))) {
+        c.unit = UNIT_BYTES;
+    }
+    return c;
+}
+
+static const struct table_format vtune = {.classify = classify, .module_in_name = true};
+
+static int vtune_probe(struct str head)
+{
+    return str_has(head, STR("Function Stack")) && table_probe(&vtune, head) ? 95 : 0;
+}
+
+static bool vtune_read(struct source *in, const struct import_options *options,
+                       struct builder *b, struct error *err)
+{
+    return table_read(&vtune, in, options, b, err) ||
+           error_hint(err, "export it with the columns \"CPU Time:Self\" and \"Module\"");
+}
+
+const struct importer import_vtune = {
+    .name = "vtune",
+    .suffixes = "csv",
+    .summary = "VTune top-down report, CSV",
+    .probe = vtune_probe,
+    .read = vtune_read,
+};

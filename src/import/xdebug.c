@@ -1,0 +1,160 @@
+/* PHP's Xdebug function trace for computers (xdebug.trace_format=1): tab separated, a
+ * line when a function is entered (0) and a line when it is left (1).
+ *
+ *   level  number  0  0.000323  401360  include  1  /tax.php  /shop.php  34  0
+ *   level  number  1  0.000327  401360
+ *
+ * The time from one such line to the next is the innermost function's own. Lines of
+ * return values (R) and assignments (A) tell no time. */
+#include "base/number.h"
+#include "import/importer.h"
+#include "import/indent.h"
+
+#define LEVEL_MAX ((uint64_t)1 << 31)
+
+enum record_kind { RECORD_ENTER, RECORD_LEAVE, RECORD_END, RECORD_OTHER, RECORD_BAD };
+
+struct record {
+    enum record_kind kind;
+    uint64_t level;
+    double time; /* in seconds */
+    struct str name;
+};
+
+struct xdebug_reader {
+    struct builder *b;
+    struct lines lines;
+    struct indent tree;
+    event_id event;
+    double last; /* the time of the line before, or negative */
+};
+
+static bool parse_time(struct str text, double *seconds)
+{
+    return number_parse_double(text, seconds) && *seconds >= 0 && *seconds < 1e9;
+}
+
+static struct record parse_record(struct str line)
+{
+    struct record r = {.kind = RECORD_BAD, .name = STR("")};
+    struct str rest = line, level = str_cut(&rest, '\t');
+    str_cut(&rest, '\t'); /* the call's number */
+    struct str kind = str_cut(&rest, '\t'), time = str_cut(&rest, '\t');
+    if (level.len == 0 && parse_time(time, &r.time)) {
+        r.kind = RECORD_END;
+        return r;
+    }
+    if (!number_parse_u64(level, &r.level) || r.level > LEVEL_MAX)
+        return r;
+    if (str_equal(kind, STR("R")) || str_equal(kind, STR("A"))) {
+        r.kind = RECORD_OTHER;
+        return r;
+    }
+    if (!parse_time(time, &r.time))
+        return r;
+    str_cut(&rest, '\t'); /* the memory in use */
+    r.name = str_cut(&rest, '\t');
+    if (str_equal(kind, STR("1")))
+        r.kind = RECORD_LEAVE;
+    else if (str_equal(kind, STR("0")) && r.name.len)
+        r.kind = RECORD_ENTER;
+    return r;
+}
+
+/* Gives the time since the last line to the function under way. */
+static void add_time(struct xdebug_reader *r, double now)
+{
+    double passed = now - r->last;
+    if (r->last >= 0 && passed < 0)
+        builder_warn(r->b, "a time before that of the line before", r->lines.number, 1,
+                     STR(""));
+    else if (r->last >= 0 && r->tree.count)
+        builder_add_stack(r->b, r->event, indent_stack(&r->tree),
+                          (double)(uint64_t)(passed * 1e9 + 0.5));
+    r->last = now;
+}
+
+static void read_record(struct xdebug_reader *r, struct str line)
+{
+    struct record record = parse_record(line);
+    switch (record.kind) {
+    case RECORD_ENTER:
+        add_time(r, record.time);
+        indent_open(&r->tree, (size_t)record.level,
+                    builder_named_frame(r->b, record.name));
+        break;
+    case RECORD_LEAVE:
+        add_time(r, record.time);
+        indent_close(&r->tree, (size_t)record.level);
+        break;
+    case RECORD_END:
+        add_time(r, record.time);
+        indent_close(&r->tree, 0);
+        break;
+    case RECORD_OTHER:
+        break;
+    case RECORD_BAD:
+        builder_warn(r->b, "not a line of a function trace", r->lines.number, 1, line);
+    }
+}
+
+/* A line of the format for people: "    0.0003     399920   -> {main}() shop.php:0". */
+static bool is_for_people(struct str line)
+{
+    struct str rest = line;
+    double time;
+    return str_find(line, '\t') == line.len &&
+           number_parse_double(str_word(&rest), &time) && str_has(rest, STR("-> "));
+}
+
+static bool read_trace(struct xdebug_reader *r, struct error *err)
+{
+    struct str line;
+    bool in_trace = false;
+    while (!builder_failed(r->b) && lines_next(&r->lines, &line)) {
+        if (str_starts(line, STR("TRACE START"))) {
+            in_trace = true;
+            r->last = -1;
+        } else if (str_starts(line, STR("TRACE END"))) {
+            in_trace = false;
+            indent_close(&r->tree, 0);
+        } else if (in_trace && is_for_people(line)) {
+            error_set(err, "a trace in the format for people, which tells no self time");
+            error_hint(err, "record it with xdebug.trace_format=1");
+            return error_at_line(err, r->lines.number, 1, line);
+        } else if (in_trace && line.len) {
+            read_record(r, line);
+        }
+    }
+    return !r->lines.failed;
+}
+
+static bool xdebug_read(struct source *in, const struct import_options *options,
+                        struct builder *b, struct error *err)
+{
+    struct xdebug_reader r = {
+        .b = b, .lines = lines_of(in, err), .tree = {.b = b}, .last = -1};
+    (void)options;
+    r.event = builder_event(b, STR("time"), UNIT_NANOSECONDS);
+    bool ok = read_trace(&r, err);
+    indent_deinit(&r.tree);
+    return ok;
+}
+
+static int xdebug_probe(struct str head)
+{
+    for (int i = 0; i < 10 && head.len; i++) {
+        struct str line = str_trim_right(str_cut(&head, '\n'));
+        if (str_starts(line, STR("TRACE START [")))
+            return 95;
+    }
+    return 0;
+}
+
+const struct importer import_xdebug = {
+    .name = "xdebug",
+    .suffixes = "xt",
+    .summary = "Xdebug function trace of PHP, xdebug.trace_format=1",
+    .probe = xdebug_probe,
+    .read = xdebug_read,
+};
