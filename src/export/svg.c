@@ -1,0 +1,200 @@
+#include "export/svg_drawing.h"
+
+#define FONTS                                                                            \
+    "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', "      \
+    "'DejaVu Sans Condensed', Arial, sans-serif"
+
+/* Boxes a frame of this share of a pixel has still a place for. */
+#define ROWS_LEAST 8
+
+const struct svg_options svg_defaults = {
+    .name_type = {"Function:", 9},
+    .font_size = 12,
+    .frame_height = 18,
+    .min_width = 0.1,
+    .factor = 1,
+};
+
+/* --- What is drawn ------------------------------------------------------------------ */
+
+/* The weight of all samples of an event: the root's total, before there is a root. */
+static double event_total(const struct profile *p, event_id event)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == event)
+            sum += p->samples[i].weight;
+    return sum;
+}
+
+/* The smallest share of the root's total that is drawn. */
+static double least_share(const struct svg_drawing *d)
+{
+    const struct svg_options *o = d->svg;
+    event_id event, base;
+    calltree_events(d->profile, &d->options->tree, &event, &base);
+    double sum = event_total(d->profile, event);
+    double share = o->min_share;
+    if (share <= 0)
+        share = o->min_width / (d->width - 2 * SVG_PAD);
+    return o->total > sum && sum > 0 ? share * o->total / sum : share;
+}
+
+static bool make_tree(struct svg_drawing *d, struct svg_layout_options *layout,
+                      struct error *err)
+{
+    struct calltree_options options = d->options->tree;
+    options.min_share = layout->min_share = least_share(d);
+    /* Marks of the kernel, the JIT and so on tell equal names apart and choose colours;
+     * the labels are shown without them. */
+    options.label.kernel = options.label.jit = true;
+    options.label.plain = false;
+    return calltree_init(&d->tree, d->profile, &options, err);
+}
+
+static bool make_layout(struct svg_drawing *d, struct svg_layout_options *layout,
+                        struct error *err)
+{
+    const struct calltree_node *all = d->tree.nodes;
+    double room = SVG_HEIGHT_MAX - SVG_HEADER - SVG_FOOTER;
+    double rows = room / d->svg->frame_height;
+    layout->max_rows = rows > ROWS_LEAST ? (uint32_t)rows : ROWS_LEAST;
+    layout->total = d->svg->total;
+    layout->before = d->svg->show_before && d->tree.base;
+    layout->base_factor = 1;
+    if (d->svg->normalize && all->base_total > 0)
+        layout->base_factor = all->total / all->base_total;
+    if (!svg_layout_init(&d->layout, &d->tree, layout, err))
+        return false;
+    d->boxes_height = d->layout.rows * d->svg->frame_height;
+    d->height = SVG_HEADER + d->boxes_height + SVG_FOOTER;
+    return true;
+}
+
+/* --- Names ---------------------------------------------------------------------------- */
+
+static color color_of_name(struct svg_drawing *d, const struct svg_box *b,
+                           struct str label)
+{
+    const struct svg_options *o = d->svg;
+    frame_id frame = d->tree.nodes[b->node].frame;
+    color c;
+    if (o->map && palette_map_find(o->map, label, &c))
+        return c;
+    c = palette_color(o->palette, label, d->profile->frames[frame].kind, o->choice,
+                      o->seed + b->node);
+    if (o->map && d->coloring == SVG_COLOR_PALETTE && label.len)
+        palette_map_set(o->map, label, c);
+    return c;
+}
+
+/* The clean name of a label, made once. */
+static bool add_name(struct svg_drawing *d, const struct svg_box *b, struct output *text)
+{
+    string_id label = d->tree.nodes[b->node].label;
+    if (d->name_of_label[label])
+        return true;
+    struct svg_name *names =
+        arena_grow(&d->arena, d->names, &d->name_cap, d->name_count + 1, sizeof *names);
+    if (!names)
+        return false;
+    d->names = names;
+    struct str raw = strings_get(&d->tree.paths.labels, label);
+    text->used = 0;
+    svg_clean(text, label_without_suffix(raw));
+    struct svg_name *name = &names[d->name_count];
+    *name = (struct svg_name){.label = label, .color = color_of_name(d, b, raw)};
+    name->text = label ? arena_str(&d->arena, output_kept(text)) : STR("all");
+    d->name_of_label[label] = (uint32_t)++d->name_count;
+    return !text->failed;
+}
+
+static bool make_names(struct svg_drawing *d)
+{
+    struct output text = OUTPUT_KEEP;
+    size_t labels = d->tree.paths.labels.count;
+    d->name_of_label = arena_zalloc(&d->arena, labels, sizeof *d->name_of_label);
+    bool ok = d->name_of_label != NULL;
+    for (size_t i = 0; ok && i < d->layout.count; i++)
+        if (d->layout.boxes[i].kind == SVG_BOX_FRAME)
+            ok = add_name(d, &d->layout.boxes[i], &text);
+    output_deinit(&text);
+    return ok && !d->arena.failed;
+}
+
+/* Numbers the names that have attributes: name i + 1 is attributes[i]'s. */
+static bool index_attributes(struct svg_drawing *d)
+{
+    if (!strings_init(&d->attributed, &d->arena))
+        return false;
+    for (size_t i = 0; i < d->svg->attribute_count; i++)
+        if (strings_add(&d->attributed, d->svg->attributes[i].name) != i + 1)
+            return !d->arena.failed; /* given twice: the cli leaves those out */
+    return !d->arena.failed;
+}
+
+/* --- The exporter ----------------------------------------------------------------------- */
+
+static bool is_utf8(struct str encoding)
+{
+    return encoding.len == 0 || str_equal(encoding, STR("UTF-8")) ||
+           str_equal(encoding, STR("utf-8")) || str_equal(encoding, STR("utf8"));
+}
+
+static void set_up(struct svg_drawing *d)
+{
+    const struct svg_options *o = d->svg;
+    d->width = o->width > 0 ? o->width : SVG_WIDTH;
+    if (d->width < 4 * SVG_PAD)
+        d->width = 4 * SVG_PAD;
+    d->font = (struct svg_font){o->font_size, o->font_width};
+    d->fonts = o->font.len ? o->font : STR(FONTS);
+    d->ascii = !is_utf8(o->encoding);
+    d->count_name = o->count_name;
+}
+
+static bool svg_prepare(struct svg_drawing *d, struct error *err)
+{
+    struct svg_layout_options layout = {0};
+    set_up(d);
+    if (!make_tree(d, &layout, err) || !make_layout(d, &layout, err))
+        return false;
+    d->coloring = d->tree.base             ? SVG_COLOR_CHANGE
+                  : d->svg->colored_by_width ? SVG_COLOR_SHARE
+                                             : SVG_COLOR_PALETTE;
+    if (d->count_name.len == 0)
+        d->count_name = str_of(unit_name(d->profile->events[d->tree.event].unit));
+    return (make_names(d) && index_attributes(d)) || error_memory(err);
+}
+
+static bool svg_write(const struct profile *p, const struct export_options *options,
+                      struct output *out, struct error *err)
+{
+    struct svg_options svg = options->svg ? *options->svg : svg_defaults;
+    struct svg_drawing d = {.profile = p, .options = options, .svg = &svg, .out = out};
+    if (!svg.palette)
+        svg.palette = palette_named(STR("hot"));
+    bool ok = svg_prepare(&d, err);
+    if (ok)
+        svg_write_document(&d);
+    svg_layout_deinit(&d.layout);
+    calltree_deinit(&d.tree);
+    arena_deinit(&d.arena);
+    return ok;
+}
+
+bool svg_write_error(const struct svg_options *options, struct str message,
+                     struct output *out)
+{
+    (void)options;
+    (void)message;
+    (void)out;
+    return true;
+}
+
+const struct exporter export_svg = {
+    .name = "svg",
+    .suffixes = "svg",
+    .summary = "interactive flame graph",
+    .write = svg_write,
+};

@@ -1,0 +1,323 @@
+/* The boxes of the SVG: a <g> each with its <title>, <rect> and, where there is room for
+ * one, <text>. Extents are in percent, so that the page can zoom by making what holds
+ * them wider. */
+#include "export/svg_drawing.h"
+
+#define TITLE_MOST 1000     /* bytes of a name in a title; the page knows all of it */
+#define TEXT_PAD 3.0        /* between a box and its label */
+#define ATTRIBUTES_MOST 32  /* of one element */
+
+/* --- Attributes of a name, from --nameattr ---------------------------------------- */
+
+/* The attributes an element has already: a document with one twice is not well-formed. */
+struct attribute_names {
+    struct str items[ATTRIBUTES_MOST];
+    size_t count;
+};
+
+static bool is_attribute_name(struct str name)
+{
+    if (name.len == 0 || byte_is_digit(name.ptr[0]) || name.ptr[0] == '-')
+        return false;
+    for (size_t i = 0; i < name.len; i++)
+        if (!byte_is_word(name.ptr[i]) && name.ptr[i] != '-')
+            return false;
+    /* No scripts but the document's own. */
+    return !(name.len > 2 && (name.ptr[0] | 32) == 'o' && (name.ptr[1] | 32) == 'n');
+}
+
+static void write_given(struct svg_drawing *d, struct attribute_names *used,
+                        struct str name, struct str value)
+{
+    if (value.len == 0 || used->count == ATTRIBUTES_MOST)
+        return;
+    for (size_t i = 0; i < used->count; i++)
+        if (str_equal(used->items[i], name))
+            return;
+    used->items[used->count++] = name;
+    output_char(d->out, ' ');
+    output_str(d->out, name);
+    output_text(d->out, "=\"");
+    struct output clean = OUTPUT_KEEP;
+    svg_clean(&clean, value);
+    svg_escape(d->out, output_kept(&clean), d->ascii);
+    output_deinit(&clean);
+    output_char(d->out, '"');
+}
+
+/* Attributes as text, a="b" c='d'. Stops where it is not that. */
+static void write_extra(struct svg_drawing *d, struct attribute_names *used,
+                        struct str text)
+{
+    for (;;) {
+        text = str_trim_left(text);
+        size_t equals = str_find(text, '=');
+        struct str name = str_trim(str_head(text, equals));
+        text = str_trim_left(str_skip(text, equals + 1));
+        if (text.len == 0 || (text.ptr[0] != '"' && text.ptr[0] != '\''))
+            return;
+        char quote = text.ptr[0];
+        text = str_skip(text, 1);
+        struct str value = str_cut(&text, quote);
+        if (is_attribute_name(name))
+            write_given(d, used, name, value);
+    }
+}
+
+/* An address that a click may lead to: no script. */
+static bool is_harmless(struct str href)
+{
+    size_t colon = str_find(href, ':'), slash = str_find(href, '/');
+    return colon == href.len || slash < colon || str_starts(href, STR("http:")) ||
+           str_starts(href, STR("https:")) || str_starts(href, STR("file:")) ||
+           str_starts(href, STR("mailto:"));
+}
+
+static const struct svg_attributes *find_attributes(const struct svg_drawing *d,
+                                                    const struct svg_name *name)
+{
+    if (!d->svg->attribute_count || !name)
+        return NULL;
+    string_id id =
+        strings_find(&d->attributed, strings_get(&d->tree.paths.labels, name->label));
+    if (!id)
+        id = strings_find(&d->attributed, name->text);
+    return id ? &d->svg->attributes[id - 1] : NULL;
+}
+
+/* Opens the element of a box; true where it is a link. */
+static bool open_box(struct svg_drawing *d, const struct svg_attributes *a,
+                     const char *class_name)
+{
+    bool link = a && a->href.len && is_harmless(a->href);
+    struct attribute_names used = {.count = 0};
+    output_text(d->out, link ? "<a" : "<g");
+    if (class_name)
+        write_given(d, &used, STR("class"), str_of(class_name));
+    if (a) {
+        write_given(d, &used, STR("data-title"), a->title.len ? STR("own") : STR(""));
+        write_given(d, &used, STR("id"), a->id);
+        write_given(d, &used, STR("class"), a->class_name);
+        if (link) {
+            write_given(d, &used, STR("href"), a->href);
+            write_given(d, &used, STR("target"),
+                        a->target.len ? a->target : STR("_top"));
+            write_extra(d, &used, a->link_extra);
+        }
+        write_extra(d, &used, a->group_extra);
+    }
+    output_char(d->out, '>');
+    return link;
+}
+
+/* --- What a box says --------------------------------------------------------------- */
+
+static double share_of(double part, double all)
+{
+    return all > 0 ? part / all : 0;
+}
+
+void svg_write_figures(const struct svg_drawing *d, const struct svg_box *b)
+{
+    const struct svg_layout *l = &d->layout;
+    svg_figure(d->out, b->total * d->svg->factor);
+    output_char(d->out, ' ');
+    svg_escape(d->out, d->count_name, d->ascii);
+    output_text(d->out, ", ");
+    svg_percent(d->out, share_of(b->total, l->total));
+    if (!d->tree.base)
+        return;
+    double change = share_of(b->total - b->base, l->total > 0 ? l->total : l->base);
+    output_text(d->out, change >= 0 ? "; +" : "; ");
+    svg_percent(d->out, change);
+}
+
+/* The label that most of a run's frames have, and how many: by votes, which is right
+ * where one label has the majority. */
+static string_id most_frequent(const struct svg_drawing *d, const struct svg_box *b,
+                               uint32_t *times)
+{
+    const struct calltree_node *nodes = d->tree.nodes + b->node;
+    string_id leader = 0;
+    uint32_t votes = 0;
+    for (uint32_t i = 0; i < b->hidden; i++) {
+        if (votes == 0)
+            leader = nodes[i].label;
+        if (nodes[i].label == leader)
+            votes++;
+        else
+            votes--;
+    }
+    *times = 0;
+    for (uint32_t i = 0; i < b->hidden; i++)
+        *times += nodes[i].label == leader;
+    return leader;
+}
+
+static void write_name_cut(struct svg_drawing *d, struct str text)
+{
+    size_t end = text.len;
+    if (end > TITLE_MOST)
+        for (end = TITLE_MOST; end && (text.ptr[end] & '\xc0') == '\x80';)
+            end--;
+    svg_escape(d->out, str_head(text, end), d->ascii);
+    if (end < text.len)
+        output_text(d->out, d->ascii ? "&#8230;" : "…");
+}
+
+/* The sentence of a summary, which is its name too. */
+static void write_summary(struct svg_drawing *d, const struct svg_box *b)
+{
+    output_text(d->out, d->ascii ? "&#8230; " : "… ");
+    svg_figure(d->out, b->hidden);
+    output_text(d->out, b->hidden == 1 ? " frame" : " frames");
+    if (b->kind == SVG_BOX_NARROW)
+        output_text(d->out, " too narrow");
+    else if (b->kind == SVG_BOX_DEEP)
+        output_text(d->out, " too deep");
+}
+
+static void write_run_details(struct svg_drawing *d, const struct svg_box *b)
+{
+    uint32_t times;
+    string_id label = most_frequent(d, b, &times);
+    struct output clean = OUTPUT_KEEP;
+    svg_clean(&clean, label_without_suffix(strings_get(&d->tree.paths.labels, label)));
+    output_text(d->out, ", each called by the one before");
+    if (times > b->hidden / 2) {
+        output_text(d->out, "; ");
+        svg_figure(d->out, times);
+        output_text(d->out, " of them are ");
+        write_name_cut(d, output_kept(&clean));
+    }
+    output_deinit(&clean);
+}
+
+static void write_title(struct svg_drawing *d, const struct svg_box *b,
+                        const struct svg_name *name, const struct svg_attributes *a)
+{
+    output_text(d->out, "<title>");
+    if (a && a->title.len) {
+        struct output clean = OUTPUT_KEEP;
+        svg_clean(&clean, a->title);
+        svg_escape(d->out, output_kept(&clean), d->ascii);
+        output_deinit(&clean);
+    } else {
+        if (name)
+            write_name_cut(d, name->text);
+        else
+            write_summary(d, b);
+        if (b->kind == SVG_BOX_RUN)
+            write_run_details(d, b);
+        output_text(d->out, " (");
+        svg_write_figures(d, b);
+        output_char(d->out, ')');
+    }
+    output_text(d->out, "</title>");
+}
+
+/* --- How it looks ------------------------------------------------------------------ */
+
+static color box_color(const struct svg_drawing *d, const struct svg_box *b,
+                       const struct svg_name *name)
+{
+    const struct svg_options *o = d->svg;
+    if (!name)
+        return 0xdcdbd8;
+    if (str_equal(name->text, STR("--")))
+        return 0xa0a0a0;
+    if (str_equal(name->text, STR("-")))
+        return 0xc8c8c8;
+    if (d->coloring == SVG_COLOR_CHANGE) {
+        double most = b->total > b->base ? b->total : b->base;
+        double change = most > 0 ? (b->total - b->base) / most : 0;
+        return color_by_change(o->negate ? -change : change, palette_is_safe(o->palette));
+    }
+    if (b->row == 0)
+        return 0xe3dfd7;
+    if (d->coloring == SVG_COLOR_SHARE)
+        return color_by_share(share_of(b->total, d->layout.total));
+    if (o->choice == COLOR_RANDOM && !o->map)
+        return palette_color(o->palette, strings_get(&d->tree.paths.labels, name->label),
+                             d->profile->frames[d->tree.nodes[b->node].frame].kind,
+                             COLOR_RANDOM, o->seed + b->node);
+    return name->color;
+}
+
+static void write_rect(struct svg_drawing *d, const struct svg_box *b,
+                       const struct svg_name *name, double all)
+{
+    static const char hex[] = "0123456789abcdef";
+    struct output *o = d->out;
+    color c = box_color(d, b, name);
+    char fill[6];
+    for (int i = 0; i < 6; i++)
+        fill[i] = hex[c >> (20 - 4 * i) & 0xf];
+    output_text(o, "<rect x=\"");
+    svg_length(o, share_of(b->x, all) * 100, 6);
+    output_text(o, "%\" y=\"");
+    svg_length(o, svg_row_y(d, b->row), 2);
+    output_text(o, "\" width=\"");
+    svg_length(o, share_of(svg_box_width(&d->layout, b), all) * 100, 6);
+    output_text(o, "%\" height=\"");
+    svg_length(o, d->svg->frame_height - 1, 2);
+    output_text(o, "\" fill=\"#");
+    output_bytes(o, fill, sizeof fill);
+    output_text(o, "\"/>");
+}
+
+static void write_label(struct svg_drawing *d, const struct svg_box *b,
+                        const struct svg_name *name, double all)
+{
+    double pixels = share_of(svg_box_width(&d->layout, b), all) * (d->width - 2 * SVG_PAD);
+    double room = pixels - 2 * TEXT_PAD;
+    struct output summary = OUTPUT_KEEP;
+    struct svg_label label = {STR(""), false, false};
+    if (room < d->font.size)
+        return;
+    if (name) {
+        label = svg_fit(name->text, room, &d->font, d->svg->cut);
+    } else {
+        output_text(&summary, "… ");
+        svg_figure(&summary, b->hidden);
+        output_text(&summary, b->hidden == 1 ? " frame" : " frames");
+        label = svg_fit(output_kept(&summary), room, &d->font, SVG_CUT_END);
+    }
+    if (label.text.len) {
+        const char *dots = d->ascii ? "&#8230;" : "…";
+        svg_pretty_line(d, 4);
+        output_text(d->out, "<text x=\"");
+        svg_length(d->out, share_of(b->x, all) * 100, 6);
+        output_text(d->out, "%\" dx=\"3\" y=\"");
+        svg_length(d->out,
+                   svg_row_y(d, b->row) + (d->svg->frame_height - 1) / 2 +
+                       d->font.size * 0.36,
+                   2);
+        output_text(d->out, "\">");
+        output_text(d->out, label.cut_before ? dots : "");
+        svg_escape(d->out, label.text, d->ascii);
+        output_text(d->out, label.cut_behind ? dots : "");
+        output_text(d->out, "</text>");
+    }
+    output_deinit(&summary);
+}
+
+void svg_write_boxes(struct svg_drawing *d)
+{
+    double all = svg_layout_width(&d->layout);
+    for (size_t i = 0; i < d->layout.count; i++) {
+        const struct svg_box *b = &d->layout.boxes[i];
+        const struct svg_name *name =
+            b->kind == SVG_BOX_FRAME ? svg_name_of(d, b) : NULL;
+        const struct svg_attributes *a = find_attributes(d, name);
+        svg_new_line(d, 3);
+        bool link = open_box(d, a, name ? NULL : "summary");
+        svg_pretty_line(d, 4);
+        write_title(d, b, name, a);
+        svg_pretty_line(d, 4);
+        write_rect(d, b, name, all);
+        write_label(d, b, name, all);
+        svg_pretty_line(d, 3);
+        output_text(d->out, link ? "</a>" : "</g>");
+    }
+}

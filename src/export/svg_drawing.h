@@ -1,0 +1,72 @@
+/* A flame graph under way to its SVG document: what the parts of the exporter share. */
+#ifndef STOKE_EXPORT_SVG_DRAWING_H
+#define STOKE_EXPORT_SVG_DRAWING_H
+
+#include "export/svg_layout.h"
+#include "export/svg_text.h"
+
+#define SVG_PAD 10.0    /* beside the boxes */
+#define SVG_HEADER 62.0 /* above them */
+#define SVG_FOOTER 34.0 /* below them */
+#define SVG_WIDTH 1200.0
+
+/* Of the labels that boxes have: made once, however many boxes there are. */
+struct svg_name {
+    string_id label; /* in the tree: with its suffix; 0: the root's */
+    struct str text; /* cleaned, without it */
+    color color;     /* where it is by name */
+};
+
+struct svg_drawing {
+    struct arena arena;
+    const struct profile *profile;
+    const struct export_options *options;
+    const struct svg_options *svg;
+    struct calltree tree;
+    struct svg_layout layout;
+    struct svg_name *names;
+    size_t name_count, name_cap;
+    uint32_t *name_of_label;   /* by label: its name + 1, or 0 */
+    struct strings attributed; /* names that svg->attributes are for, in their order */
+    struct svg_font font;
+    enum svg_coloring coloring;
+    struct str count_name;
+    struct str fonts;  /* the font-family */
+    double width;      /* of the document; the boxes have 2 * SVG_PAD less */
+    double height, boxes_height;
+    bool ascii;        /* everything else as character references */
+    struct output *out;
+};
+
+/* The name of a frame's box. */
+static inline const struct svg_name *svg_name_of(const struct svg_drawing *d,
+                                                 const struct svg_box *b)
+{
+    return &d->names[d->name_of_label[d->tree.nodes[b->node].label] - 1];
+}
+
+/* Where a row begins, below the upper edge of the boxes. */
+static inline double svg_row_y(const struct svg_drawing *d, uint32_t row)
+{
+    uint32_t from_top =
+        d->svg->shape == SVG_ICICLES ? row : d->layout.rows - 1 - row;
+    return from_top * d->svg->frame_height;
+}
+
+/* svg_boxes.c: the boxes, one element each. */
+void svg_write_boxes(struct svg_drawing *d);
+
+/* svg_document.c: all around them. */
+void svg_write_document(struct svg_drawing *d);
+
+/* A new line, indented where the XML is to be pretty; and one only there. */
+void svg_new_line(const struct svg_drawing *d, int depth);
+void svg_pretty_line(const struct svg_drawing *d, int depth);
+
+/* name="value", the value escaped. */
+void svg_attribute(const struct svg_drawing *d, const char *name, struct str value);
+
+/* "1,234 samples, 5.67%", and in a differential profile "; +1.20%". */
+void svg_write_figures(const struct svg_drawing *d, const struct svg_box *b);
+
+#endif

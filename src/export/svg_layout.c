@@ -1,0 +1,192 @@
+#include "export/svg_layout.h"
+
+/* One pass over the tree, from its root on. */
+struct walk {
+    const struct calltree *tree;
+    const struct svg_layout_options *options;
+    struct svg_layout *layout;
+    uint32_t *row_of_depth; /* on the way from the root to the node at hand */
+    double *next_x;         /* by row: where the next callee of its open box begins */
+    uint32_t keep; /* frames left at both ends of a run; 0: runs are not shortened */
+    bool dry;      /* only counts rows */
+};
+
+static bool add_box(struct walk *w, struct svg_box box)
+{
+    struct svg_layout *l = w->layout;
+    if (box.row >= l->rows)
+        l->rows = box.row + 1;
+    if (w->dry)
+        return true;
+    struct svg_box *boxes =
+        arena_grow(&l->arena, l->boxes, &l->cap, l->count + 1, sizeof *boxes);
+    if (!boxes)
+        return false;
+    l->boxes = boxes;
+    box.x = box.row ? w->next_x[box.row - 1] : 0;
+    if (box.row)
+        w->next_x[box.row - 1] += svg_box_width(l, &box);
+    w->next_x[box.row] = box.x;
+    boxes[l->count++] = box;
+    return true;
+}
+
+static bool add_node(struct walk *w, uint32_t node, uint32_t row, enum svg_box_kind kind,
+                     uint32_t hidden)
+{
+    const struct calltree_node *n = &w->tree->nodes[node];
+    return add_box(w, (struct svg_box){.node = node,
+                                       .row = row,
+                                       .kind = kind,
+                                       .hidden = hidden,
+                                       .total = n->total,
+                                       .base = n->base_total * w->options->base_factor});
+}
+
+/* Whether a node has one callee, and that is all it does. */
+static bool passes_on(const struct calltree *t, uint32_t node)
+{
+    const struct calltree_node *n = &t->nodes[node], *callee = n + 1;
+    return node + 1 < n->end && callee->end == n->end && n->elided == 0 &&
+           callee->total >= n->total && callee->base_total >= n->base_total;
+}
+
+/* The nodes from this one on of which each calls only the next. */
+static uint32_t run_length(const struct calltree *t, uint32_t node)
+{
+    uint32_t last = node;
+    while (passes_on(t, last))
+        last++;
+    return last - node + 1;
+}
+
+/* Draws a run, shortened where it is long. */
+static bool add_run(struct walk *w, uint32_t node, uint32_t row, uint32_t length)
+{
+    uint32_t keep = w->keep && length > 2 * w->keep + 1 ? w->keep : length;
+    uint32_t hidden = length - keep > keep ? length - 2 * keep : 0;
+    uint32_t depth = w->tree->nodes[node].depth;
+    for (uint32_t i = 0; i < length; i++) {
+        if (hidden && i > keep && i < keep + hidden)
+            continue;
+        bool summary = hidden && i == keep;
+        w->row_of_depth[depth + i] = row;
+        if (summary)
+            w->row_of_depth[depth + i + hidden - 1] = row;
+        if (!add_node(w, node + i, row++, summary ? SVG_BOX_RUN : SVG_BOX_FRAME,
+                      summary ? hidden : 0))
+            return false;
+    }
+    return true;
+}
+
+/* Behind the callees of a frame: a box for those that are too narrow. */
+static bool add_narrow(struct walk *w, uint32_t node)
+{
+    const struct calltree_node *n = &w->tree->nodes[node], *all = w->tree->nodes;
+    double share = w->options->min_share;
+    if (!n->elided || w->dry)
+        return true;
+    uint32_t row = w->row_of_depth[n->depth] + 1;
+    bool wide = n->elided_total >= share * all->total ||
+                (n->elided_base > 0 && n->elided_base >= share * all->base_total);
+    if (wide && row < w->options->max_rows)
+        return add_box(w, (struct svg_box){.node = node,
+                                           .row = row,
+                                           .kind = SVG_BOX_NARROW,
+                                           .hidden = n->elided,
+                                           .total = n->elided_total,
+                                           .base = n->elided_base *
+                                                   w->options->base_factor});
+    w->layout->narrow_frames += n->elided;
+    w->layout->narrow_total += n->elided_total;
+    return true;
+}
+
+/* Ends the frames of which `next` is no callee any more. */
+static bool close_frames(struct walk *w, uint32_t node, uint32_t next)
+{
+    const struct calltree_node *nodes = w->tree->nodes;
+    for (; nodes[node].end == next; node = nodes[node].parent) {
+        if (!add_narrow(w, node))
+            return false;
+        if (node == 0)
+            break;
+    }
+    return true;
+}
+
+static bool walk_tree(struct walk *w)
+{
+    const struct calltree *t = w->tree;
+    uint32_t limit = w->dry ? UINT32_MAX : w->options->max_rows - 1;
+    for (uint32_t node = 0; node < t->count;) {
+        const struct calltree_node *n = &t->nodes[node];
+        uint32_t row = node ? w->row_of_depth[n->depth - 1] + 1 : 0, last;
+        bool ok;
+        if (row >= limit && node + 1 < n->end) {
+            /* Its narrow callees are among what the box stands for. */
+            ok = add_node(w, node, row, SVG_BOX_DEEP, n->end - node);
+            node = n->end;
+            ok = ok && close_frames(w, n->parent, node);
+        } else {
+            uint32_t length = w->keep ? run_length(t, node) : 1;
+            if (row + length > limit && row + 2 * w->keep + 1 > limit)
+                length = 1; /* it ends at the limit: frame by frame up to there */
+            ok = add_run(w, node, row, length);
+            last = node + length - 1;
+            node += length;
+            ok = ok && (t->nodes[last].end != node || close_frames(w, last, node));
+        }
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Chooses how much of long runs is shown, so that the tree fits if it can. */
+static uint32_t choose_keep(struct walk *w)
+{
+    static const uint32_t keeps[] = {256, 64, 16, 4, 2};
+    uint32_t keep = 0;
+    if (w->tree->depth < w->options->max_rows)
+        return 0;
+    w->dry = true;
+    for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++) {
+        w->layout->rows = 0;
+        w->keep = keep = keeps[i];
+        walk_tree(w);
+        if (w->layout->rows <= w->options->max_rows)
+            break;
+    }
+    w->layout->rows = 0;
+    w->dry = false;
+    return keep;
+}
+
+bool svg_layout_init(struct svg_layout *l, const struct calltree *t,
+                     const struct svg_layout_options *options, struct error *err)
+{
+    *l = (struct svg_layout){.before = options->before};
+    struct walk w = {.tree = t, .options = options, .layout = l};
+    w.row_of_depth = arena_alloc(&l->arena, (t->depth + 1) * sizeof *w.row_of_depth);
+    w.next_x = arena_alloc(&l->arena, (options->max_rows + 1) * sizeof *w.next_x);
+    if (!w.row_of_depth || !w.next_x) {
+        svg_layout_deinit(l);
+        return error_memory(err);
+    }
+    l->total = options->total > t->nodes[0].total ? options->total : t->nodes[0].total;
+    l->base = t->nodes[0].base_total * options->base_factor;
+    w.keep = choose_keep(&w);
+    if (!walk_tree(&w)) {
+        svg_layout_deinit(l);
+        return error_memory(err);
+    }
+    return true;
+}
+
+void svg_layout_deinit(struct svg_layout *l)
+{
+    arena_deinit(&l->arena);
+    *l = (struct svg_layout){0};
+}

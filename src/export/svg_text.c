@@ -1,0 +1,354 @@
+#include "export/svg_text.h"
+#include "base/number.h"
+
+#define REPLACEMENT 0xfffdu
+#define ELLIPSIS_WIDTH 1.0 /* in font sizes */
+
+/* --- Code points ----------------------------------------------------------------- */
+
+/* Takes one code point off the front of *s; REPLACEMENT, and one byte, where the bytes
+ * are not valid UTF-8. *s is not empty. */
+static uint32_t take_code_point(struct str *s)
+{
+    const unsigned char *p = (const unsigned char *)s->ptr;
+    uint32_t c = p[0], least = 0;
+    size_t length = 1;
+    if (c >= 0xc2 && c < 0xe0)
+        c &= 0x1f, length = 2, least = 0x80;
+    else if (c >= 0xe0 && c < 0xf0)
+        c &= 0x0f, length = 3, least = 0x800;
+    else if (c >= 0xf0 && c < 0xf5)
+        c &= 0x07, length = 4, least = 0x10000;
+    else if (c >= 0x80)
+        c = REPLACEMENT;
+    bool valid = length <= s->len;
+    for (size_t i = 1; valid && i < length; i++) {
+        valid = (p[i] & 0xc0) == 0x80;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    if (!valid || c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
+        c = REPLACEMENT;
+        length = 1;
+    }
+    *s = str_skip(*s, length);
+    return c;
+}
+
+static void write_code_point(struct output *o, uint32_t c)
+{
+    if (c < 0x80) {
+        output_char(o, (char)c);
+    } else if (c < 0x800) {
+        output_char(o, (char)(0xc0 | c >> 6));
+        output_char(o, (char)(0x80 | (c & 0x3f)));
+    } else if (c < 0x10000) {
+        output_char(o, (char)(0xe0 | c >> 12));
+        output_char(o, (char)(0x80 | (c >> 6 & 0x3f)));
+        output_char(o, (char)(0x80 | (c & 0x3f)));
+    } else {
+        output_char(o, (char)(0xf0 | c >> 18));
+        output_char(o, (char)(0x80 | (c >> 12 & 0x3f)));
+        output_char(o, (char)(0x80 | (c >> 6 & 0x3f)));
+        output_char(o, (char)(0x80 | (c & 0x3f)));
+    }
+}
+
+/* What stands for a code point that is not to be shown as it is. */
+static uint32_t visible(uint32_t c)
+{
+    if (c < 0x20)
+        return 0x2400 + c; /* the block of control pictures */
+    if (c == 0x7f)
+        return 0x2421;
+    bool control = c >= 0x80 && c < 0xa0;
+    /* These turn the direction of writing, so that a name could pose as another. */
+    bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    bool not_a_character = (c & 0xfffe) == 0xfffe;
+    return control || turns || not_a_character ? REPLACEMENT : c;
+}
+
+static bool is_plain(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] < ' ' || s.ptr[i] > '~')
+            return false;
+    return true;
+}
+
+void svg_clean(struct output *o, struct str name)
+{
+    if (is_plain(name)) {
+        output_str(o, name);
+        return;
+    }
+    while (name.len)
+        write_code_point(o, visible(take_code_point(&name)));
+}
+
+/* --- Escaping -------------------------------------------------------------------- */
+
+static const char *entity(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void svg_escape(struct output *o, struct str clean, bool ascii)
+{
+    struct str plain = clean;
+    while (clean.len) {
+        const char *escaped = entity(clean.ptr[0]);
+        bool reference = ascii && clean.ptr[0] & '\x80';
+        if (!escaped && !reference) {
+            clean = str_skip(clean, 1);
+            continue;
+        }
+        output_str(o, str_span(plain.ptr, clean.ptr));
+        if (escaped) {
+            output_text(o, escaped);
+            clean = str_skip(clean, 1);
+        } else {
+            output_format(o, "&#%u;", take_code_point(&clean));
+        }
+        plain = clean;
+    }
+    output_str(o, plain);
+}
+
+static void write_utf16_escape(struct output *o, uint32_t c)
+{
+    if (c >= 0x10000) {
+        output_format(o, "\\u%04x", 0xd800 + ((c - 0x10000) >> 10));
+        c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+    }
+    output_format(o, "\\u%04x", c);
+}
+
+void svg_quote(struct output *o, struct str clean, bool ascii)
+{
+    struct str plain = clean;
+    output_char(o, '"');
+    while (clean.len) {
+        char c = clean.ptr[0];
+        bool escaped = c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' ||
+                       (c >= 0 && c < ' ') || (ascii && c & '\x80');
+        if (!escaped) {
+            clean = str_skip(clean, 1);
+            continue;
+        }
+        output_str(o, str_span(plain.ptr, clean.ptr));
+        write_utf16_escape(o, take_code_point(&clean));
+        plain = clean;
+    }
+    output_str(o, plain);
+    output_char(o, '"');
+}
+
+/* --- Widths ---------------------------------------------------------------------- */
+
+/* How far each printable ASCII character moves the pen, in hundredths of the font's size:
+ * of a wide sans serif, so that a guess is rather too wide than too narrow. */
+static const unsigned char advances[95] = {
+    32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64,
+    64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 53, 99, 68, 69, 70, 77, 63,
+    58, 77, 75, 29, 29, 66, 56, 86, 75, 79, 60, 79, 69, 63, 61, 73, 68, 99, 69,
+    61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63, 63, 28, 28, 58,
+    28, 97, 63, 61, 63, 63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
+
+static double advance(const struct svg_font *f, uint32_t c)
+{
+    if (f->width > 0)
+        return f->size * f->width;
+    if (c >= ' ' && c <= '~')
+        return f->size * advances[c - ' '] / 100;
+    return f->size * (c < 0x1100 ? 0.65 : 1); /* letters, or signs of a square each */
+}
+
+/* How many bytes of the beginning fit. */
+static size_t fitting_head(struct str text, double room, const struct svg_font *f)
+{
+    struct str rest = text;
+    while (rest.len) {
+        size_t at = text.len - rest.len;
+        room -= advance(f, take_code_point(&rest));
+        if (room < 0)
+            return at;
+    }
+    return text.len;
+}
+
+/* Where the code point begins that ends at `end`. */
+static size_t step_back(struct str text, size_t end)
+{
+    do
+        end--;
+    while (end && (text.ptr[end] & '\xc0') == '\x80');
+    return end;
+}
+
+static uint32_t code_point_at(struct str text, size_t at)
+{
+    struct str rest = str_skip(text, at);
+    return take_code_point(&rest);
+}
+
+/* Where the longest end that fits begins. */
+static size_t fitting_tail(struct str text, double room, const struct svg_font *f)
+{
+    size_t at = text.len;
+    while (at) {
+        size_t before = step_back(text, at);
+        room -= advance(f, code_point_at(text, before));
+        if (room < 0)
+            break;
+        at = before;
+    }
+    return at;
+}
+
+/* --- Cutting --------------------------------------------------------------------- */
+
+/* Fewer characters than these beside an ellipsis say nothing. */
+#define LABEL_LEAST 2
+/* A qualifier further from the end than this is not looked for. */
+#define QUALIFIERS_MOST 4096
+
+static double ellipsis_width(const struct svg_font *f)
+{
+    return f->size * (f->width > 0 ? f->width : ELLIPSIS_WIDTH);
+}
+
+static struct svg_label cut_end(struct str text, double room, const struct svg_font *f)
+{
+    size_t fits = fitting_head(text, room, f);
+    if (fits == text.len)
+        return (struct svg_label){text, false, false};
+    fits = fitting_head(text, room - ellipsis_width(f), f);
+    return (struct svg_label){str_head(text, fits < LABEL_LEAST ? 0 : fits), false, true};
+}
+
+static struct svg_label cut_beginning(struct str text, double room,
+                                      const struct svg_font *f)
+{
+    size_t at = fitting_tail(text, room - ellipsis_width(f), f);
+    if (text.len - at < LABEL_LEAST)
+        at = text.len;
+    return (struct svg_label){str_skip(text, at), true, false};
+}
+
+/* How deep in brackets the text before a character is, going backwards. The '>' of "->"
+ * is no bracket. */
+static int bracket_step(struct str text, size_t at, int depth)
+{
+    char c = text.ptr[at], before = at ? text.ptr[at - 1] : 0;
+    if (c == ')' || c == ']' || (c == '>' && before != '-' && before != '='))
+        return depth + 1;
+    if ((c == '(' || c == '[' || c == '<') && depth > 0)
+        return depth - 1;
+    return depth;
+}
+
+/* Where the last part of a qualified name begins, and where the longest run of parts does
+ * that fits (text.len where none does). "alloc::vec::Vec<a::T>::push" has four parts. A
+ * path with more words behind it ("f /lib/a.js") is not a qualified name. */
+static size_t find_parts(struct str text, double room, const struct svg_font *f,
+                         size_t *fitting)
+{
+    size_t last = 0, stop = text.len > QUALIFIERS_MOST ? text.len - QUALIFIERS_MOST : 0;
+    bool slash = false;
+    int depth = 0;
+    *fitting = text.len;
+    for (size_t at = text.len; at > stop;) {
+        at = step_back(text, at);
+        room -= advance(f, code_point_at(text, at));
+        depth = bracket_step(text, at, depth);
+        if (last && room < 0 && !slash)
+            break;
+        if (depth || at < 2)
+            continue;
+        if (text.ptr[at] == ' ') {
+            if (slash)
+                *fitting = text.len;
+            return slash ? 0 : last;
+        }
+        bool path = text.ptr[at - 1] == '/';
+        if (!path && (text.ptr[at - 1] != ':' || text.ptr[at - 2] != ':'))
+            continue;
+        slash |= path;
+        if (!last)
+            last = at;
+        if (room >= 0)
+            *fitting = at;
+    }
+    return last;
+}
+
+struct svg_label svg_fit(struct str clean, double room, const struct svg_font *font,
+                         enum svg_cut cut)
+{
+    if (fitting_head(clean, room, font) == clean.len)
+        return (struct svg_label){clean, false, false};
+    if (cut == SVG_CUT_END)
+        return cut_end(clean, room, font);
+    if (cut == SVG_CUT_BEGINNING)
+        return cut_beginning(clean, room, font);
+    size_t fitting, last = find_parts(clean, room - ellipsis_width(font), font, &fitting);
+    if (fitting < clean.len)
+        return (struct svg_label){str_skip(clean, fitting), true, false};
+    return cut_end(str_skip(clean, last), room, font);
+}
+
+/* --- Figures --------------------------------------------------------------------- */
+
+void svg_length(struct output *o, double v, int decimals)
+{
+    char text[NUMBER_TEXT_MAX];
+    size_t length = number_write_fixed(v, decimals, text);
+    if (decimals > 0 && memchr(text, '.', length)) {
+        while (text[length - 1] == '0')
+            length--;
+        length -= text[length - 1] == '.';
+    }
+    output_bytes(o, text, length);
+}
+
+void svg_figure(struct output *o, double v)
+{
+    if (v < 0) {
+        output_char(o, '-');
+        v = -v;
+    }
+    if (!(v < 1e15)) {
+        output_double(o, v);
+        return;
+    }
+    char text[NUMBER_TEXT_MAX];
+    size_t length = number_write_fixed(v, 2, text), point = length - 3;
+    for (size_t i = 0; i < point; i++) {
+        if (i && (point - i) % 3 == 0)
+            output_char(o, ',');
+        output_char(o, text[i]);
+    }
+    while (length > point && (text[length - 1] == '0' || text[length - 1] == '.'))
+        length--;
+    if (length > point)
+        output_bytes(o, text + point, length - point);
+}
+
+void svg_percent(struct output *o, double share)
+{
+    output_fixed(o, share * 100, 2);
+    output_char(o, '%');
+}
