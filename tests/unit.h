@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/source.h"
+#include "bites.h"
 
 /* A view equals the text. */
 #define assert_str(got, wanted)                                                  \
@@ -29,32 +29,6 @@
         if (memcmp(&got_, &wanted_, sizeof got_) != 0)          \
             fail_msg("got %.17g, wanted %.17g", got_, wanted_); \
     } while (0)
-
-/* A provider that gives `text` in bites of at most `bite` bytes, and fails, where asked
- * to, once it has given `fail_after` of them. */
-struct bites {
-    const char *text;
-    size_t length, at, bite;
-    size_t fail_after; /* 0: it never fails */
-};
-
-static inline bool bites_read(void *context, char *into, size_t room, size_t *got,
-                              struct error *err)
-{
-    struct bites *b = context;
-    size_t n = b->length - b->at;
-    if (b->fail_after && b->at >= b->fail_after)
-        return error_set(err, "the disk is on fire");
-    if (n > b->bite)
-        n = b->bite;
-    if (n > room)
-        n = room;
-    if (n)
-        memcpy(into, b->text + b->at, n);
-    b->at += n;
-    *got = n;
-    return true;
-}
 
 #define UNIT(test) cmocka_unit_test(test)
 #define UNITS_RUN(units) cmocka_run_group_tests(units, NULL, NULL)

@@ -1,0 +1,33 @@
+/* A fuzz driver, and the means to replay it: libFuzzer calls LLVMFuzzerTestOneInput;
+ * built without libFuzzer, replay.c calls it for files.
+ *
+ * To add one: tests/fuzz/fuzz_NAME.c with the three functions, its line in
+ * tests/meson.build and in tests/fuzz/run. */
+#ifndef STOKE_TESTS_FUZZ_H
+#define STOKE_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* How many ways there are to take an input: each importer is one. */
+size_t fuzz_variants(void);
+
+/* From now on inputs are taken that way. `data` is what will come: where it cannot be of
+ * interest to the variant, *size may be made smaller. Returns the variant's name. */
+const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size);
+
+/* An invariant: ends the process, and so tells the fuzzer, when it does not hold. */
+#define CHECK(condition)                                                      \
+    do {                                                                      \
+        if (!(condition)) {                                                   \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, \
+                    #condition);                                              \
+            abort();                                                          \
+        }                                                                     \
+    } while (0)
+
+#endif

@@ -1,0 +1,58 @@
+/* Fuzzes unpacking: whatever comes in, all that can be read is read, in any bites, and
+ * the text is the same. */
+#include "base/decode.h"
+#include "base/hash.h"
+#include "base/output.h"
+#include "bites.h"
+#include "fuzz.h"
+
+/* A small input may unpack to much: enough is seen here. */
+#define ENOUGH ((size_t)8 << 20)
+
+static bool unpack(struct source *raw, struct output *out)
+{
+    struct decoder d;
+    struct error err = {.message = ""};
+    bool ok = decoder_init(&d, raw, &err), more = ok;
+    while (more && out->used < ENOUGH) {
+        output_bytes(out, d.source.begin, (size_t)(d.source.end - d.source.begin));
+        more = !d.source.last;
+        ok = source_more(&d.source, d.source.end, &err);
+        more &= ok;
+    }
+    CHECK(ok || err.message[0]);
+    decoder_deinit(&d);
+    return ok;
+}
+
+size_t fuzz_variants(void)
+{
+    return 1;
+}
+
+const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size)
+{
+    (void)variant;
+    (void)data;
+    (void)size;
+    return "decode";
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str bytes = {(const char *)data, size};
+    struct bites pipe = {.text = bytes.ptr, .length = size, .bite = 1 + size / 64};
+    struct source memory = source_of(bytes, STR("memory"));
+    struct source piped = source_reading(bites_read, &pipe, STR("pipe"));
+    struct output one = OUTPUT_KEEP, two = OUTPUT_KEEP;
+    bool ok = unpack(&memory, &one);
+    CHECK(unpack(&piped, &two) == ok);
+    size_t shared = one.used < two.used ? one.used : two.used;
+    CHECK(!ok || shared >= ENOUGH || one.used == two.used);
+    CHECK(shared == 0 || memcmp(one.bytes, two.bytes, shared) == 0);
+    output_deinit(&one);
+    output_deinit(&two);
+    source_deinit(&memory);
+    source_deinit(&piped);
+    return 0;
+}

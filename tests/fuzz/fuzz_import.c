@@ -1,0 +1,156 @@
+/* Fuzzes every importer: $STOKE_FUZZ_IMPORTER names it; without one the input's first
+ * byte chooses. What is read must be sound, read the same from a pipe as from memory, and
+ * the same in two parts as in one where the format can be split. */
+#include "base/hash.h"
+#include "bites.h"
+#include "export/exporter.h"
+#include "fuzz.h"
+#include "import/importer.h"
+#include "sound.h"
+
+static const struct importer *chosen;
+
+/* Behind this size a file of another format has nothing new to say. */
+#define FOREIGN_SIZE ((size_t)256 << 10)
+
+/* How an input is read, from its own bytes: the same each time. */
+struct way {
+    struct import_options options;
+    enum build_mode mode;
+    size_t bite; /* of the pipe */
+    size_t split_at;
+};
+
+static struct way way_of(const uint8_t *data, size_t size)
+{
+    uint64_t hash = hash_bytes(data, size);
+    struct way w = {.bite = 1 + size / 64 + hash % 97, .split_at = hash % (size + 1)};
+    w.mode = hash >> 8 & 1 ? BUILD_KEEP : BUILD_COUNT;
+    if (hash >> 9 & 1)
+        return w;
+    w.options = (struct import_options){
+        .addresses = hash >> 10 & 1,
+        .every_address = hash >> 11 & 1,
+        .lines = hash >> 12 & 1,
+        .offsets = hash >> 13 & 1,
+        .samples = hash >> 14 & 1,
+        .all_threads = hash >> 15 & 1,
+        .ghc = (enum ghc_column)(hash >> 16 & 0xff) % 3,
+    };
+    return w;
+}
+
+/* The profile as folded lines, in o; false when the input was refused. */
+static bool read_folded(struct source *in, const struct way *way, struct output *o,
+                        struct builder *b)
+{
+    struct error err = {.message = ""};
+    struct export_options options = {0};
+    CHECK(builder_init(b, way->mode));
+    if (!import_read(chosen, in, &way->options, b, &err)) {
+        CHECK(err.message[0]);
+        return false;
+    }
+    CHECK(exporter_named(STR("folded"))->write(b->profile, &options, o, &err));
+    return true;
+}
+
+static void check_pipe(struct str text, const struct way *way, struct str wanted, bool ok)
+{
+    struct bites pipe = {.text = text.ptr, .length = text.len, .bite = way->bite};
+    struct source in = source_reading(bites_read, &pipe, STR("pipe"));
+    struct output o = OUTPUT_KEEP;
+    struct builder b;
+    CHECK(read_folded(&in, way, &o, &b) == ok);
+    CHECK(str_equal(output_kept(&o), wanted));
+    builder_deinit(&b);
+    output_deinit(&o);
+    source_deinit(&in);
+}
+
+/* Two parts, read apart and merged as cli/load.c does, are the whole. */
+static void check_split(struct str text, const struct way *way,
+                        const struct profile *whole, struct str wanted)
+{
+    size_t at = way->split_at + chosen->split(str_skip(text, way->split_at), 0);
+    struct builder both, part;
+    struct error err;
+    struct output o = OUTPUT_KEEP;
+    struct export_options options = {0};
+    if (at >= text.len)
+        return;
+    CHECK(builder_init(&both, way->mode));
+    for (int i = 0; i < 2; i++) {
+        struct source in =
+            source_of(i ? str_skip(text, at) : str_head(text, at), STR("part"));
+        CHECK(builder_init(&part, way->mode));
+        CHECK(chosen->read(&in, &way->options, &part, &err));
+        builder_merge(&both, part.profile);
+        builder_deinit(&part);
+    }
+    CHECK(both.profile->facts.samples == whole->facts.samples);
+    CHECK(exporter_named(STR("folded"))->write(both.profile, &options, &o, &err));
+    CHECK(str_equal(output_kept(&o), wanted));
+    output_deinit(&o);
+    builder_deinit(&both);
+}
+
+static void check_input(struct str text, const struct way *way)
+{
+    struct source in = source_of(text, STR("memory"));
+    struct output o = OUTPUT_KEEP;
+    struct builder b;
+    bool ok = read_folded(&in, way, &o, &b);
+    check_pipe(text, way, output_kept(&o), ok);
+    if (ok) {
+        sound_profile(b.profile);
+        for (event_id e = 1; e < b.profile->event_count && e < 4; e++)
+            sound_tree(b.profile, e);
+        sound_folded(b.profile);
+        if (chosen->split && text.len)
+            check_split(text, way, b.profile, output_kept(&o));
+    }
+    builder_deinit(&b);
+    output_deinit(&o);
+}
+
+size_t fuzz_variants(void)
+{
+    size_t count = 0;
+    while (importers[count])
+        count++;
+    return count;
+}
+
+const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size)
+{
+    struct str head = str_head((struct str){(const char *)data, *size}, IMPORT_HEAD_SIZE);
+    chosen = importers[variant];
+    if (*size > FOREIGN_SIZE && chosen->probe(head) == 0)
+        *size = FOREIGN_SIZE;
+    return chosen->name;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *name = getenv("STOKE_FUZZ_IMPORTER");
+    bool from_input = !chosen && !name;
+    if (!chosen && name) {
+        chosen = importer_named(str_of(name));
+        CHECK(chosen);
+    }
+    if (from_input && size == 0)
+        return 0;
+    if (from_input) {
+        chosen = importers[data[0] % fuzz_variants()];
+        data++;
+        size--;
+    }
+    struct way way = way_of(data, size);
+    struct str text = {(const char *)data, size};
+    CHECK(chosen->probe(str_head(text, IMPORT_HEAD_SIZE)) <= 100);
+    check_input(text, &way);
+    if (from_input)
+        chosen = NULL;
+    return 0;
+}

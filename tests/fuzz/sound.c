@@ -1,0 +1,151 @@
+#include "sound.h"
+#include "export/exporter.h"
+#include "fuzz.h"
+#include "import/importer.h"
+#include <math.h>
+
+/* A folded file holds no count beyond this; see COUNT_MAX in import/folded.c. */
+#define FOLDED_MAX 1e15
+
+static void sound_tables(const struct profile *p)
+{
+    for (size_t i = 1; i < p->module_count; i++) {
+        CHECK(p->modules[i].path < p->strings.count);
+        CHECK(p->modules[i].build_id < p->strings.count);
+    }
+    for (size_t i = 1; i < p->frame_count; i++) {
+        const struct frame *f = &p->frames[i];
+        CHECK(f->name < p->strings.count && f->file < p->strings.count);
+        CHECK(f->module < p->module_count);
+        CHECK(f->kind <= FRAME_WAKER);
+    }
+    for (size_t i = 1; i < p->stack_count; i++) {
+        CHECK(p->stacks[i].parent < i);
+        CHECK(p->stacks[i].frame && p->stacks[i].frame < p->frame_count);
+    }
+    for (size_t i = 1; i < p->thread_count; i++)
+        CHECK(p->threads[i].name < p->strings.count);
+    for (size_t i = 1; i < p->event_count; i++) {
+        CHECK(p->events[i].name < p->strings.count);
+        CHECK(unit_name(p->events[i].unit));
+    }
+}
+
+void sound_profile(const struct profile *p)
+{
+    const struct facts *facts = &p->facts;
+    uint64_t count = 0;
+    sound_tables(p);
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        CHECK(s->thread < p->thread_count && s->stack < p->stack_count);
+        CHECK(s->event && s->event < p->event_count);
+        CHECK(isfinite(s->weight));
+        count += s->count;
+    }
+    CHECK(count == facts->samples);
+    CHECK(facts->format < p->strings.count && facts->host < p->strings.count);
+    CHECK(facts->command < p->strings.count);
+    CHECK(facts->warning_count <= WARNINGS_MAX);
+    for (unsigned i = 0; i < facts->warning_count; i++)
+        CHECK(facts->warnings[i].what && facts->warnings[i].count);
+    CHECK((facts->time_first == TIME_NONE) == (facts->time_last == TIME_NONE));
+    CHECK(facts->time_first == TIME_NONE || facts->time_first <= facts->time_last);
+}
+
+/* What an event weighs in all. */
+struct weight {
+    double sum, magnitude; /* of the weights, and of their sizes */
+    double smallest;       /* at most 0 */
+};
+
+static struct weight weigh(const struct profile *p, event_id event)
+{
+    struct weight w = {0};
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (s->event != event)
+            continue;
+        w.sum += s->weight;
+        w.magnitude += fabs(s->weight);
+        w.smallest = s->weight < w.smallest ? s->weight : w.smallest;
+    }
+    return w;
+}
+
+static void check_nodes(const struct calltree *t, const struct weight *w)
+{
+    double slack = w->magnitude * 1e-9;
+    CHECK(t->nodes[0].end == t->count);
+    CHECK(!isfinite(w->magnitude) || fabs(t->nodes[0].total - w->sum) <= slack);
+    for (uint32_t n = 1; n < t->count; n++) {
+        const struct calltree_node *node = &t->nodes[n], *up = &t->nodes[node->parent];
+        CHECK(node->parent < n && node->end > n && node->end <= up->end);
+        CHECK(node->depth == up->depth + 1 && node->depth <= t->depth);
+        CHECK(node->label < t->paths.labels.count);
+        CHECK(w->smallest < 0 || node->total <= up->total + slack);
+        CHECK(w->smallest < 0 || node->self <= node->total + slack);
+    }
+}
+
+void sound_tree(const struct profile *p, event_id event)
+{
+    struct calltree t;
+    struct error err;
+    struct calltree_options options = {.event = event};
+    struct weight w;
+    size_t count;
+    CHECK(calltree_init(&t, p, &options, &err));
+    w = weigh(p, t.event);
+    check_nodes(&t, &w);
+    const struct function *f = calltree_functions(&t, &count, &err);
+    CHECK(f);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(w.smallest < 0 || f[i].total <= t.nodes[0].total + w.magnitude * 1e-9);
+        CHECK(w.smallest < 0 || f[i].self <= f[i].total + w.magnitude * 1e-9);
+    }
+    calltree_deinit(&t);
+}
+
+/* Samples that a folded line can tell: those with a stack, or a thread in its place. */
+static double told_in_folded(const struct profile *p, event_id event)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        const struct thread *t = &p->threads[s->thread];
+        if (s->event == event && (s->stack || t->name))
+            sum += s->weight;
+    }
+    return sum;
+}
+
+static double reread(struct str text)
+{
+    struct builder b;
+    struct error err;
+    struct source in = source_of(text, STR("folded"));
+    const struct import_options none = {0};
+    CHECK(builder_init(&b, BUILD_COUNT));
+    CHECK(import_read(importer_named(STR("folded")), &in, &none, &b, &err));
+    sound_profile(b.profile);
+    double sum = weigh(b.profile, b.profile->facts.differential ? 2 : 1).sum;
+    builder_deinit(&b);
+    return sum;
+}
+
+void sound_folded(const struct profile *p)
+{
+    struct export_options options = {0};
+    struct output text = OUTPUT_KEEP;
+    struct error err;
+    event_id event, base;
+    calltree_events(p, &options.tree, &event, &base);
+    struct weight w = weigh(p, event);
+    CHECK(exporter_named(STR("folded"))->write(p, &options, &text, &err));
+    if (w.smallest >= 0 && w.magnitude <= FOLDED_MAX && text.used) {
+        double told = told_in_folded(p, event);
+        CHECK(fabs(reread(output_kept(&text)) - told) <= told * 1e-9);
+    }
+    output_deinit(&text);
+}
