@@ -14,7 +14,7 @@ void xml_init(struct xml *x, struct source *in, struct error *err)
 
 static enum xml_piece fail(struct xml *x, const char *message)
 {
-    x->failed = true;
+    x->failed = x->damaged = true;
     error_set(x->err, "%s", message);
     error_at_line(x->err, x->line, 0, STR(""));
     return XML_END;

@@ -20,6 +20,7 @@ struct xml {
     struct source *source;
     struct error *err; /* where an error goes */
     bool failed;       /* the text is no XML, or the source failed; err says how */
+    bool damaged;      /* it is the text */
     bool cut;          /* the text ended inside of an element */
     uint64_t line;     /* of the piece, from 1 */
     struct str name;   /* of the tag; good until the next piece */

@@ -17,7 +17,8 @@ static struct table_column value_column(enum table_role role, struct str header)
         c.event = STR("count");
     else if (str_has(header, STR("Bytes")))
         c.event = STR("bytes");
-    else if (str_has(header, STR("Time")) || str_has(header, STR("(ms)")))
+    else if (str_has(header, STR("Time")) || str_has(header, STR("(ms)")) ||
+             str_equal(header, STR("Self")))
         c.event = STR("time");
     if (quantity_header_unit(header, &c.scale, &c.unit))
         return c;

@@ -16,7 +16,7 @@
 #include "base/number.h"
 #include "base/scan.h"
 #include "import/callers.h"
-#include "import/importer.h"
+#include "import/perf_line.h"
 #include "model/name.h"
 
 /* Callers whose text is longer than this are read line by line. */
@@ -49,83 +49,6 @@ static void read_line(struct perf_reader *r, struct str line);
 
 /* --- Frame lines -------------------------------------------------------------------- */
 
-/* "pc symbol+0x1f (module)", taken apart; symbol may be empty. */
-struct frame_line {
-    struct str pc, symbol, module;
-};
-
-/* Where the last bracketed run of the line opens, its brackets balanced where they can
- * be: "x (/tmp/a (deleted))" opens at "/tmp". s.len where the line ends with none. */
-static size_t module_start(struct str s)
-{
-    size_t depth = 0, last = s.len;
-    if (s.len == 0 || s.ptr[s.len - 1] != ')')
-        return s.len;
-    for (size_t i = s.len; i-- > 0;) {
-        if (s.ptr[i] == ')')
-            depth++;
-        if (s.ptr[i] != '(')
-            continue;
-        bool starts_word = i == 0 || s.ptr[i - 1] == ' ';
-        if (starts_word && last == s.len)
-            last = i;
-        if (--depth == 0 && starts_word)
-            return i;
-        if (depth == 0)
-            break;
-    }
-    return last;
-}
-
-static bool is_hex(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if (!byte_is_hex(s.ptr[i]))
-            return false;
-    return s.len != 0;
-}
-
-/* False where the line is no frame's. With `bare`, the module may be missing (perf script
- * -F ip,sym) and the pc must be as long as addresses are printed. */
-static bool parse_frame(struct str line, struct frame_line *f, bool bare)
-{
-    struct str rest = str_trim(line);
-    size_t open = module_start(rest);
-    if (open == rest.len && !bare)
-        return false;
-    f->module = STR("[unknown]");
-    if (open < rest.len)
-        f->module = str_skip(str_head(rest, rest.len - 1), open + 1);
-    struct str symbol = str_trim_right(str_head(rest, open));
-    rest = symbol;
-    f->pc = str_word(&rest);
-    if (is_hex(f->pc)) {
-        f->symbol = str_trim(rest);
-        return open < line.len || f->symbol.len;
-    }
-    f->pc = STR(""); /* only inlined frames may have none */
-    f->symbol = symbol;
-    return str_equal(f->module, STR("inlined")) && symbol.len;
-}
-
-static frame_id make_frame(struct perf_reader *r, const struct frame_line *line,
-                           struct str symbol, bool inlined)
-{
-    inlined |= str_equal(line->module, STR("inlined"));
-    struct frame f = {.kind = inlined ? FRAME_INLINED : module_kind(line->module)};
-    bool unknown = str_equal(symbol, STR("[unknown]"));
-    if (symbol.len == 0) /* a symbol without a name, which every folder shows as this */
-        f.name = builder_string(r->b, STR(" "));
-    else if (!unknown)
-        f.name =
-            builder_string(r->b, r->options->signatures ? symbol : name_tidy(symbol));
-    if (!str_equal(line->module, STR("[unknown]")) && f.kind != FRAME_INLINED)
-        f.module = builder_module(r->b, line->module, STR(""));
-    if (r->options->every_address || (unknown && r->options->addresses))
-        number_parse_hex(line->pc, &f.address);
-    return builder_frame(r->b, &f);
-}
-
 static void add_link(struct perf_reader *r, frame_id frame)
 {
     frame_id *links =
@@ -137,17 +60,17 @@ static void add_link(struct perf_reader *r, frame_id frame)
 }
 
 /* The frames of a chain "a->b->c", which comes outermost first, into r->links. */
-static uint64_t make_frames(struct perf_reader *r, const struct frame_line *line)
+static uint64_t make_frames(struct perf_reader *r, const struct perf_frame_line *line)
 {
     struct str rest = name_without_offset(line->symbol);
     if (rest.len && rest.ptr[0] == '(') /* a process's name, not a function's */
         return FRAMES_NONE;
     struct str link = name_next_link(&rest);
     if (rest.len == 0)
-        return FRAMES_ONE(make_frame(r, line, link, false));
+        return FRAMES_ONE(perf_frame(r->b, r->options, line, link, false));
     size_t from = r->link_count, to;
     for (bool inlined = false;; inlined = true, link = name_next_link(&rest)) {
-        add_link(r, make_frame(r, line, link, inlined));
+        add_link(r, perf_frame(r->b, r->options, line, link, inlined));
         if (rest.len == 0)
             break;
     }
@@ -182,104 +105,14 @@ static bool add_known_frame(struct perf_reader *r, struct str line)
 }
 
 static void add_new_frame(struct perf_reader *r, struct str line,
-                          const struct frame_line *parsed)
+                          const struct perf_frame_line *parsed)
 {
     uint64_t frames = make_frames(r, parsed);
     memo_put(&r->frames, hash_bytes128(line.ptr, line.len), frames);
     add_frames(r, frames);
 }
 
-/* A line between the frames that tells where the last one is: "file.c:12" or, without
- * line data, "libc.so[27249]". Those of the branch stack are passed over like them. */
-static bool is_annotation(struct str line)
-{
-    struct str text = str_trim(line), left = text, pc = str_word(&left);
-    size_t colon = str_rfind(text, ':'), open = str_rfind(text, '[');
-    uint64_t number;
-    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")))
-        return true;
-    if (open < text.len && text.ptr[text.len - 1] == ']' &&
-        is_hex(str_head(str_skip(text, open + 1), text.len - open - 2)))
-        return true;
-    if (is_hex(pc) && left.len == 0) /* an address without a symbol (-F ip) */
-        return true;
-    return colon < text.len && number_parse_u64(str_skip(text, colon + 1), &number);
-}
-
 /* --- Header lines ------------------------------------------------------------------- */
-
-static bool is_number(struct str s)
-{
-    uint64_t v;
-    return number_parse_u64(s, &v);
-}
-
-/* "12", "12/34" or "-1": a process's or thread's number. */
-static bool is_id(struct str word)
-{
-    struct str first = str_cut(&word, '/');
-    if (str_equal(first, STR("-1")))
-        return word.len == 0 || str_equal(word, STR("-1"));
-    return is_number(first) && (word.len == 0 || is_number(word));
-}
-
-static bool is_cpu(struct str word)
-{
-    return word.len > 2 && word.ptr[0] == '[' && word.ptr[word.len - 1] == ']' &&
-           is_number(str_head(str_skip(word, 1), word.len - 2));
-}
-
-/* "123.456789:" to nanoseconds. */
-static bool parse_time(struct str word, uint64_t *time)
-{
-    if (word.len < 4 || word.ptr[word.len - 1] != ':')
-        return false;
-    word.len--;
-    struct str seconds = str_cut(&word, '.');
-    uint64_t s, fraction;
-    if (!number_parse_u64(seconds, &s) || !number_parse_u64(word, &fraction) ||
-        word.len > 9 || s > UINT64_MAX / 1000000000 - 1)
-        return false;
-    for (size_t i = word.len; i < 9; i++)
-        fraction *= 10;
-    *time = s * 1000000000 + fraction;
-    return true;
-}
-
-/* A header line's beginning, taken apart. */
-struct head {
-    struct str comm, id, rest;
-    bool sure; /* a cpu or a time follows the id: no frame line looks like that */
-};
-
-/* Finds where the comm ends: at the first number that a cpu or a time follows, or else at
- * the first number of all. False where there is none. */
-static bool find_head(struct str line, struct head *h)
-{
-    struct str left = line;
-    uint64_t time;
-    *h = (struct head){.id = STR("")};
-    while (left.len && !h->sure) {
-        struct str before = str_trim(str_span(line.ptr, left.ptr));
-        struct str word = str_word(&left);
-        if (!is_id(word))
-            continue;
-        struct str peek = left, next = str_word(&peek);
-        h->sure = is_cpu(next) || parse_time(next, &time);
-        if (h->sure || (h->id.len == 0 && before.len)) {
-            h->id = word;
-            h->comm = before;
-            h->rest = left;
-        }
-    }
-    return h->id.len != 0;
-}
-
-static int64_t id_number(struct str word)
-{
-    uint64_t v;
-    return number_parse_u64(word, &v) && v <= INT64_MAX ? (int64_t)v : ID_NONE;
-}
 
 static thread_id thread_of(struct perf_reader *r, struct str comm, struct str id)
 {
@@ -288,10 +121,7 @@ static thread_id thread_of(struct perf_reader *r, struct str comm, struct str id
     const uint64_t *known = memo_find(&r->threads, key);
     if (known)
         return (thread_id)*known;
-    struct str second = id, first = str_cut(&second, '/');
-    int64_t pid = second.len ? id_number(first) : ID_NONE;
-    int64_t tid = id_number(second.len ? second : first);
-    thread_id thread = builder_thread(r->b, pid, tid, comm);
+    thread_id thread = perf_thread(r->b, comm, id);
     memo_put(&r->threads, key, thread);
     return thread;
 }
@@ -314,33 +144,11 @@ static event_id event_of(struct perf_reader *r, struct str name, bool has_period
     return r->event;
 }
 
-/* What stands between the id and the event: cpu, flags, time, period. */
-static struct str parse_fields(struct sample *s, struct str rest, uint64_t *period)
-{
-    uint64_t cpu;
-    *period = 0;
-    for (struct str left = rest; left.len; rest = left) {
-        struct str word = str_word(&left);
-        if (is_cpu(word)) {
-            number_parse_u64(str_head(str_skip(word, 1), word.len - 2), &cpu);
-            s->cpu = cpu < CPU_NONE ? (uint32_t)cpu : CPU_NONE;
-        } else if (parse_time(word, &s->time)) {
-            continue;
-        } else if (!number_parse_u64(word, period)) {
-            bool flags = s->time == TIME_NONE && s->cpu != CPU_NONE && word.len &&
-                         word.ptr[word.len - 1] != ':';
-            if (!flags)
-                break;
-        }
-    }
-    return rest;
-}
-
 /* What stands behind the event: a frame, where perf prints no stacks, or a tracepoint's
  * fields. Lost events are perf's own records. */
 static bool parse_rest(struct perf_reader *r, struct str rest)
 {
-    struct frame_line line;
+    struct perf_frame_line line;
     uint64_t lost;
     rest = str_trim(rest);
     r->header_frame = 0;
@@ -353,18 +161,19 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
             r->b->profile->facts.lost += lost;
         return false;
     }
-    if (parse_frame(rest, &line, false) && line.pc.len >= 3)
-        r->header_frame = make_frame(r, &line, name_without_offset(line.symbol), false);
+    if (perf_parse_frame(rest, &line, false) && line.pc.len >= 3)
+        r->header_frame =
+            perf_frame(r->b, r->options, &line, name_without_offset(line.symbol), false);
     return true;
 }
 
 /* Begins a sample with the header line. False, with nothing changed, where the line has
  * neither a time nor an event and so is no header. */
-static bool start_sample(struct perf_reader *r, const struct head *h)
+static bool start_sample(struct perf_reader *r, const struct perf_head *h)
 {
     struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE, .count = 1};
     uint64_t period;
-    struct str rest = parse_fields(&s, h->rest, &period), left = rest;
+    struct str rest = perf_parse_fields(&s, h->rest, &period), left = rest;
     struct str word = str_word(&left);
     bool is_record = str_starts(word, STR("PERF_RECORD_"));
     bool is_event = !is_record && word.len > 1 && word.ptr[word.len - 1] == ':';
@@ -485,15 +294,15 @@ static void read_comment(struct perf_reader *r, struct str line)
 /* A line that was not met before as a frame's. */
 static void read_new_line(struct perf_reader *r, struct str line, struct str text)
 {
-    struct frame_line frame;
-    struct head head;
-    bool indented = text.ptr != line.ptr, has_head = find_head(text, &head);
+    struct perf_frame_line frame;
+    struct perf_head head;
+    bool indented = text.ptr != line.ptr, has_head = perf_find_head(text, &head);
     if (has_head && head.sure) {
         end_sample(r);
         if (start_sample(r, &head))
             return;
     }
-    if (parse_frame(text, &frame, indented && r->in_sample)) {
+    if (perf_parse_frame(text, &frame, indented && r->in_sample)) {
         if (r->in_sample)
             add_new_frame(r, text, &frame);
         return; /* frames of a record that is no sample are passed over */
@@ -504,7 +313,7 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
             return;
     }
     r->only_frames = false;
-    if (!is_annotation(text))
+    if (!perf_is_annotation(text))
         builder_warn(r->b, "neither a sample's header nor a frame", r->lines.number,
                      (uint64_t)(text.ptr - line.ptr) + 1, line);
 }
@@ -553,12 +362,12 @@ static bool perf_read(struct source *in, const struct import_options *options,
 /* How much a line looks like a header: 0 not at all, 1 "comm pid" alone, 2 surely. */
 static int header_likeness(struct str line)
 {
-    struct head h;
+    struct perf_head h;
     struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE};
     uint64_t period;
-    if (!find_head(str_trim_left(line), &h))
+    if (!perf_find_head(str_trim_left(line), &h))
         return 0;
-    struct str rest = parse_fields(&s, h.rest, &period), word = str_word(&rest);
+    struct str rest = perf_parse_fields(&s, h.rest, &period), word = str_word(&rest);
     if ((h.sure && s.time != TIME_NONE) ||
         (word.len > 1 && word.ptr[word.len - 1] == ':' && rest.len == 0))
         return 2;
@@ -572,7 +381,7 @@ static int perf_probe(struct str head)
         return 0;
     for (size_t lines = 0; head.len && lines < 400; lines++) {
         struct str line = str_trim_right(str_cut(&head, '\n'));
-        struct frame_line frame;
+        struct perf_frame_line frame;
         if (line.len == 0 || line.ptr[0] == '#')
             continue;
         int likeness = header_likeness(line);
@@ -580,9 +389,10 @@ static int perf_probe(struct str head)
         likely += likeness == 1;
         if (likeness)
             continue;
-        if ((headers || likely) && parse_frame(line, &frame, byte_is_space(line.ptr[0])))
+        if ((headers || likely) &&
+            perf_parse_frame(line, &frame, byte_is_space(line.ptr[0])))
             frames++;
-        else if (!is_annotation(line))
+        else if (!perf_is_annotation(line))
             others++;
     }
     if (headers == 0 && (frames == 0 || likely == 0))

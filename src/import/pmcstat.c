@@ -55,10 +55,10 @@ static int pmcstat_probe(struct str head)
     size_t events = 0, rows = 0, others = 0;
     for (int i = 0; i < 200 && head.len; i++) {
         struct str line = str_trim_right(str_cut(&head, '\n'));
-        bool is_row = parse_row(line, &row);
+        bool is_row = parse_row(line, &row), is_event = parse_event(line, &name);
         rows += is_row;
-        events += parse_event(line, &name);
-        others += !is_row && line.len != 0;
+        events += is_event;
+        others += !is_row && !is_event && line.len && line.ptr[0] != '#';
     }
     if (rows == 0 || others > rows)
         return 0;

@@ -84,18 +84,20 @@ static double step_of(size_t decimals)
     return step;
 }
 
-/* Takes the unit that stands at the beginning of *text, if any. */
-static void take_unit(struct str *text, struct quantity *q)
+/* Takes the unit that stands at the beginning of *text, if any. False where something else
+ * sticks to the number. */
+static bool take_unit(struct str *text, struct quantity *q)
 {
     struct str rest = str_trim_left(*text), word = str_word(&rest);
     const struct named_unit *unit = unit_named(word);
     if (!unit)
-        return;
+        return text->len == 0 || byte_is_space(text->ptr[0]) || text->ptr[0] == '%';
     *text = rest;
     q->value *= unit->scale;
     q->step *= unit->scale;
     q->unit = unit->unit;
     q->has_unit = true;
+    return true;
 }
 
 bool quantity_take(struct str *text, struct quantity *q)
@@ -113,7 +115,8 @@ bool quantity_take(struct str *text, struct quantity *q)
         return false;
     rest = str_skip(rest, length);
     q->step = step_of(decimals);
-    take_unit(&rest, q);
+    if (!take_unit(&rest, q))
+        return false;
     if (q->step == 1) /* a whole number of the smallest unit */
         q->step = 0;
     *text = rest;

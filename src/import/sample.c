@@ -167,11 +167,14 @@ static frame_id frame_of(struct sample_reader *r, const struct sample_row *row)
     return builder_frame(r->b, &f);
 }
 
-/* "Thread_15758523   DispatchQueue_1: main  (serial)", its spaces made single. */
+/* "Thread_15758523   DispatchQueue_1: main  (serial)": its spaces are made single, the
+ * kind of its queue is dropped. */
 static thread_id thread_of(struct sample_reader *r, struct str text)
 {
     uint64_t number;
     size_t digits = 7;
+    if (str_ends(text, STR(")")))
+        text = str_trim_right(str_head(text, str_rfind(text, '(')));
     r->name.used = 0;
     for (size_t i = 0; i < text.len; i++) {
         bool space = byte_is_space(text.ptr[i]);

@@ -194,9 +194,10 @@ static frame_id frame_of(struct table_reader *r, const struct row *row)
     return builder_frame(r->b, &f);
 }
 
+/* To a whole number, where that leaves anything of it. */
 static double rounded(double v)
 {
-    return v < 1e15 ? (double)(uint64_t)(v + 0.5) : v;
+    return v >= 0.5 && v < 1e15 ? (double)(uint64_t)(v + 0.5) : v;
 }
 
 /* Reads the row's value in a column. False where it is none; an empty one is 0. */
@@ -222,7 +223,7 @@ static bool take_value(struct table_reader *r, struct value_column *c, struct st
         q->value /= 1e6;
         q->step /= 1e6;
     }
-    if (c->is.rounded)
+    if (c->is.rounded || (q->has_unit && q->unit != UNIT_COUNT))
         q->value = rounded(q->value);
     if (q->value > 0 && !c->event)
         c->event = builder_event(r->b, c->is.event, q->unit);

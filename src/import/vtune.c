@@ -45,7 +45,12 @@ static const struct table_format vtune = {.classify = classify, .module_in_name 
 
 static int vtune_probe(struct str head)
 {
-    return str_has(head, STR("Function Stack")) && table_probe(&vtune, head) ? 95 : 0;
+    struct str line = STR("");
+    if (str_has(head, STR("Function Stack")) && table_probe(&vtune, head))
+        return 95;
+    for (int i = 0; i < 3 && !str_starts(line, STR("Function Stack")); i++)
+        line = str_cut(&head, '\n');
+    return str_starts(line, STR("Function Stack")) ? 60 : 0; /* without values */
 }
 
 static bool vtune_read(struct source *in, const struct import_options *options,

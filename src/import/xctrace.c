@@ -412,19 +412,24 @@ static bool xctrace_read(struct source *in, const struct import_options *options
                          struct builder *b, struct error *err)
 {
     struct xctrace_reader r = {.b = b, .options = options};
+    uint64_t before = b->profile->facts.samples;
     xml_init(&r.xml, in, err);
     start_row(&r);
     read_elements(&r);
+    bool some = b->profile->facts.samples > before;
     if (r.xml.cut) {
         builder_warn(b, "the end of the document is missing", r.xml.line, 0, STR(""));
         if (is_open(&r, ELEMENT_ROW) && r.row.has_stack)
             end_row(&r);
+    } else if (r.xml.damaged && some) {
+        builder_warn(b, "damaged XML: only what stands before it is used", r.xml.line, 0,
+                     STR(""));
     }
     b->profile->arena.failed |= r.arena.failed | r.decoded.failed | r.plain.failed;
     output_deinit(&r.decoded);
     output_deinit(&r.plain);
     arena_deinit(&r.arena);
-    return !r.xml.failed;
+    return !r.xml.failed || (r.xml.damaged && some);
 }
 
 static int xctrace_probe(struct str head)

@@ -1,0 +1,185 @@
+#include "import/perf_line.h"
+#include "base/number.h"
+#include "model/name.h"
+
+/* --- Frame lines -------------------------------------------------------------------- */
+
+/* Where the last bracketed run of the line opens, its brackets balanced where they can
+ * be: "x (/tmp/a (deleted))" opens at "/tmp". s.len where the line ends with none. */
+static size_t module_start(struct str s)
+{
+    size_t depth = 0, last = s.len;
+    if (s.len == 0 || s.ptr[s.len - 1] != ')')
+        return s.len;
+    for (size_t i = s.len; i-- > 0;) {
+        if (s.ptr[i] == ')')
+            depth++;
+        if (s.ptr[i] != '(')
+            continue;
+        bool starts_word = i == 0 || s.ptr[i - 1] == ' ';
+        if (starts_word && last == s.len)
+            last = i;
+        if (--depth == 0 && starts_word)
+            return i;
+        if (depth == 0)
+            break;
+    }
+    return last;
+}
+
+static bool is_hex(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!byte_is_hex(s.ptr[i]))
+            return false;
+    return s.len != 0;
+}
+
+bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare)
+{
+    struct str rest = str_trim(line);
+    size_t open = module_start(rest);
+    if (open == rest.len && !bare)
+        return false;
+    f->module = STR("[unknown]");
+    if (open < rest.len)
+        f->module = str_skip(str_head(rest, rest.len - 1), open + 1);
+    struct str symbol = str_trim_right(str_head(rest, open));
+    rest = symbol;
+    f->pc = str_word(&rest);
+    if (is_hex(f->pc)) {
+        f->symbol = str_trim(rest);
+        return open < line.len || f->symbol.len;
+    }
+    f->pc = STR(""); /* only inlined frames may have none */
+    f->symbol = symbol;
+    return str_equal(f->module, STR("inlined")) && symbol.len;
+}
+
+frame_id perf_frame(struct builder *b, const struct import_options *options,
+                    const struct perf_frame_line *line, struct str symbol, bool inlined)
+{
+    inlined |= str_equal(line->module, STR("inlined"));
+    struct frame f = {.kind = inlined ? FRAME_INLINED : module_kind(line->module)};
+    bool unknown = str_equal(symbol, STR("[unknown]"));
+    if (symbol.len == 0) /* a symbol without a name, which every folder shows as this */
+        f.name = builder_string(b, STR(" "));
+    else if (!unknown)
+        f.name = builder_string(b, options->signatures ? symbol : name_tidy(symbol));
+    if (!str_equal(line->module, STR("[unknown]")) && f.kind != FRAME_INLINED)
+        f.module = builder_module(b, line->module, STR(""));
+    if (options->every_address || (unknown && options->addresses))
+        number_parse_hex(line->pc, &f.address);
+    return builder_frame(b, &f);
+}
+
+bool perf_is_annotation(struct str line)
+{
+    struct str text = str_trim(line), left = text, pc = str_word(&left);
+    size_t colon = str_rfind(text, ':'), open = str_rfind(text, '[');
+    uint64_t number;
+    if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")))
+        return true;
+    if (open < text.len && text.ptr[text.len - 1] == ']' &&
+        is_hex(str_head(str_skip(text, open + 1), text.len - open - 2)))
+        return true;
+    if (is_hex(pc) && left.len == 0) /* an address without a symbol (-F ip) */
+        return true;
+    return colon < text.len && number_parse_u64(str_skip(text, colon + 1), &number);
+}
+
+/* --- Header lines ------------------------------------------------------------------- */
+
+static bool is_number(struct str s)
+{
+    uint64_t v;
+    return number_parse_u64(s, &v);
+}
+
+/* "12", "12/34" or "-1": a process's or thread's number. */
+static bool is_id(struct str word)
+{
+    struct str first = str_cut(&word, '/');
+    if (str_equal(first, STR("-1")))
+        return word.len == 0 || str_equal(word, STR("-1"));
+    return is_number(first) && (word.len == 0 || is_number(word));
+}
+
+static bool is_cpu(struct str word)
+{
+    return word.len > 2 && word.ptr[0] == '[' && word.ptr[word.len - 1] == ']' &&
+           is_number(str_head(str_skip(word, 1), word.len - 2));
+}
+
+/* "123.456789:" to nanoseconds. */
+static bool parse_time(struct str word, uint64_t *time)
+{
+    if (word.len < 4 || word.ptr[word.len - 1] != ':')
+        return false;
+    word.len--;
+    struct str seconds = str_cut(&word, '.');
+    uint64_t s, fraction;
+    if (!number_parse_u64(seconds, &s) || !number_parse_u64(word, &fraction) ||
+        word.len > 9 || s > UINT64_MAX / 1000000000 - 1)
+        return false;
+    for (size_t i = word.len; i < 9; i++)
+        fraction *= 10;
+    *time = s * 1000000000 + fraction;
+    return true;
+}
+
+bool perf_find_head(struct str line, struct perf_head *h)
+{
+    struct str left = line;
+    uint64_t time;
+    *h = (struct perf_head){.id = STR("")};
+    while (left.len && !h->sure) {
+        struct str before = str_trim(str_span(line.ptr, left.ptr));
+        struct str word = str_word(&left);
+        if (!is_id(word))
+            continue;
+        struct str peek = left, next = str_word(&peek);
+        h->sure = is_cpu(next) || parse_time(next, &time);
+        if (h->sure || (h->id.len == 0 && before.len)) {
+            h->id = word;
+            h->comm = before;
+            h->rest = left;
+        }
+    }
+    return h->id.len != 0;
+}
+
+static int64_t id_number(struct str word)
+{
+    uint64_t v;
+    return number_parse_u64(word, &v) && v <= INT64_MAX ? (int64_t)v : ID_NONE;
+}
+
+thread_id perf_thread(struct builder *b, struct str comm, struct str id)
+{
+    struct str second = id, first = str_cut(&second, '/');
+    int64_t pid = second.len ? id_number(first) : ID_NONE;
+    int64_t tid = id_number(second.len ? second : first);
+    return builder_thread(b, pid, tid, comm);
+}
+
+struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period)
+{
+    uint64_t cpu;
+    *period = 0;
+    for (struct str left = rest; left.len; rest = left) {
+        struct str word = str_word(&left);
+        if (is_cpu(word)) {
+            number_parse_u64(str_head(str_skip(word, 1), word.len - 2), &cpu);
+            s->cpu = cpu < CPU_NONE ? (uint32_t)cpu : CPU_NONE;
+        } else if (parse_time(word, &s->time)) {
+            continue;
+        } else if (!number_parse_u64(word, period)) {
+            bool flags = s->time == TIME_NONE && s->cpu != CPU_NONE && word.len &&
+                         word.ptr[word.len - 1] != ':';
+            if (!flags)
+                break;
+        }
+    }
+    return rest;
+}

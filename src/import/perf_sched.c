@@ -1,0 +1,398 @@
+/* Where threads were when they did not run, from the scheduler's events as perf prints
+ * them: perf script of sched:sched_switch (and sched:sched_stat_*) with stacks, or
+ * perf sched timehist.
+ *
+ * The stack with which a thread leaves the CPU is weighed with the time until it is back.
+ * Where only one process was recorded its return is not seen; then the kernel's own
+ * sched_stat_* tell how long it slept. Threads that are still away at the end are left
+ * out: how long they will be is not known. */
+#include "base/idmap.h"
+#include "base/number.h"
+#include "import/perf_line.h"
+#include "model/name.h"
+
+/* A thread that left the CPU. */
+struct task {
+    bool away;
+    struct sample sample; /* its time is when it left */
+    double slept;         /* what sched_stat_* told since then, in ns; or 0 */
+};
+
+enum sched_event { EVENT_NONE, EVENT_SWITCH, EVENT_SLEPT };
+
+struct sched_reader {
+    struct builder *b;
+    const struct import_options *options;
+    struct lines lines;
+    struct arena arena;
+    struct idmap ids; /* from thread numbers to places among the tasks */
+    struct task *tasks;
+    size_t task_count, task_cap;
+    event_id off_cpu;
+
+    enum sched_event event; /* under way; a switch's frames are in the builder's path */
+    struct sample sample;
+    uint64_t previous, next; /* thread numbers; 0 is the idle thread */
+    double slept;
+
+    bool timehist;
+    size_t task_column; /* of timehist: where the task's name stands */
+    bool has_state;
+};
+
+/* --- Threads that come and go ---------------------------------------------------------
+ */
+
+static struct task *task_of(struct sched_reader *r, uint64_t id)
+{
+    uint64_t *at = idmap_put(&r->ids, &r->arena, id);
+    if (!at)
+        return NULL;
+    if (*at)
+        return &r->tasks[*at];
+    size_t place = r->task_count ? r->task_count : 1;
+    struct task *tasks =
+        arena_grow(&r->arena, r->tasks, &r->task_cap, place + 1, sizeof *tasks);
+    if (!tasks)
+        return NULL;
+    r->tasks = tasks;
+    r->task_count = place + 1;
+    *at = place;
+    tasks[place] = (struct task){.away = false};
+    return &tasks[place];
+}
+
+static void add_off_cpu(struct sched_reader *r, struct task *task, double weight)
+{
+    if (task->away && weight > 0) {
+        task->sample.weight = weight;
+        builder_add(r->b, &task->sample);
+    }
+    task->away = false;
+    task->slept = 0;
+}
+
+static void leave(struct sched_reader *r, uint64_t id, const struct sample *sample)
+{
+    struct task *task = id ? task_of(r, id) : NULL;
+    if (!task)
+        return;
+    add_off_cpu(r, task, task->slept); /* it came back unseen */
+    task->away = true;
+    task->sample = *sample;
+}
+
+static void come_back(struct sched_reader *r, uint64_t id, uint64_t time)
+{
+    struct task *task = id ? task_of(r, id) : NULL;
+    if (!task || !task->away)
+        return;
+    if (time < task->sample.time)
+        builder_warn(r->b, "a thread that is back before it left", r->lines.number, 1,
+                     STR(""));
+    else
+        add_off_cpu(r, task, (double)(time - task->sample.time));
+    task->away = false;
+}
+
+/* --- perf script ----------------------------------------------------------------------
+ */
+
+/* The number behind the last " key=" of s. */
+static bool take_field(struct str s, struct str key, uint64_t *value)
+{
+    size_t at = str_search(s, key);
+    if (at == s.len || (at && !byte_is_space(s.ptr[at - 1])))
+        return false;
+    struct str rest = str_skip(s, at + key.len);
+    return number_parse_u64(str_word(&rest), value);
+}
+
+/* "comm:12 [120] S", which perf's own printer makes of a task. */
+static bool take_pretty(struct str s, uint64_t *id)
+{
+    s = str_head(s, str_rfind(s, '['));
+    s = str_skip(s, str_rfind(s, ':') + 1);
+    return number_parse_u64(str_trim(s), id);
+}
+
+static bool parse_switch(struct sched_reader *r, struct str text)
+{
+    size_t arrow = str_search(text, STR(" ==> "));
+    struct str left = str_trim(str_head(text, arrow)), right = str_skip(text, arrow + 5);
+    return (take_field(left, STR("prev_pid="), &r->previous) ||
+            take_pretty(left, &r->previous)) &&
+           (take_field(right, STR("next_pid="), &r->next) ||
+            take_pretty(right, &r->next));
+}
+
+static bool parse_slept(struct sched_reader *r, struct str text)
+{
+    uint64_t ns;
+    if (!take_field(text, STR("delay="), &ns))
+        return false;
+    r->slept = (double)ns;
+    struct str rest = str_skip(text, str_search(text, STR(" pid=")) + 1);
+    return take_field(rest, STR("pid="), &r->next);
+}
+
+static enum sched_event event_named(struct str name)
+{
+    if (str_equal(name, STR("sched:sched_switch:")))
+        return EVENT_SWITCH;
+    bool slept = str_equal(name, STR("sched:sched_stat_sleep:")) ||
+                 str_equal(name, STR("sched:sched_stat_blocked:")) ||
+                 str_equal(name, STR("sched:sched_stat_iowait:"));
+    return slept ? EVENT_SLEPT : EVENT_NONE;
+}
+
+static void end_event(struct sched_reader *r)
+{
+    if (r->event == EVENT_SWITCH) {
+        r->sample.stack = builder_path_from_leaf(r->b);
+        come_back(r, r->next, r->sample.time);
+        leave(r, r->previous, &r->sample);
+    } else if (r->event == EVENT_SLEPT) {
+        struct task *task = r->next ? task_of(r, r->next) : NULL;
+        if (task && task->away && task->slept <= 0) /* the same sleep may be told twice */
+            task->slept = r->slept;
+    }
+    r->event = EVENT_NONE;
+}
+
+static void begin_event(struct sched_reader *r, const struct perf_head *head,
+                        struct str line)
+{
+    uint64_t period;
+    r->sample = (struct sample){
+        .time = TIME_NONE, .cpu = CPU_NONE, .event = r->off_cpu, .count = 1};
+    struct str rest = perf_parse_fields(&r->sample, head->rest, &period);
+    struct str name = str_word(&rest);
+    r->event = event_named(name);
+    builder_path_clear(r->b);
+    if (r->event == EVENT_NONE)
+        return;
+    bool good = r->event == EVENT_SWITCH ? parse_switch(r, rest) : parse_slept(r, rest);
+    if (!good || r->sample.time == TIME_NONE) {
+        builder_warn(r->b, "a scheduler's event without its fields or its time",
+                     r->lines.number, 1, line);
+        r->event = EVENT_NONE;
+        return;
+    }
+    r->sample.thread = perf_thread(r->b, head->comm, head->id);
+}
+
+/* A frame's line may be a chain of inlined functions, outermost first. */
+static void add_frames(struct sched_reader *r, const struct perf_frame_line *line)
+{
+    struct str rest = name_without_offset(line->symbol);
+    size_t from = r->b->path.count;
+    if (str_starts(rest, STR("("))) /* a process's name, not a function's */
+        return;
+    for (bool inlined = false;; inlined = true) {
+        struct str link = name_next_link(&rest);
+        builder_path_add(r->b, perf_frame(r->b, r->options, line, link, inlined));
+        if (rest.len == 0)
+            break;
+    }
+    builder_path_reverse(r->b, from);
+}
+
+static void read_script_line(struct sched_reader *r, struct str line)
+{
+    struct str text = str_trim_left(line);
+    struct perf_frame_line frame;
+    struct perf_head head;
+    if (text.len == 0) {
+        end_event(r);
+    } else if (perf_find_head(text, &head) && head.sure) {
+        end_event(r);
+        begin_event(r, &head, line);
+    } else if (r->event == EVENT_SWITCH && perf_parse_frame(text, &frame, true)) {
+        add_frames(r, &frame);
+    }
+}
+
+/* --- perf sched timehist --------------------------------------------------------------
+ */
+
+static bool is_timehist_header(struct str line)
+{
+    return str_has(line, STR("task name")) && str_has(line, STR("wait time"));
+}
+
+static void read_timehist_header(struct sched_reader *r, struct str line)
+{
+    r->timehist = true;
+    r->task_column = str_search(line, STR("task name"));
+    r->has_state = str_has(line, STR("state"));
+}
+
+/* A time in milliseconds, which always has a point. */
+static bool take_ms(struct str *rest, double *ns)
+{
+    struct str word = str_word(rest);
+    if (str_find(word, '.') == word.len || !number_parse_double(word, ns) || *ns < 0 ||
+        *ns > 1e12)
+        return false;
+    *ns *= 1e6;
+    return true;
+}
+
+/* A row, taken apart. */
+struct timehist_row {
+    struct str comm, id; /* "12" or "12/34": thread, process */
+    double wait;         /* ns */
+    struct str chain;    /* "leaf <- caller <- caller" */
+};
+
+/* "comm[12/34]  0.317  0.246  0.689  S  next: x[1]  a <- b". False for rows that are no
+ * switch (wakeups) and for the idle thread. */
+static bool parse_task(struct sched_reader *r, struct str text, struct timehist_row *row)
+{
+    double delay, run;
+    for (size_t at = 0; at < text.len; at++) {
+        at += str_find(str_skip(text, at), ']');
+        struct str rest = str_skip(text, at + 1);
+        if (!str_starts(rest, STR(" ")))
+            continue;
+        struct str peek = rest, word = str_word(&peek);
+        if (str_find(word, '.') == word.len && word.len) /* a priority may come first */
+            rest = peek;
+        if (!take_ms(&rest, &row->wait) || !take_ms(&rest, &delay) ||
+            !take_ms(&rest, &run))
+            continue;
+        struct str task = str_head(text, at);
+        size_t open = str_rfind(task, '[');
+        row->comm = str_trim(str_head(task, open));
+        row->id = str_skip(task, open + 1);
+        if (r->has_state)
+            str_word(&rest);
+        size_t next = str_search(rest, STR("next: "));
+        if (next < rest.len) {
+            rest = str_skip(rest, next);
+            rest = str_skip(rest, str_find(rest, ']') + 1);
+        }
+        row->chain = str_trim(rest);
+        return row->id.len != 0;
+    }
+    return false;
+}
+
+/* Rows of the idle thread, and those that tell of wakeups and migrations. */
+static bool is_other_row(struct str line)
+{
+    return str_has(line, STR("<idle>")) || str_has(line, STR(" awakened: ")) ||
+           str_has(line, STR(" migrated: "));
+}
+
+static stack_id chain_stack(struct sched_reader *r, struct str chain)
+{
+    builder_path_clear(r->b);
+    while (chain.len) {
+        size_t arrow = str_search(chain, STR(" <- "));
+        struct str name = str_trim(str_head(chain, arrow));
+        struct frame f = {.name = 0};
+        if (name.len && !str_equal(name, STR("[unknown]")))
+            f.name =
+                builder_string(r->b, r->options->signatures ? name : name_tidy(name));
+        builder_path_add(r->b, builder_frame(r->b, &f));
+        chain = str_skip(chain, arrow + 4);
+    }
+    return builder_path_from_leaf(r->b);
+}
+
+/* A row tells how long the thread was away before it ran, and with what stack it leaves
+ * again: the wait belongs to the stack of its row before. */
+static void read_timehist_line(struct sched_reader *r, struct str line)
+{
+    struct timehist_row row = {.comm = STR("")};
+    struct sample s = {
+        .time = TIME_NONE, .cpu = CPU_NONE, .event = r->off_cpu, .count = 1};
+    struct str rest = line, seconds = str_word(&rest);
+    uint64_t tid, pid;
+    double time;
+    if (!number_parse_double(seconds, &time) || time < 0 || time > 1e10)
+        return;
+    if (!parse_task(r, str_skip(line, r->task_column), &row)) {
+        if (!is_other_row(line))
+            builder_warn(r->b, "not a row of a time history", r->lines.number, 1, line);
+        return;
+    }
+    struct str process = row.id, thread = str_cut(&process, '/');
+    if (!number_parse_u64(thread, &tid) || tid > INT64_MAX)
+        return;
+    bool has_pid = number_parse_u64(process, &pid) && pid <= INT64_MAX;
+    s.time = (uint64_t)(time * 1e9 + 0.5);
+    s.thread = builder_thread(r->b, has_pid ? (int64_t)pid : (int64_t)tid, (int64_t)tid,
+                              row.comm);
+    s.stack = chain_stack(r, row.chain);
+    struct task *task = task_of(r, tid);
+    if (!task)
+        return;
+    add_off_cpu(r, task, row.wait);
+    leave(r, tid, &s);
+}
+
+/* --- The text -------------------------------------------------------------------------
+ */
+
+static void end_text(struct sched_reader *r)
+{
+    end_event(r);
+    for (size_t i = 1; i < r->task_count; i++)
+        add_off_cpu(r, &r->tasks[i], r->tasks[i].slept);
+}
+
+static bool perf_sched_read(struct source *in, const struct import_options *options,
+                            struct builder *b, struct error *err)
+{
+    struct sched_reader r = {.b = b, .options = options, .lines = lines_of(in, err)};
+    struct str line;
+    r.off_cpu = builder_event(b, STR("off-cpu"), UNIT_NANOSECONDS);
+    while (!builder_failed(b) && lines_next(&r.lines, &line)) {
+        if (str_starts(line, STR("#")))
+            continue;
+        if (is_timehist_header(line))
+            read_timehist_header(&r, line);
+        else if (r.timehist)
+            read_timehist_line(&r, line);
+        else
+            read_script_line(&r, line);
+    }
+    end_text(&r);
+    b->profile->arena.failed |= r.arena.failed;
+    arena_deinit(&r.arena);
+    return !r.lines.failed;
+}
+
+/* Switches alone are perf script text like any other, which counts them; with the times
+ * slept beside them, the time is what they were recorded for. */
+static int perf_sched_probe(struct str head)
+{
+    bool seen[3] = {false};
+    for (int i = 0; i < 2000 && head.len; i++) {
+        struct str line = str_trim_right(str_cut(&head, '\n'));
+        struct perf_head h;
+        struct sample s;
+        uint64_t period;
+        if (is_timehist_header(line))
+            return 95;
+        if (line.len == 0 || line.ptr[0] == '#' || !str_has(line, STR(" sched:sched_")) ||
+            !perf_find_head(str_trim_left(line), &h))
+            continue;
+        struct str rest = perf_parse_fields(&s, h.rest, &period);
+        seen[event_named(str_word(&rest))] = true;
+    }
+    if (!seen[EVENT_SWITCH])
+        return 0;
+    return seen[EVENT_SLEPT] ? 95 : 40;
+}
+
+const struct importer import_perf_sched = {
+    .name = "perf_sched",
+    .suffixes = "sched,timehist",
+    .summary = "time off CPU: perf script of sched_switch, perf sched timehist",
+    .probe = perf_sched_probe,
+    .read = perf_sched_read,
+};
