@@ -75,6 +75,10 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
         output_str(o, style->plain ? label_without_suffix(name) : name);
     if (!style->plain && label_suffix_kind(name) == FRAME_USER)
         output_text(o, suffix_of(f, style));
+    if (style->module) {
+        output_char(o, 0);
+        output_str(o, str_basename(profile_string(p, p->modules[f->module].path)));
+    }
     if (style->folded)
         make_foldable(o->bytes + before, o->used - before);
 }

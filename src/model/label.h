@@ -10,6 +10,8 @@
 struct label_style {
     bool addresses; /* an unknown frame is [libc.so <7f00>], not [libc.so] */
     bool kernel, jit;
+    bool module; /* then a zero byte and the module's name: what two modules name alike
+                    is told apart */
     bool folded; /* as it can stand in a folded line: ';' is ':', a line end a space */
     bool plain;  /* no suffix at all, and those that are part of a name are cut off */
 };

@@ -1,0 +1,72 @@
+#include "cli/tables.h"
+#include "os/terminal.h"
+
+#define OFF(field) offsetof(struct tables_settings, field)
+#define TREE_LIMIT 0.5 /* percent: what is smaller is not looked at in a tree */
+#define ROWS_MIN 10
+
+static const char *const sorts[] = {"default", "self", "total", "name", "module", NULL};
+
+const struct option tables_options[] = {
+    {"sort", 0, "COLUMN", "by self (default), total, name or module", OPTION_CHOICE,
+     OFF(sort), sorts},
+    {"limit", 'n', "N", "rows an event (default: what fits the terminal; else all)",
+     OPTION_INT, OFF(limit)},
+    {"percent-limit", 0, "P", "leave out what is below (default: 0; of a tree 0.5)",
+     OPTION_NUMBER, OFF(percent_limit)},
+    {"tree", 0, NULL, "the call tree: what is called", OPTION_FLAG, OFF(tree)},
+    {"callers", 0, NULL, "the tree from the leaves up: who calls", OPTION_FLAG,
+     OFF(callers)},
+    {"depth", 0, "N", "of the tree, at most so deep", OPTION_INT, OFF(depth)},
+    {"csv", 0, NULL, "as comma-separated values", OPTION_SET, OFF(form),
+     .value = TABLE_CSV},
+    {"json", 0, NULL, "as JSON", OPTION_SET, OFF(form), .value = TABLE_JSON},
+    {0}};
+
+bool tables_check(const struct tables_settings *s, struct view_settings *view,
+                  struct error *err)
+{
+    if (s->limit < 0 || s->depth < 0 || s->limit > UINT32_MAX || s->depth > UINT32_MAX)
+        return error_set(err, "--limit and --depth take a number from 0 on");
+    if (s->percent_limit > 100)
+        return error_set(err, "--percent-limit takes a percentage");
+    view->transform.reverse |= s->callers;
+    return true;
+}
+
+/* So many rows an event that all of it can be seen at once. */
+static uint32_t rows_that_fit(const struct os_terminal *terminal, const struct profile *p)
+{
+    size_t sections =
+        p->facts.differential || p->event_count < 2 ? 1 : p->event_count - 1;
+    size_t above = 4, around = 5; /* lines of facts; of a section without its rows */
+    if (terminal->rows <= above)
+        return ROWS_MIN;
+    size_t each = (terminal->rows - above) / sections;
+    return each > around + ROWS_MIN ? (uint32_t)(each - around) : ROWS_MIN;
+}
+
+struct table_options tables_choose(const struct tables_settings *s,
+                                   const struct view_settings *view,
+                                   const struct profile *p, const char *path)
+{
+    static const char *const headings[] = {NULL,   "module",  "file",
+                                           "comm", "process", "thread"};
+    struct table_options o = {.form = (enum table_form)s->form,
+                              .tree = s->tree || s->callers,
+                              .sort = (enum table_sort)s->sort,
+                              .limit = (uint32_t)s->limit,
+                              .depth = (uint32_t)s->depth,
+                              .percent_limit = s->percent_limit,
+                              .heading = headings[view->transform.group]};
+    if (o.percent_limit < 0)
+        o.percent_limit = o.tree ? TREE_LIMIT : 0;
+    struct os_terminal terminal = {0};
+    if (o.form == TABLE_TEXT && (!path || strcmp(path, "-") == 0))
+        terminal = os_terminal_of(1);
+    o.width = terminal.columns;
+    o.colour = terminal.colour;
+    if (o.limit == 0 && terminal.rows)
+        o.limit = rows_that_fit(&terminal, p);
+    return o;
+}

@@ -1,0 +1,26 @@
+#include "export/table.h"
+#include "export/table_parts.h"
+
+static bool table_write(const struct profile *p, const struct export_options *options,
+                        struct output *out, struct error *err)
+{
+    static const struct table_options defaults;
+    struct export_options all = *options;
+    if (!all.table)
+        all.table = &defaults;
+    switch (all.table->form) {
+    case TABLE_CSV:
+        return table_write_csv(p, &all, out, err);
+    case TABLE_JSON:
+        return table_write_json(p, &all, out, err);
+    default:
+        return table_write_text(p, &all, out, err);
+    }
+}
+
+const struct exporter export_table = {
+    .name = "table",
+    .suffixes = "txt",
+    .summary = "functions with self and total, as text",
+    .write = table_write,
+};

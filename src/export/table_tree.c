@@ -1,0 +1,143 @@
+/* The call tree with box lines. A chain of only callees stands below each other without
+ * going further in; lines go in where a function calls several:
+ *
+ *     total %   self %
+ *     100.00%    0.00%  main
+ *     100.00%    2.00%  run
+ *      60.00%   60.00%  ├─ parse
+ *      38.00%    0.00%  └─ emit
+ *      38.00%   38.00%     write
+ */
+#include "base/visible.h"
+#include "export/table_parts.h"
+
+#define INDENT_MAX 40 /* branches that are drawn; deeper ones stay at that place */
+#define NAME_MIN 16
+
+struct tree_writer {
+    const struct table *t;
+    struct output *out;
+    uint32_t *branches;           /* by node: how many branches lie above it */
+    bool follows[INDENT_MAX + 1]; /* by branch: whether a sibling comes below */
+    uint32_t deeper;              /* nodes below the depth asked for */
+};
+
+static bool is_last_child(const struct calltree *tree, uint32_t n)
+{
+    return tree->nodes[n].end == tree->nodes[tree->nodes[n].parent].end;
+}
+
+static bool is_only_child(const struct calltree *tree, uint32_t n)
+{
+    return n == tree->nodes[n].parent + 1 && is_last_child(tree, n);
+}
+
+static size_t write_percent(struct output *out, double percent, const char *colour)
+{
+    output_text(out, colour);
+    output_format(out, "%7.2f%%", percent);
+    output_text(out, colour[0] ? TABLE_COLOUR_END : "");
+    return 8;
+}
+
+/* The figures of a node; gives the columns that they take. */
+static size_t write_figures(const struct tree_writer *w, const struct calltree_node *n)
+{
+    const struct table *t = w->t;
+    double now = table_share(t, n->total), self = table_share(t, n->self);
+    if (!t->differential) {
+        size_t taken = write_percent(w->out, now, table_share_colour(t, now));
+        output_text(w->out, " ");
+        return taken + write_percent(w->out, self, table_share_colour(t, self)) + 1;
+    }
+    double before = table_base_share(t, n->base_total), change = now - before;
+    output_format(w->out, "%s%c%6.2f%%%s ", table_change_colour(t, change),
+                  change > -0.005 ? change < 0.005 ? ' ' : '+' : '-',
+                  change < 0 ? -change : change,
+                  table_change_colour(t, change)[0] ? TABLE_COLOUR_END : "");
+    size_t taken = write_percent(w->out, before, "");
+    output_text(w->out, " ");
+    return 9 + taken + write_percent(w->out, now, "") + 1;
+}
+
+/* The lines in front of a name; gives the columns that they take. */
+static size_t write_lines(struct tree_writer *w, uint32_t n)
+{
+    const struct calltree *tree = &w->t->tree;
+    uint32_t branch = w->branches[n];
+    bool opens = branch > w->branches[tree->nodes[n].parent];
+    uint32_t last = branch < INDENT_MAX ? branch : INDENT_MAX;
+    if (opens)
+        w->follows[last] = !is_last_child(tree, n);
+    for (uint32_t i = 1; i <= last; i++) {
+        if (i < last || !opens)
+            output_text(w->out, w->follows[i] ? "│  " : "   ");
+        else
+            output_text(w->out, w->follows[i] ? "├─ " : "└─ ");
+    }
+    return (size_t)last * 3;
+}
+
+static void write_node(struct tree_writer *w, uint32_t n)
+{
+    const struct table *t = w->t;
+    const struct calltree_node *node = &t->tree.nodes[n];
+    size_t taken = write_figures(w, node) + 2, width = t->o->width;
+    output_text(w->out, "  ");
+    taken += write_lines(w, n);
+    struct str name = calltree_label(&t->tree, n);
+    if (width)
+        visible_print_cut(w->out, name,
+                          width > taken + NAME_MIN ? width - taken : NAME_MIN);
+    else
+        visible_print(w->out, name);
+    output_char(w->out, '\n');
+}
+
+static void write_headings(const struct tree_writer *w)
+{
+    const struct table *t = w->t;
+    output_text(w->out, t->o->colour ? "\x1b[1m" : "");
+    output_text(w->out,
+                t->differential ? "  change  before %  after %" : " total %   self %");
+    output_format(w->out, "  %s%s\n", t->o->heading ? t->o->heading : "function",
+                  t->o->colour ? TABLE_COLOUR_END : "");
+}
+
+/* What is not among the lines: small nodes, and those that are too deep. */
+static void write_rest(const struct tree_writer *w)
+{
+    const struct calltree *tree = &w->t->tree;
+    uint64_t elided = 0;
+    for (uint32_t n = 0; n < tree->count; n++)
+        elided += tree->nodes[n].elided;
+    if (elided)
+        output_format(w->out, "# callees below %g%% are left out\n",
+                      w->t->o->percent_limit);
+    if (w->deeper)
+        output_format(w->out, "# %u callees deeper than %u are left out\n", w->deeper,
+                      w->t->o->depth);
+}
+
+bool table_write_tree(const struct table *t, struct output *out, struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    struct tree_writer w = {.t = t, .out = out};
+    w.branches = arena_zalloc(&scratch, t->tree.count, sizeof *w.branches);
+    if (!w.branches) {
+        arena_deinit(&scratch);
+        return error_memory(err);
+    }
+    write_headings(&w);
+    for (uint32_t n = 1; n < t->tree.count; n++) {
+        const struct calltree_node *node = &t->tree.nodes[n];
+        w.branches[n] = w.branches[node->parent] + !is_only_child(&t->tree, n);
+        if (t->o->depth && node->depth > t->o->depth)
+            w.deeper++;
+        else
+            write_node(&w, n);
+    }
+    write_rest(&w);
+    arena_deinit(&scratch);
+    return true;
+}
