@@ -1,19 +1,55 @@
 #include "cli/save.h"
+#include "base/encode.h"
 #include "os/file.h"
 
-bool save_profile(const struct exporter *e, const struct profile *p,
-                  const struct export_options *options, const char *path,
-                  struct error *err)
+bool save_packs(const struct exporter *e, struct str path)
+{
+    struct str suffixes = str_of(e->suffixes), gz = STR(".gz");
+    struct str first = str_cut(&suffixes, ',');
+    if (str_ends(path, gz))
+        return true;
+    if (!str_ends(first, gz))
+        return false;
+    first = str_head(first, first.len - gz.len);
+    return !(str_ends(path, first) && path.len > first.len &&
+             path.ptr[path.len - first.len - 1] == '.');
+}
+
+static bool write_packed(const struct exporter *e, const struct profile *p,
+                         const struct export_options *options, struct output *out,
+                         struct error *err)
+{
+    struct encoder encoder;
+    if (!encoder_init_gzip(&encoder, out, err))
+        return false;
+    bool ok = e->write(p, options, &encoder.output, err);
+    if (ok && !encoder_finish(&encoder) && !out->failed)
+        ok = error_memory(err);
+    encoder_deinit(&encoder);
+    return ok;
+}
+
+bool save_profile_as(const struct exporter *e, const struct profile *p,
+                     const struct export_options *options, const char *path, bool pack,
+                     struct error *err)
 {
     struct os_output file;
     if (!os_output_open(&file, path, err))
         return false;
     struct output out = os_output_stream(&file);
-    bool ok = e->write(p, options, &out, err);
+    bool ok =
+        pack ? write_packed(e, p, options, &out, err) : e->write(p, options, &out, err);
     if (ok)
         ok = os_output_close(&file, &out, err);
     else
         os_output_abandon(&file);
     output_deinit(&out);
     return ok;
+}
+
+bool save_profile(const struct exporter *e, const struct profile *p,
+                  const struct export_options *options, const char *path,
+                  struct error *err)
+{
+    return save_profile_as(e, p, options, path, save_packs(e, str_of(path)), err);
 }

@@ -4,10 +4,20 @@
 
 #include "export/exporter.h"
 
-/* Writes to the file of that name, "-" for standard output. On failure false, with err
- * set, and a file of that name is as it was. */
+/* Writes to the file of that name, "-" for standard output; packed with gzip where the
+ * name or the format wants it (save_packs). On failure false, with err set, and a file of
+ * that name is as it was. */
 bool save_profile(const struct exporter *e, const struct profile *p,
                   const struct export_options *options, const char *path,
                   struct error *err);
+
+/* The same, packed or not as told. */
+bool save_profile_as(const struct exporter *e, const struct profile *p,
+                     const struct export_options *options, const char *path, bool pack,
+                     struct error *err);
+
+/* Whether a file of that name is packed: where it ends in ".gz", and where the exporter's
+ * first suffix does, unless the name ends in that suffix without it. */
+bool save_packs(const struct exporter *e, struct str path);
 
 #endif

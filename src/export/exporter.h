@@ -33,6 +33,8 @@ struct exporter {
     const char *suffixes; /* "folded,collapsed"; longest match of a file's name wins */
     const char *summary;  /* for --help */
     bool wants_time;      /* is better off with every sample and its time (BUILD_KEEP) */
+    bool whole;           /* holds all events, threads, source lines and addresses; others
+                             show one event */
     bool (*write)(const struct profile *p, const struct export_options *options,
                   struct output *out, struct error *err);
 };

@@ -18,6 +18,7 @@
 struct shared_frame {
     string_id name, file;
     uint32_t line;
+    enum frame_kind kind; /* only stoke tells it */
 };
 
 /* One of the file's profiles: number n is event n and thread n of the parts. */
@@ -385,7 +386,7 @@ static void read_profiles(struct speedscope *r)
 static void read_frame(struct speedscope *r)
 {
     struct json *j = &r->json;
-    struct str key;
+    struct str key, s;
     struct shared_frame f = {0};
     if (json_enter(j, JSON_OBJECT)) {
         while (json_key(j, &key)) {
@@ -395,6 +396,8 @@ static void read_frame(struct speedscope *r)
                 take_string(r, &f.file);
             else if (str_equal(key, STR("line")) && r->options->lines)
                 json_index(j, &f.line);
+            else if (str_equal(key, STR("kind")))
+                f.kind = json_string(j, &s) ? kind_named(s) : FRAME_USER;
             else
                 json_skip(j);
         }
@@ -501,11 +504,11 @@ static void name_frames(struct speedscope *r)
             continue;
         }
         const struct shared_frame *from = &r->frames[number];
-        p->frames[f] =
-            (struct frame){.name = from->name,
-                           .file = from->file,
-                           .line = from->line,
-                           .kind = label_suffix_kind(profile_string(p, from->name))};
+        enum frame_kind marked = label_suffix_kind(profile_string(p, from->name));
+        p->frames[f] = (struct frame){.name = from->name,
+                                      .file = from->file,
+                                      .line = from->line,
+                                      .kind = from->kind ? from->kind : marked};
     }
 }
 

@@ -6,6 +6,22 @@ static const struct suffix {
 } suffixes[] = {
     {'k', FRAME_KERNEL}, {'i', FRAME_INLINED}, {'j', FRAME_JIT}, {'w', FRAME_WAKER}};
 
+static const char *const kind_names[] = {"user",    "kernel", "guest",  "jit",
+                                         "inlined", "idle",   "marker", "waker"};
+
+const char *kind_name(enum frame_kind kind)
+{
+    return kind_names[kind];
+}
+
+enum frame_kind kind_named(struct str name)
+{
+    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
+        if (str_equal(name, str_of(kind_names[i])))
+            return (enum frame_kind)i;
+    return FRAME_USER;
+}
+
 enum frame_kind label_suffix_kind(struct str name)
 {
     if (name.len < 4 || name.ptr[name.len - 1] != ']' ||

@@ -34,6 +34,12 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
 void label_thread(struct output *o, const struct profile *p, thread_id thread,
                   enum thread_style style);
 
+/* "user", "kernel", "guest", "jit", "inlined", "idle", "marker", "waker". */
+const char *kind_name(enum frame_kind kind);
+
+/* The kind of that name; FRAME_USER for any other. */
+enum frame_kind kind_named(struct str name);
+
 /* The kind that a name's suffix tells (FRAME_KERNEL for "x_[k]"), FRAME_USER for none. */
 enum frame_kind label_suffix_kind(struct str name);
 

@@ -1,0 +1,142 @@
+/* stoke convert: a profile of any format to another format. */
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/save.h"
+#include "cli/view.h"
+#include <unistd.h>
+
+#define NOT_SAID (-1)
+
+struct convert_settings {
+    struct load_settings load;
+    struct view_settings view;
+    const char *output, *to, *title;
+    int threads; /* enum thread_style, or NOT_SAID */
+    int pack;    /* 0, 1, or NOT_SAID */
+    bool kernel, jit, all, addresses;
+};
+
+#define OFF(field) offsetof(struct convert_settings, field)
+
+/* In the order of enum thread_style. */
+static const char *const thread_styles[] = {"comm", "pid", "tid", "none", NULL};
+
+static const struct option convert_options[] = {
+    {"output", 'o', "FILE", "write there; its suffix tells the format", OPTION_STRING,
+     OFF(output)},
+    {"to", 0, "NAME", "the format, for standard output or a file of another suffix",
+     OPTION_STRING, OFF(to)},
+    {"title", 0, "TEXT", "a name for what is shown, where the format has a place for it",
+     OPTION_STRING, OFF(title)},
+    {"by", 0, "WHAT",
+     "tell threads apart by comm, pid, tid or none (default: tid where the format holds "
+     "a whole profile, else comm)",
+     OPTION_CHOICE, OFF(threads), .choices = thread_styles},
+    {"pid", 0, NULL, "the same as --by pid", OPTION_SET, OFF(threads),
+     .value = THREAD_PID},
+    {"tid", 0, NULL, "the same as --by tid", OPTION_SET, OFF(threads),
+     .value = THREAD_TID},
+    {"kernel", 0, NULL, "mark kernel functions with _[k]", OPTION_FLAG, OFF(kernel)},
+    {"jit", 0, NULL, "mark functions of a JIT with _[j]", OPTION_FLAG, OFF(jit)},
+    {"all", 0, NULL, "both marks", OPTION_FLAG, OFF(all)},
+    {"addrs", 0, NULL, "unknown functions with their address", OPTION_FLAG,
+     OFF(addresses)},
+    {"gzip", 'z', NULL, "pack it (--no-gzip: do not, whatever the name or format says)",
+     OPTION_SET, OFF(pack), .value = 1},
+    {0}};
+
+static const struct option_group convert_groups[] = {
+    {"options", convert_options, 0},
+    {"what is converted", view_options, OFF(view)},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+static const struct convert_settings convert_defaults = {.threads = NOT_SAID,
+                                                         .pack = NOT_SAID};
+
+/* The exporter that is named, or that the output's name asks for. */
+static const struct exporter *choose_exporter(const struct convert_settings *s,
+                                              struct error *err)
+{
+    const struct exporter *e = NULL;
+    struct str file = str_of(s->output ? s->output : "");
+    if (s->to) {
+        e = exporter_named(str_of(s->to));
+        if (!e)
+            error_set(err, "there is no format '%s' to write", s->to);
+    } else if (s->output && strcmp(s->output, "-") != 0) {
+        e = exporter_for_file(file);
+        if (!e && str_ends(file, STR(".gz")))
+            e = exporter_for_file(str_head(file, file.len - 3));
+        if (!e)
+            error_set(err, "the name '%s' does not tell a format to write", s->output);
+    } else {
+        error_set(err, "no format to write is named");
+    }
+    if (!e)
+        error_hint(err, "--to NAME, or -o FILE.SUFFIX; 'stoke help formats' lists them");
+    return e;
+}
+
+static struct export_options what_to_write(const struct convert_settings *s,
+                                           const struct exporter *e)
+{
+    struct export_options options = {.title = str_of(s->title ? s->title : "")};
+    options.tree.threads = s->threads != NOT_SAID ? (enum thread_style)s->threads
+                           : e->whole             ? THREAD_TID
+                                                  : THREAD_COMM;
+    options.tree.label.kernel = s->kernel || s->all;
+    options.tree.label.jit = s->jit || s->all;
+    options.tree.label.addresses = s->addresses;
+    return options;
+}
+
+static bool convert(struct convert_settings *s, const struct exporter *e, int file_count,
+                    char **files, struct error *err)
+{
+    const char *path = s->output ? s->output : "-";
+    bool pack = s->pack == NOT_SAID ? save_packs(e, str_of(path)) : s->pack;
+    struct export_options options = what_to_write(s, e);
+    if (pack && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO)) {
+        error_set(err, "packed data is not written to a terminal");
+        return error_hint(err, "-o FILE, or --no-gzip");
+    }
+    s->load.keep = e->wants_time || view_wants_samples(&s->view);
+    s->load.import.addresses = s->addresses || e->whole;
+    s->load.import.every_address = s->load.import.lines = e->whole;
+    s->view.transform.threads = options.tree.threads;
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    p = view_apply(&s->view, p, err);
+    bool ok = p &&
+              (e->whole ||
+               load_choose_event(p, NULL, s->load.quiet, &options.tree.event, err)) &&
+              save_profile_as(e, p, &options, path, pack, err);
+    profile_destroy(p);
+    return ok;
+}
+
+static int convert_run(void *settings, int file_count, char **files)
+{
+    struct convert_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    const struct exporter *e = choose_exporter(s, &err);
+    if (e && convert(s, e, file_count, files, &err))
+        return STATUS_OK;
+    message_error(&err);
+    return e ? STATUS_FAILED : STATUS_USAGE;
+}
+
+const struct command command_convert = {
+    .name = "convert",
+    .summary = "a profile of any format to another format",
+    .usage = "[OPTION...] [FILE...] -o OUT",
+    .examples =
+        "  stoke convert perf.txt -o out.speedscope.json\n"
+        "  stoke convert perf.txt -o out.pb.gz && go tool pprof -http : out.pb.gz\n"
+        "  stoke convert cpu.pprof --to folded | grep main\n",
+    .groups = convert_groups,
+    .settings_size = sizeof(struct convert_settings),
+    .defaults = &convert_defaults,
+    .run = convert_run,
+};

@@ -1,0 +1,495 @@
+/* pprof's protocol buffer; import/pprof.c lists its messages. `stoke convert` packs it
+ * with gzip, as pprof wants it on disk.
+ *
+ * Every event is a sample type. Samples of the same thread and stack are one, with a
+ * value for each event. Inlined functions and the one that they were inlined into are the
+ * lines of one location. Values are whole numbers there, so weights are rounded. */
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/protobuf.h"
+#include "base/sort.h"
+#include "export/exporter.h"
+#include "export/threads.h"
+
+/* Times before the year 2000 are of a clock that does not count from 1970. */
+#define EPOCH_MIN 946684800000000000u
+
+/* What is inlined deeper begins a location of its own. */
+#define LINES_MAX 128
+
+/* A location: a frame inlined into the location `outer`, or one that is not inlined. */
+struct location {
+    uint32_t outer; /* 0 for none */
+    frame_id frame;
+    uint32_t lines; /* the frame and those that it is inlined into */
+    bool used;
+};
+
+struct named {
+    string_id name, file;
+};
+
+struct pprof_writer {
+    struct arena arena;
+    const struct profile *p;
+    const struct export_options *options;
+    struct output *out;
+    struct output message, part; /* under way: a message, and what is inside it */
+    struct strings strings;
+    struct thread_set threads;
+    struct location *locations;
+    uint32_t *location_of_stack;
+    struct named *functions;
+    uint32_t *function_of_frame; /* 0: nothing is known but its address */
+    uint32_t *mapping_of_module;
+    uint32_t kernel_mapping, guest_mapping; /* for frames without a module, or 0 */
+    size_t location_count, location_cap, function_count, function_cap, mapping_count;
+    struct index location_index, function_index;
+    size_t *type_of_event;
+    uint64_t *values; /* of the sample under way */
+    size_t type_count;
+    bool counts; /* the first type counts samples */
+    uint32_t *order;
+    size_t sample_count;
+};
+
+static uint64_t add_string(struct pprof_writer *w, struct str s)
+{
+    return strings_add(&w->strings, s);
+}
+
+static uint64_t add_known(struct pprof_writer *w, string_id id)
+{
+    return add_string(w, profile_string(w->p, id));
+}
+
+/* Writes the message under way as a field of the profile, and begins the next. */
+static void end_message(struct pprof_writer *w, uint32_t field)
+{
+    proto_put_bytes(w->out, field, output_kept(&w->message));
+    w->message.used = 0;
+}
+
+/* The same for what is inside the message. */
+static void end_part(struct pprof_writer *w, uint32_t field)
+{
+    proto_put_bytes(&w->message, field, output_kept(&w->part));
+    w->part.used = 0;
+}
+
+/* --- Functions and locations
+ * --------------------------------------------------------------- */
+
+struct wanted_function {
+    const struct named *items;
+    struct named function;
+};
+
+static bool same_function(const void *context, uint32_t id)
+{
+    const struct wanted_function *w = context;
+    return w->items[id].name == w->function.name && w->items[id].file == w->function.file;
+}
+
+static uint32_t add_function(struct pprof_writer *w, struct named function)
+{
+    struct named *items = arena_grow(&w->arena, w->functions, &w->function_cap,
+                                     w->function_count + 2, sizeof *items);
+    if (!items || !index_reserve(&w->function_index, &w->arena, 1))
+        return 0;
+    w->functions = items;
+    struct wanted_function wanted = {items, function};
+    uint32_t hash = (uint32_t)hash_pair(function.name, function.file);
+    struct index_slot *slot =
+        index_find(&w->function_index, hash, same_function, &wanted);
+    if (!slot->id) {
+        items[++w->function_count] = function;
+        index_fill(&w->function_index, slot, hash, (uint32_t)w->function_count);
+    }
+    return slot->id;
+}
+
+/* Gives every frame its function. A frame of which only the address is known has none,
+ * so that pprof may look its name up. */
+static bool make_functions(struct pprof_writer *w)
+{
+    const struct profile *p = w->p;
+    struct label_style style = w->options->tree.label;
+    struct output text = OUTPUT_KEEP;
+    style.plain = true;
+    w->function_of_frame =
+        arena_zalloc(&w->arena, p->frame_count, sizeof *w->function_of_frame);
+    for (frame_id f = 1; w->function_of_frame && f < p->frame_count; f++) {
+        const struct frame *frame = &p->frames[f];
+        if (!frame->name && frame->address && frame->kind != FRAME_INLINED)
+            continue;
+        text.used = 0;
+        label_frame(&text, p, f, &style);
+        struct named function = {.name = strings_add(&w->strings, output_kept(&text)),
+                                 .file = (string_id)add_known(w, frame->file)};
+        w->function_of_frame[f] = add_function(w, function);
+    }
+    bool ok = w->function_of_frame && !text.failed;
+    output_deinit(&text);
+    return ok;
+}
+
+struct wanted_location {
+    const struct location *items;
+    uint32_t outer;
+    frame_id frame;
+};
+
+static bool same_location(const void *context, uint32_t id)
+{
+    const struct wanted_location *w = context;
+    return w->items[id].outer == w->outer && w->items[id].frame == w->frame;
+}
+
+static uint32_t add_location(struct pprof_writer *w, uint32_t outer, frame_id frame)
+{
+    struct location *items = arena_grow(&w->arena, w->locations, &w->location_cap,
+                                        w->location_count + 2, sizeof *items);
+    if (!items || !index_reserve(&w->location_index, &w->arena, 1))
+        return 0;
+    w->locations = items;
+    struct wanted_location wanted = {items, outer, frame};
+    uint32_t hash = (uint32_t)hash_pair(outer, frame);
+    struct index_slot *slot =
+        index_find(&w->location_index, hash, same_location, &wanted);
+    if (!slot->id) {
+        items[++w->location_count] = (struct location){
+            .outer = outer, .frame = frame, .lines = outer ? items[outer].lines + 1 : 1};
+        index_fill(&w->location_index, slot, hash, (uint32_t)w->location_count);
+    }
+    return slot->id;
+}
+
+/* Gives every stack the location of its leaf: a caller comes before its callees, so an
+ * inlined frame finds the location that it is inside. */
+static bool make_locations(struct pprof_writer *w)
+{
+    const struct profile *p = w->p;
+    w->location_of_stack =
+        arena_zalloc(&w->arena, p->stack_count, sizeof *w->location_of_stack);
+    for (stack_id s = 1; w->location_of_stack && s < p->stack_count; s++) {
+        frame_id frame = p->stacks[s].frame;
+        bool inlined = p->frames[frame].kind == FRAME_INLINED;
+        uint32_t outer = inlined ? w->location_of_stack[p->stacks[s].parent] : 0;
+        if (outer && w->locations[outer].lines >= LINES_MAX)
+            outer = 0;
+        w->location_of_stack[s] = add_location(w, outer, frame);
+    }
+    return w->location_of_stack != NULL && !w->arena.failed;
+}
+
+static void write_functions(struct pprof_writer *w)
+{
+    for (uint32_t i = 1; i <= w->function_count; i++) {
+        proto_put_u64(&w->message, 1, i);
+        proto_put_u64(&w->message, 2, w->functions[i].name);
+        proto_put_u64(&w->message, 3, w->functions[i].name);
+        proto_put_u64(&w->message, 4, w->functions[i].file);
+        end_message(w, 5);
+    }
+}
+
+static uint64_t mapping_of(const struct pprof_writer *w, const struct frame *frame)
+{
+    if (frame->module)
+        return w->mapping_of_module[frame->module];
+    if (frame->kind == FRAME_KERNEL)
+        return w->kernel_mapping;
+    return frame->kind == FRAME_GUEST ? w->guest_mapping : 0;
+}
+
+/* A location has the address and the module of the frame that is not inlined, which its
+ * lines end with. */
+static void write_location(struct pprof_writer *w, uint32_t id)
+{
+    const struct frame *frame = NULL;
+    for (uint32_t at = id; at; at = w->locations[at].outer)
+        frame = &w->p->frames[w->locations[at].frame];
+    proto_put_u64(&w->message, 1, id);
+    proto_put_u64(&w->message, 2, mapping_of(w, frame));
+    proto_put_u64(&w->message, 3, frame->address);
+    for (uint32_t at = id; at; at = w->locations[at].outer) {
+        frame_id f = w->locations[at].frame;
+        if (!w->function_of_frame[f])
+            continue;
+        proto_put_u64(&w->part, 1, w->function_of_frame[f]);
+        proto_put_u64(&w->part, 2, w->p->frames[f].line);
+        end_part(w, 4);
+    }
+    end_message(w, 4);
+}
+
+/* --- Mappings
+ * ------------------------------------------------------------------------------ */
+
+static void write_mapping(struct pprof_writer *w, uint32_t id, struct str path,
+                          struct str build_id)
+{
+    proto_put_u64(&w->message, 1, id);
+    proto_put_u64(&w->message, 5, add_string(w, path));
+    proto_put_u64(&w->message, 6, add_string(w, build_id));
+    for (uint32_t flag = 7; flag <= 10;
+         flag++) /* names, files, lines and inlines are in */
+        proto_put_u64(&w->message, flag, 1);
+    end_message(w, 3);
+}
+
+/* pprof takes the first for the program: libraries and the kernel come behind. */
+static bool is_program(const struct profile *p, module_id m)
+{
+    struct str path = profile_string(p, p->modules[m].path);
+    return module_kind(path) == FRAME_USER && str_starts(path, STR("/")) &&
+           !str_has(path, STR(".so"));
+}
+
+/* For frames that are marked as the kernel's or a guest's, and name no module. */
+static uint32_t write_nameless(struct pprof_writer *w, enum frame_kind kind,
+                               struct str path)
+{
+    for (frame_id f = 1; f < w->p->frame_count; f++) {
+        if (w->p->frames[f].kind != (uint32_t)kind || w->p->frames[f].module)
+            continue;
+        write_mapping(w, (uint32_t)++w->mapping_count, path, STR(""));
+        return (uint32_t)w->mapping_count;
+    }
+    return 0;
+}
+
+static bool write_mappings(struct pprof_writer *w)
+{
+    const struct profile *p = w->p;
+    w->mapping_of_module =
+        arena_zalloc(&w->arena, p->module_count, sizeof *w->mapping_of_module);
+    if (!w->mapping_of_module)
+        return false;
+    for (int programs = 1; programs >= 0; programs--) {
+        for (module_id m = 1; m < p->module_count; m++) {
+            if (is_program(p, m) != programs)
+                continue;
+            w->mapping_of_module[m] = (uint32_t)++w->mapping_count;
+            write_mapping(w, w->mapping_of_module[m],
+                          profile_string(p, p->modules[m].path),
+                          profile_string(p, p->modules[m].build_id));
+        }
+    }
+    w->kernel_mapping = write_nameless(w, FRAME_KERNEL, STR("[kernel]"));
+    w->guest_mapping = write_nameless(w, FRAME_GUEST, STR("[guest]"));
+    return true;
+}
+
+/* --- Sample types
+ * -------------------------------------------------------------------------- */
+
+static void write_type(struct pprof_writer *w, uint32_t field, struct str name,
+                       struct str unit)
+{
+    proto_put_u64(&w->message, 1, add_string(w, name));
+    proto_put_u64(&w->message, 2, add_string(w, unit));
+    end_message(w, field);
+}
+
+/* The events that are asked for. Where there is one, and it does not count samples, their
+ * number is the first type, as pprof's users expect; an event that does comes first. */
+static bool write_types(struct pprof_writer *w)
+{
+    static const struct str units[] = {
+        {"count", 5}, {"nanoseconds", 11}, {"bytes", 5}, {"cycles", 6}};
+    const struct profile *p = w->p;
+    event_id only = w->options->tree.event;
+    w->type_of_event = arena_alloc(&w->arena, p->event_count * sizeof(size_t));
+    w->values = arena_alloc(&w->arena, (p->event_count + 1) * sizeof *w->values);
+    if (!w->type_of_event || !w->values)
+        return false;
+    event_id first = only ? only : 1;
+    if ((only || p->event_count == 2) && p->events[first].unit != UNIT_COUNT) {
+        w->counts = true;
+        write_type(w, 1, STR("samples"), units[UNIT_COUNT]);
+        w->type_count++;
+    }
+    for (int counting = 1; counting >= 0; counting--) {
+        for (event_id e = 1; e < p->event_count; e++) {
+            struct str name = profile_string(p, p->events[e].name);
+            if ((only && e != only) || str_equal(name, STR("samples")) != counting)
+                continue;
+            w->type_of_event[e] = w->type_count++;
+            write_type(w, 1, name, units[p->events[e].unit]);
+        }
+    }
+    return true;
+}
+
+/* --- Samples
+ * ------------------------------------------------------------------------------- */
+
+static bool sample_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct pprof_writer *w = context;
+    const struct sample *x = &w->p->samples[a], *y = &w->p->samples[b];
+    uint32_t thread_x = w->threads.of_thread[x->thread];
+    uint32_t thread_y = w->threads.of_thread[y->thread];
+    return thread_x != thread_y ? thread_x < thread_y : x->stack < y->stack;
+}
+
+static bool order_samples(struct pprof_writer *w)
+{
+    const struct profile *p = w->p;
+    event_id only = w->options->tree.event;
+    w->order = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *w->order);
+    uint32_t *scratch = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *scratch);
+    if (!w->order || !scratch)
+        return false;
+    for (uint32_t i = 0; i < p->sample_count; i++)
+        if (!only || p->samples[i].event == only)
+            w->order[w->sample_count++] = i;
+    sort_u32(w->order, w->sample_count, scratch, sample_before, w);
+    return true;
+}
+
+static uint64_t rounded(double weight)
+{
+    return weight < 9.2e18 ? (uint64_t)(weight + 0.5) : (uint64_t)INT64_MAX;
+}
+
+/* Adds the sample to the values under way. Sums are made before they are rounded. */
+static void add_value(const struct pprof_writer *w, const struct sample *s, double *sums)
+{
+    sums[w->type_of_event[s->event]] +=
+        w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count : s->weight;
+    if (w->counts)
+        sums[0] += (double)s->count;
+}
+
+/* The locations of a stack, leaf first: each holds the callers that it is inlined into.
+ */
+static void write_stack(struct pprof_writer *w, stack_id stack)
+{
+    const struct stack *stacks = w->p->stacks;
+    while (stack) {
+        uint32_t at = w->location_of_stack[stack];
+        w->locations[at].used = true;
+        proto_put_varint(&w->part, at);
+        for (; w->locations[at].outer; at = w->locations[at].outer)
+            stack = stacks[stack].parent;
+        stack = stacks[stack].parent;
+    }
+    end_part(w, 1);
+}
+
+static void write_label(struct pprof_writer *w, struct str key, struct str text,
+                        uint64_t number)
+{
+    proto_put_u64(&w->part, 1, add_string(w, key));
+    proto_put_u64(&w->part, 2, add_string(w, text));
+    proto_put_u64(&w->part, 3, number);
+    end_part(w, 3);
+}
+
+static void write_labels(struct pprof_writer *w, const struct thread *t)
+{
+    if (t->name)
+        write_label(w, STR("thread"), profile_string(w->p, t->name), 0);
+    if (t->pid != ID_NONE)
+        write_label(w, STR("pid"), STR(""), (uint64_t)t->pid);
+    if (t->tid != ID_NONE)
+        write_label(w, STR("tid"), STR(""), (uint64_t)t->tid);
+}
+
+static bool write_samples(struct pprof_writer *w)
+{
+    double *sums = arena_alloc(&w->arena, (w->type_count + 1) * sizeof *sums);
+    for (size_t i = 0; sums && i < w->sample_count;) {
+        const struct sample *s = &w->p->samples[w->order[i]];
+        for (size_t t = 0; t < w->type_count; t++)
+            sums[t] = 0;
+        size_t first = i;
+        while (i < w->sample_count && !sample_before(w, w->order[first], w->order[i]))
+            add_value(w, &w->p->samples[w->order[i++]], sums);
+        write_stack(w, s->stack);
+        for (size_t t = 0; t < w->type_count; t++)
+            proto_put_varint(&w->part, rounded(sums[t]));
+        end_part(w, 2);
+        write_labels(w, &w->threads.items[w->threads.of_thread[s->thread]]);
+        end_message(w, 2);
+    }
+    return sums != NULL;
+}
+
+/* --- The file
+ * ------------------------------------------------------------------------------- */
+
+static void write_comment(struct pprof_writer *w, const char *what, struct str text)
+{
+    w->part.used = 0;
+    output_text(&w->part, what);
+    output_str(&w->part, text);
+    uint64_t id = text.len ? add_string(w, output_kept(&w->part)) : 0;
+    proto_put_u64(w->out, 13, id);
+    w->part.used = 0;
+}
+
+static void write_facts(struct pprof_writer *w)
+{
+    const struct profile *p = w->p;
+    const struct facts *facts = &p->facts;
+    event_id first = w->options->tree.event ? w->options->tree.event : 1;
+    if (facts->time_first != TIME_NONE && facts->time_first >= EPOCH_MIN)
+        proto_put_u64(w->out, 9, facts->time_first);
+    if (facts->time_first != TIME_NONE && facts->time_last > facts->time_first)
+        proto_put_u64(w->out, 10, facts->time_last - facts->time_first);
+    if (facts->rate > 0) {
+        write_type(w, 11, STR("cpu"), STR("nanoseconds"));
+        proto_put_u64(w->out, 12, rounded(1e9 / facts->rate));
+    }
+    write_comment(w, "", STR("stoke " STOKE_VERSION));
+    write_comment(w, "host: ", profile_string(p, facts->host));
+    write_comment(w, "command: ", profile_string(p, facts->command));
+    if (facts->lost) {
+        char text[NUMBER_TEXT_MAX];
+        size_t length = number_write_u64(facts->lost, text);
+        write_comment(w, "lost samples: ", (struct str){text, length});
+    }
+    if (first < p->event_count)
+        proto_put_u64(w->out, 14, add_known(w, p->events[first].name));
+}
+
+/* The string table comes last, as every message adds to it. */
+static bool write_profile(struct pprof_writer *w)
+{
+    if (!strings_init(&w->strings, &w->arena) ||
+        !thread_set_init(&w->threads, &w->arena, w->p, w->options->tree.threads) ||
+        !make_functions(w) || !make_locations(w) || !order_samples(w) ||
+        !write_types(w) || !write_samples(w) || !write_mappings(w))
+        return false;
+    for (uint32_t i = 1; i <= w->location_count; i++)
+        if (w->locations[i].used)
+            write_location(w, i);
+    write_functions(w);
+    write_facts(w);
+    for (string_id i = 0; i < w->strings.count; i++)
+        proto_put_str(w->out, 6, strings_get(&w->strings, i));
+    return !w->arena.failed && !w->message.failed && !w->part.failed;
+}
+
+static bool pprof_write(const struct profile *p, const struct export_options *options,
+                        struct output *out, struct error *err)
+{
+    struct pprof_writer w = {.p = p, .options = options, .out = out};
+    bool ok = write_profile(&w);
+    output_deinit(&w.message);
+    output_deinit(&w.part);
+    arena_deinit(&w.arena);
+    return ok || error_memory(err);
+}
+
+const struct exporter export_pprof = {
+    .name = "pprof",
+    .suffixes = "pb.gz,pb,pprof,prof",
+    .summary = "pprof protocol buffer, packed with gzip",
+    .whole = true,
+    .write = pprof_write,
+};

@@ -1,0 +1,347 @@
+/* speedscope's file format: a list of frames, and a "sampled" profile for each thread and
+ * event, its samples in the order of their time.
+ *
+ * Beyond the published schema, which allows for more members, a "stoke" object says which
+ * event and thread a profile is of, and "kind" what a frame is, so that reading it back
+ * loses nothing. */
+#include "base/json.h"
+#include "base/sort.h"
+#include "export/exporter.h"
+#include "export/threads.h"
+#include "model/paths.h"
+
+/* What the frames of one label agree on. */
+struct source_place {
+    string_id file;
+    uint32_t line;
+    uint32_t kind; /* enum frame_kind */
+    bool met;
+};
+
+/* The samples of one event on what counts as one thread. */
+struct part {
+    event_id event;
+    uint32_t thread;   /* of the set */
+    size_t first, end; /* in the order of samples */
+    double total;
+};
+
+struct speedscope_writer {
+    struct arena arena;
+    const struct profile *p;
+    const struct export_options *options;
+    struct paths paths;
+    struct thread_set threads;
+    uint32_t *order; /* samples, by event, thread and time */
+    size_t count;
+    struct part *parts;
+    size_t part_count, part_cap;
+    uint32_t *climb; /* labels of a stack, leaf first */
+    size_t climb_cap;
+    struct json_writer json;
+};
+
+/* --- Parts ----------------------------------------------------------------------------
+ */
+
+static bool sample_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct speedscope_writer *w = context;
+    const struct sample *x = &w->p->samples[a], *y = &w->p->samples[b];
+    if (x->event != y->event)
+        return x->event < y->event;
+    uint32_t thread_x = w->threads.of_thread[x->thread];
+    uint32_t thread_y = w->threads.of_thread[y->thread];
+    if (thread_x != thread_y)
+        return thread_x < thread_y;
+    return x->time < y->time; /* without a time: as they came */
+}
+
+static bool order_samples(struct speedscope_writer *w)
+{
+    const struct profile *p = w->p;
+    event_id only = w->options->tree.event;
+    w->order = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *w->order);
+    uint32_t *scratch = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *scratch);
+    if (!w->order || !scratch)
+        return false;
+    for (uint32_t i = 0; i < p->sample_count; i++)
+        if (!only || p->samples[i].event == only)
+            w->order[w->count++] = i;
+    sort_u32(w->order, w->count, scratch, sample_before, w);
+    return true;
+}
+
+static double weight_of(const struct speedscope_writer *w, const struct sample *s)
+{
+    return w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count : s->weight;
+}
+
+/* Cuts the ordered samples where event or thread changes. */
+static bool make_parts(struct speedscope_writer *w)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct sample *s = &w->p->samples[w->order[i]];
+        uint32_t thread = w->threads.of_thread[s->thread];
+        struct part *last = w->part_count ? &w->parts[w->part_count - 1] : NULL;
+        if (!last || last->event != s->event || last->thread != thread) {
+            struct part *parts = arena_grow(&w->arena, w->parts, &w->part_cap,
+                                            w->part_count + 1, sizeof *parts);
+            if (!parts)
+                return false;
+            w->parts = parts;
+            last = &parts[w->part_count++];
+            *last = (struct part){.event = s->event, .thread = thread, .first = i};
+        }
+        last->end = i + 1;
+        last->total += weight_of(w, s);
+    }
+    return true;
+}
+
+/* The heaviest of the first event: what is looked at first. */
+static size_t heaviest_part(const struct speedscope_writer *w)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < w->part_count && w->parts[i].event == w->parts[0].event; i++)
+        if (w->parts[i].total > w->parts[best].total)
+            best = i;
+    return best;
+}
+
+/* --- Text
+ * ------------------------------------------------------------------------------- */
+
+static void put_member(struct json_writer *j, const char *key, struct str value)
+{
+    if (value.len == 0)
+        return;
+    json_put_key(j, key);
+    json_put_str(j, value);
+}
+
+static void put_number(struct json_writer *j, const char *key, double value)
+{
+    json_put_key(j, key);
+    json_put_double(j, value);
+}
+
+/* Finds file, line and kind of every label; what its frames differ in it has not. */
+static struct source_place *find_places(struct speedscope_writer *w)
+{
+    struct source_place *places =
+        arena_zalloc(&w->arena, w->paths.labels.count, sizeof *places);
+    for (frame_id f = 1; places && f < w->p->frame_count; f++) {
+        const struct frame *frame = &w->p->frames[f];
+        struct source_place *place = &places[w->paths.label_of_frame[f]];
+        if (!place->met)
+            *place = (struct source_place){frame->file, frame->line, frame->kind, true};
+        if (place->file != frame->file)
+            place->file = 0;
+        if (place->line != frame->line || !place->file)
+            place->line = 0;
+        if (place->kind != frame->kind)
+            place->kind = FRAME_USER;
+    }
+    return places;
+}
+
+/* Frame number n is label n + 1. */
+static bool write_frames(struct speedscope_writer *w)
+{
+    struct json_writer *j = &w->json;
+    const struct source_place *places = find_places(w);
+    if (!places)
+        return false;
+    json_put_key(j, "shared");
+    json_begin(j, JSON_OBJECT);
+    json_put_key(j, "frames");
+    json_begin(j, JSON_ARRAY);
+    for (string_id label = 1; label < w->paths.labels.count; label++) {
+        json_put_line(j);
+        json_begin(j, JSON_OBJECT);
+        json_put_key(j, "name");
+        json_put_str(j, strings_get(&w->paths.labels, label));
+        put_member(j, "file", profile_string(w->p, places[label].file));
+        if (places[label].line)
+            put_number(j, "line", places[label].line);
+        if (places[label].kind != FRAME_USER)
+            put_member(j, "kind", str_of(kind_name((enum frame_kind)places[label].kind)));
+        json_end(j, JSON_OBJECT);
+    }
+    json_end(j, JSON_ARRAY);
+    json_end(j, JSON_OBJECT);
+    return true;
+}
+
+static bool write_stack(struct speedscope_writer *w, stack_id stack)
+{
+    size_t count = 0;
+    uint32_t path = path_of_stack(&w->paths, stack);
+    for (; path; path = w->paths.nodes[path].parent) {
+        uint32_t *climb =
+            arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
+        if (!climb)
+            return false;
+        w->climb = climb;
+        climb[count] = path_label(&w->paths, path);
+        count += climb[count] != 0;
+    }
+    json_begin(&w->json, JSON_ARRAY);
+    while (count-- > 0)
+        json_put_u64(&w->json, w->climb[count] - 1);
+    json_end(&w->json, JSON_ARRAY);
+    return true;
+}
+
+static const char *schema_unit(const struct speedscope_writer *w, enum unit unit)
+{
+    if (w->options->tree.weight == CALLTREE_SAMPLES)
+        return "none";
+    return unit == UNIT_NANOSECONDS ? "nanoseconds"
+           : unit == UNIT_BYTES     ? "bytes"
+                                    : "none";
+}
+
+/* What reading it back needs and the schema has no place for. */
+static void write_ours(struct speedscope_writer *w, const struct part *part)
+{
+    struct json_writer *j = &w->json;
+    const struct event *event = &w->p->events[part->event];
+    const struct thread *t = &w->threads.items[part->thread];
+    json_put_key(j, "stoke");
+    json_begin(j, JSON_OBJECT);
+    put_member(j, "event", profile_string(w->p, event->name));
+    put_member(j, "unit", str_of(unit_name((enum unit)event->unit)));
+    put_member(j, "thread", profile_string(w->p, t->name));
+    if (t->pid != ID_NONE)
+        put_number(j, "pid", (double)t->pid);
+    if (t->tid != ID_NONE)
+        put_number(j, "tid", (double)t->tid);
+    json_end(j, JSON_OBJECT);
+}
+
+static void print_id(struct output *o, const char *before, int64_t id)
+{
+    if (id != ID_NONE)
+        output_format(o, "%s %lld", before, (long long)id);
+}
+
+/* "java (pid 12, tid 13)", as far as it is known. */
+static void print_thread(struct output *o, const struct profile *p,
+                         const struct thread *t)
+{
+    bool ids = t->pid != ID_NONE || t->tid != ID_NONE;
+    output_str(o, profile_string(p, t->name));
+    if (ids && t->name)
+        output_text(o, " (");
+    print_id(o, "pid", t->pid);
+    print_id(o, t->pid != ID_NONE ? ", tid" : "tid", t->tid);
+    if (ids && t->name)
+        output_char(o, ')');
+}
+
+/* The thread, with the event behind it where there are several. */
+static void write_name(struct speedscope_writer *w, const struct part *part)
+{
+    struct output text = OUTPUT_KEEP;
+    bool events = w->parts[0].event != w->parts[w->part_count - 1].event;
+    print_thread(&text, w->p, &w->threads.items[part->thread]);
+    if (part->thread && events)
+        output_text(&text, ": ");
+    if (!part->thread || events)
+        output_str(&text, profile_string(w->p, w->p->events[part->event].name));
+    w->json.out->failed |= text.failed;
+    json_put_key(&w->json, "name");
+    json_put_str(&w->json, output_kept(&text));
+    output_deinit(&text);
+}
+
+static bool write_part(struct speedscope_writer *w, const struct part *part)
+{
+    struct json_writer *j = &w->json;
+    json_put_line(j);
+    json_begin(j, JSON_OBJECT);
+    put_member(j, "type", STR("sampled"));
+    write_name(w, part);
+    put_member(j, "unit",
+               str_of(schema_unit(w, (enum unit)w->p->events[part->event].unit)));
+    put_number(j, "startValue", 0);
+    put_number(j, "endValue", part->total);
+    write_ours(w, part);
+    json_put_key(j, "samples");
+    json_begin(j, JSON_ARRAY);
+    for (size_t i = part->first; i < part->end; i++)
+        if (!write_stack(w, w->p->samples[w->order[i]].stack))
+            return false;
+    json_end(j, JSON_ARRAY);
+    json_put_key(j, "weights");
+    json_begin(j, JSON_ARRAY);
+    for (size_t i = part->first; i < part->end; i++)
+        json_put_double(j, weight_of(w, &w->p->samples[w->order[i]]));
+    json_end(j, JSON_ARRAY);
+    json_end(j, JSON_OBJECT);
+    return true;
+}
+
+static void write_facts(struct speedscope_writer *w)
+{
+    const struct facts *facts = &w->p->facts;
+    struct json_writer *j = &w->json;
+    json_put_key(j, "stoke");
+    json_begin(j, JSON_OBJECT);
+    put_member(j, "host", profile_string(w->p, facts->host));
+    put_member(j, "command", profile_string(w->p, facts->command));
+    if (facts->lost)
+        put_number(j, "lost", (double)facts->lost);
+    json_end(j, JSON_OBJECT);
+}
+
+static bool write_file(struct speedscope_writer *w)
+{
+    struct json_writer *j = &w->json;
+    struct str title = w->options->title;
+    if (title.len == 0)
+        title = profile_string(w->p, w->p->facts.command);
+    json_begin(j, JSON_OBJECT);
+    put_member(j, "$schema", STR("https://www.speedscope.app/file-format-schema.json"));
+    put_member(j, "exporter", STR("stoke " STOKE_VERSION));
+    put_member(j, "name", title.len ? title : STR("profile"));
+    put_number(j, "activeProfileIndex", (double)heaviest_part(w));
+    write_facts(w);
+    if (!write_frames(w))
+        return false;
+    json_put_key(j, "profiles");
+    json_begin(j, JSON_ARRAY);
+    for (size_t i = 0; i < w->part_count; i++)
+        if (!write_part(w, &w->parts[i]))
+            return false;
+    json_end(j, JSON_ARRAY);
+    json_end(j, JSON_OBJECT);
+    output_char(j->out, '\n');
+    return true;
+}
+
+static bool speedscope_write(const struct profile *p,
+                             const struct export_options *options, struct output *out,
+                             struct error *err)
+{
+    struct speedscope_writer w = {.p = p, .options = options, .json = {.out = out}};
+    bool ok = paths_init(&w.paths, p, &options->tree.label, err);
+    if (ok)
+        ok = (thread_set_init(&w.threads, &w.arena, p, options->tree.threads) &&
+              order_samples(&w) && make_parts(&w) && write_file(&w)) ||
+             error_memory(err);
+    arena_deinit(&w.arena);
+    paths_deinit(&w.paths);
+    return ok;
+}
+
+const struct exporter export_speedscope = {
+    .name = "speedscope",
+    .suffixes = "speedscope.json",
+    .summary = "speedscope JSON, a profile for each thread and event",
+    .wants_time = true,
+    .whole = true,
+    .write = speedscope_write,
+};
