@@ -17,13 +17,15 @@ const struct svg_options svg_defaults = {
 
 /* --- What is drawn ------------------------------------------------------------------ */
 
-/* The weight of all samples of an event: the root's total, before there is a root. */
-static double event_total(const struct profile *p, event_id event)
+/* The sum of what is drawn: the root's total, before there is a root. */
+static double event_total(const struct svg_drawing *d, event_id event)
 {
+    const struct profile *p = d->profile;
+    bool samples = d->options->tree.weight == CALLTREE_SAMPLES;
     double sum = 0;
     for (size_t i = 0; i < p->sample_count; i++)
         if (p->samples[i].event == event)
-            sum += p->samples[i].weight;
+            sum += samples ? (double)p->samples[i].count : p->samples[i].weight;
     return sum;
 }
 
@@ -33,7 +35,7 @@ static double least_share(const struct svg_drawing *d)
     const struct svg_options *o = d->svg;
     event_id event, base;
     calltree_events(d->profile, &d->options->tree, &event, &base);
-    double sum = event_total(d->profile, event);
+    double sum = event_total(d, event);
     double share = o->min_share;
     if (share <= 0)
         share = o->min_width / (d->width - 2 * SVG_PAD);

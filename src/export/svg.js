@@ -353,8 +353,8 @@
         placeFrames();
         fitLabels();
         outline(hoverBox, hovered);
-        outline(ring, focused);
-        explain(hovered >= 0 ? hovered : focused);
+        outline(ring, byKeyboard ? focused : -1);
+        explain(hovered >= 0 || !byKeyboard ? hovered : focused);
     }
 
     /* --- Hover ------------------------------------------------------------------------ */
@@ -362,6 +362,7 @@
     const hoverBox = create(SVG, "rect", { id: "hover", visibility: "hidden" }, view);
     const ring = create(SVG, "rect", { id: "ring", visibility: "hidden" }, view);
     let hovered = -1, focused = -1;
+    let byKeyboard = false; /* the ring is for those who move by keys */
 
     /* Draws a frame around a box; around none where i is -1. */
     function outline(rect, i) {
@@ -371,11 +372,12 @@
         }
         const scale = viewWidth / (to - from);
         const left = Math.max(0, (x[i] - from) * scale);
-        const right = Math.min(viewWidth, (x[i] + width[i] - from) * scale);
-        rect.setAttribute("x", left + .6);
-        rect.setAttribute("y", rowY(row[i]) + .6);
-        rect.setAttribute("width", Math.max(1, right - left - 1.2));
-        rect.setAttribute("height", data.rowHeight - 2.2);
+        const wide = Math.min(viewWidth, (x[i] + width[i] - from) * scale) - left;
+        const inset = wide < 8 ? -1 : 1; /* around what is too narrow to draw within */
+        rect.setAttribute("x", left + inset);
+        rect.setAttribute("y", rowY(row[i]) + inset);
+        rect.setAttribute("width", wide - 2 * inset);
+        rect.setAttribute("height", data.rowHeight - 1 - 2 * inset);
         rect.setAttribute("visibility", "visible");
     }
 
@@ -408,7 +410,7 @@
             return;
         hovered = i;
         outline(hoverBox, i);
-        explain(i >= 0 ? i : focused);
+        explain(i >= 0 || !byKeyboard ? i : focused);
     }
 
     /* --- Search ----------------------------------------------------------------------- */
@@ -512,8 +514,7 @@
             boxes[focused].removeAttribute("aria-label");
         }
         focused = i;
-        outline(ring, i);
-        explain(i);
+        outline(ring, byKeyboard ? i : -1);
         if (i < 0) {
             view.removeAttribute("aria-activedescendant");
             return;
@@ -525,7 +526,10 @@
         box.setAttribute("aria-level", row[i] + 1);
         box.setAttribute("aria-label", describe(i));
         view.setAttribute("aria-activedescendant", box.id);
-        scrollTo(i);
+        if (byKeyboard) {
+            explain(i);
+            scrollTo(i);
+        }
     }
 
     function scrollTo(i) {
@@ -592,6 +596,7 @@
     function keyInView(event) {
         if (focused < 0)
             return;
+        byKeyboard = true;
         if (event.key === "Enter" || event.key === " ") {
             if (event.ctrlKey || event.metaKey)
                 follow(focused);
@@ -622,6 +627,7 @@
     }
 
     function key(event) {
+        byKeyboard = byKeyboard || event.key === "Tab";
         const control = event.ctrlKey || event.metaKey;
         const letter = event.key.toLowerCase();
         const searching = document.activeElement === searchField;
@@ -751,8 +757,16 @@
             if (event.ctrlKey || event.metaKey)
                 return; /* the browser follows a link */
             event.preventDefault();
-            if (i >= 0)
-                zoom(i);
+            if (i < 0)
+                return;
+            zoom(i);
+            focus(i);
+        });
+        view.addEventListener("mousedown", (event) => {
+            byKeyboard = false;
+            outline(ring, -1);
+            event.preventDefault(); /* no scrolling to what gets the focus */
+            view.focus({ preventScroll: true });
         });
         view.addEventListener("focus", () => focus(focused >= 0 ? focused : zoomed));
         view.addEventListener("blur", () => outline(ring, -1));
@@ -762,7 +776,7 @@
         unzoomButton.addEventListener("click", () => zoom(0));
         if (viewButton)
             viewButton.addEventListener("click", toggleWidths);
-        window.addEventListener("keydown", key);
+        window.addEventListener("keydown", key, true);
         window.addEventListener("resize", resize);
         window.addEventListener("scroll", pin, { passive: true });
     }

@@ -302,6 +302,13 @@ static void write_label(struct svg_drawing *d, const struct svg_box *b,
     output_deinit(&summary);
 }
 
+static const char *class_of(const struct svg_drawing *d, const struct svg_box *b)
+{
+    if (b->kind != SVG_BOX_FRAME)
+        return "summary";
+    return b->row == 0 && d->coloring != SVG_COLOR_CHANGE ? "root" : NULL;
+}
+
 void svg_write_boxes(struct svg_drawing *d)
 {
     double all = svg_layout_width(&d->layout);
@@ -311,7 +318,7 @@ void svg_write_boxes(struct svg_drawing *d)
             b->kind == SVG_BOX_FRAME ? svg_name_of(d, b) : NULL;
         const struct svg_attributes *a = find_attributes(d, name);
         svg_new_line(d, 3);
-        bool link = open_box(d, a, name ? NULL : "summary");
+        bool link = open_box(d, a, class_of(d, b));
         svg_pretty_line(d, 4);
         write_title(d, b, name, a);
         svg_pretty_line(d, 4);

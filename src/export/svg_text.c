@@ -1,56 +1,26 @@
 #include "export/svg_text.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
-#define REPLACEMENT 0xfffdu
 #define ELLIPSIS_WIDTH 1.0 /* in font sizes */
 
 /* --- Code points ----------------------------------------------------------------- */
 
-/* Takes one code point off the front of *s; REPLACEMENT, and one byte, where the bytes
- * are not valid UTF-8. *s is not empty. */
+/* Takes one code point off the front of *s, which is not empty; U+FFFD where the bytes
+ * are ill formed. */
 static uint32_t take_code_point(struct str *s)
 {
+    size_t bad, length = utf8_length(*s, &bad);
     const unsigned char *p = (const unsigned char *)s->ptr;
-    uint32_t c = p[0], least = 0;
-    size_t length = 1;
-    if (c >= 0xc2 && c < 0xe0)
-        c &= 0x1f, length = 2, least = 0x80;
-    else if (c >= 0xe0 && c < 0xf0)
-        c &= 0x0f, length = 3, least = 0x800;
-    else if (c >= 0xf0 && c < 0xf5)
-        c &= 0x07, length = 4, least = 0x10000;
-    else if (c >= 0x80)
-        c = REPLACEMENT;
-    bool valid = length <= s->len;
-    for (size_t i = 1; valid && i < length; i++) {
-        valid = (p[i] & 0xc0) == 0x80;
+    *s = str_skip(*s, length ? length : bad);
+    if (length == 0)
+        return UTF8_REPLACEMENT;
+    if (length == 1)
+        return p[0];
+    uint32_t c = p[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++)
         c = c << 6 | (p[i] & 0x3f);
-    }
-    if (!valid || c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
-        c = REPLACEMENT;
-        length = 1;
-    }
-    *s = str_skip(*s, length);
     return c;
-}
-
-static void write_code_point(struct output *o, uint32_t c)
-{
-    if (c < 0x80) {
-        output_char(o, (char)c);
-    } else if (c < 0x800) {
-        output_char(o, (char)(0xc0 | c >> 6));
-        output_char(o, (char)(0x80 | (c & 0x3f)));
-    } else if (c < 0x10000) {
-        output_char(o, (char)(0xe0 | c >> 12));
-        output_char(o, (char)(0x80 | (c >> 6 & 0x3f)));
-        output_char(o, (char)(0x80 | (c & 0x3f)));
-    } else {
-        output_char(o, (char)(0xf0 | c >> 18));
-        output_char(o, (char)(0x80 | (c >> 12 & 0x3f)));
-        output_char(o, (char)(0x80 | (c >> 6 & 0x3f)));
-        output_char(o, (char)(0x80 | (c & 0x3f)));
-    }
 }
 
 /* What stands for a code point that is not to be shown as it is. */
@@ -64,7 +34,7 @@ static uint32_t visible(uint32_t c)
     /* These turn the direction of writing, so that a name could pose as another. */
     bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
     bool not_a_character = (c & 0xfffe) == 0xfffe;
-    return control || turns || not_a_character ? REPLACEMENT : c;
+    return control || turns || not_a_character ? UTF8_REPLACEMENT : c;
 }
 
 static bool is_plain(struct str s)
@@ -81,8 +51,10 @@ void svg_clean(struct output *o, struct str name)
         output_str(o, name);
         return;
     }
-    while (name.len)
-        write_code_point(o, visible(take_code_point(&name)));
+    while (name.len) {
+        char bytes[4];
+        output_bytes(o, bytes, utf8_write(visible(take_code_point(&name)), bytes));
+    }
 }
 
 /* --- Escaping -------------------------------------------------------------------- */

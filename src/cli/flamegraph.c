@@ -1,0 +1,119 @@
+/* stoke flamegraph: stacks of any format to an interactive SVG. */
+#include "cli/command.h"
+#include "cli/drawing.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/save.h"
+#include "cli/view.h"
+#include "os/file.h"
+
+/* A picture of fewer samples than these says little. */
+#define SAMPLES_FEW 100
+
+struct flamegraph_settings {
+    struct load_settings load;
+    struct view_settings view;
+    struct drawing_settings drawing;
+    const char *output;
+    bool pid, tid, no_comm;
+};
+
+#define OFF(field) offsetof(struct flamegraph_settings, field)
+
+static const struct option flamegraph_options[] = {
+    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {"pid", 0, NULL, "tell processes apart: comm-PID", OPTION_FLAG, OFF(pid)},
+    {"tid", 0, NULL, "tell threads apart: comm-PID/TID", OPTION_FLAG, OFF(tid)},
+    {"no-comm", 0, NULL, "stacks of all threads merged", OPTION_FLAG, OFF(no_comm)},
+    {0}};
+
+static const struct option_group flamegraph_groups[] = {
+    {"options", flamegraph_options, 0},
+    {"how it looks", drawing_options, OFF(drawing)},
+    {"what is drawn", view_options, OFF(view)},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+/* The picture is often looked at where the messages are not: it says what went wrong. */
+static void write_error_picture(const struct flamegraph_settings *s,
+                                const struct svg_options *svg, const struct error *err)
+{
+    struct os_output file;
+    struct error ignored;
+    if (!os_output_open(&file, s->output ? s->output : "-", &ignored))
+        return;
+    struct output out = os_output_stream(&file);
+    svg_write_error(svg, str_of(err->message), &out);
+    os_output_close(&file, &out, &ignored);
+    output_deinit(&out);
+}
+
+static void warn_of_few(const struct profile *p, const struct export_options *options)
+{
+    event_id event, base;
+    double samples = 0;
+    calltree_events(p, &options->tree, &event, &base);
+    bool counts = p->events[event].unit == UNIT_COUNT;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == event)
+            samples += counts ? p->samples[i].weight : (double)p->samples[i].count;
+    if (samples < SAMPLES_FEW)
+        message_note("there are only %g samples: what is narrow may be there by chance",
+                     samples);
+}
+
+static bool draw(struct flamegraph_settings *s, struct drawing *d, struct profile *p,
+                 struct export_options *options, struct error *err)
+{
+    if (!p || !load_choose_event(p, NULL, s->load.quiet, &options->tree.event, err)) {
+        write_error_picture(s, &d->svg, err);
+        return false;
+    }
+    if (!s->load.quiet)
+        warn_of_few(p, options);
+    return save_profile(exporter_named(STR("svg")), p, options,
+                        s->output ? s->output : "-", err) &&
+           drawing_finish(d, err);
+}
+
+static int flamegraph_run(void *settings, int file_count, char **files)
+{
+    struct flamegraph_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    struct export_options options = {0};
+    struct drawing d;
+    bool ok = drawing_init(&d, &s->drawing, &options, &err);
+    if (ok) {
+        options.tree.threads = s->tid       ? THREAD_TID
+                               : s->pid     ? THREAD_PID
+                               : s->no_comm ? THREAD_NONE
+                                            : THREAD_COMM;
+        s->view.transform.threads = options.tree.threads;
+        s->load.keep = s->drawing.by_time || view_wants_samples(&s->view);
+        struct profile *p = load_profiles(&s->load, file_count, files, &err);
+        p = view_apply(&s->view, p, &err);
+        ok = draw(s, &d, p, &options, &err);
+        profile_destroy(p);
+    }
+    drawing_deinit(&d);
+    if (!ok)
+        message_error(&err);
+    return ok ? STATUS_OK : STATUS_FAILED;
+}
+
+static const struct flamegraph_settings flamegraph_defaults = {
+    .drawing = DRAWING_DEFAULTS,
+};
+
+const struct command command_flamegraph = {
+    .name = "flamegraph",
+    .summary = "stacks of any format to an interactive SVG",
+    .usage = "[OPTION...] [FILE...]",
+    .examples = "  perf script | stoke flamegraph > out.svg\n"
+                "  stoke flamegraph --colors java --title 'Java, 60 s' out.folded -o a.svg\n",
+    .groups = flamegraph_groups,
+    .settings_size = sizeof(struct flamegraph_settings),
+    .defaults = &flamegraph_defaults,
+    .run = flamegraph_run,
+};
