@@ -25,8 +25,8 @@ const struct option load_options[] = {
      OFF(import.offsets)},
     {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,
      OFF(import.all_threads)},
-    {"ghc", 0, "COLUMN", "GHC profiles: time (the default), ticks or bytes", OPTION_CHOICE,
-     OFF(import.ghc), ghc_columns},
+    {"ghc", 0, "COLUMN", "GHC profiles: time (the default), ticks or bytes",
+     OPTION_CHOICE, OFF(import.ghc), ghc_columns},
     {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
      OPTION_LIST, OFF(skip_after)},
     {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
@@ -39,6 +39,7 @@ struct loading {
     const char *name;
     struct os_input input;
     const struct importer *importer;
+    uint64_t start; /* where the text begins in the file */
     uint64_t done;
 };
 
@@ -64,11 +65,13 @@ static bool no_format(const char *name, struct str head, struct error *err)
     return false;
 }
 
-static bool choose_importer(struct loading *l, struct source *s, struct error *err)
+static bool choose_importer(struct loading *l, struct source *s, struct str *beginning,
+                            struct error *err)
 {
     if (!source_peek(s, IMPORT_HEAD_SIZE, err))
         return false;
     struct str head = str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
+    *beginning = head;
     if (l->settings->format) {
         l->importer = importer_named(str_of(l->settings->format));
         if (!l->importer) {
@@ -118,7 +121,7 @@ static bool place_parts(struct loading *l, struct part *parts, unsigned count,
     for (unsigned i = 0; ok && i < count; i++) {
         size_t got = 0;
         uint64_t near = l->input.size / count * i;
-        parts[i].from = i ? near : 0;
+        parts[i].from = i ? near : l->start;
         if (i == 0)
             continue;
         ok = os_input_read_at(&l->input, near, window, IMPORT_HEAD_SIZE * 4, &got, err);
@@ -225,11 +228,16 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         source_deinit(&raw);
         return false;
     }
-    bool ok = choose_importer(l, &d.source, err);
-    if (ok) {
-        unsigned parts = part_count(l, &d);
-        ok = parts > 1 ? load_parts(l, parts, b, err)
-                       : import_read(l->importer, &d.source, &l->options, b, err);
+    struct str head;
+    bool ok = choose_importer(l, &d.source, &head, err);
+    unsigned parts = ok ? part_count(l, &d) : 0;
+    if (ok && parts > 1) {
+        l->options.head = head;
+        l->start = d.source.offset; /* behind a byte-order mark */
+        ok = load_parts(l, parts, b, err);
+        l->options.head = STR("");
+    } else if (ok) {
+        ok = import_read(l->importer, &d.source, &l->options, b, err);
     }
     decoder_deinit(&d);
     source_deinit(&raw);

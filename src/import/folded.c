@@ -234,13 +234,17 @@ static const char *complaint(enum line_kind kind)
     }
 }
 
-static bool folded_start(struct folded_reader *r, struct source *in, struct error *err)
+/* Whether lines have two counts is decided once, by the beginning of the whole input. */
+static bool folded_start(struct folded_reader *r, struct source *in,
+                         const struct import_options *options, struct error *err)
 {
     if (!memo_init(&r->names, &r->arena, 8192) || !memo_init(&r->whole, &r->arena, 32768))
         return error_memory(err);
     if (!source_peek(in, IMPORT_HEAD_SIZE, err))
         return false;
-    struct str head = str_head(str_span(in->begin, in->end), IMPORT_HEAD_SIZE);
+    struct str head = options->head;
+    if (head.len == 0)
+        head = str_head(str_span(in->begin, in->end), IMPORT_HEAD_SIZE);
     sample_lines(head, &r->differential);
     if (r->differential) {
         r->before = builder_event(r->b, STR("before"), UNIT_COUNT);
@@ -258,8 +262,7 @@ static bool folded_read(struct source *in, const struct import_options *options,
     struct folded_reader r = {.b = b, .last = NULL};
     struct lines lines = lines_of(in, err);
     struct str text;
-    (void)options;
-    bool ok = folded_start(&r, in, err);
+    bool ok = folded_start(&r, in, options, err);
     while (ok && !builder_failed(b) && lines_next(&lines, &text)) {
         struct folded_line line;
         enum line_kind kind = parse_line(text, &line);

@@ -32,6 +32,7 @@ struct import_options {
     enum ghc_column ghc;
     const struct str *skip_after; /* perf: frames called by one of these are dropped */
     size_t skip_after_count;
+    struct str head; /* of the whole input, where the source is a part of it; else empty */
 };
 
 struct importer {

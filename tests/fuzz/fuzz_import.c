@@ -77,14 +77,16 @@ static void check_split(struct str text, const struct way *way,
     struct error err;
     struct output o = OUTPUT_KEEP;
     struct export_options options = {0};
+    struct import_options parts = way->options;
     if (at >= text.len)
         return;
+    parts.head = str_head(text, IMPORT_HEAD_SIZE);
     CHECK(builder_init(&both, way->mode));
     for (int i = 0; i < 2; i++) {
         struct source in =
             source_of(i ? str_skip(text, at) : str_head(text, at), STR("part"));
         CHECK(builder_init(&part, way->mode));
-        CHECK(chosen->read(&in, &way->options, &part, &err));
+        CHECK(chosen->read(&in, &parts, &part, &err));
         builder_merge(&both, part.profile);
         builder_deinit(&part);
     }
