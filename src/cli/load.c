@@ -39,8 +39,8 @@ struct loading {
     const char *name;
     struct os_input input;
     const struct importer *importer;
-    uint64_t start; /* where the text begins in the file */
     uint64_t done;
+    uint64_t begin; /* of the text: behind a byte-order mark */
 };
 
 static void on_progress(void *context, uint64_t bytes)
@@ -65,13 +65,16 @@ static bool no_format(const char *name, struct str head, struct error *err)
     return false;
 }
 
-static bool choose_importer(struct loading *l, struct source *s, struct str *beginning,
-                            struct error *err)
+static struct str input_head(const struct source *s)
+{
+    return str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
+}
+
+static bool choose_importer(struct loading *l, struct source *s, struct error *err)
 {
     if (!source_peek(s, IMPORT_HEAD_SIZE, err))
         return false;
-    struct str head = str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
-    *beginning = head;
+    struct str head = input_head(s);
     if (l->settings->format) {
         l->importer = importer_named(str_of(l->settings->format));
         if (!l->importer) {
@@ -121,11 +124,12 @@ static bool place_parts(struct loading *l, struct part *parts, unsigned count,
     for (unsigned i = 0; ok && i < count; i++) {
         size_t got = 0;
         uint64_t near = l->input.size / count * i;
-        parts[i].from = i ? near : l->start;
+        parts[i].from = l->begin;
         if (i == 0)
             continue;
         ok = os_input_read_at(&l->input, near, window, IMPORT_HEAD_SIZE * 4, &got, err);
-        parts[i].from = near + l->importer->split((struct str){window, got}, 0);
+        size_t at = l->importer->split((struct str){window, got}, 0);
+        parts[i].from = at < got ? near + at : l->input.size; /* a record too long */
         if (parts[i].from < parts[i - 1].from)
             parts[i].from = parts[i - 1].from;
     }
@@ -213,8 +217,8 @@ static unsigned part_count(const struct loading *l, const struct decoder *d)
     uint64_t useful = l->input.size / PART_MIN;
     if (!l->input.regular || d->what || !l->importer->split)
         return 1;
-    if (lseek(l->input.fd, 0, SEEK_CUR) < 0)
-        return 1;
+    if (lseek(l->input.fd, 0, SEEK_CUR) != (off_t)l->done)
+        return 1; /* what was handed to us was not at its beginning */
     return (unsigned)(useful < wanted ? useful : wanted);
 }
 
@@ -228,16 +232,13 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         source_deinit(&raw);
         return false;
     }
-    struct str head;
-    bool ok = choose_importer(l, &d.source, &head, err);
-    unsigned parts = ok ? part_count(l, &d) : 0;
-    if (ok && parts > 1) {
-        l->options.head = head;
-        l->start = d.source.offset; /* behind a byte-order mark */
-        ok = load_parts(l, parts, b, err);
-        l->options.head = STR("");
-    } else if (ok) {
-        ok = import_read(l->importer, &d.source, &l->options, b, err);
+    bool ok = choose_importer(l, &d.source, err);
+    if (ok) {
+        unsigned parts = part_count(l, &d);
+        l->begin = d.source.offset;
+        l->options.head = parts > 1 ? input_head(&d.source) : STR("");
+        ok = parts > 1 ? load_parts(l, parts, b, err)
+                       : import_read(l->importer, &d.source, &l->options, b, err);
     }
     decoder_deinit(&d);
     source_deinit(&raw);

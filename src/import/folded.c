@@ -186,7 +186,8 @@ static stack_id parse_stack(struct folded_reader *r, struct str text)
             return stack;
     }
     size_t count = r->segment_count - first;
-    stack = builder_push_run(r->b, stack, r->b->path.items, count, r->stacks + first);
+    if (count)
+        stack = builder_push_run(r->b, stack, r->b->path.items, count, r->stacks + first);
     char *last = arena_grow(&r->arena, r->last, &r->last_cap, text.len + 1, 1);
     if (!last)
         return stack;
@@ -234,15 +235,14 @@ static const char *complaint(enum line_kind kind)
     }
 }
 
-/* Whether lines have two counts is decided once, by the beginning of the whole input. */
-static bool folded_start(struct folded_reader *r, struct source *in,
-                         const struct import_options *options, struct error *err)
+/* One count a line or two: the beginning of the input tells. */
+static bool folded_start(struct folded_reader *r, struct source *in, struct str head,
+                         struct error *err)
 {
     if (!memo_init(&r->names, &r->arena, 8192) || !memo_init(&r->whole, &r->arena, 32768))
         return error_memory(err);
     if (!source_peek(in, IMPORT_HEAD_SIZE, err))
         return false;
-    struct str head = options->head;
     if (head.len == 0)
         head = str_head(str_span(in->begin, in->end), IMPORT_HEAD_SIZE);
     sample_lines(head, &r->differential);
@@ -262,7 +262,7 @@ static bool folded_read(struct source *in, const struct import_options *options,
     struct folded_reader r = {.b = b, .last = NULL};
     struct lines lines = lines_of(in, err);
     struct str text;
-    bool ok = folded_start(&r, in, options, err);
+    bool ok = folded_start(&r, in, options->head, err);
     while (ok && !builder_failed(b) && lines_next(&lines, &text)) {
         struct folded_line line;
         enum line_kind kind = parse_line(text, &line);
