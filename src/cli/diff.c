@@ -18,7 +18,7 @@ struct diff_settings {
     struct load_settings load;
     struct view_settings view;
     struct tables_settings tables;
-    const char *output;
+    const char *output, *title;
     bool folded, svg, table;
     bool normalise, pid, tid;
     double fail_above; /* below 0: not asked for */
@@ -57,6 +57,7 @@ static const struct option diff_options[] = {
     {"svg", 0, NULL, "a flame graph coloured by the change", OPTION_FLAG, OFF(svg)},
     {"output", 'o', "FILE", "write there, in the format of its suffix", OPTION_STRING,
      OFF(output)},
+    {"title", 0, "TEXT", "a title for the picture or table", OPTION_STRING, OFF(title)},
     {"fail-above", 0, "POINTS",
      "exit with 1 when a function's share grew by more percentage points", OPTION_PARSED,
      OFF(fail_above), .parse = parse_points},
@@ -116,7 +117,8 @@ static bool write_diff(const struct diff_settings *s, const struct exporter *e,
                        const struct profile *p, struct error *err)
 {
     struct table_options table = tables_choose(&s->tables, &s->view, p, s->output);
-    struct export_options options = {.table = &table};
+    struct export_options options = {.table = &table,
+                                     .title = str_of(s->title ? s->title : "")};
     options.tree.threads = thread_style_of(s);
     if (s->view.transform.group != GROUP_FUNCTION)
         options.tree.threads = THREAD_NONE;
