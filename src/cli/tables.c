@@ -10,7 +10,7 @@ static const char *const sorts[] = {"default", "self", "total", "name", "module"
 const struct option tables_options[] = {
     {"sort", 0, "COLUMN", "by self (default), total, name or module", OPTION_CHOICE,
      OFF(sort), sorts},
-    {"limit", 'n', "N", "rows an event (default: what fits the terminal; else all)",
+    {"limit", 0, "N", "rows an event (default: what fits the terminal; else all)",
      OPTION_INT, OFF(limit)},
     {"percent-limit", 0, "P", "leave out what is below (default: 0; of a tree 0.5)",
      OPTION_NUMBER, OFF(percent_limit)},

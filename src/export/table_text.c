@@ -226,10 +226,10 @@ static const struct column plain_columns[] = {
 };
 
 static const struct column change_columns[] = {
+    {"delta", NULL, delta_weight, NULL, false, 0},
     {"change", "", change_points, change_colour, false, 0},
     {"before", "%", before_percent, NULL, false, 0},
     {"after", "%", after_percent, NULL, false, 0},
-    {"delta", NULL, delta_weight, NULL, true, 0},
     {"before", NULL, before_weight, NULL, true, 0},
     {"after", NULL, after_weight, NULL, true, 0},
 };

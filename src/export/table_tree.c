@@ -40,6 +40,14 @@ static size_t write_percent(struct output *out, double percent, const char *colo
     return 8;
 }
 
+/* A share that changed, with its sign, in 8 columns and a space. */
+static void write_change(struct output *out, double points, const char *colour)
+{
+    char text[16];
+    format_text(text, sizeof text, points >= 0.005 ? "+%.2f%%" : "%.2f%%", points);
+    output_format(out, "%s%8s%s ", colour, text, colour[0] ? TABLE_COLOUR_END : "");
+}
+
 /* The figures of a node; gives the columns that they take. */
 static size_t write_figures(const struct tree_writer *w, const struct calltree_node *n)
 {
@@ -51,10 +59,7 @@ static size_t write_figures(const struct tree_writer *w, const struct calltree_n
         return taken + write_percent(w->out, self, table_share_colour(t, self)) + 1;
     }
     double before = table_base_share(t, n->base_total), change = now - before;
-    output_format(w->out, "%s%c%6.2f%%%s ", table_change_colour(t, change),
-                  change > -0.005 ? change < 0.005 ? ' ' : '+' : '-',
-                  change < 0 ? -change : change,
-                  table_change_colour(t, change)[0] ? TABLE_COLOUR_END : "");
+    write_change(w->out, change, table_change_colour(t, change));
     size_t taken = write_percent(w->out, before, "");
     output_text(w->out, " ");
     return 9 + taken + write_percent(w->out, now, "") + 1;
@@ -99,7 +104,7 @@ static void write_headings(const struct tree_writer *w)
     const struct table *t = w->t;
     output_text(w->out, t->o->colour ? "\x1b[1m" : "");
     output_text(w->out,
-                t->differential ? "  change  before %  after %" : " total %   self %");
+                t->differential ? "  change before %  after %" : " total %   self %");
     output_format(w->out, "  %s%s\n", t->o->heading ? t->o->heading : "function",
                   t->o->colour ? TABLE_COLOUR_END : "");
 }

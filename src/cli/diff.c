@@ -1,0 +1,319 @@
+/* stoke diff: two profiles as one, before and after. */
+#include "base/number.h"
+#include "base/sort.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/save.h"
+#include "cli/tables.h"
+#include "cli/view.h"
+#include "os/terminal.h"
+
+/* With --fail-above 1 means that something grew, so what failed is another number. */
+enum { STATUS_GREW = 1, STATUS_TROUBLE = 3 };
+
+#define NAMED_MAX 20 /* functions that grew and are named */
+
+struct diff_settings {
+    struct load_settings load;
+    struct view_settings view;
+    struct tables_settings tables;
+    const char *output, *title;
+    bool folded, svg, table;
+    bool normalise, pid, tid;
+    double fail_above; /* below 0: not asked for */
+    int fail_on;       /* enum fail_on */
+};
+
+enum fail_on { FAIL_ON_TOTAL, FAIL_ON_SELF };
+
+static const char *const fail_ons[] = {"total", "self", NULL};
+
+static const struct diff_settings diff_defaults = {.tables = TABLES_DEFAULTS,
+                                                   .fail_above = -1};
+
+static bool parse_points(const char *text, void *value, struct error *err)
+{
+    struct str s = str_of(text);
+    if (str_ends(s, STR("%")))
+        s.len--;
+    if (!number_parse_double(s, value) || *(double *)value < 0)
+        return error_set(err, "'%s' is not a number of percentage points", text);
+    return true;
+}
+
+#define OFF(field) offsetof(struct diff_settings, field)
+
+static const struct option diff_options[] = {
+    {"normalize,normalise", 'n', NULL, "scale before to the total of after", OPTION_FLAG,
+     OFF(normalise)},
+    {"pid", 0, NULL, "tell processes apart by number, not by name alone", OPTION_FLAG,
+     OFF(pid)},
+    {"tid", 0, NULL, "tell threads apart by number", OPTION_FLAG, OFF(tid)},
+    {"folded", 0, NULL, "folded lines with two counts (default but on a terminal)",
+     OPTION_FLAG, OFF(folded)},
+    {"table", 0, NULL, "a table of functions (default on a terminal)", OPTION_FLAG,
+     OFF(table)},
+    {"svg", 0, NULL, "a flame graph coloured by the change", OPTION_FLAG, OFF(svg)},
+    {"output", 'o', "FILE", "write there, in the format of its suffix", OPTION_STRING,
+     OFF(output)},
+    {"title", 0, "TEXT", "a title for the picture or table", OPTION_STRING, OFF(title)},
+    {"fail-above", 0, "POINTS",
+     "exit with 1 when a function's share grew by more percentage points", OPTION_PARSED,
+     OFF(fail_above), .parse = parse_points},
+    {"fail-on", 0, "SHARE", "of total (default) or of self", OPTION_CHOICE, OFF(fail_on),
+     fail_ons},
+    {0}};
+
+static const struct option_group diff_groups[] = {
+    {"options", diff_options, 0},
+    {"the table", tables_options, OFF(tables)},
+    {"what is compared", view_options, OFF(view)},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+static enum thread_style thread_style_of(const struct diff_settings *s)
+{
+    return s->tid ? THREAD_TID : s->pid ? THREAD_PID : THREAD_COMM;
+}
+
+/* --- What is written ---------------------------------------------------------------- */
+
+static bool wants_table(const struct diff_settings *s)
+{
+    return s->table || s->tables.tree || s->tables.callers ||
+           s->tables.form != TABLE_TEXT;
+}
+
+/* The exporter asked for by flag, by suffix, or by where the output goes. */
+static const struct exporter *choose_exporter(const struct diff_settings *s,
+                                              struct error *err)
+{
+    const char *name = "folded";
+    bool to_file = s->output && strcmp(s->output, "-") != 0;
+    if (s->folded + s->svg + wants_table(s) > 1) {
+        error_set(err, "--folded, --svg and tables exclude each other");
+        return NULL;
+    }
+    const struct exporter *e = NULL;
+    if (s->svg)
+        name = "svg";
+    else if (wants_table(s))
+        name = "table";
+    else if (!s->folded && to_file && !(e = exporter_for_file(str_of(s->output)))) {
+        error_set(err, "the suffix of %s names no format", s->output);
+        error_hint(err,
+                   "--folded, --svg or --table; 'stoke help formats' lists suffixes");
+        return NULL;
+    } else if (!s->folded && !to_file &&
+               (s->fail_above >= 0 || os_terminal_of(1).is_terminal))
+        name = "table";
+    if (!e && !(e = exporter_named(str_of(name))))
+        error_set(err, "this build cannot write %s", name);
+    return e;
+}
+
+static bool write_diff(const struct diff_settings *s, const struct exporter *e,
+                       const struct profile *p, struct error *err)
+{
+    struct table_options table = tables_choose(&s->tables, &s->view, p, s->output);
+    struct export_options options = {.table = &table,
+                                     .title = str_of(s->title ? s->title : "")};
+    options.tree.threads = thread_style_of(s);
+    if (s->view.transform.group != GROUP_FUNCTION)
+        options.tree.threads = THREAD_NONE;
+    if (s->fail_above >= 0 && table.form == TABLE_TEXT && table.limit == 0)
+        table.limit = NAMED_MAX;
+    return save_profile(e, p, &options, s->output ? s->output : "-", err);
+}
+
+/* --- What grew ---------------------------------------------------------------------- */
+
+struct growth {
+    const struct function *functions;
+    double before, after; /* totals */
+    bool self;
+};
+
+static double share(double part, double all)
+{
+    return all != 0 ? 100 * part / all : 0;
+}
+
+static double share_before(const struct growth *g, uint32_t i)
+{
+    const struct function *f = &g->functions[i];
+    return share(g->self ? f->base_self : f->base_total, g->before);
+}
+
+static double share_after(const struct growth *g, uint32_t i)
+{
+    const struct function *f = &g->functions[i];
+    return share(g->self ? f->self : f->total, g->after);
+}
+
+static double growth_of(const struct growth *g, uint32_t i)
+{
+    return share_after(g, i) - share_before(g, i);
+}
+
+static bool grew_more(const void *context, uint32_t a, uint32_t b)
+{
+    return growth_of(context, a) > growth_of(context, b);
+}
+
+static void name_grown(const struct growth *g, const struct calltree *tree,
+                       const uint32_t *items, size_t count, double points)
+{
+    message_note("%zu grew by more than %g percentage points of %s:", count, points,
+                 fail_ons[g->self]);
+    for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
+        struct str name = strings_get(&tree->paths.labels, g->functions[items[i]].label);
+        message_note("  +%.2f  %6.2f%% -> %6.2f%%  %.*s", growth_of(g, items[i]),
+                     share_before(g, items[i]), share_after(g, items[i]), STR_ARG(name));
+    }
+    if (count > NAMED_MAX)
+        message_note("and %zu more", count - NAMED_MAX);
+}
+
+/* Names what grew by more than is allowed, the most first; how many those are. */
+static bool find_grown(const struct diff_settings *s, struct calltree *tree,
+                       size_t *grown, struct error *err)
+{
+    size_t count;
+    struct growth g = {.functions = calltree_functions(tree, &count, err),
+                       .before = tree->nodes[0].base_total,
+                       .after = tree->nodes[0].total,
+                       .self = s->fail_on == FAIL_ON_SELF};
+    uint32_t *items = arena_alloc(&tree->arena, (count + 1) * sizeof *items);
+    uint32_t *scratch = arena_alloc(&tree->arena, (count + 1) * sizeof *scratch);
+    *grown = 0;
+    if (!g.functions || !items || !scratch)
+        return error_memory(err);
+    for (uint32_t i = 0; i < count; i++)
+        if (growth_of(&g, i) > s->fail_above + 1e-9) /* rounding is no growth */
+            items[(*grown)++] = i;
+    sort_u32(items, (uint32_t)*grown, scratch, grew_more, &g);
+    if (*grown)
+        name_grown(&g, tree, items, *grown, s->fail_above);
+    return true;
+}
+
+static bool check_growth(const struct diff_settings *s, const struct profile *p,
+                         size_t *grown, struct error *err)
+{
+    struct calltree tree;
+    struct calltree_options options = {.threads = THREAD_NONE};
+    if (!calltree_init(&tree, p, &options, err))
+        return false;
+    bool ok = find_grown(s, &tree, grown, err);
+    calltree_deinit(&tree);
+    return ok;
+}
+
+/* --- The two sides ------------------------------------------------------------------ */
+
+/* Where one side tells threads and the other, being folded, has them as frames, both get
+ * frames. */
+static struct profile *with_thread_frames(struct profile *p, enum thread_style style,
+                                          struct error *err)
+{
+    struct view_settings frames = {
+        .transform = {.thread_frames = true, .threads = style}};
+    return view_apply_any(&frames, p, err);
+}
+
+static bool load_sides(struct diff_settings *s, char **files, struct profile *sides[2],
+                       struct error *err)
+{
+    for (int i = 0; i < 2; i++) {
+        sides[i] = load_profiles(&s->load, 1, &files[i], err);
+        sides[i] = view_apply_any(&s->view, sides[i], err);
+        if (!sides[i])
+            return false;
+    }
+    if (sides[0]->sample_count == 0 && sides[1]->sample_count == 0)
+        return error_set(err, "the filters leave nothing of either side");
+    if ((sides[0]->thread_count > 1) == (sides[1]->thread_count > 1))
+        return true;
+    int threaded = sides[1]->thread_count > 1;
+    sides[threaded] = with_thread_frames(sides[threaded], thread_style_of(s), err);
+    return sides[threaded] != NULL;
+}
+
+/* Says which events are compared, where that is not plain. */
+static void note_events(const struct diff_settings *s, struct profile *const sides[2])
+{
+    const struct profile *before = sides[0], *after = sides[1];
+    if (s->load.quiet || before->event_count < 2 || after->event_count < 2)
+        return;
+    struct str name = profile_string(after, after->events[1].name);
+    if (!profile_find_event(before, name))
+        message_note("comparing %.*s before with %.*s after",
+                     STR_ARG(profile_string(before, before->events[1].name)),
+                     STR_ARG(name));
+    else if (after->event_count > 2)
+        message_note("comparing %.*s of %zu events; choose with --event", STR_ARG(name),
+                     after->event_count - 1);
+}
+
+static struct profile *make_diff(struct diff_settings *s, char **files, struct error *err)
+{
+    struct profile *sides[2] = {NULL, NULL}, *p = NULL;
+    struct diff_options o = {.normalise = s->normalise, .threads = thread_style_of(s)};
+    if (load_sides(s, files, sides, err)) {
+        note_events(s, sides);
+        p = transform_diff(sides[0], sides[1], &o, err);
+    }
+    profile_destroy(sides[0]);
+    profile_destroy(sides[1]);
+    return p;
+}
+
+static bool check_usage(struct diff_settings *s, int file_count, char **files,
+                        struct error *err)
+{
+    if (file_count != 2) {
+        error_set(err, "diff takes two files, before and after, not %d", file_count);
+        return error_hint(err, "stoke diff before.folded after.folded");
+    }
+    if (strcmp(files[0], "-") == 0 && strcmp(files[1], "-") == 0)
+        return error_set(err, "only one of the two can be standard input");
+    return tables_check(&s->tables, &s->view, err);
+}
+
+static int diff_run(void *settings, int file_count, char **files)
+{
+    struct diff_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    size_t grown = 0;
+    const struct exporter *e = NULL;
+    if (!check_usage(s, file_count, files, &err) || !(e = choose_exporter(s, &err))) {
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    s->load.keep = view_wants_samples(&s->view);
+    s->view.transform.threads = thread_style_of(s);
+    struct profile *p = make_diff(s, files, &err);
+    bool ok = p && write_diff(s, e, p, &err);
+    if (ok && s->fail_above >= 0)
+        ok = check_growth(s, p, &grown, &err);
+    profile_destroy(p);
+    if (ok)
+        return grown ? STATUS_GREW : STATUS_OK;
+    message_error(&err);
+    return s->fail_above >= 0 ? STATUS_TROUBLE : STATUS_FAILED;
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .summary = "what changed between two profiles",
+    .usage = "[OPTION...] BEFORE AFTER",
+    .examples = "  stoke diff before.folded after.folded | stoke flamegraph > diff.svg\n"
+                "  stoke diff --table before.folded after.folded\n"
+                "  stoke diff --fail-above 2 before.folded after.folded\n",
+    .groups = diff_groups,
+    .settings_size = sizeof(struct diff_settings),
+    .defaults = &diff_defaults,
+    .run = diff_run,
+};

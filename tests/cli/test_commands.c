@@ -1,0 +1,90 @@
+#include "base/strings.h"
+#include "cli/command.h"
+#include "unit.h"
+
+/* The options of a command, one after the other. */
+struct cursor {
+    const struct option_group *group;
+    const struct option *option;
+};
+
+static bool next_option(struct cursor *at)
+{
+    if (at->option)
+        at->option++;
+    while (at->group->options) {
+        if (!at->option)
+            at->option = at->group->options;
+        if (at->option->names)
+            return true;
+        at->group++;
+        at->option = NULL;
+    }
+    return false;
+}
+
+static void test_summaries(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        const struct command *c = commands[i];
+        assert_ptr_equal(command_named(c->name), c);
+        assert_true(c->summary && c->usage && c->groups && c->run);
+        assert_true(strlen(c->summary) < 64); /* a line of `stoke help` */
+    }
+}
+
+/* The groups that commands share must not name two things alike: the first would win, and
+ * nobody would notice. */
+static void test_names_are_unique(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        struct arena a = ARENA_INIT;
+        struct strings names;
+        bool letters[256] = {false};
+        assert_true(strings_init(&names, &a));
+        for (struct cursor at = {commands[i]->groups, NULL}; next_option(&at);) {
+            for (struct str rest = str_of(at.option->names); rest.len;) {
+                struct str name = str_cut(&rest, ',');
+                if (strings_find(&names, name))
+                    fail_msg("%s has two options --%.*s", commands[i]->name,
+                             STR_ARG(name));
+                strings_add(&names, name);
+            }
+            unsigned char letter = (unsigned char)at.option->letter;
+            if (letter && letters[letter])
+                fail_msg("%s has two options -%c", commands[i]->name, letter);
+            letters[letter] = true;
+        }
+        arena_deinit(&a);
+    }
+}
+
+/* Each has a place to put its value, and takes one or not. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        for (struct cursor at = {commands[i]->groups, NULL}; next_option(&at);) {
+            const struct option *o = at.option;
+            bool flag = o->kind == OPTION_FLAG || o->kind == OPTION_CLEAR ||
+                        o->kind == OPTION_SET;
+            if (o->kind != OPTION_IGNORED && flag != !o->arg)
+                fail_msg("%s --%s: a value, or none?", commands[i]->name, o->names);
+            if ((o->kind == OPTION_CHOICE) != (o->choices != NULL) ||
+                (o->kind == OPTION_PARSED) != (o->parse != NULL))
+                fail_msg("%s --%s: choices, or a parser, missing", commands[i]->name,
+                         o->names);
+            if (at.group->base + o->offset >= commands[i]->settings_size)
+                fail_msg("%s --%s: outside of the settings", commands[i]->name, o->names);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {UNIT(test_summaries), UNIT(test_names_are_unique),
+                                       UNIT(test_kinds)};
+    return UNITS_RUN(units);
+}
