@@ -47,7 +47,7 @@ static bool add_node(struct walk *w, uint32_t node, uint32_t row, enum svg_box_k
 static bool passes_on(const struct calltree *t, uint32_t node)
 {
     const struct calltree_node *n = &t->nodes[node], *callee = n + 1;
-    return node + 1 < n->end && callee->end == n->end && n->elided == 0 &&
+    return node + 1 < n->end && callee->end == n->end && n->elided_at == 0 &&
            callee->total >= n->total && callee->base_total >= n->base_total;
 }
 
@@ -83,23 +83,25 @@ static bool add_run(struct walk *w, uint32_t node, uint32_t row, uint32_t length
 /* Behind the callees of a frame: a box for those that are too narrow. */
 static bool add_narrow(struct walk *w, uint32_t node)
 {
-    const struct calltree_node *n = &w->tree->nodes[node], *all = w->tree->nodes;
+    const struct calltree_node *all = w->tree->nodes;
+    const struct calltree_elided *elided = calltree_elided(w->tree, node);
     double share = w->options->min_share;
-    if (!n->elided || w->dry)
+    if (!elided->count || w->dry)
         return true;
-    uint32_t row = w->row_of_depth[n->depth] + 1;
-    bool wide = n->elided_total >= share * all->total ||
-                (n->elided_base > 0 && n->elided_base >= share * all->base_total);
+    uint32_t row = w->row_of_depth[all[node].depth] + 1;
+    bool wide = (elided->total > 0 && elided->total >= share * all->total) ||
+                (elided->base_total > 0 && elided->base_total >= share * all->base_total);
     if (wide && row < w->options->max_rows)
-        return add_box(w, (struct svg_box){.node = node,
-                                           .row = row,
-                                           .kind = SVG_BOX_NARROW,
-                                           .hidden = n->elided,
-                                           .total = n->elided_total,
-                                           .base = n->elided_base *
-                                                   w->options->base_factor});
-    w->layout->narrow_frames += n->elided;
-    w->layout->narrow_total += n->elided_total;
+        return add_box(w,
+                       (struct svg_box){.node = node,
+                                        .row = row,
+                                        .kind = SVG_BOX_NARROW,
+                                        .hidden = elided->count,
+                                        .total = elided->total,
+                                        .base = elided->base_total *
+                                                w->options->base_factor});
+    w->layout->narrow_frames += elided->count;
+    w->layout->narrow_total += elided->total;
     return true;
 }
 

@@ -115,7 +115,7 @@ static void write_rest(const struct tree_writer *w)
     const struct calltree *tree = &w->t->tree;
     uint64_t elided = 0;
     for (uint32_t n = 0; n < tree->count; n++)
-        elided += tree->nodes[n].elided;
+        elided += calltree_elided(tree, n)->count;
     if (elided)
         output_format(w->out, "# callees below %g%% are left out\n",
                       w->t->o->percent_limit);

@@ -53,6 +53,19 @@ void builder_deinit(struct builder *b)
     b->profile = NULL;
 }
 
+/* Gives back what only building needs. */
+static void release_indexes(struct builder *b)
+{
+    struct arena *a = &b->profile->arena;
+    struct index *const indexes[] = {&b->modules, &b->frames, &b->stacks,
+                                     &b->threads, &b->events, &b->samples};
+    for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++)
+        arena_release(a, indexes[i]->slots,
+                      (indexes[i]->mask + 1) * sizeof *indexes[i]->slots);
+    arena_release(a, b->stack_hashes, b->stack_hash_cap * sizeof *b->stack_hashes);
+    arena_release(a, b->path.items, b->path.cap * sizeof *b->path.items);
+}
+
 struct profile *builder_finish(struct builder *b, struct error *err)
 {
     struct profile *p = b->profile;
@@ -60,6 +73,7 @@ struct profile *builder_finish(struct builder *b, struct error *err)
         error_memory(err);
         return NULL;
     }
+    release_indexes(b);
     b->profile = NULL;
     return p;
 }

@@ -8,7 +8,12 @@ struct draft_node {
     uint32_t path; /* of the profile; 0 for the root and for threads */
     uint32_t root; /* the thread's node above, or 0 */
     string_id thread_label;
-    double self, total, base_self, base_total;
+    double self, total;
+};
+
+/* What a node weighs before, in a differential profile. */
+struct base_weight {
+    double self, total;
 };
 
 struct draft {
@@ -17,7 +22,8 @@ struct draft {
     const struct calltree_options *options;
     struct calltree *tree;
     struct draft_node *nodes;
-    size_t count, cap;
+    struct base_weight *base; /* by node; NULL where there is no event before */
+    size_t count, cap, base_cap;
     struct index index;     /* of nodes, by root and path */
     uint32_t *thread_nodes; /* by thread: its node, or 0 */
     uint32_t *climb, *open; /* scratch: paths above a sample; nodes of the last sample */
@@ -35,7 +41,20 @@ static uint32_t draft_add(struct draft *d, struct draft_node node)
         return 0;
     d->nodes = nodes;
     nodes[d->count] = node;
+    if (d->tree->base) {
+        struct base_weight *base =
+            arena_grow(&d->arena, d->base, &d->base_cap, d->count + 1, sizeof *base);
+        if (!base)
+            return 0;
+        d->base = base;
+        base[d->count] = (struct base_weight){0};
+    }
     return (uint32_t)d->count++;
+}
+
+static struct base_weight base_of(const struct draft *d, uint32_t node)
+{
+    return d->base ? d->base[node] : (struct base_weight){0};
 }
 
 /* --- Which nodes there are ------------------------------------------------------- */
@@ -167,7 +186,9 @@ static bool add_all_paths(struct draft *d)
 {
     const struct paths *paths = &d->tree->paths;
     d->nodes = arena_zalloc(&d->arena, paths->count, sizeof *d->nodes);
-    if (!d->nodes)
+    if (d->tree->base)
+        d->base = arena_zalloc(&d->arena, paths->count, sizeof *d->base);
+    if (d->arena.failed)
         return false;
     d->count = d->cap = paths->count;
     for (uint32_t i = 1; i < paths->count; i++) {
@@ -215,18 +236,20 @@ static bool add_weights(struct draft *d)
         if (s->event == t->event)
             d->nodes[node].self += weight;
         else
-            d->nodes[node].base_self += weight;
+            d->base[node].self += weight;
         if (d->arena.failed)
             return false;
     }
     for (size_t i = d->count; i-- > 0;) {
-        struct draft_node *n = &d->nodes[i], *parent = &d->nodes[n->parent];
+        struct draft_node *n = &d->nodes[i];
         n->total += n->self;
-        n->base_total += n->base_self;
-        if (i == 0)
-            break;
-        parent->total += n->total;
-        parent->base_total += n->base_total;
+        if (i)
+            d->nodes[n->parent].total += n->total;
+    }
+    for (size_t i = d->base ? d->count : 0; i-- > 0;) {
+        d->base[i].total += d->base[i].self;
+        if (i)
+            d->base[d->nodes[i].parent].total += d->base[i].total;
     }
     return true;
 }
@@ -235,12 +258,12 @@ static bool add_weights(struct draft *d)
 
 static bool is_kept(const struct draft *d, uint32_t node)
 {
-    const struct draft_node *n = &d->nodes[node], *all = &d->nodes[0];
+    double total = d->nodes[node].total, base = base_of(d, node).total;
     double share = d->options->min_share;
-    if (n->total <= 0 && n->base_total <= 0)
-        return n->total < 0 || n->base_total < 0;
-    return (n->total > 0 && n->total >= share * all->total) ||
-           (n->base_total > 0 && n->base_total >= share * all->base_total);
+    if (total <= 0 && base <= 0)
+        return total < 0 || base < 0;
+    return (total > 0 && total >= share * d->nodes[0].total) ||
+           (base > 0 && base >= share * base_of(d, 0).total);
 }
 
 static uint32_t kept_parent(const void *context, uint32_t node)
@@ -290,15 +313,16 @@ static bool before_by_name(const void *context, uint32_t a, uint32_t b)
     return d->rank[draft_label(d, a)] < d->rank[draft_label(d, b)];
 }
 
-static double largest(const struct draft_node *n)
+static double largest(const struct draft *d, uint32_t node)
 {
-    return n->total > n->base_total ? n->total : n->base_total;
+    double total = d->nodes[node].total, base = base_of(d, node).total;
+    return total > base ? total : base;
 }
 
 static bool before_by_size(const void *context, uint32_t a, uint32_t b)
 {
     const struct draft *d = context;
-    double size_a = largest(&d->nodes[a]), size_b = largest(&d->nodes[b]);
+    double size_a = largest(d, a), size_b = largest(d, b);
     return size_a > size_b || (size_a >= size_b && before_by_name(context, a, b));
 }
 
@@ -329,8 +353,8 @@ static void fill_node(const struct draft *d, struct calltree_node *to, uint32_t 
                                  .frame = d->tree->paths.nodes[n->path].frame,
                                  .self = n->self,
                                  .total = n->total,
-                                 .base_self = n->base_self,
-                                 .base_total = n->base_total};
+                                 .base_self = base_of(d, from).self,
+                                 .base_total = base_of(d, from).total};
 }
 
 /* Puts the kept nodes into preorder: the next child of the innermost open node, until
@@ -366,19 +390,37 @@ static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
 }
 
 /* What was left out is summed up in the innermost kept caller. */
-static void add_elided(struct draft *d, const uint32_t *place)
+static bool add_elided(struct draft *d, const uint32_t *place)
 {
+    struct calltree *t = d->tree;
+    size_t cap = 0;
+    t->elided = arena_grow(&t->arena, NULL, &cap, 1, sizeof *t->elided);
+    if (!t->elided)
+        return false;
+    t->elided[t->elided_count++] = (struct calltree_elided){0};
     for (uint32_t n = 1; n < d->count; n++) {
         const struct draft_node *from = &d->nodes[n];
         if (place[n] || (from->parent && !place[from->parent]))
             continue;
-        if (from->total <= 0 && from->base_total <= 0)
+        double base = base_of(d, n).total;
+        if (from->total <= 0 && base <= 0)
             continue;
-        struct calltree_node *to = &d->tree->nodes[place[from->parent]];
-        to->elided++;
-        to->elided_total += from->total;
-        to->elided_base += from->base_total;
+        struct calltree_node *to = &t->nodes[place[from->parent]];
+        struct calltree_elided *elided =
+            arena_grow(&t->arena, t->elided, &cap, t->elided_count + 1, sizeof *elided);
+        if (!elided)
+            return false;
+        t->elided = elided;
+        if (!to->elided_at) {
+            elided[t->elided_count] = (struct calltree_elided){0};
+            to->elided_at = (uint32_t)t->elided_count++;
+        }
+        elided += to->elided_at;
+        elided->count++;
+        elided->total += from->total;
+        elided->base_total += base;
     }
+    return true;
 }
 
 static bool emit_tree(struct draft *d)
@@ -386,13 +428,14 @@ static bool emit_tree(struct draft *d)
     struct calltree *t = d->tree;
     size_t kept = d->children.first[d->count] + 1;
     uint32_t *place = arena_zalloc(&d->arena, d->count, sizeof *place);
-    uint32_t *next = arena_alloc(&d->arena, d->count * sizeof *next);
+    uint32_t *next = d->scratch; /* sorting is done */
+    if (!next)
+        next = arena_alloc(&d->arena, d->count * sizeof *next);
     t->nodes = arena_alloc(&t->arena, kept * sizeof *t->nodes);
     if (!place || !next || !t->nodes)
         return false;
     emit_preorder(d, place, next);
-    add_elided(d, place);
-    return true;
+    return add_elided(d, place);
 }
 
 void calltree_events(const struct profile *p, const struct calltree_options *options,

@@ -34,10 +34,15 @@ struct calltree_node {
     uint32_t depth;  /* of the root: 0 */
     string_id label; /* see calltree_label; of the root: 0 */
     frame_id frame;  /* one of the frames of that label; 0 for the root and threads */
-    uint32_t elided; /* callees left out for their size, all of them together: */
-    double elided_total, elided_base;
+    uint32_t elided_at; /* its place in the tree's `elided`; 0: none were left out */
     double self, total;
     double base_self, base_total; /* the same before, in a differential profile; else 0 */
+};
+
+/* The callees of one node that were left out for their size, all of them together. */
+struct calltree_elided {
+    uint32_t count;
+    double total, base_total;
 };
 
 struct calltree {
@@ -45,6 +50,8 @@ struct calltree {
     struct paths paths; /* with the labels */
     struct calltree_node *nodes;
     size_t count;
+    struct calltree_elided *elided; /* [0] is "none" */
+    size_t elided_count;
     uint32_t depth; /* the deepest node's */
     event_id event; /* whose weights these are; 0 when the profile has none */
     event_id base;  /* the event before, in a differential profile; else 0 */
@@ -63,6 +70,12 @@ void calltree_deinit(struct calltree *t);
 static inline struct str calltree_label(const struct calltree *t, uint32_t node)
 {
     return strings_get(&t->paths.labels, t->nodes[node].label);
+}
+
+static inline const struct calltree_elided *calltree_elided(const struct calltree *t,
+                                                            uint32_t node)
+{
+    return &t->elided[t->nodes[node].elided_at];
 }
 
 /* Functions: the nodes of one label added up. `total` counts a stack once, however often

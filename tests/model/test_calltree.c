@@ -18,8 +18,9 @@ static void write_tree(struct output *o, const struct calltree *t)
         output_format(o, " %g/%g", node->self, node->total);
         if (t->base)
             output_format(o, " was %g/%g", node->base_self, node->base_total);
-        if (node->elided)
-            output_format(o, " elided %u:%g", node->elided, node->elided_total);
+        if (node->elided_at)
+            output_format(o, " elided %u:%g", calltree_elided(t, n)->count,
+                          calltree_elided(t, n)->total);
     }
     for (; depth > 0; depth--)
         output_char(o, ')');
