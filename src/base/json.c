@@ -55,8 +55,8 @@ struct json_place json_place(struct json *j)
     place.column = offset_of(j, j->at) - j->line_from + 1;
     if (j->line_from >= s->offset) {
         struct str rest = str_head(str_span(j->at, s->end), CONTEXT_MAX);
-        place.text =
-            str_span(s->begin + (j->line_from - s->offset), j->at + str_find(rest, '\n'));
+        const char *begin = s->begin + (j->line_from - s->offset);
+        place.text = str_trim_right(str_span(begin, j->at + str_find(rest, '\n')));
     }
     return place;
 }

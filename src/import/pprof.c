@@ -722,8 +722,11 @@ static bool pprof_read(struct source *in, const struct import_options *options,
 /* --- Whether a file is one -------------------------------------------------------------
  */
 
+#define KNOWN_FIELDS 14
+#define FIELDS_TO_COME 40
+
 /* The wire type of each field of a Profile; those that are lists of numbers may also be
- * packed. */
+ * packed. Fields that are added to the format will have small numbers too. */
 static bool fits_profile(const struct proto_field *f)
 {
     bool bytes = f->wire == PROTO_BYTES, number = f->wire == PROTO_VARINT;
@@ -733,7 +736,7 @@ static bool fits_profile(const struct proto_field *f)
         return bytes;
     if (f->number == COMMENT)
         return bytes || number;
-    return f->number <= 16 && number;
+    return f->number <= KNOWN_FIELDS ? number : f->number <= FIELDS_TO_COME;
 }
 
 /* Whether the message holds nothing but the two numbers of a ValueType. */
