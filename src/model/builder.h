@@ -98,8 +98,9 @@ static inline bool builder_is_empty(const struct builder *b)
  * up. The other stays the caller's. */
 void builder_merge(struct builder *b, const struct profile *other);
 
-/* A sample of another profile, its ids already mapped: a row, not counted among the
- * samples read. For transforms, which call builder_merge_facts beside it. */
+/* A row that is not counted among the samples read: a sample of another profile, its ids
+ * already mapped (transforms call builder_merge_facts beside it), or a further value,
+ * for another event, of the sample added last. */
 void builder_add_mapped(struct builder *b, const struct sample *sample);
 
 /* What a transform is made of: new ids for another profile's rows. The arrays have one
