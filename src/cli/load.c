@@ -125,7 +125,8 @@ static bool place_parts(struct loading *l, struct part *parts, unsigned count,
         if (i == 0)
             continue;
         ok = os_input_read_at(&l->input, near, window, IMPORT_HEAD_SIZE * 4, &got, err);
-        parts[i].from = near + l->importer->split((struct str){window, got}, 0);
+        size_t at = l->importer->split((struct str){window, got}, 0);
+        parts[i].from = at < got ? near + at : l->input.size; /* a record too long */
         if (parts[i].from < parts[i - 1].from)
             parts[i].from = parts[i - 1].from;
     }
@@ -213,8 +214,8 @@ static unsigned part_count(const struct loading *l, const struct decoder *d)
     uint64_t useful = l->input.size / PART_MIN;
     if (!l->input.regular || d->what || !l->importer->split)
         return 1;
-    if (lseek(l->input.fd, 0, SEEK_CUR) < 0)
-        return 1;
+    if (lseek(l->input.fd, 0, SEEK_CUR) != (off_t)l->done)
+        return 1; /* what was handed to us was not at its beginning */
     return (unsigned)(useful < wanted ? useful : wanted);
 }
 

@@ -186,7 +186,8 @@ static stack_id parse_stack(struct folded_reader *r, struct str text)
             return stack;
     }
     size_t count = r->segment_count - first;
-    stack = builder_push_run(r->b, stack, r->b->path.items, count, r->stacks + first);
+    if (count)
+        stack = builder_push_run(r->b, stack, r->b->path.items, count, r->stacks + first);
     char *last = arena_grow(&r->arena, r->last, &r->last_cap, text.len + 1, 1);
     if (!last)
         return stack;
