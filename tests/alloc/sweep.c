@@ -1,0 +1,317 @@
+/* Lets every allocation fail in turn, in every importer over its own goldens, in every
+ * exporter and transform over small profiles, and in the decoder. Each time the work must
+ * say "out of memory", or come to the same result all the same; and leave nothing behind.
+ *
+ * sweep TESTS-FOLDER */
+#include "base/decode.h"
+#include "export/exporter.h"
+#include "fail.h"
+#include "import/importer.h"
+#include "transform/transform.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#define FILE_MAX ((size_t)64 << 10)
+
+/* More allocations than this are not failed one by one but in steps. */
+#define POINTS_MAX 300
+
+static unsigned count, failed;
+
+/* Work under test: true with its result in `text`, or false with err set. Its output has
+ * no memory of its own to begin with. */
+struct work {
+    const char *name;
+    bool (*run)(const void *context, struct output *text, struct error *err);
+    const void *context;
+};
+
+static void report(const struct work *w, unsigned long points, const char *wrong)
+{
+    printf("%s %u - %s, %lu allocations\n", wrong ? "not ok" : "ok", ++count, w->name,
+           points);
+    if (wrong)
+        printf("# %s\n", wrong);
+    failed += wrong != NULL;
+    fflush(stdout);
+}
+
+/* Runs with the n-th allocation failing; what was wrong, or NULL. */
+static const char *check_point(const struct work *w, unsigned long n, bool all_after,
+                               struct str wanted)
+{
+    static char wrong[800];
+    struct output text = OUTPUT_KEEP;
+    struct error err = {.message = ""};
+    long before = fail_living();
+    fail_at(n, all_after);
+    bool ok = w->run(w->context, &text, &err) && !text.failed;
+    bool hit = fail_count() > 0;
+    fail_at(0, false);
+    bool same = str_equal(output_kept(&text), wanted);
+    bool told = text.failed || strcmp(err.message, "out of memory") == 0;
+    output_deinit(&text);
+    long left = fail_living() - before;
+    const char *what = left                  ? "it leaves allocations behind"
+                       : ok && !same         ? "it says all is well, with another result"
+                       : !ok && hit && !told ? "it does not say 'out of memory'"
+                       : !ok && !hit         ? "it failed with no allocation failing"
+                                             : NULL;
+    if (!what)
+        return NULL;
+    snprintf(wrong, sizeof wrong, "%s%lu: %s (%ld) %s", all_after ? "from " : "", n, what,
+             left, err.message);
+    return wrong;
+}
+
+static void sweep(const struct work *w)
+{
+    struct output text = OUTPUT_KEEP;
+    struct error err = {.message = ""};
+    fail_at(0, false);
+    bool ok = w->run(w->context, &text, &err);
+    unsigned long points = fail_seen(), step = 1 + points / POINTS_MAX;
+    const char *wrong = NULL;
+    for (unsigned long n = 1; ok && !wrong && n <= points; n += step) {
+        wrong = check_point(w, n, false, output_kept(&text));
+        if (!wrong)
+            wrong = check_point(w, n, true, output_kept(&text));
+    }
+    output_deinit(&text);
+    report(w, points, wrong);
+}
+
+/* What a profile is, as text; no allocation fails here. */
+static bool describe(const struct profile *p, struct output *text, struct error *err)
+{
+    struct export_options options = {0};
+    fail_at(0, false);
+    return exporter_named(STR("folded"))->write(p, &options, text, err);
+}
+
+/* --- Importers ------------------------------------------------------------------------
+ */
+
+struct input {
+    const struct importer *importer;
+    struct str bytes;
+};
+
+static bool run_import(const void *context, struct output *text, struct error *err)
+{
+    const struct input *input = context;
+    const struct import_options options = {.lines = true};
+    struct source in = source_of(input->bytes, STR("input"));
+    struct builder b;
+    bool ok = builder_init(&b, BUILD_KEEP);
+    if (!ok)
+        error_memory(err);
+    ok = ok && import_read(input->importer, &in, &options, &b, err);
+    struct profile *p = ok ? builder_finish(&b, err) : NULL;
+    builder_deinit(&b);
+    ok = p && (fail_count() || describe(p, text, err));
+    if (ok &&
+        fail_count()) /* it went well in spite of a failure: then it must be whole */
+        ok = describe(p, text, err);
+    profile_destroy(p);
+    return ok;
+}
+
+static struct str read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes = malloc(FILE_MAX);
+    size_t length = file && bytes ? fread(bytes, 1, FILE_MAX, file) : 0;
+    if (file)
+        fclose(file);
+    return (struct str){bytes ? bytes : "", length};
+}
+
+static void sweep_file(const struct importer *im, const char *folder, const char *name)
+{
+    char path[4096], title[600];
+    struct builder b;
+    struct error err;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(title, sizeof title, "import/%s/%s", im->name, name);
+    struct input input = {im, read_file(path)};
+    struct source in = source_of(input.bytes, STR("input"));
+    const struct import_options none = {.lines = true};
+    /* What is refused with all the memory there is tells nothing here. */
+    bool readable = builder_init(&b, BUILD_KEEP) && import_read(im, &in, &none, &b, &err);
+    builder_deinit(&b);
+    if (readable)
+        sweep(&(struct work){title, run_import, &input});
+    free((void *)(uintptr_t)input.bytes.ptr);
+}
+
+static void sweep_importer(const struct importer *im, const char *tests)
+{
+    char folder[4000];
+    snprintf(folder, sizeof folder, "%s/import/%s", tests, im->name);
+    DIR *dir = opendir(folder);
+    if (!dir) {
+        printf("not ok %u - import/%s\n# there are no goldens in %s\n", ++count, im->name,
+               folder);
+        failed++;
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (str_ends(str_of(entry->d_name), STR(".in")))
+            sweep_file(im, folder, entry->d_name);
+    closedir(dir);
+}
+
+/* --- Exporters and transforms ---------------------------------------------------------
+ */
+
+/* A profile with what can be in one: threads, times, modules, kinds, recursion, two
+ * events, an unknown frame, a stack of no frames. */
+static struct profile *make_profile(void)
+{
+    static const char *const names[] = {"main",     "std::vector<int>::push_back(int)",
+                                        "f",        "f",
+                                        "<script>", "a b;c",
+                                        "read_[k]", "main"};
+    struct builder b;
+    struct error err;
+    if (!builder_init(&b, BUILD_KEEP))
+        return NULL;
+    module_id libc = builder_module(&b, STR("/usr/lib/libc.so.6"), STR("abcd"));
+    event_id events[] = {builder_event(&b, STR("cycles"), UNIT_CYCLES),
+                         builder_event(&b, STR("bytes"), UNIT_BYTES)};
+    for (uint32_t i = 0; i < 200; i++) {
+        struct sample s = {.time = i * 1000,
+                           .cpu = i % 2,
+                           .event = events[i % 7 == 0],
+                           .count = 1,
+                           .weight = 1 + i % 5};
+        char comm[20];
+        snprintf(comm, sizeof comm, "worker %u", i % 3);
+        s.thread = builder_thread(&b, 100 + i % 2, 200 + i % 3, str_of(comm));
+        for (uint32_t depth = 0; depth < i % 9; depth++) {
+            struct frame f = {.name = builder_string(&b, str_of(names[(i + depth) % 8])),
+                              .module = libc,
+                              .line = depth,
+                              .address = 4096 + i,
+                              .kind = depth % 3 ? FRAME_USER : FRAME_KERNEL};
+            s.stack = builder_push(&b, s.stack, builder_frame(&b, &f));
+        }
+        builder_add(&b, &s);
+    }
+    struct profile *p = builder_finish(&b, &err);
+    builder_deinit(&b);
+    return p;
+}
+
+struct export_work {
+    const struct exporter *exporter;
+    const struct profile *profile;
+};
+
+static bool run_export(const void *context, struct output *text, struct error *err)
+{
+    const struct export_work *w = context;
+    struct export_options options = {.tree.threads = THREAD_TID};
+    return w->exporter->write(w->profile, &options, text, err);
+}
+
+struct transform_work {
+    const struct transform_options *options;
+    const struct profile *profile;
+};
+
+static bool run_transform(const void *context, struct output *text, struct error *err)
+{
+    const struct transform_work *w = context;
+    const struct profile *one[] = {w->profile};
+    const struct transform *emptied;
+    struct profile *p = transform_merge(one, 1, err); /* a copy, which apply may take */
+    p = transform_apply(w->options, p, &emptied, err);
+    bool ok = p && describe(p, text, err);
+    profile_destroy(p);
+    return ok;
+}
+
+static void sweep_exporters(const struct profile *p)
+{
+    for (size_t i = 0; exporters[i]; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "export/%s", exporters[i]->name);
+        struct export_work w = {exporters[i], p};
+        sweep(&(struct work){name, run_export, &w});
+    }
+}
+
+static void sweep_transforms(const struct profile *p)
+{
+    static const struct transform_options options[] = {
+        {.filter = {.comms = {{"worker*"}, 1}}},
+        {.strip = {true, true, true, true}},
+        {.focus = {{"f"}, 1}, .ignore = {{"script"}, 1}},
+        {.hide = {{"main"}, 1}, .show = {{"[a-z]"}, 1}, .show_from = {{"f"}, 1}},
+        {.base = {{"f"}, 1}, .group = GROUP_MODULE},
+        {.split = SPLIT_EACH, .collapse = COLLAPSE_CYCLES},
+        {.thread_frames = true, .reverse = true, .scale = 2},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "transform/%zu", i + 1);
+        struct transform_work w = {&options[i], p};
+        sweep(&(struct work){name, run_transform, &w});
+    }
+}
+
+/* --- The decoder ----------------------------------------------------------------------
+ */
+
+static bool run_decode(const void *context, struct output *text, struct error *err)
+{
+    const struct str *bytes = context;
+    struct source raw = source_of(*bytes, STR("packed"));
+    struct decoder d;
+    struct str all;
+    bool ok = decoder_init(&d, &raw, err);
+    ok = ok && source_all(&d.source, &all, err);
+    if (ok)
+        output_str(text, all);
+    if (d.from)
+        decoder_deinit(&d);
+    source_deinit(&raw);
+    return ok;
+}
+
+static void sweep_decoder(void)
+{
+    static unsigned char packed[1000];
+    z_stream z = {0};
+    deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    z.next_in = (z_const Bytef *)(uintptr_t) "main;leaf 1\n";
+    z.avail_in = 12;
+    z.next_out = packed;
+    z.avail_out = sizeof packed;
+    deflate(&z, Z_FINISH);
+    struct str gzip = {(const char *)packed, z.total_out};
+    struct str wide = {"\xff\xfe"
+                       "a\0 \0"
+                       "1\0",
+                       8};
+    deflateEnd(&z);
+    sweep(&(struct work){"decode/gzip", run_decode, &gzip});
+    sweep(&(struct work){"decode/UTF-16", run_decode, &wide});
+}
+
+int main(int argc, char **argv)
+{
+    struct profile *p = make_profile();
+    for (size_t i = 0; argc > 1 && importers[i]; i++)
+        sweep_importer(importers[i], argv[1]);
+    sweep_exporters(p);
+    sweep_transforms(p);
+    sweep_decoder();
+    profile_destroy(p);
+    printf("1..%u\n", count);
+    return failed ? 1 : 0;
+}
