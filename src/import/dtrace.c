@@ -14,6 +14,7 @@
  * first, by its hash, and each frame line of callers not met before by its own. */
 #include "base/number.h"
 #include "base/scan.h"
+#include "import/callers.h"
 #include "import/stacktext.h"
 #include "model/name.h"
 
@@ -35,15 +36,12 @@ struct unsure_line {
 
 struct dtrace_reader {
     struct stacktext text;
-    struct memo callers;        /* the text of frame lines up to the count's: its stack */
-    struct hash128 callers_key; /* of the callers under way, */
-    uint64_t callers_end; /* which are whole where the input is then this far; or 0 */
-    uint64_t callers_line;
-    size_t leaf_frames;       /* how many of the path's frames the leaf's line gave */
+    struct callers callers;
     uint64_t no_empty_before; /* the input has no empty line before this offset */
     size_t indent;            /* of the last frame line */
     struct unsure_line unsure;
     bool in_distribution; /* between the lines of quantize() and its like */
+    bool only_frames;     /* no line since this was set was anything but a frame's */
 };
 
 /* --- Frames --------------------------------------------------------------------------
@@ -79,8 +77,7 @@ static frame_id make_frame(struct dtrace_reader *r, struct str text, bool is_lea
 /* "a->b->c", the caller first; the path wants the callee first. */
 static void add_links(struct dtrace_reader *r, struct str rest, bool is_leaf)
 {
-    struct frame_path *path = &r->text.b->path;
-    size_t from = path->count;
+    size_t from = r->text.b->path.count;
     bool inlined = false;
     while (rest.len) {
         struct str link = name_next_link(&rest);
@@ -89,11 +86,7 @@ static void add_links(struct dtrace_reader *r, struct str rest, bool is_leaf)
                              make_frame(r, link, is_leaf && !rest.len, inlined));
         inlined = true;
     }
-    for (size_t i = from, j = path->count; i + 1 < j; i++) {
-        frame_id swap = path->items[i];
-        path->items[i] = path->items[--j];
-        path->items[j] = swap;
-    }
+    builder_path_reverse(r->text.b, from);
 }
 
 /* A leaf is shown without its offset, so where others are shown with theirs it must not
@@ -138,7 +131,13 @@ static void begin_entry(struct dtrace_reader *r)
     r->text.weight = 0;
     r->text.thread = 0;
     r->text.pid = ID_NONE;
-    r->callers_end = 0;
+    r->only_frames = false;
+}
+
+static void end_entry(struct dtrace_reader *r, struct str count)
+{
+    stacktext_end_counted(&r->text, count);
+    begin_entry(r);
 }
 
 /* "1234", "bash", "1234  bash": a process, its name, or both. */
@@ -152,63 +151,6 @@ static void set_key(struct dtrace_reader *r, struct str key)
         key = str_trim(rest);
     }
     t->thread = builder_string(t->b, key);
-}
-
-/* --- Callers met before --------------------------------------------------------------
- */
-
-/* Adds the sample whose callers are a known stack and whose leaf is in the path. */
-static void add_sample(struct dtrace_reader *r, stack_id callers, size_t leaf_frames,
-                       struct str count)
-{
-    struct builder *b = r->text.b;
-    for (size_t i = leaf_frames; i-- > 0;)
-        callers = builder_push(b, callers, b->path.items[i]);
-    if (stacktext_set_count(&r->text, count))
-        stacktext_add_stack(&r->text, callers);
-    begin_entry(r);
-}
-
-/* The rest of the entry whose leaf's line was just read, where it lies in the window
- * whole: its callers and its count line, up to the empty line behind them. */
-static bool find_rest(struct dtrace_reader *r, struct str *callers, struct str *count)
-{
-    struct source *in = r->text.lines.source;
-    struct str text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
-    if (in->offset < r->no_empty_before)
-        return false;
-    size_t end = scan_empty_line(text);
-    if (end == text.len)
-        r->no_empty_before = in->offset + text.len;
-    if (end == text.len || end < 2)
-        return false;
-    size_t last = str_rfind(str_head(text, end - 1), '\n');
-    if (last == end - 1)
-        return false;
-    *callers = str_head(text, last + 1);
-    *count = str_span(text.ptr + last + 1, text.ptr + end - 1);
-    return stacktext_is_count(*count);
-}
-
-static void read_known_callers(struct dtrace_reader *r)
-{
-    struct str callers, count;
-    r->callers_end = 0;
-    if (!find_rest(r, &callers, &count))
-        return;
-    struct lines *lines = &r->text.lines;
-    size_t leaf_frames = r->text.b->path.count;
-    r->callers_key = hash_bytes128(callers.ptr, callers.len);
-    const uint64_t *known = memo_find(&r->callers, r->callers_key);
-    if (known) {
-        uint64_t line_count = *known >> 32;
-        lines_skip(lines, callers.len + count.len + 2, line_count + 2);
-        add_sample(r, (stack_id)*known, leaf_frames, count);
-        return;
-    }
-    r->leaf_frames = leaf_frames;
-    r->callers_line = lines->number;
-    r->callers_end = lines->source->offset + callers.len + count.len + 1;
 }
 
 /* --- Lines ---------------------------------------------------------------------------
@@ -230,23 +172,6 @@ static bool is_header(struct str text)
         return true;
     return number_parse_u64(first, &number) && number_parse_u64(second, &number) &&
            str_find(rest, ':') < rest.len;
-}
-
-static void end_entry(struct dtrace_reader *r, struct str count)
-{
-    struct stacktext *t = &r->text;
-    struct builder *b = t->b;
-    uint64_t lines = t->lines.number - 1 - r->callers_line;
-    if (r->callers_end == t->lines.source->offset && lines <= UINT32_MAX) {
-        stack_id callers = 0;
-        for (size_t i = b->path.count; i-- > r->leaf_frames;)
-            callers = builder_push(b, callers, b->path.items[i]);
-        memo_put(&r->callers, r->callers_key, lines << 32 | callers);
-        add_sample(r, callers, r->leaf_frames, count);
-    } else {
-        stacktext_end_counted(t, count);
-        begin_entry(r);
-    }
 }
 
 /* A line "  bash       884" behind frames: a key, then the count. */
@@ -294,8 +219,6 @@ static void read_text(struct dtrace_reader *r, struct str line, struct str text)
     r->in_distribution = false;
     r->indent = indent;
     add_frame(r, line, text);
-    if (is_first)
-        read_known_callers(r);
 }
 
 /* Takes the line before for what it is, now that the next one's indent is known. */
@@ -314,24 +237,98 @@ static void settle_unsure(struct dtrace_reader *r, bool leads_frames)
         add_frame(r, text, text);
 }
 
-static void dtrace_line(struct stacktext *t, struct str line)
+static void read_line(struct dtrace_reader *r, struct str line)
 {
-    struct dtrace_reader *r = (struct dtrace_reader *)t;
-    bool is_first = t->b->path.count == 0;
-    if (line.len && !r->unsure.text && add_known_frame(r, line)) {
-        if (is_first)
-            read_known_callers(r);
+    if (line.len && !r->unsure.text && add_known_frame(r, line))
         return;
-    }
     struct str text = str_trim(line);
     size_t indent = (size_t)(text.ptr - line.ptr);
     settle_unsure(r, text.len && indent >= r->unsure.indent + KEY_INDENT);
     if (text.len == 0)
         r->in_distribution = false;
-    else if (t->b->path.count && !r->in_distribution && stacktext_is_count(text))
+    else if (r->text.b->path.count && !r->in_distribution && stacktext_is_count(text))
         end_entry(r, text);
     else
         read_text(r, line, text);
+}
+
+/* --- Entries as a whole --------------------------------------------------------------
+ */
+
+/* The rest of the entry whose leaf's line was just read, where it lies in the window
+ * whole: its callers and its count line, up to the empty line behind them. */
+static bool find_rest(struct dtrace_reader *r, struct str *callers, struct str *count)
+{
+    struct source *in = r->text.lines.source;
+    struct str text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
+    if (in->offset < r->no_empty_before)
+        return false;
+    size_t end = scan_empty_line(text);
+    if (end == text.len)
+        r->no_empty_before = in->offset + text.len;
+    if (end == text.len || end < 2)
+        return false;
+    size_t last = str_rfind(str_head(text, end - 1), '\n');
+    if (last == end - 1)
+        return false;
+    *callers = str_head(text, last + 1);
+    *count = str_span(text.ptr + last + 1, text.ptr + end - 1);
+    return stacktext_is_count(*count);
+}
+
+/* Reads the callers' lines that are not known by their text. False where one was not of
+ * this stack: the entry is then read on line by line. */
+static bool read_unknown_callers(struct dtrace_reader *r)
+{
+    struct callers *c = &r->callers;
+    size_t unknown = callers_unknown(c);
+    struct str line;
+    r->only_frames = true;
+    for (size_t i = 0; i < unknown; i++) {
+        if (!lines_next(&r->text.lines, &line))
+            return false;
+        read_line(r, line);
+        if (!r->only_frames)
+            return false;
+        c->frames_at[i] = r->text.b->path.count;
+    }
+    return c->line_count != 0;
+}
+
+/* Behind the leaf's line: reads the rest of the entry, its callers by their text as far
+ * as it is known. Entries that do not lie in the window to their end are left alone. */
+static void read_whole_entry(struct dtrace_reader *r)
+{
+    struct builder *b = r->text.b;
+    struct lines *lines = &r->text.lines;
+    size_t leaf_frames = b->path.count, line_count;
+    struct str callers, count;
+    stack_id stack;
+    if (!find_rest(r, &callers, &count))
+        return;
+    if (!callers_find(&r->callers, callers, &stack, &line_count)) {
+        if (!read_unknown_callers(r))
+            return;
+        line_count = r->callers.line_count - callers_unknown(&r->callers);
+        stack = callers_learn(&r->callers, b, leaf_frames);
+    }
+    size_t rest = (size_t)(count.ptr + count.len - lines->source->begin);
+    lines_skip(lines, rest + 2, line_count + 2); /* with the empty line */
+    b->path.count = leaf_frames;
+    builder_path_reverse(b, 0);
+    stack = builder_push_run(b, stack, b->path.items, leaf_frames, NULL);
+    if (stacktext_set_count(&r->text, count))
+        stacktext_add_stack(&r->text, stack);
+    begin_entry(r);
+}
+
+static void dtrace_line(struct stacktext *t, struct str line)
+{
+    struct dtrace_reader *r = (struct dtrace_reader *)t;
+    bool was_empty = t->b->path.count == 0;
+    read_line(r, line);
+    if (was_empty && t->b->path.count)
+        read_whole_entry(r);
 }
 
 static void dtrace_finish(struct stacktext *t)
@@ -342,12 +339,11 @@ static void dtrace_finish(struct stacktext *t)
 static bool dtrace_read(struct source *in, const struct import_options *options,
                         struct builder *b, struct error *err)
 {
-    struct arena arena = ARENA_INIT;
     struct dtrace_reader r = {.text = {.finish = dtrace_finish}};
-    bool ok = memo_init(&r.callers, &arena, 32768) || error_memory(err);
-    ok = ok && stacktext_read(&r.text, in, options, b, dtrace_line, err);
-    arena_deinit(&arena);
-    return ok;
+    if (callers_init(&r.callers, &r.text.arena))
+        return stacktext_read(&r.text, in, options, b, dtrace_line, err);
+    arena_deinit(&r.text.arena);
+    return error_memory(err);
 }
 
 /* --- Probing and splitting -----------------------------------------------------------
