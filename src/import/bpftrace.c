@@ -159,14 +159,15 @@ static void end_entry(struct bpftrace_reader *r, struct str value, struct str li
     else if (set_value(r, value))
         add_sample(r);
     r->passing = !is_number;
+    t->weight = 0;
     builder_path_clear(t->b);
 }
 
 /* --- Lines ---------------------------------------------------------------------------
  */
 
-/* Where the key ends: at the bracket of "]: VALUE" (a histogram's value stands in the next
- * lines); the line's length where it does not end. */
+/* Where the key ends: at the bracket of "]: VALUE" (a histogram's value stands in the
+ * next lines); the line's length where it does not end. */
 static size_t key_end(struct str line)
 {
     if (str_ends(line, STR("]:")))

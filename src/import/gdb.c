@@ -20,7 +20,8 @@
 
 struct gdb_reader {
     struct stacktext text;
-    uint64_t number; /* of the frame read last */
+    uint64_t number;  /* of the frame read last */
+    bool is_position; /* gdb shows next where it stands: a frame, but no backtrace */
 };
 
 /* "#12  " off the line; false where it does not begin so. */
@@ -36,6 +37,18 @@ static bool take_number(struct str *line, uint64_t *number)
     return line->len != 0;
 }
 
+/* What stands before the brackets of the values. Names may have brackets of their own; of
+ * Go's methods name_without_arguments cuts nothing. */
+static struct str name_before_values(struct str text)
+{
+    struct str name = name_without_arguments(text);
+    if (text.len && text.ptr[0] == '<' && text.ptr[text.len - 1] == '>')
+        return text; /* <signal handler called> */
+    if (name.len == text.len)
+        name = str_head(text, str_search(text, STR(" (")));
+    return str_trim(name);
+}
+
 /* "name (a=1, b=...) at file.c:12" or "... from /lib/x.so". */
 static void parse_gdb(struct str rest, struct text_frame *f)
 {
@@ -44,10 +57,7 @@ static void parse_gdb(struct str rest, struct text_frame *f)
         f->file = stacktext_split_place(str_skip(rest, at + 5), &f->line);
     if (from < rest.len)
         f->module = str_skip(rest, from + 7);
-    if (rest.len && rest.ptr[0] == '<') /* <signal handler called> */
-        f->name = rest;
-    else
-        f->name = str_trim(name_without_arguments(rest));
+    f->name = name_before_values(rest);
     if (str_equal(f->name, STR("??")))
         f->name = STR("");
 }
@@ -102,23 +112,50 @@ static void begin_gdb_thread(struct stacktext *t, struct str line)
         t->tid = id_behind(line, STR("process "));
 }
 
-/* A line between the frames: the place of the last one, or nothing that is needed. */
-static void read_other(struct stacktext *t, struct str line)
+/* The place of the frame before, in a line of its own: "    at file.c:12". */
+static void read_place(struct stacktext *t, struct str text)
 {
     uint64_t number;
-    struct str text = str_trim(line);
-    if (str_starts(text, STR("Backtrace stopped:")) ||
-        str_starts(text, STR("(More stack frames follow")))
-        t->b->profile->facts.truncated++;
-    if (str_starts(text, STR("[Current thread is "))) /* its frame 0 stands before it */
-        builder_path_clear(t->b);
-    if (!t->options->lines || !str_starts(line, STR("    ")))
-        return;
     if (str_starts(text, STR("at ")))
         text = str_skip(text, 3);
     struct str file = stacktext_split_place(text, &number);
     if (number && str_find(file, ' ') == file.len)
         stacktext_place(t, file, number);
+}
+
+/* A line between the frames: mostly nothing that is needed. */
+static void read_other(struct gdb_reader *r, struct str line)
+{
+    struct stacktext *t = &r->text;
+    struct str text = str_trim(line);
+    if (str_starts(text, STR("Backtrace stopped:")) ||
+        str_starts(text, STR("(More stack frames follow")))
+        t->b->profile->facts.truncated++;
+    if (str_starts(text, STR("[Current thread is "))) /* behind such a frame */
+        builder_path_clear(t->b);
+    if (str_starts(text, STR("[Switching to thread ")))
+        begin_gdb_thread(t, text);
+    if (str_starts(text, STR("[Switching to thread ")) ||
+        str_starts(text, STR("Program terminated with signal ")))
+        r->is_position = true;
+    else if (str_starts(line, STR("    ")))
+        read_place(t, text);
+}
+
+static void read_frame(struct gdb_reader *r, struct str line, struct str rest,
+                       uint64_t number)
+{
+    struct stacktext *t = &r->text;
+    struct text_frame f = TEXT_FRAME;
+    if (number <= r->number)
+        stacktext_end(t);
+    r->number = number;
+    if (r->is_position || stacktext_add_known(t, line)) {
+        r->is_position = false;
+        return;
+    }
+    parse_frame(rest, &f);
+    stacktext_add(t, line, &f);
 }
 
 static void gdb_line(struct stacktext *t, struct str line)
@@ -127,14 +164,7 @@ static void gdb_line(struct stacktext *t, struct str line)
     struct str rest = line;
     uint64_t number;
     if (take_number(&rest, &number)) {
-        struct text_frame f = TEXT_FRAME;
-        if (number <= r->number)
-            stacktext_end(t);
-        r->number = number;
-        if (stacktext_add_known(t, line))
-            return;
-        parse_frame(rest, &f);
-        stacktext_add(t, line, &f);
+        read_frame(r, line, rest, number);
     } else if (str_starts(line, STR("Thread "))) {
         begin_gdb_thread(t, line);
     } else if (str_starts(line, STR("TID "))) {
@@ -144,7 +174,7 @@ static void gdb_line(struct stacktext *t, struct str line)
         stacktext_thread(t, STR(""));
         t->pid = id_behind(line, STR("PID "));
     } else if (line.len) {
-        read_other(t, line);
+        read_other(r, line);
     }
 }
 

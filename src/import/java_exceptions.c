@@ -28,7 +28,6 @@ struct level {
 
 struct exceptions_reader {
     struct stacktext text;
-    struct arena arena;
     struct level
         levels[LEVELS_MAX]; /* from the outermost; the last is the one under way */
     size_t depth;           /* how many there are */
@@ -53,20 +52,22 @@ static bool parse_frame(struct str text, struct text_frame *f)
     return str_find(f->name, '.') < f->name.len && f->name.ptr[open - 1] != ' ';
 }
 
-/* "... 5 more" */
+/* "... 5 more", or "... 5 common frames omitted" as logback puts it. */
 static bool parse_more(struct str text, uint64_t *count)
 {
     struct str rest = text;
-    return str_equal(str_word(&rest), STR("...")) &&
-           number_parse_u64(str_word(&rest), count) &&
-           str_equal(str_word(&rest), STR("more"));
+    if (!str_equal(str_word(&rest), STR("...")) ||
+        !number_parse_u64(str_word(&rest), count))
+        return false;
+    rest = str_trim(rest);
+    return str_equal(rest, STR("more")) || str_equal(rest, STR("common frames omitted"));
 }
 
 static void copy_frames(struct exceptions_reader *r, struct level *to,
                         const frame_id *frames, size_t count)
 {
     frame_id *items =
-        arena_grow(&r->arena, to->frames, &to->cap, count + 1, sizeof *items);
+        arena_grow(&r->text.arena, to->frames, &to->cap, count + 1, sizeof *items);
     if (!items)
         return;
     to->frames = items;
@@ -102,11 +103,10 @@ static void begin_trace(struct exceptions_reader *r, size_t indent, bool suppres
     }
 }
 
-static void add_left_out(struct exceptions_reader *r, uint64_t count)
+static void add_left_out(struct exceptions_reader *r, uint64_t count, struct str line)
 {
     if (count > r->around.count) {
-        stacktext_warn(&r->text, "callers left out of a trace that are not known",
-                       STR(""));
+        stacktext_warn(&r->text, "callers left out that no trace before tells", line);
         count = r->around.count;
     }
     for (size_t i = r->around.count - (size_t)count; i < r->around.count; i++)
@@ -129,7 +129,7 @@ static void exceptions_line(struct stacktext *t, struct str line)
         if (!stacktext_add_known(t, text))
             stacktext_add(t, text, &f);
     } else if (parse_more(text, &count)) {
-        add_left_out(r, count);
+        add_left_out(r, count, line);
     } else if (t->b->path.count) { /* else a message goes on in more lines */
         end_trace(r);
         r->depth = 0;
@@ -140,10 +140,7 @@ static bool exceptions_read(struct source *in, const struct import_options *opti
                             struct builder *b, struct error *err)
 {
     struct exceptions_reader r = {.text = {.weight = 1}};
-    bool ok = stacktext_read(&r.text, in, options, b, exceptions_line, err);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
-    return ok;
+    return stacktext_read(&r.text, in, options, b, exceptions_line, err);
 }
 
 static int exceptions_probe(struct str head)

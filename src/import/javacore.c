@@ -67,6 +67,8 @@ static void javacore_line(struct stacktext *t, struct str line)
     if (str_equal(tag, STR("4XESTACKTRACE"))) {
         if (parse_frame(text, &f))
             stacktext_add(t, line, &f);
+        else
+            stacktext_warn(t, "a stack's line without a frame", line);
     } else if (str_equal(tag, STR("3XMTHREADINFO"))) {
         begin_thread(t, text);
     } else if (str_equal(tag, STR("3XMTHREADINFO1"))) {

@@ -28,10 +28,23 @@ static const char *const system_threads[] = {
 
 /* Ends of the names of native methods that wait while their thread is RUNNABLE. */
 static const char *const waiting_calls[] = {
-    "epollWait",  "EPoll.wait",  "KQueue.poll",  "WEPoll.wait",
-    ".kevent0",   ".poll0",      "socketAccept", "accept0",
-    "Net.accept", "Net.poll",    "socketRead0",  "waitForReferencePendingList",
-    "epoll_wait", "__GI_accept", "__accept4",    "__poll",
+    "epollWait",
+    "EPoll.wait",
+    "KQueue.poll",
+    "WEPoll.wait",
+    ".kevent0",
+    ".poll0",
+    "socketAccept",
+    "accept0",
+    "Net.accept",
+    "Net.poll",
+    "socketRead0",
+    "waitForReferencePendingList",
+    "futex_abstimed_wait_common",
+    "epoll_wait",
+    "__GI_accept",
+    "__accept4",
+    "__poll",
 };
 
 struct jstack_reader {
@@ -78,7 +91,8 @@ static bool parse_mixed(struct str line, struct text_frame *f)
 {
     struct str rest = line;
     *f = TEXT_FRAME;
-    if (!str_starts(line, STR("0x")) || !stacktext_take_hex(&rest, &f->address))
+    if (!str_starts(line, STR("0x")) || !stacktext_take_hex(&rest, &f->address) ||
+        rest.len == 0)
         return false;
     if (str_starts(rest, STR("* "))) {
         rest = str_skip(rest, 2);
@@ -126,9 +140,7 @@ static void begin_thread(struct jstack_reader *r, struct str line)
 {
     struct stacktext *t = &r->text;
     struct str rest = str_skip(line, 1);
-    size_t close = str_search(rest, STR("\" "));
-    if (close == rest.len)
-        close = str_rfind(rest, '"');
+    size_t close = str_rfind(rest, '"');
     struct str name = str_head(rest, close);
     end_thread(r);
     stacktext_thread(t, without_number(name));

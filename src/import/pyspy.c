@@ -94,6 +94,9 @@ static void pyspy_line(struct stacktext *t, struct str line)
         begin_thread(t, id, state, name);
     else if (str_starts(line, STR("Process ")))
         begin_process(t, line);
+    else if (line.len && !str_starts(line, STR("        ")) && /* arguments and locals */
+             !str_starts(line, STR("Python v")))
+        stacktext_warn(t, "neither a frame nor a thread's heading", line);
 }
 
 static bool pyspy_read(struct source *in, const struct import_options *options,

@@ -14,20 +14,24 @@
 
 #define KERNEL_HALF 0xffff800000000000u
 
-/* " [libc-2.17.so+0x3a10/0x1c2000]" off the end of *rest: the module's name. */
+/* Takes "[libc-2.17.so+0x3a10/0x1c2000]", and what is unsure about the frame, off the end
+ * of *rest: the module's name. */
 static struct str take_module(struct str *rest)
 {
-    size_t open = str_rsearch(*rest, STR("["));
-    struct str text = str_trim(*rest);
-    if (str_ends(text, STR(" (inexact)")))
-        text = str_trim_right(str_head(text, text.len - STR(" (inexact)").len));
-    if (open == rest->len || !str_ends(text, STR("]"))) {
-        *rest = text;
+    struct str inexact = STR(" (inexact)");
+    *rest = str_trim(*rest);
+    if (str_ends(*rest, inexact))
+        *rest = str_trim_right(str_head(*rest, rest->len - inexact.len));
+    size_t open = str_rsearch(*rest, STR(" ["));
+    if (str_starts(*rest, STR("[")))
+        open = 0;
+    else if (open < rest->len)
+        open++;
+    if (open == rest->len || !str_ends(*rest, STR("]")))
         return STR("");
-    }
-    struct str module = str_span(rest->ptr + open + 1, text.ptr + text.len - 1);
+    struct str module = str_span(rest->ptr + open + 1, rest->ptr + rest->len - 1);
     *rest = str_trim_right(str_head(*rest, open));
-    return str_head(module, str_find(module, '+'));
+    return str_head(module, str_rfind(module, '+'));
 }
 
 /* Whether the line has the shape that SystemTap gives a frame. */
