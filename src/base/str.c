@@ -14,6 +14,16 @@ size_t str_search(struct str s, struct str part)
     return s.len;
 }
 
+size_t str_rsearch(struct str s, struct str part)
+{
+    if (part.len > s.len)
+        return s.len;
+    for (size_t at = s.len - part.len + 1; at-- > 0;)
+        if (memcmp(s.ptr + at, part.ptr, part.len) == 0)
+            return at;
+    return s.len;
+}
+
 struct str str_trim_left(struct str s)
 {
     while (s.len && byte_is_space(s.ptr[0]))

@@ -85,8 +85,9 @@ static inline size_t str_rfind(struct str s, char c)
     return s.len;
 }
 
-/* Where `part` first stands in s, or s.len. */
+/* Where `part` first, or last, stands in s, or s.len. */
 size_t str_search(struct str s, struct str part);
+size_t str_rsearch(struct str s, struct str part);
 
 static inline bool str_has(struct str s, struct str part)
 {

@@ -45,10 +45,35 @@ static bool is_go_method(struct str name)
     return open < name.len && str_has(str_skip(name, open), STR(")."));
 }
 
+/* Where the scope ends that the bracket at `at` is part of, "(int) const::" or
+ * "(anonymous namespace)::"; 0 where what follows the brackets is no scope's end, so that
+ * they hold the function's own arguments. */
+static size_t skip_scope(struct str s, size_t at)
+{
+    size_t end = skip_brackets(s, at);
+    struct str rest = str_skip(s, end);
+    if (str_starts(rest, STR(" const")))
+        rest = str_skip(rest, 6);
+    return str_starts(rest, STR("::")) ? (size_t)(rest.ptr - s.ptr) + 2 : 0;
+}
+
+/* Where the braces close that open at `at`, "{lambda(int)#1}"; s.len where they do not.
+ */
+static size_t skip_braces(struct str s, size_t at)
+{
+    size_t depth = 0;
+    for (; at < s.len; at++) {
+        depth += s.ptr[at] == '{';
+        depth -= s.ptr[at] == '}';
+        if (depth == 0)
+            return at + 1;
+    }
+    return s.len;
+}
+
 struct str name_without_arguments(struct str name)
 {
-    struct str anonymous = STR("(anonymous namespace)");
-    size_t at = 0;
+    size_t at = 0, scope;
     if (str_find(name, '(') == name.len || is_go_method(name))
         return name;
     while (at < name.len) {
@@ -59,10 +84,13 @@ struct str name_without_arguments(struct str name)
             at = skip_brackets(name, at);
             if (at > name.len) /* cut short: the first bracket ends the name */
                 return str_head(name, str_find(name, '('));
-        } else if (str_starts(str_skip(name, at), anonymous)) {
-            at += anonymous.len;
+        } else if (name.ptr[at] == '{') {
+            at = skip_braces(name, at);
         } else if (name.ptr[at] == '(') {
-            break;
+            scope = skip_scope(name, at);
+            if (!scope)
+                break;
+            at = scope;
         } else {
             at++;
         }

@@ -12,6 +12,7 @@
  *   foo<void (*)(int)>(char)           ->  foo<void (*)(int)>
  *   A::operator()(int)                 ->  A::operator()
  *   (anonymous namespace)::f(int)      ->  (anonymous namespace)::f
+ *   f(int)::{lambda(int)#1}::g(int)    ->  f(int)::{lambda(int)#1}::g
  *   net/http.(*Client).Do              ->  net/http.(*Client).Do   (Go: nothing is cut)
  * Brackets that do not close (tools cut long names) end at the first '('. */
 struct str name_without_arguments(struct str name);

@@ -14,6 +14,9 @@ static void finding(void **state)
     assert_int_equal(str_search(STR("aaaa"), STR("aab")), 4);
     assert_int_equal(str_search(STR("ab"), STR("abc")), 2);
     assert_int_equal(str_search(STR("ab"), STR("")), 0);
+    assert_int_equal(str_rsearch(STR("aabaab"), STR("aab")), 3);
+    assert_int_equal(str_rsearch(STR("aaaa"), STR("aab")), 4);
+    assert_int_equal(str_rsearch(STR("ab"), STR("abc")), 2);
     assert_true(str_has(STR("ab"), STR("b")));
     assert_true(str_has(STR(""), STR("")));
     assert_false(str_has(STR(""), STR("b")));

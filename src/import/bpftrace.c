@@ -1,0 +1,292 @@
+/* bpftrace's maps, as it prints them at its end: an entry is a key and a value, and a
+ * stack that is part of the key has a line for each frame, from the leaf outwards.
+ *
+ *   @[
+ *       nanosleep+5
+ *       do_syscall_64+113
+ *   ,
+ *       __nanosleep+23
+ *       main+12
+ *   , bash]: 3
+ *   @bytes[4711, bash,
+ *           7fd8f863cd7c read+12 (/usr/lib/libc.so.6)
+ *   ]: 4096
+ *
+ * Every map is an event of its own. Stacks in one key are one stack: the kernel's, which
+ * is printed first, is called by the user's. Keys that are numbers are the process and
+ * the thread, other keys the thread's name. An empty stack leaves nothing between its
+ * commas. Histograms and entries without a stack are counted as left out. */
+#include "base/number.h"
+#include "import/stacktext.h"
+
+#define KERNEL_HALF 0xffff800000000000u
+
+struct bpftrace_reader {
+    struct stacktext text;
+    string_id map; /* whose entry is under way */
+    bool in_entry;
+    bool has_stack; /* the key of the entry under way has one, if only an empty one */
+    int numbers;    /* how many numbers the key had up to here */
+    bool passing;   /* the lines of a histogram or of a value that is no number */
+};
+
+/* --- Frames --------------------------------------------------------------------------
+ */
+
+/* "name+12" with the offset in decimal. */
+static void split_offset(struct text_frame *f)
+{
+    size_t at = f->name.len;
+    while (at && byte_is_digit(f->name.ptr[at - 1]))
+        at--;
+    if (at < 2 || at == f->name.len || f->name.ptr[at - 1] != '+')
+        return;
+    f->offset = str_skip(f->name, at - 1);
+    f->name = str_head(f->name, at - 1);
+}
+
+/* Takes the address that the perf style begins with: all of 16 digits, or any number of
+ * them in a line that ends with a module in brackets. */
+static bool take_address(struct str *rest, struct text_frame *f)
+{
+    struct str left = *rest, word = str_word(&left);
+    size_t open = str_rsearch(*rest, STR(" ("));
+    bool has_module = str_ends(*rest, STR(")")) && open < rest->len && open > word.len;
+    if ((word.len != 16 && !has_module) || left.len == 0 ||
+        !number_parse_hex(word, &f->address))
+        return false;
+    *rest = str_trim(left);
+    open = str_rsearch(*rest, STR(" ("));
+    if (has_module && open < rest->len) {
+        f->module = str_span(rest->ptr + open + 2, rest->ptr + rest->len - 1);
+        *rest = str_head(*rest, open);
+    }
+    if (str_equal(f->module, STR("[unknown]")))
+        f->module = STR("");
+    return true;
+}
+
+static void add_frame(struct stacktext *t, struct str text)
+{
+    struct text_frame f = TEXT_FRAME;
+    struct str rest = text;
+    uint64_t address;
+    if (text.len == 0 || stacktext_add_known(t, text))
+        return;
+    take_address(&rest, &f);
+    if (str_starts(rest, STR("0x")) && number_parse_hex(rest, &address))
+        f.address = address; /* there is no name */
+    else
+        f.name = rest;
+    if (f.address >= KERNEL_HALF)
+        f.kind = FRAME_KERNEL;
+    split_offset(&f);
+    stacktext_add(t, text, &f);
+}
+
+/* --- Keys and values -----------------------------------------------------------------
+ */
+
+static void add_to_name(struct stacktext *t, struct str key)
+{
+    struct str before = profile_string(t->b->profile, t->thread);
+    t->text.used = 0;
+    output_str(&t->text, before);
+    if (before.len)
+        output_str(&t->text, STR(", "));
+    output_str(&t->text, key);
+    t->thread = builder_string(t->b, output_kept(&t->text));
+}
+
+/* One key; an empty one is a stack without frames. */
+static void add_key(struct bpftrace_reader *r, struct str key)
+{
+    struct stacktext *t = &r->text;
+    uint64_t number;
+    bool is_number = number_parse_u64(key, &number) && number <= INT64_MAX;
+    if (key.len == 0)
+        r->has_stack = true;
+    else if (is_number && r->numbers < 2)
+        *(r->numbers++ ? &t->tid : &t->pid) = (int64_t)number;
+    else
+        add_to_name(t, key);
+}
+
+/* "4711, bash, ": keys with ", " between them, and behind the last one where the key goes
+ * on in the next line. */
+static void add_keys(struct bpftrace_reader *r, struct str keys, bool goes_on)
+{
+    struct str comma = STR(", ");
+    for (;;) {
+        size_t at = str_search(keys, comma);
+        if (at == keys.len && goes_on && keys.len == 0)
+            return;
+        add_key(r, str_head(keys, at));
+        if (at == keys.len)
+            return;
+        keys = str_skip(keys, at + comma.len);
+    }
+}
+
+/* The number that a value stands for: "3", or the total of "count 2, average 5, total
+ * 10". */
+static bool set_value(struct bpftrace_reader *r, struct str value)
+{
+    struct str total = STR(", total "), number = str_trim(value);
+    size_t at = str_rsearch(number, total);
+    if (at < number.len)
+        number = str_skip(number, at + total.len);
+    return stacktext_is_count(number) && stacktext_set_count(&r->text, number);
+}
+
+static void add_sample(struct bpftrace_reader *r)
+{
+    struct stacktext *t = &r->text;
+    struct str map = profile_string(t->b->profile, r->map);
+    t->event = builder_event(t->b, map, UNIT_COUNT);
+    stacktext_add_stack(t, builder_path_from_leaf(t->b));
+}
+
+static void end_entry(struct bpftrace_reader *r, struct str value, struct str line)
+{
+    struct stacktext *t = &r->text;
+    bool is_number = stacktext_is_count(value) || str_has(value, STR(", total "));
+    r->in_entry = false;
+    if (!is_number)
+        stacktext_warn(t, "a map's value that is no number (a histogram?)", line);
+    else if (!r->has_stack && t->b->path.count == 0)
+        stacktext_warn(t, "a map's entry without a stack", line);
+    else if (set_value(r, value))
+        add_sample(r);
+    r->passing = !is_number;
+    t->weight = 0;
+    builder_path_clear(t->b);
+}
+
+/* --- Lines ---------------------------------------------------------------------------
+ */
+
+/* Where the key ends: at the bracket of "]: VALUE" (a histogram's value stands in the
+ * next lines); the line's length where it does not end. */
+static size_t key_end(struct str line)
+{
+    if (str_ends(line, STR("]:")))
+        return line.len - 2;
+    return str_rsearch(line, STR("]: "));
+}
+
+/* The rest of a line that holds keys which are no stacks, and perhaps the value. */
+static void read_keys(struct bpftrace_reader *r, struct str keys, struct str line)
+{
+    size_t end = key_end(keys);
+    bool is_single = r->text.b->path.count == 0 && !r->has_stack;
+    if (end < keys.len) {
+        if (end || is_single)
+            add_keys(r, str_head(keys, end), false);
+        end_entry(r, str_skip(keys, end + 3), line);
+    } else {
+        add_keys(r, keys, true);
+    }
+}
+
+/* "@name[" and what follows it. */
+static void begin_entry(struct bpftrace_reader *r, struct str line, size_t open)
+{
+    struct stacktext *t = &r->text;
+    r->map = builder_string(t->b, str_head(line, open));
+    t->thread = 0;
+    t->pid = t->tid = ID_NONE;
+    r->numbers = 0;
+    r->in_entry = true;
+    r->has_stack = r->passing = false;
+    builder_path_clear(t->b);
+    struct str rest = str_skip(line, open + 1);
+    if (rest.len == 0)
+        r->has_stack = true;
+    else
+        read_keys(r, rest, line);
+}
+
+/* A line within an entry: a frame's, ", KEYS" or "]: VALUE". */
+static void read_entry(struct bpftrace_reader *r, struct str line)
+{
+    size_t end = key_end(line);
+    if (line.len && line.ptr[0] == ',') {
+        read_keys(r, str_skip(line, str_starts(line, STR(", ")) ? 2 : 1), line);
+    } else if (end < line.len &&
+               (end == 0 || stacktext_is_count(str_skip(line, end + 3)))) {
+        add_frame(&r->text, str_trim(str_head(line, end)));
+        end_entry(r, str_skip(line, end + 3), line);
+    } else {
+        r->has_stack = true;
+        add_frame(&r->text, str_trim(line));
+    }
+}
+
+/* The bracket that opens the key of a map's entry, "@name["; 0 where the line is none. */
+static size_t entry_open(struct str line)
+{
+    size_t at = 1;
+    if (line.len == 0 || line.ptr[0] != '@')
+        return 0;
+    while (at < line.len && byte_is_word(line.ptr[at]))
+        at++;
+    return at < line.len && line.ptr[at] == '[' ? at : 0;
+}
+
+static void bpftrace_line(struct stacktext *t, struct str line)
+{
+    struct bpftrace_reader *r = (struct bpftrace_reader *)t;
+    size_t open = entry_open(line);
+    if (open) {
+        if (r->in_entry)
+            stacktext_warn(t, "a map's entry without its value", line);
+        begin_entry(r, line, open);
+    } else if (r->in_entry) {
+        read_entry(r, line);
+    } else if (str_starts(line, STR("@"))) {
+        stacktext_warn(t, "a map's entry without a stack", line);
+        r->passing = true;
+    } else if (str_trim(line).len && !r->passing &&
+               !(str_starts(line, STR("Attach")) && str_has(line, STR(" probe")))) {
+        stacktext_warn(t, "a line outside of all maps", line);
+    }
+}
+
+static bool bpftrace_read(struct source *in, const struct import_options *options,
+                          struct builder *b, struct error *err)
+{
+    struct bpftrace_reader r = {.text = {.weight = 0}};
+    return stacktext_read(&r.text, in, options, b, bpftrace_line, err);
+}
+
+static int bpftrace_probe(struct str head)
+{
+    struct str line;
+    size_t opened = 0, frames = 0, closed = 0;
+    while (stacktext_probe_line(&head, &line)) {
+        size_t open = entry_open(line);
+        opened += open != 0;
+        frames += opened && !open && str_starts(line, STR(" "));
+        closed += opened && str_has(line, STR("]:"));
+    }
+    if (!opened || !closed)
+        return opened && frames ? 60 : 0;
+    return frames ? 92 : 55;
+}
+
+/* An entry begins with an at sign at the beginning of a line. */
+static size_t bpftrace_split(struct str bytes, size_t from)
+{
+    size_t at = from + str_search(str_skip(bytes, from), STR("\n@"));
+    return at < bytes.len ? at + 1 : bytes.len;
+}
+
+const struct importer import_bpftrace = {
+    .name = "bpftrace",
+    .suffixes = "bpftrace",
+    .summary = "bpftrace maps with stacks in their keys",
+    .probe = bpftrace_probe,
+    .read = bpftrace_read,
+    .split = bpftrace_split,
+};

@@ -1,0 +1,380 @@
+/* DTrace's aggregations of stack() and ustack(), as dtrace(1) prints them: keys, frame
+ * lines from the leaf outwards, and a count.
+ *
+ *               libc.so.1`__read+0xa
+ *               bash`main+0x1c4
+ *                 884
+ *
+ * A key that is no stack stands on a line of its own before the frames, or before the
+ * count on its line; it is taken for the thread's name. Two stacks in a row without a
+ * count between them are keys of one entry. A JIT's helper may print a chain of inlined
+ * calls, "caller->callee". Lines of another shape at the beginning are dtrace's own.
+ *
+ * Stacks share their callers, so the text behind the leaf's line is looked up as a whole
+ * first, by its hash, and each frame line of callers not met before by its own. */
+#include "base/number.h"
+#include "base/scan.h"
+#include "import/callers.h"
+#include "import/stacktext.h"
+#include "model/name.h"
+
+/* Callers whose text is longer than this are read line by line. */
+#define CALLERS_MAX ((size_t)32 << 10)
+
+/* Lines at the beginning that need not look like dtrace's to be passed over. */
+#define HEADER_LINES 3
+
+/* A key's line is at least so much less indented than the frames behind it. */
+#define KEY_INDENT 4
+
+/* A line of which the next line tells what it is: a key, where frames stand further in
+ * behind it; else a frame, or the count of an entry without frames. */
+struct unsure_line {
+    string_id text; /* 0: there is none */
+    size_t indent;
+};
+
+struct dtrace_reader {
+    struct stacktext text;
+    struct callers callers;
+    uint64_t no_empty_before; /* the input has no empty line before this offset */
+    size_t indent;            /* of the last frame line */
+    struct unsure_line unsure;
+    bool in_distribution; /* between the lines of quantize() and its like */
+    bool only_frames;     /* no line since this was set was anything but a frame's */
+};
+
+/* --- Frames --------------------------------------------------------------------------
+ */
+
+/* "module`function", without arguments. */
+static struct str shown_name(const struct dtrace_reader *r, struct str name)
+{
+    size_t tick = str_find(name, '`');
+    struct str function = str_skip(name, tick < name.len ? tick + 1 : 0);
+    struct str bare = name_without_arguments(function);
+    if (r->text.options->signatures || bare.len == 0)
+        return name;
+    return str_trim_right(str_span(name.ptr, bare.ptr + bare.len));
+}
+
+static frame_id make_frame(struct dtrace_reader *r, struct str text, bool is_leaf,
+                           bool inlined)
+{
+    struct text_frame f = TEXT_FRAME;
+    struct str bare = name_without_offset(text);
+    size_t tick = str_find(text, '`');
+    if (tick < text.len)
+        f.module = str_head(text, tick);
+    if (!is_leaf)
+        f.offset = str_skip(text, bare.len);
+    f.name = shown_name(r, bare);
+    f.verbatim = true;
+    f.kind = inlined ? FRAME_INLINED : FRAME_USER;
+    return stacktext_frame(&r->text, &f);
+}
+
+/* "a->b->c", the caller first; the path wants the callee first. */
+static void add_links(struct dtrace_reader *r, struct str rest, bool is_leaf)
+{
+    size_t from = r->text.b->path.count;
+    bool inlined = false;
+    while (rest.len) {
+        struct str link = name_next_link(&rest);
+        if (link.len)
+            builder_path_add(r->text.b,
+                             make_frame(r, link, is_leaf && !rest.len, inlined));
+        inlined = true;
+    }
+    builder_path_reverse(r->text.b, from);
+}
+
+/* A leaf is shown without its offset, so where others are shown with theirs it must not
+ * be mixed up with them. */
+static struct hash128 line_key(const struct dtrace_reader *r, struct str line)
+{
+    struct hash128 key = hash_bytes128(line.ptr, line.len);
+    key.hi ^= r->text.b->path.count == 0;
+    return key;
+}
+
+/* Adds the frame of a line met before; false where it was not. */
+static bool add_known_frame(struct dtrace_reader *r, struct str line)
+{
+    const uint64_t *known = memo_find(&r->text.frames, line_key(r, line));
+    if (known)
+        builder_path_add(r->text.b, (frame_id)*known);
+    return known != NULL;
+}
+
+/* `text` is the line without white space around it. */
+static void add_frame(struct dtrace_reader *r, struct str line, struct str text)
+{
+    struct stacktext *t = &r->text;
+    bool is_leaf = t->b->path.count == 0;
+    if (str_has(text, STR("->"))) {
+        add_links(r, text, is_leaf);
+        return;
+    }
+    struct hash128 key = line_key(r, line);
+    frame_id frame = make_frame(r, text, is_leaf, false);
+    memo_put(&t->frames, key, frame);
+    builder_path_add(t->b, frame);
+}
+
+/* --- Entries -------------------------------------------------------------------------
+ */
+
+static void begin_entry(struct dtrace_reader *r)
+{
+    builder_path_clear(r->text.b);
+    r->text.weight = 0;
+    r->text.thread = 0;
+    r->text.pid = ID_NONE;
+    r->only_frames = false;
+}
+
+static void end_entry(struct dtrace_reader *r, struct str count)
+{
+    stacktext_end_counted(&r->text, count);
+    begin_entry(r);
+}
+
+/* "1234", "bash", "1234  bash": a process, its name, or both. */
+static void set_key(struct dtrace_reader *r, struct str key)
+{
+    struct stacktext *t = &r->text;
+    struct str rest = key, word = str_word(&rest);
+    uint64_t pid;
+    if (number_parse_u64(word, &pid) && pid <= INT64_MAX) {
+        t->pid = (int64_t)pid;
+        key = str_trim(rest);
+    }
+    t->thread = builder_string(t->b, key);
+}
+
+/* --- Lines ---------------------------------------------------------------------------
+ */
+
+static bool looks_like_frame(struct str text)
+{
+    return str_find(text, '`') < text.len || str_has(text, STR("+0x")) ||
+           str_starts(text, STR("0x"));
+}
+
+/* "CPU     ID                    FUNCTION:NAME", "  0  64091     :tick-60s",
+ * "dtrace: description 'profile-97 ' matched 1 probe". */
+static bool is_header(struct str text)
+{
+    uint64_t number;
+    struct str rest = text, first = str_word(&rest), second = str_word(&rest);
+    if (str_starts(text, STR("dtrace: ")) || str_ends(text, STR("FUNCTION:NAME")))
+        return true;
+    return number_parse_u64(first, &number) && number_parse_u64(second, &number) &&
+           str_find(rest, ':') < rest.len;
+}
+
+/* A line "  bash       884" behind frames: a key, then the count. */
+static bool end_with_key(struct dtrace_reader *r, struct str text, size_t indent)
+{
+    size_t at = text.len;
+    while (at && byte_is_digit(text.ptr[at - 1]))
+        at--;
+    struct str key = str_trim(str_head(text, at));
+    if (indent + KEY_INDENT > r->indent || at == text.len || key.len + 1 >= at)
+        return false;
+    set_key(r, key);
+    end_entry(r, str_skip(text, at));
+    return true;
+}
+
+/* The lines of a distribution: its values are not counts of the stack. */
+static bool read_distribution(struct dtrace_reader *r, struct str text)
+{
+    if (str_has(text, STR("------------- Distribution -------------"))) {
+        stacktext_warn(&r->text, "a stack with a distribution, not a count", text);
+        begin_entry(r);
+        r->in_distribution = true;
+    }
+    return r->in_distribution;
+}
+
+/* A line that is neither empty nor, behind frames, a count. */
+static void read_text(struct dtrace_reader *r, struct str line, struct str text)
+{
+    struct stacktext *t = &r->text;
+    bool is_first = t->b->path.count == 0;
+    size_t indent = (size_t)(text.ptr - line.ptr);
+    if (!looks_like_frame(text)) {
+        if (read_distribution(r, text) || (!is_first && end_with_key(r, text, indent)))
+            return;
+        bool is_heading = indent == 0 && t->lines.number <= HEADER_LINES;
+        if (is_first && (is_heading || is_header(text)))
+            return;
+        if (is_first) {
+            r->unsure = (struct unsure_line){builder_string(t->b, text), indent};
+            return;
+        }
+    }
+    r->in_distribution = false;
+    r->indent = indent;
+    add_frame(r, line, text);
+}
+
+/* Takes the line before for what it is, now that the next one's indent is known. */
+static void settle_unsure(struct dtrace_reader *r, bool leads_frames)
+{
+    struct stacktext *t = &r->text;
+    struct str text = profile_string(t->b->profile, r->unsure.text);
+    if (!r->unsure.text)
+        return;
+    r->unsure.text = 0;
+    if (leads_frames)
+        set_key(r, text);
+    else if (stacktext_is_count(text))
+        end_entry(r, text);
+    else
+        add_frame(r, text, text);
+}
+
+static void read_line(struct dtrace_reader *r, struct str line)
+{
+    if (line.len && !r->unsure.text && add_known_frame(r, line))
+        return;
+    struct str text = str_trim(line);
+    size_t indent = (size_t)(text.ptr - line.ptr);
+    settle_unsure(r, text.len && indent >= r->unsure.indent + KEY_INDENT);
+    if (text.len == 0)
+        r->in_distribution = false;
+    else if (r->text.b->path.count && !r->in_distribution && stacktext_is_count(text))
+        end_entry(r, text);
+    else
+        read_text(r, line, text);
+}
+
+/* --- Entries as a whole --------------------------------------------------------------
+ */
+
+/* The rest of the entry whose leaf's line was just read, where it lies in the window
+ * whole: its callers and its count line, up to the empty line behind them. */
+static bool find_rest(struct dtrace_reader *r, struct str *callers, struct str *count)
+{
+    struct source *in = r->text.lines.source;
+    struct str text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
+    if (in->offset < r->no_empty_before)
+        return false;
+    size_t end = scan_empty_line(text);
+    if (end == text.len)
+        r->no_empty_before = in->offset + text.len;
+    if (end == text.len || end < 2)
+        return false;
+    size_t last = str_rfind(str_head(text, end - 1), '\n');
+    if (last == end - 1)
+        return false;
+    *callers = str_head(text, last + 1);
+    *count = str_span(text.ptr + last + 1, text.ptr + end - 1);
+    return stacktext_is_count(*count);
+}
+
+/* Reads the callers' lines that are not known by their text. False where one was not of
+ * this stack: the entry is then read on line by line. */
+static bool read_unknown_callers(struct dtrace_reader *r)
+{
+    struct callers *c = &r->callers;
+    size_t unknown = callers_unknown(c);
+    struct str line;
+    r->only_frames = true;
+    for (size_t i = 0; i < unknown; i++) {
+        if (!lines_next(&r->text.lines, &line))
+            return false;
+        read_line(r, line);
+        if (!r->only_frames)
+            return false;
+        c->frames_at[i] = r->text.b->path.count;
+    }
+    return c->line_count != 0;
+}
+
+/* Behind the leaf's line: reads the rest of the entry, its callers by their text as far
+ * as it is known. Entries that do not lie in the window to their end are left alone. */
+static void read_whole_entry(struct dtrace_reader *r)
+{
+    struct builder *b = r->text.b;
+    struct lines *lines = &r->text.lines;
+    size_t leaf_frames = b->path.count, line_count;
+    struct str callers, count;
+    stack_id stack;
+    if (!find_rest(r, &callers, &count))
+        return;
+    if (!callers_find(&r->callers, callers, &stack, &line_count)) {
+        if (!read_unknown_callers(r))
+            return;
+        line_count = r->callers.line_count - callers_unknown(&r->callers);
+        stack = callers_learn(&r->callers, b, leaf_frames);
+    }
+    size_t rest = (size_t)(count.ptr + count.len - lines->source->begin);
+    lines_skip(lines, rest + 2, line_count + 2); /* with the empty line */
+    b->path.count = leaf_frames;
+    builder_path_reverse(b, 0);
+    stack = builder_push_run(b, stack, b->path.items, leaf_frames, NULL);
+    if (stacktext_set_count(&r->text, count))
+        stacktext_add_stack(&r->text, stack);
+    begin_entry(r);
+}
+
+static void dtrace_line(struct stacktext *t, struct str line)
+{
+    struct dtrace_reader *r = (struct dtrace_reader *)t;
+    bool was_empty = t->b->path.count == 0;
+    read_line(r, line);
+    if (was_empty && t->b->path.count)
+        read_whole_entry(r);
+}
+
+static void dtrace_finish(struct stacktext *t)
+{
+    settle_unsure((struct dtrace_reader *)t, false);
+}
+
+static bool dtrace_read(struct source *in, const struct import_options *options,
+                        struct builder *b, struct error *err)
+{
+    struct dtrace_reader r = {.text = {.finish = dtrace_finish}};
+    if (callers_init(&r.callers, &r.text.arena))
+        return stacktext_read(&r.text, in, options, b, dtrace_line, err);
+    arena_deinit(&r.text.arena);
+    return error_memory(err);
+}
+
+/* --- Probing and splitting -----------------------------------------------------------
+ */
+
+static int dtrace_probe(struct str head)
+{
+    size_t ticks = 0, frames = 0, counts = 0, others = 0;
+    struct str line;
+    while (stacktext_probe_line(&head, &line)) {
+        struct str text = str_trim_left(line);
+        if (str_ends(line, STR("FUNCTION:NAME")) && str_starts(line, STR("CPU")))
+            return 90;
+        size_t tick = str_find(text, '`');
+        bool indented = text.ptr != line.ptr;
+        ticks += indented && tick > 0 && tick + 1 < text.len;
+        frames += indented && looks_like_frame(text);
+        counts += frames && stacktext_is_count(text);
+        others +=
+            frames && text.len && !looks_like_frame(text) && !stacktext_is_count(text);
+    }
+    if (!counts || ticks * 2 < frames)
+        return 0;
+    return others * 4 < frames ? 85 : 55;
+}
+
+const struct importer import_dtrace = {
+    .name = "dtrace",
+    .suffixes = "dtrace,stacks",
+    .summary = "DTrace aggregations of stack() and ustack()",
+    .probe = dtrace_probe,
+    .read = dtrace_read,
+    .split = stacktext_split_counted,
+};

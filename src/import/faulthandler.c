@@ -1,0 +1,105 @@
+/* Python's faulthandler: all threads' tracebacks, printed at a crash or a time-out, or on
+ * demand, many dumps in a row.
+ *
+ *   Timeout (0:00:01)!
+ *   Thread 0x00007f777311b6c0 (most recent call first):
+ *     File "shop.py", line 5 in add
+ *     File "threading.py", line 975 in run
+ *
+ *   Current thread 0x00007f3fb8149040 [python3] (most recent call first):
+ *     File "shop.py", line 11 in <module>
+ *
+ * A frame is called "shop.py:5:add": the function's name alone says little in Python.
+ * Every stack counts 1. One deeper than 100 frames is cut by a line "  ...". The C stack
+ * that newer Pythons print beside the Python one is the same thread's and is passed over.
+ */
+#include "base/number.h"
+#include "import/stacktext.h"
+
+/* `  File "shop.py", line 5 in add`. The file may hold anything, quotes too. */
+static bool split_frame(struct str line, struct str *file, struct str *number,
+                        struct str *name)
+{
+    struct str begin = STR("  File \""), place = STR("\", line "), in = STR(" in ");
+    struct str rest = str_skip(line, begin.len);
+    size_t at = str_rsearch(rest, place);
+    if (!str_starts(line, begin) || at == rest.len)
+        return false;
+    *file = str_head(rest, at);
+    rest = str_skip(rest, at + place.len);
+    at = str_search(rest, in);
+    *number = str_head(rest, at);
+    *name = str_skip(rest, at + in.len);
+    return name->len != 0;
+}
+
+static void add_frame(struct stacktext *t, struct str line, struct str file,
+                      struct str number, struct str name)
+{
+    struct text_frame f = TEXT_FRAME;
+    t->text.used = 0;
+    output_str(&t->text, file);
+    output_char(&t->text, ':');
+    output_str(&t->text, number);
+    output_char(&t->text, ':');
+    output_str(&t->text, name);
+    f.name = output_kept(&t->text);
+    f.verbatim = true;
+    f.file = file;
+    number_parse_u64(number, &f.line);
+    stacktext_add(t, line, &f);
+}
+
+/* "Thread 0x7f77 [name] (most recent call first):"; the number is pthread's own. */
+static void begin_thread(struct stacktext *t, struct str line)
+{
+    struct str name = STR(""), rest = str_skip(line, str_search(line, STR("0x")));
+    size_t open = str_find(line, '['), close = str_rfind(line, ']');
+    uint64_t id;
+    if (open < close && close < line.len)
+        name = str_span(line.ptr + open + 1, line.ptr + close);
+    stacktext_thread(t, name);
+    if (stacktext_take_hex(&rest, &id) && id <= INT64_MAX)
+        t->tid = (int64_t)id;
+}
+
+static void faulthandler_line(struct stacktext *t, struct str line)
+{
+    struct str file, number, name;
+    if (stacktext_add_known(t, line))
+        return;
+    if (split_frame(line, &file, &number, &name))
+        add_frame(t, line, file, number, name);
+    else if (str_equal(line, STR("  ...")))
+        t->b->profile->facts.truncated++;
+    else if (str_ends(line, STR("(most recent call first):")))
+        begin_thread(t, line);
+    else
+        stacktext_end(t);
+}
+
+static bool faulthandler_read(struct source *in, const struct import_options *options,
+                              struct builder *b, struct error *err)
+{
+    struct stacktext t = {.weight = 1};
+    return stacktext_read(&t, in, options, b, faulthandler_line, err);
+}
+
+static int faulthandler_probe(struct str head)
+{
+    size_t headings = 0, frames = 0;
+    struct str line, file, number, name;
+    while (stacktext_probe_line(&head, &line)) {
+        headings += str_ends(line, STR("(most recent call first):"));
+        frames += split_frame(line, &file, &number, &name);
+    }
+    return headings && frames ? 95 : 0;
+}
+
+const struct importer import_faulthandler = {
+    .name = "faulthandler",
+    .suffixes = "",
+    .summary = "Python faulthandler tracebacks",
+    .probe = faulthandler_probe,
+    .read = faulthandler_read,
+};

@@ -1,0 +1,215 @@
+/* Backtraces of native threads, as gdb ("thread apply all bt", with or without "full"),
+ * pstack and gstack (which run gdb), and eu-stack print them, one dump or many in a row.
+ *
+ *   Thread 2 (Thread 0x7f518753d6c0 (LWP 18956) "worker"):
+ *   #0  0x00007f51876ed545 in nanosleep (req=0x7f51) at nanosleep.c:25
+ *   #1  std::thread::_M_run (this=<optimized out>) at thread.h:210
+ *   #2  0x00007f51878d44a3 in ?? () from /lib/libstdc++.so.6
+ *
+ *   TID 18956:
+ *   #0  0x00007f51876ed545     nanosleep - /lib/libc.so.6
+ *       nanosleep.c:25:3
+ *   #1  0x000056117471c510 - 1 Basket::add(int) - /usr/bin/shop
+ *
+ * gdb's brackets hold the arguments' values, eu-stack's their types. Frames are numbered
+ * from 0, so a number that is not larger than the last one begins another stack. Every
+ * stack counts 1. Lines between the frames (locals, gdb's own words) are passed over. */
+#include "base/number.h"
+#include "import/stacktext.h"
+#include "model/name.h"
+
+struct gdb_reader {
+    struct stacktext text;
+    uint64_t number;  /* of the frame read last */
+    bool is_position; /* gdb shows next where it stands: a frame, but no backtrace */
+};
+
+/* "#12  " off the line; false where it does not begin so. */
+static bool take_number(struct str *line, uint64_t *number)
+{
+    struct str rest = *line;
+    if (rest.len < 2 || rest.ptr[0] != '#')
+        return false;
+    rest = str_skip(rest, 1);
+    if (!number_parse_u64(str_word(&rest), number))
+        return false;
+    *line = str_trim_left(rest);
+    return line->len != 0;
+}
+
+/* What stands before the brackets of the values. Names may have brackets of their own; of
+ * Go's methods name_without_arguments cuts nothing. */
+static struct str name_before_values(struct str text)
+{
+    struct str name = name_without_arguments(text);
+    if (text.len && text.ptr[0] == '<' && text.ptr[text.len - 1] == '>')
+        return text; /* <signal handler called> */
+    if (name.len == text.len)
+        name = str_head(text, str_search(text, STR(" (")));
+    return str_trim(name);
+}
+
+/* "name (a=1, b=...) at file.c:12" or "... from /lib/x.so". */
+static void parse_gdb(struct str rest, struct text_frame *f)
+{
+    size_t at = str_rsearch(rest, STR(") at ")), from = str_rsearch(rest, STR(") from "));
+    if (at < rest.len)
+        f->file = stacktext_split_place(str_skip(rest, at + 5), &f->line);
+    if (from < rest.len)
+        f->module = str_skip(rest, from + 7);
+    f->name = name_before_values(rest);
+    if (str_equal(f->name, STR("??")))
+        f->name = STR("");
+}
+
+/* "- 1 name - /lib/x.so": a mark for callers, the name, the module; each may be missing.
+ */
+static void parse_eu_stack(struct str rest, struct text_frame *f)
+{
+    if (str_equal(rest, STR("- 1")) || str_starts(rest, STR("- 1 ")))
+        rest = str_trim(str_skip(rest, 3));
+    size_t dash = str_rsearch(rest, STR("- /"));
+    if (dash == rest.len)
+        dash = str_rsearch(rest, STR("- ["));
+    if (dash < rest.len && (dash == 0 || rest.ptr[dash - 1] == ' ')) {
+        f->module = str_skip(rest, dash + 2);
+        rest = str_trim(str_head(rest, dash));
+    }
+    f->name = rest;
+}
+
+static void parse_frame(struct str rest, struct text_frame *f)
+{
+    if (!stacktext_take_hex(&rest, &f->address))
+        parse_gdb(rest, f);
+    else if (str_starts(rest, STR("in ")))
+        parse_gdb(str_skip(rest, 3), f);
+    else
+        parse_eu_stack(rest, f);
+}
+
+static int64_t id_behind(struct str line, struct str mark)
+{
+    uint64_t id;
+    size_t at = str_search(line, mark), n = 0;
+    struct str rest = str_skip(line, at + mark.len);
+    while (n < rest.len && byte_is_digit(rest.ptr[n]))
+        n++;
+    return number_parse_u64(str_head(rest, n), &id) && id <= INT64_MAX ? (int64_t)id
+                                                                       : ID_NONE;
+}
+
+/* Thread 2 (Thread 0x7f51 (LWP 18956) "worker"): */
+static void begin_gdb_thread(struct stacktext *t, struct str line)
+{
+    size_t open = str_find(line, '"'), close = str_rfind(line, '"');
+    struct str name = STR("");
+    if (open < close && close < line.len)
+        name = str_span(line.ptr + open + 1, line.ptr + close);
+    stacktext_thread(t, name);
+    t->tid = id_behind(line, STR("LWP "));
+    if (t->tid == ID_NONE)
+        t->tid = id_behind(line, STR("process "));
+}
+
+/* The place of the frame before, in a line of its own: "    at file.c:12". */
+static void read_place(struct stacktext *t, struct str text)
+{
+    uint64_t number;
+    if (str_starts(text, STR("at ")))
+        text = str_skip(text, 3);
+    struct str file = stacktext_split_place(text, &number);
+    if (number && str_find(file, ' ') == file.len)
+        stacktext_place(t, file, number);
+}
+
+/* A line between the frames: mostly nothing that is needed. */
+static void read_other(struct gdb_reader *r, struct str line)
+{
+    struct stacktext *t = &r->text;
+    struct str text = str_trim(line);
+    if (str_starts(text, STR("Backtrace stopped:")) ||
+        str_starts(text, STR("(More stack frames follow")))
+        t->b->profile->facts.truncated++;
+    if (str_starts(text, STR("[Current thread is "))) /* behind such a frame */
+        builder_path_clear(t->b);
+    if (str_starts(text, STR("[Switching to thread ")))
+        begin_gdb_thread(t, text);
+    if (str_starts(text, STR("[Switching to thread ")) ||
+        str_starts(text, STR("Program terminated with signal ")))
+        r->is_position = true;
+    else if (str_starts(line, STR("    ")))
+        read_place(t, text);
+}
+
+static void read_frame(struct gdb_reader *r, struct str line, struct str rest,
+                       uint64_t number)
+{
+    struct stacktext *t = &r->text;
+    struct text_frame f = TEXT_FRAME;
+    if (number <= r->number)
+        stacktext_end(t);
+    r->number = number;
+    if (r->is_position || stacktext_add_known(t, line)) {
+        r->is_position = false;
+        return;
+    }
+    parse_frame(rest, &f);
+    stacktext_add(t, line, &f);
+}
+
+static void gdb_line(struct stacktext *t, struct str line)
+{
+    struct gdb_reader *r = (struct gdb_reader *)t;
+    struct str rest = line;
+    uint64_t number;
+    if (take_number(&rest, &number)) {
+        read_frame(r, line, rest, number);
+    } else if (str_starts(line, STR("Thread "))) {
+        begin_gdb_thread(t, line);
+    } else if (str_starts(line, STR("TID "))) {
+        stacktext_thread(t, STR(""));
+        t->tid = id_behind(line, STR("TID "));
+    } else if (str_starts(line, STR("PID "))) {
+        stacktext_thread(t, STR(""));
+        t->pid = id_behind(line, STR("PID "));
+    } else if (line.len) {
+        read_other(r, line);
+    }
+}
+
+static bool gdb_read(struct source *in, const struct import_options *options,
+                     struct builder *b, struct error *err)
+{
+    struct gdb_reader r = {.text = {.weight = 1}};
+    return stacktext_read(&r.text, in, options, b, gdb_line, err);
+}
+
+static bool is_heading(struct str line)
+{
+    return str_starts(line, STR("TID ")) || str_starts(line, STR("PID ")) ||
+           (str_starts(line, STR("Thread ")) && str_has(line, STR(" (")));
+}
+
+static int gdb_probe(struct str head)
+{
+    size_t frames = 0, headings = 0;
+    struct str line;
+    while (stacktext_probe_line(&head, &line)) {
+        uint64_t number;
+        struct str rest = line;
+        bool is_frame = take_number(&rest, &number) &&
+                        (str_starts(rest, STR("0x")) || str_has(rest, STR(" (")));
+        frames += is_frame;
+        headings += is_heading(line);
+    }
+    return frames == 0 ? 0 : headings ? 90 : 60;
+}
+
+const struct importer import_gdb = {
+    .name = "gdb",
+    .suffixes = "gdb,bt,pstack",
+    .summary = "backtraces of gdb, pstack and eu-stack",
+    .probe = gdb_probe,
+    .read = gdb_read,
+};

@@ -1,0 +1,218 @@
+/* Thread dumps of the Java virtual machine: jstack, jcmd Thread.print, kill -3, and jhsdb
+ * jstack --mixed; one dump or many in a row.
+ *
+ *   "till-2" #13 prio=5 os_prio=0 tid=0x00007f2694123cf0 nid=0x513e runnable [0x00007f26]
+ *      java.lang.Thread.State: RUNNABLE
+ *           at Shop.spin(Shop.java:4)
+ *           - locked <0x000000069ec514a0> (a java.lang.Object)
+ *           at java.lang.Thread.run(java.base@17.0.21/Thread.java:840)
+ *
+ *   0x00007f2699b55f36  epoll_wait + 0x56
+ *   0x00007f2684941374  * sun.nio.ch.SelectorImpl.select() bci:5 line:146 (Interpreted
+ * frame)
+ *
+ * Every stack counts 1. Only threads that run are kept, unless the options keep all: a
+ * thread in state RUNNABLE counts as waiting where it sits in a native call that waits,
+ * and the machine's own threads are left out. Threads of a pool differ in a trailing
+ * number, which is cut off their name. */
+#include "base/number.h"
+#include "import/stacktext.h"
+#include "model/name.h"
+
+/* Parts of the names of the machine's own threads. */
+static const char *const system_threads[] = {
+    "CompilerThread",  "Signal Dispatcher",        "Service Thread",
+    "Attach Listener", "Monitor Deflation Thread", "Notification Thread",
+    "Sweeper thread",  "Surrogate Locker Thread",
+};
+
+/* Ends of the names of native methods that wait while their thread is RUNNABLE. */
+static const char *const waiting_calls[] = {
+    "epollWait",
+    "EPoll.wait",
+    "KQueue.poll",
+    "WEPoll.wait",
+    ".kevent0",
+    ".poll0",
+    "socketAccept",
+    "accept0",
+    "Net.accept",
+    "Net.poll",
+    "socketRead0",
+    "waitForReferencePendingList",
+    "futex_abstimed_wait_common",
+    "epoll_wait",
+    "__GI_accept",
+    "__accept4",
+    "__poll",
+};
+
+struct jstack_reader {
+    struct stacktext text;
+    bool is_running;
+};
+
+static bool is_system_thread(struct str name)
+{
+    for (size_t i = 0; i < sizeof system_threads / sizeof *system_threads; i++)
+        if (str_has(name, str_of(system_threads[i])))
+            return true;
+    return false;
+}
+
+static bool is_waiting_call(struct str name)
+{
+    for (size_t i = 0; i < sizeof waiting_calls / sizeof *waiting_calls; i++)
+        if (str_ends(name, str_of(waiting_calls[i])))
+            return true;
+    return false;
+}
+
+/* "at Shop.spin(Shop.java:4)", or with "(java.base@17.0.21/Thread.java:840)". */
+static bool parse_java(struct str text, struct text_frame *f)
+{
+    if (!str_starts(text, STR("at ")))
+        return false;
+    *f = TEXT_FRAME;
+    f->name = str_trim(str_skip(text, 3));
+    size_t open = str_find(f->name, '(');
+    struct str place = str_skip(f->name, open + 1);
+    f->name = str_head(f->name, open);
+    place = stacktext_split_place(str_head(place, str_find(place, ')')), &f->line);
+    size_t slash = str_find(place, '/');
+    f->file = slash < place.len ? str_skip(place, slash + 1) : place;
+    if (f->line == 0) /* "Native Method", "Unknown Source" */
+        f->file = STR("");
+    return f->name.len != 0;
+}
+
+/* Mixed mode: "0x7f26  name + 0x56" and "0x7f26  * name(args) bci:5 line:146 (...)". */
+static bool parse_mixed(struct str line, struct text_frame *f)
+{
+    struct str rest = line;
+    *f = TEXT_FRAME;
+    if (!str_starts(line, STR("0x")) || !stacktext_take_hex(&rest, &f->address) ||
+        rest.len == 0)
+        return false;
+    if (str_starts(rest, STR("* "))) {
+        rest = str_skip(rest, 2);
+        rest = str_head(rest, str_search(rest, STR(" bci:")));
+    }
+    size_t plus = str_rsearch(rest, STR(" + 0x"));
+    f->name = str_trim(name_without_arguments(str_head(rest, plus)));
+    if (str_starts(rest, STR("????")))
+        f->name = STR("");
+    return true;
+}
+
+/* The number behind the mark: nid=0x513e, or in decimal as newer versions print it. */
+static int64_t id_behind(struct str line, struct str mark)
+{
+    uint64_t id;
+    struct str rest = str_skip(line, str_search(line, mark) + mark.len);
+    struct str word = str_word(&rest);
+    bool ok = str_starts(word, STR("0x")) ? number_parse_hex(word, &id)
+                                          : number_parse_u64(word, &id);
+    return ok && id <= INT64_MAX ? (int64_t)id : ID_NONE;
+}
+
+/* "till-2" -> "till" */
+static struct str without_number(struct str name)
+{
+    size_t at = name.len;
+    while (at && byte_is_digit(name.ptr[at - 1]))
+        at--;
+    bool numbered = at > 1 && at < name.len && name.ptr[at - 1] == '-';
+    return numbered ? str_head(name, at - 1) : name;
+}
+
+/* Ends the stack under way; a thread that does not run is dropped. */
+static void end_thread(struct jstack_reader *r)
+{
+    struct stacktext *t = &r->text;
+    if (!r->is_running && !t->options->all_threads)
+        t->drop = true;
+    stacktext_end(t);
+    r->is_running = false;
+}
+
+static void begin_thread(struct jstack_reader *r, struct str line)
+{
+    struct stacktext *t = &r->text;
+    struct str rest = str_skip(line, 1);
+    size_t close = str_rfind(rest, '"');
+    struct str name = str_head(rest, close);
+    end_thread(r);
+    stacktext_thread(t, without_number(name));
+    t->tid = id_behind(str_skip(rest, close), STR(" nid="));
+    t->drop = is_system_thread(name) && !t->options->all_threads;
+}
+
+static void read_state(struct jstack_reader *r, struct str state)
+{
+    r->is_running = str_starts(state, STR("RUNNABLE"));
+}
+
+static void add_frame(struct jstack_reader *r, struct str line,
+                      const struct text_frame *f)
+{
+    struct stacktext *t = &r->text;
+    if (t->b->path.count == 0 && is_waiting_call(f->name))
+        r->is_running = false;
+    stacktext_add(t, line, f);
+}
+
+static void jstack_line(struct stacktext *t, struct str line)
+{
+    struct jstack_reader *r = (struct jstack_reader *)t;
+    struct str state = STR("java.lang.Thread.State: "), text = str_trim(line);
+    struct text_frame f;
+    uint64_t pid;
+    if (text.len == 0) {
+        end_thread(r);
+    } else if (line.ptr[0] == '"') {
+        begin_thread(r, line);
+    } else if (parse_java(text, &f) || parse_mixed(line, &f)) {
+        add_frame(r, line, &f);
+    } else if (str_starts(text, state)) {
+        read_state(r, str_skip(text, state.len));
+    } else if (str_ends(line, STR(":")) &&
+               number_parse_u64(str_head(line, line.len - 1), &pid) && pid <= INT64_MAX) {
+        t->pid = (int64_t)pid; /* jcmd's first line */
+    }
+}
+
+static void jstack_finish(struct stacktext *t)
+{
+    end_thread((struct jstack_reader *)t);
+}
+
+static bool jstack_read(struct source *in, const struct import_options *options,
+                        struct builder *b, struct error *err)
+{
+    struct jstack_reader r = {.text = {.weight = 1, .finish = jstack_finish}};
+    return stacktext_read(&r.text, in, options, b, jstack_line, err);
+}
+
+static int jstack_probe(struct str head)
+{
+    size_t states = 0, threads = 0, frames = 0;
+    struct text_frame f;
+    struct str line;
+    while (stacktext_probe_line(&head, &line)) {
+        struct str text = str_trim_left(line);
+        states += str_starts(text, STR("java.lang.Thread.State: "));
+        threads += str_starts(line, STR("\"")) &&
+                   (str_has(line, STR(" nid=")) || str_has(line, STR(" prio=")));
+        frames += parse_java(text, &f) || parse_mixed(line, &f);
+    }
+    return threads && states ? 95 : threads && frames ? 80 : 0;
+}
+
+const struct importer import_jstack = {
+    .name = "jstack",
+    .suffixes = "jstack,tdump",
+    .summary = "Java thread dumps (jstack, jcmd Thread.print, kill -3)",
+    .probe = jstack_probe,
+    .read = jstack_read,
+};

@@ -1,0 +1,178 @@
+#include "export/exporter.h"
+#include "import/importer.h"
+#include "unit.h"
+
+static struct profile *read_parts(const char *format,
+                                  const struct import_options *options, struct str text,
+                                  size_t cut)
+{
+    const struct importer *im = importer_named(str_of(format));
+    struct str parts[] = {str_head(text, cut), str_skip(text, cut)};
+    struct error err = {.place = PLACE_NONE};
+    struct builder b;
+    assert_non_null(im);
+    assert_true(builder_init(&b, BUILD_COUNT));
+    for (int i = 0; i < 2; i++) {
+        struct source s = source_of(parts[i], STR("text"));
+        assert_true(im->read(&s, options, &b, &err));
+    }
+    struct profile *p = builder_finish(&b, &err);
+    builder_deinit(&b);
+    assert_non_null(p);
+    return p;
+}
+
+static struct profile *read_all(const char *format, struct import_options options,
+                                const char *text)
+{
+    return read_parts(format, &options, str_of(text), strlen(text));
+}
+
+/* The last one of that name: the one that a place was told of. */
+static struct frame frame_named(const struct profile *p, const char *name)
+{
+    for (size_t i = p->frame_count; i-- > 1;)
+        if (str_equal(profile_string(p, p->frames[i].name), str_of(name)))
+            return p->frames[i];
+    fail_msg("there is no frame %s", name);
+    return p->frames[0];
+}
+
+static void assert_place(const struct profile *p, const char *name, const char *file,
+                         unsigned line)
+{
+    struct frame f = frame_named(p, name);
+    assert_str(profile_string(p, f.file), file);
+    assert_int_equal(f.line, line);
+}
+
+static void places_are_kept_where_asked_for(void **state)
+{
+    (void)state;
+    const char *gdb = "Thread 1 (LWP 7):\n"
+                      "#0  0x10 in wait (s=\"(at x:1)\") at wait.c:48\n"
+                      "#1  0x20 in run (\n"
+                      "    argc=1)\n"
+                      "    at run.c:25\n"
+                      "#2  0x30 in main () from /lib/x.so\n"
+                      "TID 8:\n"
+                      "#0  0x40     poll - /lib/libc.so.6\n"
+                      "    ../sysdeps/poll.c:3:7\n";
+    struct profile *p = read_all("gdb", (struct import_options){.lines = true}, gdb);
+    assert_place(p, "wait", "wait.c", 48);
+    assert_place(p, "poll", "../sysdeps/poll.c", 3);
+    assert_str(profile_string(p, p->modules[frame_named(p, "main").module].path),
+               "/lib/x.so");
+    assert_int_equal(p->threads[1].tid, 7);
+    assert_int_equal(p->threads[2].tid, 8);
+    profile_destroy(p);
+
+    p = read_all("gdb", (struct import_options){0}, gdb);
+    assert_place(p, "wait", "", 0);
+    assert_place(p, "poll", "", 0);
+    profile_destroy(p);
+
+    p = read_all("jstack", (struct import_options){.lines = true},
+                 "\"a\" prio=5 nid=0x10\n   java.lang.Thread.State: RUNNABLE\n"
+                 "\tat A.b(java.base@17.0.2/A.java:3)\n\tat A.c(Native Method)\n");
+    assert_place(p, "A.b", "A.java", 3);
+    assert_place(p, "A.c", "", 0);
+    assert_int_equal(p->threads[1].tid, 16);
+    profile_destroy(p);
+
+    p = read_all("faulthandler", (struct import_options){.lines = true},
+                 "Stack (most recent call first):\n  File \"a.py\", line 3 in f\n");
+    assert_place(p, "a.py:3:f", "a.py", 3);
+    profile_destroy(p);
+}
+
+static void addresses_are_kept_where_asked_for(void **state)
+{
+    (void)state;
+    const char *text = "TID 8:\n#0  0x40 poll\n#1  0x50\n";
+    struct profile *p = read_all("gdb", (struct import_options){.addresses = true}, text);
+    assert_int_equal(frame_named(p, "poll").address, 0);
+    assert_int_equal(frame_named(p, "").address, 0x50);
+    profile_destroy(p);
+    p = read_all("gdb", (struct import_options){.every_address = true}, text);
+    assert_int_equal(frame_named(p, "poll").address, 0x40);
+    assert_int_equal(frame_named(p, "").address, 0x50);
+    profile_destroy(p);
+}
+
+static void signatures_are_kept_where_asked_for(void **state)
+{
+    (void)state;
+    struct import_options options = {.signatures = true};
+    struct profile *p = read_all("gdb", options, "TID 8:\n#0  0x40 A::f(int) const\n");
+    frame_named(p, "A::f(int) const");
+    profile_destroy(p);
+    p = read_all("dtrace", options, "\n  a`A::f(int)+0x3\n 1\n");
+    frame_named(p, "a`A::f(int)");
+    profile_destroy(p);
+    p = read_all("bpftrace", options, "@[\n  A::f(int)+3\n]: 1\n");
+    frame_named(p, "A::f(int)");
+    profile_destroy(p);
+}
+
+static void assert_folded(const struct profile *p, struct output *out)
+{
+    struct error err;
+    out->used = 0;
+    assert_true(
+        exporter_named(STR("folded"))->write(p, &(struct export_options){0}, out, &err));
+}
+
+/* A reader of the whole and two readers, the second from any split on, see the same. */
+static void check_splits(const char *format, const char *text)
+{
+    const struct importer *im = importer_named(str_of(format));
+    struct import_options options = {0};
+    struct output whole = OUTPUT_KEEP, parts = OUTPUT_KEEP;
+    struct str all = str_of(text);
+    struct profile *p = read_all(format, options, text);
+    size_t splits = 0;
+    assert_folded(p, &whole);
+    profile_destroy(p);
+    for (size_t from = 1; from < all.len; from++) {
+        size_t cut = im->split(all, from);
+        assert_true(cut >= from && cut <= all.len);
+        splits += cut < all.len;
+        p = read_parts(format, &options, all, cut);
+        assert_folded(p, &parts);
+        profile_destroy(p);
+        if (!str_equal(output_kept(&whole), output_kept(&parts)))
+            fail_msg("cut at %zu: got\n%.*s, wanted\n%.*s", cut,
+                     STR_ARG(output_kept(&parts)), STR_ARG(output_kept(&whole)));
+    }
+    assert_true(splits > 0);
+    output_deinit(&whole);
+    output_deinit(&parts);
+}
+
+static void splits_lie_between_stacks(void **state)
+{
+    (void)state;
+    check_splits("dtrace", "CPU     ID      FUNCTION:NAME\n  0  64091    :tick-60s\n\n\n"
+                           "              a`b+0x1\n              a`c\n               2\n"
+                           "\n              a`b\n              x`c\n             884\n"
+                           "  bash\n              a`b\n              a`c\n         3\n"
+                           "      1234\n              a`c\n\n              d`e\n    4\n");
+    check_splits("stap", " 0xffffffff8103ce3b : idle+0xb/0x10 [kernel]\n"
+                         " 0xffffffff8101c6a3 : cpu_idle+0x53/0x1d0 [kernel]\n\t2404\n\n"
+                         " 0xffffffff8101c6a3 : cpu_idle+0x53/0x1d0 [kernel]\n\t6\n"
+                         " 0x4004f4 : main+0x14/0x20 [/srv/till]\njava\n\t17\n");
+    check_splits("bpftrace", "Attaching 1 probe...\n@[\n    a+1\n    b+2\n, \n    c+3\n"
+                             ", bash]: 3\n@[, java]: 4\n@[\n    a+2\n]: 5\n");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest units[] = {
+        UNIT(places_are_kept_where_asked_for),
+        UNIT(addresses_are_kept_where_asked_for),
+        UNIT(signatures_are_kept_where_asked_for),
+        UNIT(splits_lie_between_stacks),
+    };
+    return UNITS_RUN(units);
+}
