@@ -9,8 +9,7 @@ void xml_init(struct xml *x, struct source *in, struct error *err)
     x->name = x->text = x->attributes = STR("");
 }
 
-/* --- Bytes ----------------------------------------------------------------------------
- */
+/* --- Bytes ----------------------------------------------------------------------- */
 
 static enum xml_piece fail(struct xml *x, const char *message)
 {
@@ -97,8 +96,7 @@ static bool starts(struct xml *x, struct str head)
     return more(x, head.len - 1) && str_starts(window(x), head);
 }
 
-/* --- Tags -----------------------------------------------------------------------------
- */
+/* --- Tags ------------------------------------------------------------------------ */
 
 static bool is_name_end(char c)
 {
@@ -155,8 +153,7 @@ static enum xml_piece read_tag(struct xml *x)
     return open_tag(x, tag);
 }
 
-/* --- The rest -------------------------------------------------------------------------
- */
+/* --- The rest -------------------------------------------------------------------- */
 
 static enum xml_piece read_text(struct xml *x)
 {
@@ -249,8 +246,7 @@ bool xml_attribute(const struct xml *x, struct str name, struct str *value)
     }
 }
 
-/* --- Entities -------------------------------------------------------------------------
- */
+/* --- Entities -------------------------------------------------------------------- */
 
 /* Writes what "&name;" stands for; false where that is not known. */
 static bool write_entity(struct output *out, struct str name)

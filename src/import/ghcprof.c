@@ -38,8 +38,7 @@ struct ghc_reader {
     struct output name; /* under way */
 };
 
-/* --- The header ----------------------------------------------------------------------
- */
+/* --- The header ------------------------------------------------------------------ */
 
 /* A header of the tree; that of the flat table before it has no "entries". */
 static bool parse_header(struct str line, struct ghc_layout *layout)
@@ -66,8 +65,7 @@ static bool parse_header(struct str line, struct ghc_layout *layout)
     return true;
 }
 
-/* --- Rows ----------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------ */
 
 /* The byte at which the character of that number begins. */
 static size_t byte_of_character(struct str s, size_t number)
@@ -180,8 +178,7 @@ static void read_row(struct ghc_reader *r, struct str line)
     builder_add_stack(r->b, r->event, stack, value);
 }
 
-/* --- The report ----------------------------------------------------------------------
- */
+/* --- The report ------------------------------------------------------------------ */
 
 static bool start_tree(struct ghc_reader *r, struct error *err)
 {

@@ -20,6 +20,10 @@
 #define VALUES_MAX 16
 #define VALUE_MAX 1e18
 
+/* Samples name locations, and those unfold to inlined frames: to no more of them all in
+ * all than this for every byte of the text. Real profiles need less than one. */
+#define FRAMES_PER_BYTE 4
+
 /* Lines this far in are labels of the sample before, or further lines of a location. */
 #define LABEL_INDENT 16
 #define INLINE_INDENT 13
@@ -40,11 +44,11 @@ struct go_reader {
     size_t frame_count, frame_cap;
     event_id events[VALUES_MAX];
     size_t event_count;
-    uint64_t line; /* the number of the line under way */
+    uint64_t line;      /* the number of the line under way */
+    size_t frames_left; /* that samples may still unfold to */
 };
 
-/* --- Lines ---------------------------------------------------------------------------
- */
+/* --- Lines ----------------------------------------------------------------------- */
 
 static struct str next_line(struct go_reader *r, struct str *rest)
 {
@@ -65,8 +69,7 @@ static bool take_id(struct str *rest, uint64_t *id)
            number_parse_u64(str_head(word, word.len - 1), id);
 }
 
-/* --- Mappings ------------------------------------------------------------------------
- */
+/* --- Mappings -------------------------------------------------------------------- */
 
 /* "1: 0x400000/0x4b2000/0x0 FILE BUILDID BITS", of which the last three may be empty. */
 static void read_mapping(struct go_reader *r, struct str line)
@@ -89,8 +92,7 @@ static void read_mapping(struct go_reader *r, struct str line)
         *module = builder_module(r->b, str_trim(str_head(rest, build)), build_id);
 }
 
-/* --- Locations -----------------------------------------------------------------------
- */
+/* --- Locations ------------------------------------------------------------------- */
 
 /* A function and where it is: "NAME FILE:LINE s=START(SYSTEMNAME)". */
 struct place_text {
@@ -230,8 +232,7 @@ static void read_locations(struct go_reader *r, struct str rest)
     }
 }
 
-/* --- Samples -------------------------------------------------------------------------
- */
+/* --- Samples --------------------------------------------------------------------- */
 
 static enum unit unit_of(struct str name)
 {
@@ -282,6 +283,12 @@ static stack_id stack_of(struct go_reader *r, struct str ids)
                          word);
             continue;
         }
+        if (RUN_COUNT(*run) > r->frames_left) {
+            builder_warn(r->b, "a stack that unfolds to too many inlined frames, cut",
+                         r->line, 1, word);
+            break;
+        }
+        r->frames_left -= RUN_COUNT(*run);
         for (size_t i = 0; i < RUN_COUNT(*run); i++)
             builder_path_add(r->b, r->frames[RUN_FIRST(*run) + i]);
     }
@@ -320,8 +327,7 @@ static void read_samples(struct go_reader *r, struct str rest)
     }
 }
 
-/* --- The text ------------------------------------------------------------------------
- */
+/* --- The text -------------------------------------------------------------------- */
 
 /* The parts of the text, each with the number of the line before its first. */
 struct part {
@@ -390,6 +396,7 @@ static bool go_read(struct source *in, const struct import_options *options,
     struct str all;
     if (!source_all(in, &all, err))
         return false;
+    r.frames_left = all.len * FRAMES_PER_BYTE;
     split_parts(&r, all, parts);
     read_parts(&r, parts);
     b->profile->arena.failed |= r.arena.failed;

@@ -2,7 +2,7 @@
 #include "base/number.h"
 #include "model/name.h"
 
-/* --- Frame lines -------------------------------------------------------------------- */
+/* --- Frame lines ----------------------------------------------------------------- */
 
 /* Where the last bracketed run of the line opens, its brackets balanced where they can
  * be: "x (/tmp/a (deleted))" opens at "/tmp". s.len where the line ends with none. */
@@ -88,7 +88,7 @@ bool perf_is_annotation(struct str line)
     return colon < text.len && number_parse_u64(str_skip(text, colon + 1), &number);
 }
 
-/* --- Header lines ------------------------------------------------------------------- */
+/* --- Header lines ---------------------------------------------------------------- */
 
 static bool is_number(struct str s)
 {

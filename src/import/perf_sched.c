@@ -40,8 +40,7 @@ struct sched_reader {
     bool has_state;
 };
 
-/* --- Threads that come and go ---------------------------------------------------------
- */
+/* --- Threads that come and go ---------------------------------------------------- */
 
 static struct task *task_of(struct sched_reader *r, uint64_t id)
 {
@@ -95,8 +94,7 @@ static void come_back(struct sched_reader *r, uint64_t id, uint64_t time)
     task->away = false;
 }
 
-/* --- perf script ----------------------------------------------------------------------
- */
+/* --- perf script ----------------------------------------------------------------- */
 
 /* The number behind the last " key=" of s. */
 static bool take_field(struct str s, struct str key, uint64_t *value)
@@ -213,8 +211,7 @@ static void read_script_line(struct sched_reader *r, struct str line)
     }
 }
 
-/* --- perf sched timehist --------------------------------------------------------------
- */
+/* --- perf sched timehist --------------------------------------------------------- */
 
 static bool is_timehist_header(struct str line)
 {
@@ -334,8 +331,7 @@ static void read_timehist_line(struct sched_reader *r, struct str line)
     leave(r, tid, &s);
 }
 
-/* --- The text -------------------------------------------------------------------------
- */
+/* --- The text -------------------------------------------------------------------- */
 
 static void end_text(struct sched_reader *r)
 {

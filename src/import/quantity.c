@@ -84,8 +84,8 @@ static double step_of(size_t decimals)
     return step;
 }
 
-/* Takes the unit that stands at the beginning of *text, if any. False where something else
- * sticks to the number. */
+/* Takes the unit that stands at the beginning of *text, if any. False where something
+ * else sticks to the number. */
 static bool take_unit(struct str *text, struct quantity *q)
 {
     struct str rest = str_trim_left(*text), word = str_word(&rest);
@@ -126,8 +126,9 @@ bool quantity_take(struct str *text, struct quantity *q)
 bool quantity_header_unit(struct str header, double *scale, enum unit *unit)
 {
     struct str rest = str_skip(header, str_find(header, '(') + 1);
-    const struct named_unit *named = unit_named(str_head(rest, str_find(rest, ')')));
-    if (!named)
+    size_t end = str_find(rest, ')');
+    const struct named_unit *named = unit_named(str_head(rest, end));
+    if (!named || end == rest.len)
         return false;
     *scale = named->scale;
     *unit = named->unit;

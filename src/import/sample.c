@@ -57,8 +57,7 @@ struct sample_reader {
     bool in_graph;
 };
 
-/* --- Rows ----------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------ */
 
 static bool is_indent(char c)
 {
@@ -217,8 +216,7 @@ static void read_row(struct sample_reader *r, struct str line)
         add_row(r, &row);
 }
 
-/* --- The report ----------------------------------------------------------------------
- */
+/* --- The report ------------------------------------------------------------------ */
 
 /* "Analysis of sampling rg (pid 64751) every 1 millisecond" */
 static void read_title(struct sample_reader *r, struct str line)

@@ -35,8 +35,7 @@ struct row {
     struct str values[COLUMNS_MAX]; /* by column, empty where there is none */
 };
 
-/* --- The header ----------------------------------------------------------------------
- */
+/* --- The header ------------------------------------------------------------------ */
 
 static struct table_column classify(const struct table_format *format, struct str header)
 {
@@ -112,8 +111,7 @@ static void read_header(struct table_reader *r, struct str line)
     order_events(r);
 }
 
-/* --- Rows ----------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------ */
 
 static size_t leading_space(struct str s)
 {

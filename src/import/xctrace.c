@@ -89,8 +89,7 @@ struct xctrace_reader {
     struct output decoded, plain;           /* texts under way */
 };
 
-/* --- Values ---------------------------------------------------------------------------
- */
+/* --- Values ---------------------------------------------------------------------- */
 
 static uint64_t attribute_number(const struct xctrace_reader *r, struct str name,
                                  bool *has)
@@ -194,8 +193,7 @@ static void give(struct xctrace_reader *r, enum element_kind kind, uint64_t valu
     }
 }
 
-/* --- Elements -------------------------------------------------------------------------
- */
+/* --- Elements -------------------------------------------------------------------- */
 
 static const struct element_name *kind_named(struct str name)
 {
@@ -382,8 +380,7 @@ static void close_element(struct xctrace_reader *r)
         give(r, e->kind, e->value);
 }
 
-/* --- The document ---------------------------------------------------------------------
- */
+/* --- The document ---------------------------------------------------------------- */
 
 static bool is_open(const struct xctrace_reader *r, enum element_kind kind)
 {

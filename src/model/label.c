@@ -120,7 +120,8 @@ void label_thread(struct output *o, const struct profile *p, thread_id thread,
     }
     if (style == THREAD_COMM || (t->pid == ID_NONE && t->tid == ID_NONE))
         return;
-    output_char(o, '-');
+    if (name.len)
+        output_char(o, '-');
     output_id(o, t->pid);
     if (style == THREAD_TID) {
         output_char(o, '/');

@@ -104,7 +104,7 @@ static void what_is_not_known_of_a_thread(void **state)
     assert_thread(builder_thread(&b, ID_NONE, 13, STR("sh")), THREAD_TID, "sh-?/13");
     assert_thread(builder_thread(&b, ID_NONE, 13, STR("sh")), THREAD_PID, "sh-?");
     assert_thread(builder_thread(&b, ID_NONE, ID_NONE, STR("sh")), THREAD_TID, "sh");
-    assert_thread(builder_thread(&b, 1, ID_NONE, STR("")), THREAD_TID, "-1/?");
+    assert_thread(builder_thread(&b, 1, ID_NONE, STR("")), THREAD_TID, "1/?");
 }
 
 int main(void)

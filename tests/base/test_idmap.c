@@ -1,0 +1,53 @@
+#include "base/idmap.h"
+#include "unit.h"
+
+static void what_was_put_is_found_and_nothing_else(void **state)
+{
+    (void)state;
+    struct arena arena = ARENA_INIT;
+    struct idmap map = {0};
+    assert_null(idmap_find(&map, 0));
+    *idmap_put(&map, &arena, 0) = 7;
+    *idmap_put(&map, &arena, UINT64_MAX) = 8;
+    assert_int_equal(*idmap_find(&map, 0), 7);
+    assert_int_equal(*idmap_find(&map, UINT64_MAX), 8);
+    assert_null(idmap_find(&map, 1));
+    arena_deinit(&arena);
+}
+
+static void putting_again_gives_the_value_that_is_there(void **state)
+{
+    (void)state;
+    struct arena arena = ARENA_INIT;
+    struct idmap map = {0};
+    assert_int_equal(*idmap_put(&map, &arena, 5), 0);
+    *idmap_put(&map, &arena, 5) = 1;
+    assert_int_equal(*idmap_put(&map, &arena, 5), 1);
+    *idmap_put(&map, &arena, 5) = 2;
+    assert_int_equal(*idmap_find(&map, 5), 2);
+    arena_deinit(&arena);
+}
+
+static void many_far_apart_cost_no_more_than_many_in_a_row(void **state)
+{
+    (void)state;
+    struct arena arena = ARENA_INIT;
+    struct idmap map = {0};
+    for (uint64_t i = 0; i < 100000; i++)
+        *idmap_put(&map, &arena, i * 0x9e3779b97f4a7c15u) = i + 1;
+    for (uint64_t i = 0; i < 100000; i++)
+        assert_int_equal(*idmap_find(&map, i * 0x9e3779b97f4a7c15u), i + 1);
+    assert_null(idmap_find(&map, 1));
+    assert_true(arena.total < (size_t)16 << 20);
+    arena_deinit(&arena);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest units[] = {
+        UNIT(what_was_put_is_found_and_nothing_else),
+        UNIT(putting_again_gives_the_value_that_is_there),
+        UNIT(many_far_apart_cost_no_more_than_many_in_a_row),
+    };
+    return UNITS_RUN(units);
+}
