@@ -159,7 +159,7 @@ static void test_json(void **state)
     (void)state;
     assert_table(
         p, (struct table_options){.form = TABLE_JSON, .limit = 1}, "{",
-        "{\"format\":\"\",\"samples\":4,\"lost\":0,\"truncated\":0,"
+        "{\"format\":\"\",\"samples\":4,\"filtered\":false,\"lost\":0,\"truncated\":0,"
         "\"differential\":false,\"warnings\":[],\"events\":[\n"
         "{\"event\":\"samples\",\"unit\":\"samples\",\"samples\":4,\"total\":10,"
         "\"unknown\":0,\"functions\":[\n"
@@ -225,7 +225,7 @@ static void test_honest(void **state)
     add_row(&b, &(struct row){"main", 3000, "t/1", "cycles", 7500000000});
     b.profile->facts.format = builder_string(&b, STR("perf"));
     b.profile->facts.command = builder_string(&b, STR("./a \x1b]0;x"));
-    b.profile->facts.samples = 9;
+    b.profile->facts.filtered = true;
     b.profile->facts.lost = 1234;
     b.profile->facts.truncated = 1;
     builder_warn(&b, "no count", 0, 0, STR(""));
@@ -233,9 +233,9 @@ static void test_honest(void **state)
     struct profile *p = builder_finish(&b, &err);
     builder_deinit(&b);
     assert_header(p,
-                  "# perf, 9 samples from 5.000000 s to 7.500000 s (2.500 s)\n"
+                  "# perf, 2 samples from 5.000000 s to 7.500000 s (2.500 s)\n"
                   "# command: ./a \\x1b]0;x\n"
-                  "# 2 samples shown, the others are filtered out\n"
+                  "# filtered: not all of them are shown\n"
                   "# the profiler lost 1,234 samples\n"
                   "# 1 stack is cut short\n"
                   "# 2 times: no count\n"
