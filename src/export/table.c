@@ -22,5 +22,6 @@ const struct exporter export_table = {
     .name = "table",
     .suffixes = "txt",
     .summary = "functions with self and total, as text",
+    .whole = true,
     .write = table_write,
 };

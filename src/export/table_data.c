@@ -209,6 +209,8 @@ static void json_facts(struct json_writer *w, const struct profile *p)
     if (facts->command)
         json_member_str(w, "command", profile_string(p, facts->command));
     json_member_u64(w, "samples", facts->samples);
+    json_put_key(w, "filtered");
+    json_put_bool(w, facts->filtered);
     json_member_u64(w, "lost", facts->lost);
     json_member_u64(w, "truncated", facts->truncated);
     if (facts->time_first != TIME_NONE) {

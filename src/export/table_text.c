@@ -11,14 +11,6 @@
 
 /* --- What the data is --------------------------------------------------------------- */
 
-static uint64_t count_shown(const struct profile *p)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < p->sample_count; i++)
-        count += p->samples[i].count;
-    return count;
-}
-
 static void write_count(struct output *out, uint64_t count, const char *one,
                         const char *many)
 {
@@ -67,7 +59,6 @@ static void write_losses(struct output *out, const struct facts *facts)
 static void write_facts(struct output *out, const struct profile *p, struct str title)
 {
     const struct facts *facts = &p->facts;
-    uint64_t shown = count_shown(p);
     write_fact(out, "title", title);
     output_text(out, "# ");
     if (facts->format) {
@@ -82,11 +73,8 @@ static void write_facts(struct output *out, const struct profile *p, struct str 
     output_char(out, '\n');
     write_fact(out, "host", profile_string(p, facts->host));
     write_fact(out, "command", profile_string(p, facts->command));
-    if (shown < facts->samples) {
-        output_text(out, "# ");
-        write_sample_count(out, p, shown);
-        output_text(out, " shown, the others are filtered out\n");
-    }
+    if (facts->filtered)
+        output_text(out, "# filtered: not all of them are shown\n");
     write_losses(out, facts);
 }
 

@@ -490,6 +490,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
         to->time_last = from->time_last;
     if (from->rate > to->rate)
         to->rate = from->rate;
+    to->filtered |= from->filtered;
     to->differential |= from->differential;
     for (unsigned i = 0; i < from->warning_count; i++) {
         const struct warning *w = &from->warnings[i];

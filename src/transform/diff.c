@@ -85,7 +85,10 @@ static bool fill(struct builder *b, struct side *before, struct side *after,
     b->profile->facts.differential = true;
     if (before->profile->events[before->event].unit != unit)
         builder_warn(b, "the two profiles count different things", 0, 0, STR(""));
-    return add_side(b, before, first, o, err) && add_side(b, after, second, o, err);
+    bool filtered = b->profile->facts.filtered; /* to compare one event is no filter */
+    bool ok = add_side(b, before, first, o, err) && add_side(b, after, second, o, err);
+    b->profile->facts.filtered = filtered;
+    return ok;
 }
 
 struct profile *transform_diff(const struct profile *before, const struct profile *after,

@@ -122,11 +122,12 @@ bool rewrite_run(struct rewrite *r, struct error *err)
     if (!r->events || (!r->place && !map_stacks(r)))
         return error_memory(err);
     for (size_t i = 0; i < r->from->sample_count && !builder_failed(r->to); i++) {
-        if (!row_stays(r, i, &s))
+        bool stays = row_stays(r, i, &s);
+        stack_id stack = stays ? place_sample(r, &s) : STACK_DROPPED;
+        if (stack == STACK_DROPPED) {
+            r->to->profile->facts.filtered = true;
             continue;
-        stack_id stack = place_sample(r, &s);
-        if (stack == STACK_DROPPED)
-            continue;
+        }
         s.event = r->events[s.event];
         s.thread = rewrite_thread(r, s.thread);
         s.stack = stack;

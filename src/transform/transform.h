@@ -10,8 +10,8 @@
  * A verb never changes the profile that it is given. It fills a builder, most easily with
  * the rewriting of stacks that rewrite.h offers: one pass, parent before child, no
  * recursion. What it leaves out leaves nothing behind: no frame, no thread. The facts are
- * carried over by transform_run; they go on counting what was read, so the samples shown
- * against facts.samples tell how much a filter took away. */
+ * carried over by transform_run; they go on counting what was read, and say so when
+ * samples were left out (facts.filtered). */
 #ifndef STOKE_TRANSFORM_TRANSFORM_H
 #define STOKE_TRANSFORM_TRANSFORM_H
 

@@ -78,6 +78,7 @@ static void test_by_event(void **state)
     assert_int_equal(p->thread_count, 2);
     assert_int_equal(p->frame_count, 3);
     assert_int_equal(p->facts.samples, 5); /* what was read stays known */
+    assert_true(p->facts.filtered);
     profile_destroy(p);
     assert_transformed(two_threads, but, "web-10/10;main;read 100\n");
     assert_transformed(two_threads, plain,
