@@ -1,0 +1,344 @@
+/* Writes an input for the benchmark to standard output: generate KIND MEGABYTES
+ *
+ *   perf         perf script text, about 40 frames a sample, one comm in fifty unique
+ *   perf-comms   the same, every comm unique
+ *   dtrace       the same stacks as DTrace prints them
+ *   folded       folded lines of about 1000 bytes, each once, sorted
+ *   shuffled     the same lines in another order
+ *   deep-perf    one stack of 500,000 frames (MEGABYTES is not looked at)
+ *   deep-folded  the same, folded
+ *
+ * Stacks are walks through a call graph: some thousand functions, each with a few callees
+ * that are chosen with very different frequencies, more alike the further out. So stacks
+ * repeat as they do in real profiles, and addresses too: a caller's return address
+ * belongs to the call, only the leaf's varies. All is made from one seed: each run is the
+ * same. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTIONS 6000
+#define KERNEL_FUNCTIONS 1200 /* the last of them */
+#define CALLEES 6
+#define DEPTH_MOST 64
+#define DEEP 500000
+
+#define COMMS 11 /* each with an outermost function of its own */
+
+struct function {
+    char *name;
+    const char *dso;
+    uint64_t address;
+    uint32_t callees[CALLEES];
+};
+
+struct walk {
+    uint32_t functions[DEPTH_MOST]; /* outermost first */
+    uint64_t addresses[DEPTH_MOST];
+    size_t depth;
+    uint32_t comm;
+};
+
+static struct function functions[FUNCTIONS];
+static uint64_t seed = 20;
+
+static uint32_t random_below(uint32_t limit)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((seed >> 32) * limit >> 32);
+}
+
+static const char *pick(const char *const *words, size_t count)
+{
+    return words[random_below((uint32_t)count)];
+}
+
+#define PICK(words) pick(words, sizeof(words) / sizeof *(words))
+
+/* --- Names ----------------------------------------------------------------------------
+ */
+
+static const char *const subsystems[] = {
+    "http",   "event", "ssl",    "mem",    "page",   "cache", "query", "index",
+    "btree",  "log",   "lock",   "net",    "sock",   "file",  "json",  "regex",
+    "hash",   "list",  "string", "stream", "timer",  "task",  "pool",  "buffer",
+    "parser", "codec", "render", "layout", "shader", "vm"};
+static const char *const verbs[] = {
+    "read",     "write",  "process",  "handle",  "find",  "insert", "remove",
+    "update",   "alloc",  "free",     "compare", "copy",  "parse",  "format",
+    "dispatch", "submit", "complete", "lookup",  "merge", "split",  "flush",
+    "poll",     "init",   "check",    "encode",  "decode"};
+static const char *const things[] = {
+    "request", "response", "header",  "body",  "entry", "node",  "page",  "block",
+    "row",     "column",   "value",   "key",   "range", "token", "frame", "packet",
+    "chunk",   "object",   "context", "state", "queue", "table", "slot",  "record"};
+static const char *const namespaces[] = {"std",
+                                         "boost::asio::detail",
+                                         "folly",
+                                         "rocksdb",
+                                         "v8::internal",
+                                         "blink",
+                                         "llvm",
+                                         "absl::container_internal",
+                                         "(anonymous namespace)",
+                                         "mozilla::dom",
+                                         "google::protobuf"};
+static const char *const classes[] = {
+    "Connection",  "Scheduler", "BlockBasedTable", "Compiler", "Parser",
+    "HashTable",   "Arena",     "Document",        "Iterator", "Executor",
+    "MessageLite", "Allocator", "Session",         "Router"};
+static const char *const arguments[] = {"",
+                                        "",
+                                        "",
+                                        "",
+                                        "",
+                                        "",
+                                        "",
+                                        "",
+                                        "int",
+                                        "void*",
+                                        "unsigned long, bool",
+                                        "std::string const&",
+                                        "rocksdb::Slice const&, rocksdb::Slice*",
+                                        "std::vector<int, std::allocator<int> > const&",
+                                        "char const*, unsigned long",
+                                        "std::shared_ptr<folly::IOBuf>&&"};
+static const char *const parameters[] = {"",
+                                         "",
+                                         "",
+                                         "<int>",
+                                         "<std::string, int>",
+                                         "<unsigned long, (bool)1>",
+                                         "<std::pair<int const, std::string> >"};
+static const char *const dsos[] = {"/usr/sbin/nginx",
+                                   "/usr/lib/x86_64-linux-gnu/libc.so.6",
+                                   "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
+                                   "/opt/app/bin/server",
+                                   "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+                                   "/opt/app/lib/librocksdb.so.8.1",
+                                   "/usr/lib/postgresql/15/bin/postgres",
+                                   "/usr/bin/python3.11"};
+static const char *const comms[COMMS] = {
+    "nginx",   "postgres",     "server",         "java",
+    "python3", "rocksdb:low0", "Web Content",    "kworker/u8:2-ev",
+    "swapper", "redis-server", "containerd-shim"};
+static const char *const kernel_prefixes[] = {
+    "", "__", "do_", "tcp_", "ext4_", "sched_", "vfs_", "blk_mq_", "skb_", "__x64_sys_"};
+
+static void make_name(char *out, size_t size, uint32_t n)
+{
+    const char *subsystem = PICK(subsystems), *verb = PICK(verbs), *thing = PICK(things);
+    if (n >= FUNCTIONS - KERNEL_FUNCTIONS)
+        snprintf(out, size, "%s%s_%s_%s", PICK(kernel_prefixes), subsystem, verb, thing);
+    else if (n % 3 == 0)
+        snprintf(out, size, "%s_%s_%s", subsystem, verb, thing);
+    else
+        snprintf(out, size, "%s::%s%s::%s%c%s(%s)%s", PICK(namespaces), PICK(classes),
+                 PICK(parameters), verb, thing[0] - 'a' + 'A', thing + 1, PICK(arguments),
+                 n % 5 ? "" : " const");
+}
+
+static void make_functions(void)
+{
+    for (uint32_t n = 0; n < FUNCTIONS; n++) {
+        struct function *f = &functions[n];
+        bool kernel = n >= FUNCTIONS - KERNEL_FUNCTIONS;
+        uint32_t first = kernel ? FUNCTIONS - KERNEL_FUNCTIONS : 0;
+        uint32_t count = kernel ? KERNEL_FUNCTIONS : FUNCTIONS - KERNEL_FUNCTIONS;
+        char name[400];
+        make_name(name, sizeof name, n);
+        f->name = strdup(name);
+        f->dso = kernel ? "[kernel.kallsyms]" : dsos[n % (sizeof dsos / sizeof *dsos)];
+        f->address =
+            kernel ? 0xffffffff81000000u + n * 4096ull : 0x7f3c00000000u + n * 8192ull;
+        for (int i = 0; i < CALLEES; i++)
+            f->callees[i] = first + random_below(count);
+        if (n % 40 == 7)
+            f->name[0] = 0; /* unknown */
+    }
+}
+
+/* --- Walks ----------------------------------------------------------------------------
+ */
+
+/* Out of a hundred, how often a callee other than the first is taken. */
+static uint32_t straying(size_t depth)
+{
+    return depth < 6 ? 6 : depth < 28 ? 1 : 7;
+}
+
+static void step(struct walk *w, uint32_t function, uint64_t offset)
+{
+    w->functions[w->depth] = function;
+    w->addresses[w->depth++] = functions[function].address + offset;
+}
+
+static void make_walk(struct walk *w)
+{
+    size_t depth = 38 + 2 * random_below(3), into_kernel = 999;
+    w->comm = random_below(8) ? random_below(3) : random_below(COMMS);
+    w->depth = 0;
+    uint32_t at = w->comm;
+    if (random_below(3) == 0)
+        into_kernel = depth - 9;
+    while (w->depth + 1 < depth) {
+        uint32_t callee = 0;
+        while (callee < CALLEES - 1 && random_below(100) < straying(w->depth))
+            callee++;
+        step(w, at, callee * 0x35 + at % 64 + 0x12);
+        at = functions[at].callees[callee];
+        if (w->depth == into_kernel)
+            at = FUNCTIONS - KERNEL_FUNCTIONS + random_below(4);
+    }
+    step(w, at, random_below(random_below(8) ? 4 : 40) * 7);
+}
+
+/* --- The formats ----------------------------------------------------------------------
+ */
+
+static size_t written;
+
+static void wrote(int length)
+{
+    if (length < 0)
+        exit(1);
+    written += (size_t)length;
+}
+
+static const char *shown_name(const struct function *f)
+{
+    return f->name[0] ? f->name : "[unknown]";
+}
+
+static void write_perf(const struct walk *w, uint64_t number, bool unique)
+{
+    static uint64_t ns = 4096123456789u;
+    char comm[32];
+    uint32_t who = w->comm;
+    ns += 10000 + random_below(300000);
+    snprintf(comm, sizeof comm, "%s", comms[who]);
+    if (unique || random_below(50) == 0)
+        snprintf(comm, sizeof comm, "job-%llu", (unsigned long long)number);
+    wrote(printf("%-16s %5u/%-5u [%03u] %5llu.%06llu: %10u cycles:P: \n", comm,
+                 1000 + who, 1000 + who * 8 + random_below(8), random_below(16),
+                 (unsigned long long)(ns / 1000000000),
+                 (unsigned long long)(ns / 1000 % 1000000),
+                 100000 + random_below(900000)));
+    for (size_t i = w->depth; i-- > 0;) {
+        const struct function *f = &functions[w->functions[i]];
+        if (f->name[0])
+            wrote(printf("\t%16llx %s+0x%llx (%s)\n", (unsigned long long)w->addresses[i],
+                         f->name, (unsigned long long)(w->addresses[i] - f->address),
+                         f->dso));
+        else
+            wrote(printf("\t%16llx [unknown] (%s)\n", (unsigned long long)w->addresses[i],
+                         f->dso));
+    }
+    wrote(printf("\n"));
+}
+
+static void write_dtrace(const struct walk *w)
+{
+    if (written == 0)
+        wrote(printf("CPU     ID                    FUNCTION:NAME\n"
+                     "  0  64091                        :tick-60s \n\n"));
+    wrote(printf("\n"));
+    for (size_t i = w->depth; i-- > 0;) {
+        const struct function *f = &functions[w->functions[i]];
+        const char *slash = strrchr(f->dso, '/');
+        wrote(printf("              %s`%s+0x%llx\n", slash ? slash + 1 : "genunix",
+                     f->name[0] ? f->name : "0x7f3c1234",
+                     (unsigned long long)(w->addresses[i] - f->address)));
+    }
+    wrote(printf("%17u\n", 1 + random_below(20)));
+}
+
+/* --- Folded lines: made, sorted, made distinct, written --------------------------------
+ */
+
+static char *folded_line(const struct walk *w)
+{
+    char line[DEPTH_MOST * 200];
+    size_t used = 0;
+    for (size_t i = 0; i < w->depth; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", i ? ";" : "",
+                                 shown_name(&functions[w->functions[i]]));
+    return strdup(line);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void write_folded(size_t bytes, bool shuffled)
+{
+    size_t room = bytes / 300 + 1000, count = 0, made = 0, kept = 0;
+    char **lines = malloc(room * sizeof *lines);
+    while (made < bytes && count < room) {
+        struct walk w;
+        make_walk(&w);
+        w.depth = 19 + random_below(6);
+        for (size_t i = 14; i < w.depth; i++) /* each once: they must differ */
+            w.functions[i] = functions[w.functions[i - 1]].callees[random_below(CALLEES)];
+        lines[count] = folded_line(&w);
+        made += strlen(lines[count++]) + 3;
+    }
+    qsort(lines, count, sizeof *lines, compare_lines);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(lines[i], lines[kept - 1]) != 0)
+            lines[kept++] = lines[i];
+    for (size_t i = kept; shuffled && i > 1; i--) {
+        size_t j = random_below((uint32_t)i);
+        char *line = lines[i - 1];
+        lines[i - 1] = lines[j];
+        lines[j] = line;
+    }
+    for (size_t i = 0; i < kept; i++)
+        wrote(printf("%s %u\n", lines[i], 1 + random_below(50)));
+}
+
+static void write_deep(bool folded)
+{
+    if (!folded)
+        wrote(printf("deep  1/1 [000] 1.000000: 1 cycles:P: \n"));
+    for (uint32_t i = 0; i < DEEP; i++) {
+        const struct function *f = &functions[3 + i % 12 * 3]; /* they recur */
+        if (folded)
+            wrote(printf("%s%s", i ? ";" : "deep;", shown_name(f)));
+        else
+            wrote(printf("\t%16llx %s+0x10 (%s)\n", (unsigned long long)f->address + 16,
+                         shown_name(f), f->dso));
+    }
+    wrote(printf(folded ? " 1\n" : "\n"));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: generate KIND MEGABYTES\n");
+        return 2;
+    }
+    const char *kind = argv[1];
+    size_t bytes = strtoul(argv[2], NULL, 10) * 1000000;
+    make_functions();
+    bool perf = strcmp(kind, "perf") == 0, comms_unique = strcmp(kind, "perf-comms") == 0;
+    bool dtrace = strcmp(kind, "dtrace") == 0, shuffled = strcmp(kind, "shuffled") == 0;
+    if (strncmp(kind, "deep-", 5) == 0)
+        write_deep(strcmp(kind, "deep-folded") == 0);
+    else if (shuffled || strcmp(kind, "folded") == 0)
+        write_folded(bytes, shuffled);
+    else if (!perf && !comms_unique && !dtrace)
+        return 2;
+    for (uint64_t n = 0; (perf || comms_unique || dtrace) && written < bytes; n++) {
+        struct walk w;
+        make_walk(&w);
+        if (dtrace)
+            write_dtrace(&w);
+        else
+            write_perf(&w, n, comms_unique);
+    }
+    return fflush(stdout) == 0 ? 0 : 1;
+}
