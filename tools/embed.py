@@ -1,32 +1,47 @@
 #!/usr/bin/env python3
-"""Writes ASCII files into a C source as strings: embed.py OUT.c NAME=FILE...
+"""Writes a page's files into a C source: embed.py OUT.c PREFIX FILE...
 
-Each becomes `const char NAME[]`, which its user declares. No file may hold "]]>", so that
-all of them can stand in XML."""
+A style light.css becomes `const char PREFIX_light[]`, which its user declares. All of the
+scripts, in their order, become the body of one function, PREFIX_script[], and
+PREFIX_script_hash[] is how a Content-Security-Policy names it. The files are ASCII, and
+none may hold "]]>", so that they can stand in XML."""
 
+import base64
+import hashlib
+import os
 import sys
 
 
-def numbers(text):
-    """The text's bytes and a zero, as lines of an initialiser."""
+def read(path):
+    with open(path, encoding="ascii") as file:
+        text = file.read()
+    if "]]>" in text:
+        sys.exit(f"embed.py: the end of a CDATA section is in {path}")
+    return text
+
+
+def write(out, name, text):
+    """The text's bytes and a zero, as an initialiser."""
     values = [str(byte) for byte in text.encode("ascii")] + ["0"]
+    out.write(f"extern const char {name}[];\nconst char {name}[] = {{\n")
     for at in range(0, len(values), 20):
-        yield "    " + ", ".join(values[at:at + 20]) + ",\n"
+        out.write("    " + ", ".join(values[at:at + 20]) + ",\n")
+    out.write("};\n")
 
 
 def main():
-    out, *inputs = sys.argv[1:]
-    with open(out, "w", encoding="ascii") as file:
-        file.write("/* Made by tools/embed.py. */\n")
-        for item in inputs:
-            name, _, path = item.partition("=")
-            with open(path, encoding="utf-8") as source:
-                text = source.read()
-            if "]]>" in text:
-                sys.exit(f"embed.py: {path} holds the end of a CDATA section")
-            file.write(f"extern const char {name}[];\nconst char {name}[] = {{\n")
-            file.writelines(numbers(text))
-            file.write("};\n")
+    target, prefix, *paths = sys.argv[1:]
+    scripts = [read(path) for path in paths if path.endswith(".js")]
+    script = '\n(function () {\n"use strict";\n\n' + "\n".join(scripts) + "})();\n"
+    digest = hashlib.sha256(script.encode("ascii")).digest()
+    with open(target, "w", encoding="ascii") as out:
+        out.write("/* Made by tools/embed.py. */\n")
+        for path in paths:
+            stem, suffix = os.path.splitext(os.path.basename(path))
+            if suffix == ".css":
+                write(out, f"{prefix}_{stem}", read(path))
+        write(out, f"{prefix}_script", script)
+        write(out, f"{prefix}_script_hash", base64.b64encode(digest).decode())
 
 
 main()

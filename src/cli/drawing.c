@@ -130,12 +130,9 @@ static void set_attribute(struct svg_attributes *a, struct arena *arena, struct 
     const struct {
         struct str key;
         struct str *value;
-    } known[] = {{STR("title"), &a->title},
-                 {STR("href"), &a->href},
-                 {STR("target"), &a->target},
-                 {STR("id"), &a->id},
-                 {STR("class"), &a->class_name},
-                 {STR("g_extra"), &a->group_extra},
+    } known[] = {{STR("title"), &a->title},       {STR("href"), &a->href},
+                 {STR("target"), &a->target},     {STR("id"), &a->id},
+                 {STR("class"), &a->class_name},  {STR("g_extra"), &a->group_extra},
                  {STR("a_extra"), &a->link_extra}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_equal(known[i].key, key))
@@ -151,9 +148,8 @@ static bool read_attributes(void *context, struct str line, struct error *err)
         error_set(err, "no attributes for '%.*s'", STR_ARG(name));
         return error_hint(err, "a line is: name, a tab, key=value, a tab, key=value...");
     }
-    struct svg_attributes *items =
-        arena_grow(&d->arena, d->attributes, &d->attribute_cap, d->attribute_count + 1,
-                   sizeof *items);
+    struct svg_attributes *items = arena_grow(&d->arena, d->attributes, &d->attribute_cap,
+                                              d->attribute_count + 1, sizeof *items);
     if (!items)
         return error_memory(err);
     d->attributes = items;
@@ -203,7 +199,8 @@ static bool read_files(struct drawing *d, struct error *err)
     return read_lines(palette, read_palette, &d->map, err);
 }
 
-/* --- Checks --------------------------------------------------------------------------- */
+/* --- Checks ---------------------------------------------------------------------------
+ */
 
 static bool check_range(const char *name, double v, double least, double most,
                         struct error *err)
@@ -254,7 +251,8 @@ static bool check_settings(const struct drawing_settings *s, struct error *err)
            check_encoding(s->encoding, err) && check_background(s->background, err);
 }
 
-/* --- The settings as the exporter wants them ------------------------------------------- */
+/* --- The settings as the exporter wants them -------------------------------------------
+ */
 
 static struct str str_or_empty(const char *text)
 {

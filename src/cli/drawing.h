@@ -27,10 +27,11 @@ struct drawing_settings {
 extern const struct option drawing_options[];
 
 /* What the settings are before the options are parsed. */
-#define DRAWING_DEFAULTS                                                          \
-    {                                                                             \
-        .palette = -1, .frame_height = 18, .font_size = 12, .factor = 1,          \
-        .least = {.pixels = 0.1}                                                  \
+#define DRAWING_DEFAULTS                                                            \
+    {                                                                               \
+        .palette = -1, .frame_height = 18, .font_size = 12, .factor = 1, .least = { \
+            .pixels = 0.1                                                           \
+        }                                                                           \
     }
 
 /* What the settings come to, and what was read for them. */

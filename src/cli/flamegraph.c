@@ -110,8 +110,9 @@ const struct command command_flamegraph = {
     .name = "flamegraph",
     .summary = "stacks of any format to an interactive SVG",
     .usage = "[OPTION...] [FILE...]",
-    .examples = "  perf script | stoke flamegraph > out.svg\n"
-                "  stoke flamegraph --colors java --title 'Java, 60 s' out.folded -o a.svg\n",
+    .examples =
+        "  perf script | stoke flamegraph > out.svg\n"
+        "  stoke flamegraph --colors java --title 'Java, 60 s' out.folded -o a.svg\n",
     .groups = flamegraph_groups,
     .settings_size = sizeof(struct flamegraph_settings),
     .defaults = &flamegraph_defaults,

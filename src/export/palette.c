@@ -164,24 +164,24 @@ static const struct palette *rule_chain(struct str name, enum frame_kind kind)
 }
 
 /* In the order of --help. */
-#define PALETTES(X)                                                                      \
-    X(hot)                                                                               \
-    X(mem)                                                                               \
-    X(io)                                                                                \
-    X(wakeup)                                                                            \
-    X(chain)                                                                             \
-    X(java)                                                                              \
-    X(js)                                                                                \
-    X(perl)                                                                              \
-    X(python)                                                                            \
-    X(rust)                                                                              \
-    X(red)                                                                               \
-    X(green)                                                                             \
-    X(blue)                                                                              \
-    X(aqua)                                                                              \
-    X(yellow)                                                                            \
-    X(purple)                                                                            \
-    X(orange)                                                                            \
+#define PALETTES(X) \
+    X(hot)          \
+    X(mem)          \
+    X(io)           \
+    X(wakeup)       \
+    X(chain)        \
+    X(java)         \
+    X(js)           \
+    X(perl)         \
+    X(python)       \
+    X(rust)         \
+    X(red)          \
+    X(green)        \
+    X(blue)         \
+    X(aqua)         \
+    X(yellow)       \
+    X(purple)       \
+    X(orange)       \
     X(safe)
 #define PALETTE_ENTRY(palette) &palette,
 #define PALETTE_NAME(palette) #palette,
@@ -234,8 +234,7 @@ static color color_along(const color *stops, unsigned place)
         count++;
     unsigned at = place * (count - 1); /* 16 bits of fraction */
     unsigned low = at >> 16;
-    return color_mix(stops[low], stops[low + 1 < count ? low + 1 : low],
-                     at >> 8 & 0xff);
+    return color_mix(stops[low], stops[low + 1 < count ? low + 1 : low], at >> 8 & 0xff);
 }
 
 /* Not hash.h: these numbers are seen, so they must stay as they are for ever. */
@@ -292,8 +291,17 @@ color color_by_change(double change, bool safe_colors)
     double rest = change < 0 ? 1 + change : 1 - change;
     if (rest < 0)
         rest = 0;
-    return color_along(change < 0 ? shrank : safe_colors ? grew_safe : grew,
+    return color_along(change < 0    ? shrank
+                       : safe_colors ? grew_safe
+                                     : grew,
                        (unsigned)((1 - rest * rest) * 65535));
+}
+
+bool color_is_light(color c)
+{
+    /* How bright the three lights are to the eye, in thousandths. */
+    unsigned sum = (c >> 16) * 299 + (c >> 8 & 0xff) * 587 + (c & 0xff) * 114;
+    return sum > 140 * 1000;
 }
 
 /* --- Text ------------------------------------------------------------------------ */

@@ -44,6 +44,9 @@ color color_by_share(double share);
  * red and blue. */
 color color_by_change(double change, bool safe);
 
+/* Whether dark text reads better on it than light text. */
+bool color_is_light(color c);
+
 /* "#rgb", "#rrggbb", "rgb(r,g,b)". False where the text is none of these. */
 bool color_parse(struct str text, color *out);
 

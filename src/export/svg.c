@@ -1,7 +1,7 @@
 #include "export/svg_drawing.h"
 
-#define FONTS                                                                            \
-    "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', "      \
+#define FONTS                                                                       \
+    "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', " \
     "'DejaVu Sans Condensed', Arial, sans-serif"
 
 /* Boxes a frame of this share of a pixel has still a place for. */
@@ -73,7 +73,8 @@ static bool make_layout(struct svg_drawing *d, struct svg_layout_options *layout
     return true;
 }
 
-/* --- Names ---------------------------------------------------------------------------- */
+/* --- Names ----------------------------------------------------------------------------
+ */
 
 static color color_of_name(struct svg_drawing *d, const struct svg_box *b,
                            struct str label)
@@ -135,12 +136,21 @@ static bool index_attributes(struct svg_drawing *d)
     return !d->arena.failed;
 }
 
-/* --- The exporter ----------------------------------------------------------------------- */
+/* --- The exporter
+ * ----------------------------------------------------------------------- */
 
 static bool is_utf8(struct str encoding)
 {
     return encoding.len == 0 || str_equal(encoding, STR("UTF-8")) ||
            str_equal(encoding, STR("utf-8")) || str_equal(encoding, STR("utf8"));
+}
+
+static struct svg_options with_palette(const struct svg_options *options)
+{
+    struct svg_options o = options ? *options : svg_defaults;
+    if (!o.palette)
+        o.palette = palette_named(STR("hot"));
+    return o;
 }
 
 static void set_up(struct svg_drawing *d)
@@ -161,7 +171,7 @@ static bool svg_prepare(struct svg_drawing *d, struct error *err)
     set_up(d);
     if (!make_tree(d, &layout, err) || !make_layout(d, &layout, err))
         return false;
-    d->coloring = d->tree.base             ? SVG_COLOR_CHANGE
+    d->coloring = d->tree.base               ? SVG_COLOR_CHANGE
                   : d->svg->colored_by_width ? SVG_COLOR_SHARE
                                              : SVG_COLOR_PALETTE;
     if (d->count_name.len == 0)
@@ -172,26 +182,27 @@ static bool svg_prepare(struct svg_drawing *d, struct error *err)
 static bool svg_write(const struct profile *p, const struct export_options *options,
                       struct output *out, struct error *err)
 {
-    struct svg_options svg = options->svg ? *options->svg : svg_defaults;
+    struct svg_options svg = with_palette(options->svg);
     struct svg_drawing d = {.profile = p, .options = options, .svg = &svg, .out = out};
-    if (!svg.palette)
-        svg.palette = palette_named(STR("hot"));
     bool ok = svg_prepare(&d, err);
     if (ok)
-        svg_write_document(&d);
+        ok = svg_write_document(&d) || error_memory(err);
     svg_layout_deinit(&d.layout);
     calltree_deinit(&d.tree);
     arena_deinit(&d.arena);
     return ok;
 }
 
-bool svg_write_error(const struct svg_options *options, struct str message,
+void svg_write_error(const struct svg_options *options, struct str message,
                      struct output *out)
 {
-    (void)options;
-    (void)message;
-    (void)out;
-    return true;
+    struct svg_options svg = with_palette(options);
+    static const struct export_options no_options;
+    struct svg_drawing d = {.options = &no_options, .svg = &svg, .out = out};
+    svg.no_script = true;
+    set_up(&d);
+    d.height = SVG_HEADER + SVG_FOOTER;
+    svg_write_notice(&d, message);
 }
 
 const struct exporter export_svg = {

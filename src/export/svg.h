@@ -61,13 +61,13 @@ struct svg_options {
     double factor;       /* figures are multiplied by it */
     enum svg_shape shape;
     enum svg_cut cut;
-    bool by_time;    /* a flame chart (the order is export_options.tree's) */
+    bool by_time; /* a flame chart (the order is export_options.tree's) */
     bool colored_by_width;
-    bool negate;     /* differential: blue grew, red shrank */
-    bool normalize;  /* differential: "before" scaled to the total of "after" */
+    bool negate;      /* differential: blue grew, red shrank */
+    bool normalize;   /* differential: "before" scaled to the total of "after" */
     bool show_before; /* differential: widths are those before; the page can change it */
-    bool pretty;     /* indented XML */
-    bool no_script;  /* a still picture */
+    bool pretty;      /* indented XML */
+    bool no_script;   /* a still picture */
     const struct palette *palette; /* NULL: hot */
     enum color_choice choice;
     uint32_t seed;
@@ -81,7 +81,7 @@ struct svg_options {
 extern const struct svg_options svg_defaults;
 
 /* A picture that says what went wrong, for when there is nothing to draw. */
-bool svg_write_error(const struct svg_options *options, struct str message,
+void svg_write_error(const struct svg_options *options, struct str message,
                      struct output *out);
 
 #endif

@@ -3,9 +3,9 @@
  * them wider. */
 #include "export/svg_drawing.h"
 
-#define TITLE_MOST 1000     /* bytes of a name in a title; the page knows all of it */
-#define TEXT_PAD 3.0        /* between a box and its label */
-#define ATTRIBUTES_MOST 32  /* of one element */
+#define TITLE_MOST 1000    /* bytes of a name in a title; the page knows all of it */
+#define TEXT_PAD 3.0       /* between a box and its label */
+#define ATTRIBUTES_MOST 32 /* of one element */
 
 /* --- Attributes of a name, from --nameattr ---------------------------------------- */
 
@@ -38,10 +38,7 @@ static void write_given(struct svg_drawing *d, struct attribute_names *used,
     output_char(d->out, ' ');
     output_str(d->out, name);
     output_text(d->out, "=\"");
-    struct output clean = OUTPUT_KEEP;
-    svg_clean(&clean, value);
-    svg_escape(d->out, output_kept(&clean), d->ascii);
-    output_deinit(&clean);
+    svg_write_clean(d, value);
     output_char(d->out, '"');
 }
 
@@ -100,8 +97,7 @@ static bool open_box(struct svg_drawing *d, const struct svg_attributes *a,
         write_given(d, &used, STR("class"), a->class_name);
         if (link) {
             write_given(d, &used, STR("href"), a->href);
-            write_given(d, &used, STR("target"),
-                        a->target.len ? a->target : STR("_top"));
+            write_given(d, &used, STR("target"), a->target.len ? a->target : STR("_top"));
             write_extra(d, &used, a->link_extra);
         }
         write_extra(d, &used, a->group_extra);
@@ -117,7 +113,8 @@ static double share_of(double part, double all)
     return all > 0 ? part / all : 0;
 }
 
-void svg_write_figures(const struct svg_drawing *d, const struct svg_box *b)
+/* "1,234 samples, 5.67%", and in a differential profile "; +1.20%". */
+static void write_figures(const struct svg_drawing *d, const struct svg_box *b)
 {
     const struct svg_layout *l = &d->layout;
     svg_figure(d->out, b->total * d->svg->factor);
@@ -198,10 +195,7 @@ static void write_title(struct svg_drawing *d, const struct svg_box *b,
 {
     output_text(d->out, "<title>");
     if (a && a->title.len) {
-        struct output clean = OUTPUT_KEEP;
-        svg_clean(&clean, a->title);
-        svg_escape(d->out, output_kept(&clean), d->ascii);
-        output_deinit(&clean);
+        svg_write_clean(d, a->title);
     } else {
         if (name)
             write_name_cut(d, name->text);
@@ -210,7 +204,7 @@ static void write_title(struct svg_drawing *d, const struct svg_box *b,
         if (b->kind == SVG_BOX_RUN)
             write_run_details(d, b);
         output_text(d->out, " (");
-        svg_write_figures(d, b);
+        write_figures(d, b);
         output_char(d->out, ')');
     }
     output_text(d->out, "</title>");
@@ -269,7 +263,8 @@ static void write_rect(struct svg_drawing *d, const struct svg_box *b,
 static void write_label(struct svg_drawing *d, const struct svg_box *b,
                         const struct svg_name *name, double all)
 {
-    double pixels = share_of(svg_box_width(&d->layout, b), all) * (d->width - 2 * SVG_PAD);
+    double pixels =
+        share_of(svg_box_width(&d->layout, b), all) * (d->width - 2 * SVG_PAD);
     double room = pixels - 2 * TEXT_PAD;
     struct output summary = OUTPUT_KEEP;
     struct svg_label label = {STR(""), false, false};
@@ -314,8 +309,7 @@ void svg_write_boxes(struct svg_drawing *d)
     double all = svg_layout_width(&d->layout);
     for (size_t i = 0; i < d->layout.count; i++) {
         const struct svg_box *b = &d->layout.boxes[i];
-        const struct svg_name *name =
-            b->kind == SVG_BOX_FRAME ? svg_name_of(d, b) : NULL;
+        const struct svg_name *name = b->kind == SVG_BOX_FRAME ? svg_name_of(d, b) : NULL;
         const struct svg_attributes *a = find_attributes(d, name);
         svg_new_line(d, 3);
         bool link = open_box(d, a, class_of(d, b));
@@ -327,4 +321,40 @@ void svg_write_boxes(struct svg_drawing *d)
         svg_pretty_line(d, 3);
         output_text(d->out, link ? "</a>" : "</g>");
     }
+}
+
+static void write_edge(const struct svg_drawing *d, double x, uint32_t row)
+{
+    output_char(d->out, 'M');
+    svg_length(d->out, x, 2);
+    output_char(d->out, ' ');
+    svg_length(d->out, svg_row_y(d, row), 2);
+    output_char(d->out, 'v');
+    svg_length(d->out, d->svg->frame_height - 1, 2);
+}
+
+/* The lines between boxes, all of them one path: between narrow boxes there are none, or
+ * nothing else could be seen of these. */
+bool svg_write_edges(struct svg_drawing *d)
+{
+    const struct svg_layout *l = &d->layout;
+    double scale = share_of(d->width - 2 * SVG_PAD, svg_layout_width(l));
+    double *ends = arena_zalloc(&d->arena, l->rows, sizeof *ends);
+    if (!ends)
+        return false;
+    svg_new_line(d, 2);
+    output_text(d->out, "<path id=\"edges\" fill=\"none\" stroke=\"#fdfbf6\" "
+                        "stroke-width=\".8\" d=\"");
+    for (size_t i = 0; i < l->count; i++) {
+        const struct svg_box *b = &l->boxes[i];
+        double begin = b->x * scale, width = svg_box_width(l, b) * scale;
+        if (width < SVG_EDGE_LEAST)
+            continue;
+        if (begin - ends[b->row] > 0.05)
+            write_edge(d, begin, b->row);
+        ends[b->row] = begin + width;
+        write_edge(d, ends[b->row], b->row);
+    }
+    output_text(d->out, "\"/>");
+    return true;
 }

@@ -1,8 +1,9 @@
 /* The SVG document around the boxes: header, style, footer, and what the script reads. */
 #include "export/svg_drawing.h"
 
-/* Made from svg.css, svg-dark.css and svg.js at build time. */
-extern const char svg_css[], svg_dark_css[], svg_js[];
+/* Made from the files in page/ at build time. */
+extern const char svg_page_light[], svg_page_dark[], svg_page_script[],
+    svg_page_script_hash[];
 
 /* --- Pieces ------------------------------------------------------------------------ */
 
@@ -19,20 +20,12 @@ void svg_pretty_line(const struct svg_drawing *d, int depth)
         svg_new_line(d, depth);
 }
 
-/* Text of the user's, which may hold any byte. */
-static void write_given(const struct svg_drawing *d, struct str text)
+void svg_write_clean(const struct svg_drawing *d, struct str text)
 {
     struct output clean = OUTPUT_KEEP;
     svg_clean(&clean, text);
     svg_escape(d->out, output_kept(&clean), d->ascii);
     output_deinit(&clean);
-}
-
-void svg_attribute(const struct svg_drawing *d, const char *name, struct str value)
-{
-    output_format(d->out, " %s=\"", name);
-    write_given(d, value);
-    output_char(d->out, '"');
 }
 
 static void write_length(const struct svg_drawing *d, const char *name, double v)
@@ -51,7 +44,8 @@ static void open_text(const struct svg_drawing *d, const char *id, double y, dou
     write_length(d, "font-size", size);
 }
 
-/* --- Colours around the boxes -------------------------------------------------------- */
+/* --- Colours around the boxes --------------------------------------------------------
+ */
 
 struct background {
     const char *name;
@@ -80,7 +74,7 @@ static const struct background *find_background(const struct svg_options *o)
 
 static void write_ground(const struct svg_drawing *d, const char *top, const char *bottom)
 {
-    output_format(d->out, "\n:root { background: %s; }\n", bottom);
+    output_format(d->out, "\nsvg:root { background: %s; }\n", bottom);
     output_format(d->out, ".top { stop-color: %s; }\n.bottom { stop-color: %s; }", top,
                   bottom);
 }
@@ -107,9 +101,13 @@ static void write_rule(const struct svg_drawing *d, const char *selector,
 static void write_choices(const struct svg_drawing *d)
 {
     const struct svg_options *o = d->svg;
-    write_rule(d, ":root", "font-family", d->fonts);
-    write_rule(d, "#frames > .match > rect", "fill",
-               o->search_color.len ? o->search_color : STR("#e600e6"));
+    struct str search = o->search_color.len ? o->search_color : STR("#e600e6");
+    color c;
+    write_rule(d, "svg:root", "font-family", d->fonts);
+    write_rule(d, "#frames > .match > rect", "fill", search);
+    write_rule(d, "#frames > .match > text", "fill",
+               color_parse(search, &c) && !color_is_light(c) ? STR("#fff")
+                                                             : STR("#14120f"));
     if (o->ui_color.len)
         write_rule(d, "#title, #subtitle, #details, #facts, .tools", "fill", o->ui_color);
     if (o->ui_color.len)
@@ -127,11 +125,11 @@ static void write_style(const struct svg_drawing *d)
     format_text(text, sizeof text, "#%06x", flat);
     svg_new_line(d, 1);
     output_text(d->out, "<style>\n");
-    output_text(d->out, svg_css);
+    output_text(d->out, svg_page_light);
     write_ground(d, b ? b->top : text, b ? b->bottom : text);
     if (b) {
         output_text(d->out, "\n@media (prefers-color-scheme: dark) {\n");
-        output_text(d->out, svg_dark_css);
+        output_text(d->out, svg_page_dark);
         write_ground(d, b->dark_top, b->dark_bottom);
         output_text(d->out, "\n}");
     }
@@ -150,7 +148,8 @@ static void write_style(const struct svg_drawing *d)
                         "fill=\"url(#ground)\"><title/></rect>");
 }
 
-/* --- Header and footer ---------------------------------------------------------------- */
+/* --- Header and footer ----------------------------------------------------------------
+ */
 
 static struct str title_of(const struct svg_drawing *d)
 {
@@ -168,16 +167,17 @@ static void write_header(const struct svg_drawing *d)
     svg_new_line(d, 1);
     output_text(d->out, "<g id=\"header\">");
     svg_new_line(d, 2);
-    output_format(d->out, "<rect id=\"bar\" x=\"-1\" y=\"-1\" width=\"110%%\" height=\"%d\" "
-                          "fill=\"none\"><title/></rect>",
+    output_format(d->out,
+                  "<rect id=\"bar\" x=\"-1\" y=\"-1\" width=\"110%%\" height=\"%d\" "
+                  "fill=\"none\"><title/></rect>",
                   (int)SVG_HEADER - 3);
     open_text(d, "title", 26, d->font.size + 5);
     output_char(d->out, '>');
-    write_given(d, title_of(d));
+    svg_write_clean(d, title_of(d));
     output_text(d->out, "</text>");
     open_text(d, "subtitle", 47, d->font.size);
     output_char(d->out, '>');
-    write_given(d, d->svg->subtitle);
+    svg_write_clean(d, d->svg->subtitle);
     output_text(d->out, "</text>");
     open_text(d, "details", 47, d->font.size);
     output_text(d->out, "/>");
@@ -206,14 +206,18 @@ static void write_facts(const struct svg_drawing *d)
         warnings += f->warnings[i].count;
     if (d->tree.base) {
         svg_figure(d->out, d->tree.nodes[0].base_total * d->svg->factor);
+        output_char(d->out, ' ');
+        svg_write_clean(d, d->count_name);
         output_text(d->out, " before, ");
     }
     svg_figure(d->out, d->tree.nodes[0].total * d->svg->factor);
-    output_text(d->out, d->tree.base ? " after, " : " ");
-    write_given(d, d->count_name);
+    output_char(d->out, ' ');
+    svg_write_clean(d, d->count_name);
+    if (d->tree.base)
+        output_text(d->out, " after");
     if (event.len && !d->tree.base && !str_equal(event, d->count_name)) {
         output_text(d->out, " of ");
-        write_given(d, event);
+        svg_write_clean(d, event);
     }
     write_fact(d, f->lost, " sample lost", " samples lost");
     write_fact(d, f->truncated, " stack cut short", " stacks cut short");
@@ -266,114 +270,33 @@ static void write_footer(const struct svg_drawing *d)
     output_text(d->out, "</svg>");
 }
 
-/* --- What the script reads --------------------------------------------------------------- */
+/* --- The document
+ * ------------------------------------------------------------------------- */
 
-static void write_key(const struct svg_drawing *d, const char *name)
+/* Nothing is loaded, and no script runs but the document's own. SVG has no place for
+ * this; browsers honour an HTML head inside it. */
+static void write_policy(const struct svg_drawing *d)
 {
-    output_format(d->out, ",\n\"%s\":", name);
-}
-
-static void write_number(const struct svg_drawing *d, const char *name, double v)
-{
-    write_key(d, name);
-    output_double(d->out, v);
-}
-
-static void write_string(const struct svg_drawing *d, const char *name, struct str v)
-{
-    struct output clean = OUTPUT_KEEP;
-    write_key(d, name);
-    svg_clean(&clean, v);
-    svg_quote(d->out, output_kept(&clean), d->ascii);
-    output_deinit(&clean);
-}
-
-static void write_flag(const struct svg_drawing *d, const char *name, bool on)
-{
-    write_key(d, name);
-    output_text(d->out, on ? "true" : "false");
-}
-
-static double value_name(const struct svg_drawing *d, const struct svg_box *b)
-{
-    return b->kind == SVG_BOX_FRAME ? (double)(svg_name_of(d, b) - d->names) : -1;
-}
-
-static double value_row(const struct svg_drawing *d, const struct svg_box *b)
-{
-    (void)d;
-    return b->row;
-}
-
-static double value_after(const struct svg_drawing *d, const struct svg_box *b)
-{
-    (void)d;
-    return b->total;
-}
-
-static double value_before(const struct svg_drawing *d, const struct svg_box *b)
-{
-    (void)d;
-    return b->base;
-}
-
-static void write_column(const struct svg_drawing *d, const char *name,
-                         double (*value)(const struct svg_drawing *,
-                                         const struct svg_box *))
-{
-    write_key(d, name);
-    for (size_t i = 0; i < d->layout.count; i++) {
-        output_char(d->out, i ? ',' : '[');
-        output_double(d->out, value(d, &d->layout.boxes[i]));
-    }
-    output_char(d->out, ']');
-}
-
-/* The boxes once more, as numbers: what the page computes with. */
-static void write_data(const struct svg_drawing *d)
-{
-    const struct svg_options *o = d->svg;
-    /* Where the originals have their first row, so that links to pictures of theirs still
-     * find their frames. */
-    double link_top = 3 * o->font_size + (o->subtitle.len ? 2 * o->font_size : 0) +
-                      (o->shape == SVG_ICICLES ? 0 : 1);
     svg_new_line(d, 1);
-    output_text(d->out, "<script id=\"data\" type=\"application/json\">{\n\"version\":1");
-    write_number(d, "total", d->layout.total);
-    if (d->tree.base)
-        write_number(d, "totalBefore", d->layout.base);
-    write_number(d, "factor", o->factor);
-    write_number(d, "rows", d->layout.rows);
-    write_number(d, "rowHeight", o->frame_height);
-    write_number(d, "linkTop", link_top);
-    write_number(d, "cut", o->cut);
-    write_flag(d, "icicles", o->shape == SVG_ICICLES);
-    write_flag(d, "fluid", o->width <= 0);
-    write_flag(d, "showBefore", d->layout.before);
-    write_string(d, "countName", d->count_name);
-    write_string(d, "nameType", o->name_type);
-    write_key(d, "names");
-    for (size_t i = 0; i < d->name_count; i++) {
-        output_char(d->out, i ? ',' : '[');
-        svg_quote(d->out, d->names[i].text, d->ascii);
-    }
-    output_text(d->out, d->name_count ? "]" : "[]");
-    write_column(d, "name", value_name);
-    write_column(d, "row", value_row);
-    write_column(d, "after", value_after);
-    if (d->tree.base)
-        write_column(d, "before", value_before);
-    output_text(d->out, "}\n</script>");
+    output_text(d->out,
+                "<foreignObject width=\"0\" height=\"0\">"
+                "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta "
+                "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                "style-src 'unsafe-inline'; script-src ");
+    if (d->svg->no_script)
+        output_text(d->out, "'none'");
+    else
+        output_format(d->out, "'sha256-%s'", svg_page_script_hash);
+    output_text(d->out, "\"/></head></html></foreignObject>");
 }
-
-/* --- The document ------------------------------------------------------------------------- */
 
 static void open_document(const struct svg_drawing *d)
 {
     struct str encoding = d->svg->encoding.len ? d->svg->encoding : STR("UTF-8");
     output_text(d->out, "<?xml version=\"1.0\" encoding=\"");
     write_css_value(d, encoding);
-    output_text(d->out, "\" standalone=\"yes\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
+    output_text(d->out,
+                "\" standalone=\"yes\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
     write_length(d, "width", d->width);
     write_length(d, "height", d->height);
     output_text(d->out, " viewBox=\"0 0 ");
@@ -382,21 +305,23 @@ static void open_document(const struct svg_drawing *d)
     svg_length(d->out, d->height, 2);
     output_char(d->out, '"');
     write_length(d, "font-size", d->font.size);
-    svg_attribute(d, "font-family", d->fonts);
-    output_char(d->out, '>');
+    output_text(d->out, " font-family=\"");
+    svg_write_clean(d, d->fonts);
+    output_text(d->out, "\">");
+    write_policy(d);
     svg_new_line(d, 1);
     output_text(d->out, "<title>");
-    write_given(d, title_of(d));
+    svg_write_clean(d, title_of(d));
     output_text(d->out, "</title>");
     if (d->svg->notes.len) {
         svg_new_line(d, 1);
         output_text(d->out, "<desc>");
-        write_given(d, d->svg->notes);
+        svg_write_clean(d, d->svg->notes);
         output_text(d->out, "</desc>");
     }
 }
 
-static void write_frames(struct svg_drawing *d)
+static bool write_frames(struct svg_drawing *d)
 {
     double width = d->width - 2 * SVG_PAD;
     svg_new_line(d, 1);
@@ -414,23 +339,37 @@ static void write_frames(struct svg_drawing *d)
     svg_write_boxes(d);
     svg_new_line(d, 2);
     output_text(d->out, "</svg>");
+    bool ok = svg_write_edges(d);
     svg_new_line(d, 1);
     output_text(d->out, "</svg>");
+    return ok;
 }
 
-void svg_write_document(struct svg_drawing *d)
+bool svg_write_document(struct svg_drawing *d)
 {
     open_document(d);
     write_style(d);
-    write_frames(d);
+    bool ok = write_frames(d);
     write_footer(d);
     write_header(d);
     if (!d->svg->no_script) {
-        write_data(d);
+        svg_write_data(d);
         svg_new_line(d, 1);
-        output_text(d->out, "<script><![CDATA[\n");
-        output_text(d->out, svg_js);
+        output_text(d->out, "<script><![CDATA[");
+        output_text(d->out, svg_page_script);
         output_text(d->out, "]]></script>");
     }
     output_text(d->out, "\n</svg>\n");
+    return ok;
+}
+
+void svg_write_notice(struct svg_drawing *d, struct str message)
+{
+    open_document(d);
+    write_style(d);
+    write_header(d);
+    open_text(d, "notice", 47, d->font.size);
+    output_char(d->out, '>');
+    svg_write_clean(d, message);
+    output_text(d->out, "</text>\n</svg>\n");
 }

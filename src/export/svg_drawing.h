@@ -31,10 +31,10 @@ struct svg_drawing {
     struct svg_font font;
     enum svg_coloring coloring;
     struct str count_name;
-    struct str fonts;  /* the font-family */
-    double width;      /* of the document; the boxes have 2 * SVG_PAD less */
+    struct str fonts; /* the font-family */
+    double width;     /* of the document; the boxes have 2 * SVG_PAD less */
     double height, boxes_height;
-    bool ascii;        /* everything else as character references */
+    bool ascii; /* everything else as character references */
     struct output *out;
 };
 
@@ -48,25 +48,29 @@ static inline const struct svg_name *svg_name_of(const struct svg_drawing *d,
 /* Where a row begins, below the upper edge of the boxes. */
 static inline double svg_row_y(const struct svg_drawing *d, uint32_t row)
 {
-    uint32_t from_top =
-        d->svg->shape == SVG_ICICLES ? row : d->layout.rows - 1 - row;
+    uint32_t from_top = d->svg->shape == SVG_ICICLES ? row : d->layout.rows - 1 - row;
     return from_top * d->svg->frame_height;
 }
 
-/* svg_boxes.c: the boxes, one element each. */
-void svg_write_boxes(struct svg_drawing *d);
+#define SVG_EDGE_LEAST 3.0 /* pixels of a box that has lines at its ends */
 
-/* svg_document.c: all around them. */
-void svg_write_document(struct svg_drawing *d);
+/* svg_boxes.c: the boxes, one element each, and the lines between them. False when memory
+ * is short. */
+void svg_write_boxes(struct svg_drawing *d);
+bool svg_write_edges(struct svg_drawing *d);
+
+/* svg_data.c: the same for the script. */
+void svg_write_data(const struct svg_drawing *d);
+
+/* svg_document.c: all around them; and a document that is a message alone. */
+bool svg_write_document(struct svg_drawing *d);
+void svg_write_notice(struct svg_drawing *d, struct str message);
 
 /* A new line, indented where the XML is to be pretty; and one only there. */
 void svg_new_line(const struct svg_drawing *d, int depth);
 void svg_pretty_line(const struct svg_drawing *d, int depth);
 
-/* name="value", the value escaped. */
-void svg_attribute(const struct svg_drawing *d, const char *name, struct str value);
-
-/* "1,234 samples, 5.67%", and in a differential profile "; +1.20%". */
-void svg_write_figures(const struct svg_drawing *d, const struct svg_box *b);
+/* Text that may hold any byte, as XML. */
+void svg_write_clean(const struct svg_drawing *d, struct str text);
 
 #endif

@@ -92,14 +92,13 @@ static bool add_narrow(struct walk *w, uint32_t node)
     bool wide = (elided->total > 0 && elided->total >= share * all->total) ||
                 (elided->base_total > 0 && elided->base_total >= share * all->base_total);
     if (wide && row < w->options->max_rows)
-        return add_box(w,
-                       (struct svg_box){.node = node,
-                                        .row = row,
-                                        .kind = SVG_BOX_NARROW,
-                                        .hidden = elided->count,
-                                        .total = elided->total,
-                                        .base = elided->base_total *
-                                                w->options->base_factor});
+        return add_box(
+            w, (struct svg_box){.node = node,
+                                .row = row,
+                                .kind = SVG_BOX_NARROW,
+                                .hidden = elided->count,
+                                .total = elided->total,
+                                .base = elided->base_total * w->options->base_factor});
     w->layout->narrow_frames += elided->count;
     w->layout->narrow_total += elided->total;
     return true;

@@ -12,10 +12,10 @@ enum svg_box_kind {
 };
 
 struct svg_box {
-    uint32_t node; /* a frame's; of a summary the first frame's it stands for (NARROW:
-                      the caller's) */
-    uint32_t row;  /* 0: the root's */
-    uint32_t kind; /* enum svg_box_kind */
+    uint32_t node;   /* a frame's; of a summary the first frame's it stands for (NARROW:
+                        the caller's) */
+    uint32_t row;    /* 0: the root's */
+    uint32_t kind;   /* enum svg_box_kind */
     uint32_t hidden; /* how many frames a summary stands for */
     double x;        /* in the weight that widths show, as the next two */
     double total, base;
@@ -27,8 +27,8 @@ struct svg_layout {
     struct svg_box *boxes;
     size_t count, cap;
     uint32_t rows;
-    double total, base; /* what the full width stands for, after and before */
-    bool before;        /* widths are `base` */
+    double total, base;     /* what the full width stands for, after and before */
+    bool before;            /* widths are `base` */
     uint64_t narrow_frames; /* too narrow, and with no box that says so */
     double narrow_total;
 };

@@ -29,11 +29,11 @@ struct calltree_options {
 };
 
 struct calltree_node {
-    uint32_t parent; /* of the root: 0 */
-    uint32_t end;    /* one past the last node of this subtree */
-    uint32_t depth;  /* of the root: 0 */
-    string_id label; /* see calltree_label; of the root: 0 */
-    frame_id frame;  /* one of the frames of that label; 0 for the root and threads */
+    uint32_t parent;    /* of the root: 0 */
+    uint32_t end;       /* one past the last node of this subtree */
+    uint32_t depth;     /* of the root: 0 */
+    string_id label;    /* see calltree_label; of the root: 0 */
+    frame_id frame;     /* one of the frames of that label; 0 for the root and threads */
     uint32_t elided_at; /* its place in the tree's `elided`; 0: none were left out */
     double self, total;
     double base_self, base_total; /* the same before, in a differential profile; else 0 */

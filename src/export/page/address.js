@@ -1,0 +1,63 @@
+/* The state of the page in its address, so that a link shows the same. x and y are a
+ * frame's first sample and its place in a picture by the original tools, whose links so
+ * work here too; s is what is searched for. */
+
+let restoring = false;
+
+const linkY = (i) => data.linkTop + rowFromTop(row[i]) * data.linkHeight;
+const linkX = (i) => x[i] * data.factor;
+
+function setOrDelete(query, key, value) {
+    if (value === null)
+        query.delete(key);
+    else
+        query.set(key, value);
+}
+
+function saveState() {
+    if (!standalone || restoring)
+        return;
+    const query = new URLSearchParams(location.search);
+    setOrDelete(query, "widths", width === before ? "before" : null);
+    setOrDelete(query, "x", zoomed ? linkX(zoomed) : null);
+    setOrDelete(query, "y", zoomed ? linkY(zoomed) : null);
+    setOrDelete(query, "s", term || null);
+    const text = query.toString();
+    try {
+        history.replaceState(null, "",
+            location.pathname + (text ? "?" + text : "") + location.hash);
+    } catch (error) {
+        /* A page that may not change its address works without. */
+    }
+}
+
+/* The box that a link means: by its first sample, or by pixels of a picture 1200 wide;
+ * the root where there is none. */
+function linked(atX, atY) {
+    const inRow = (i) => width[i] > 0 && Math.abs(linkY(i) - atY) < 1;
+    const tests = [
+        (i) => Math.abs(linkX(i) - atX) <= 1e-9 * total * data.factor,
+        (i) => Math.abs(PAD + x[i] / total * 1180 - atX) <= .06
+    ];
+    for (const test of tests)
+        for (let i = 1; i < count; i++)
+            if (inRow(i) && test(i))
+                return i;
+    return 0;
+}
+
+function restoreState() {
+    if (!standalone)
+        return;
+    const query = new URLSearchParams(location.search);
+    restoring = true;
+    if (before && query.get("widths") === "before" && width === after)
+        toggleWidths();
+    if (query.has("x") && query.has("y"))
+        zoom(linked(parseFloat(query.get("x")), parseFloat(query.get("y"))));
+    if (query.get("s")) {
+        searchField.value = query.get("s");
+        search(searchField.value);
+    }
+    restoring = false;
+}

@@ -1,0 +1,101 @@
+/* Runs the tests of this folder in one browser and prints TAP. */
+"use strict";
+
+const fs = require("fs");
+const os = require("os");
+const path = require("path");
+const { spawnSync } = require("child_process");
+const { chromium } = require("playwright-core");
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+/* What a test is given: a browser, an empty folder, and a way to make pictures. */
+class Bench {
+    constructor(browser, folder) {
+        this.browser = browser;
+        this.folder = folder;
+        this.notes = [];
+        this.problems = []; /* what went wrong in a page without the test asking */
+    }
+
+    write(name, content) {
+        const file = path.join(this.folder, name);
+        fs.writeFileSync(file, content);
+        return file;
+    }
+
+    /* Draws a graph of folded lines and gives the file's address. */
+    draw(lines, ...options) {
+        const out = path.join(this.folder, "graph" + fs.readdirSync(this.folder).length +
+            ".svg");
+        const done = spawnSync(process.env.STOKE,
+            ["flamegraph", "--quiet", "--format", "folded", "-o", out, ...options],
+            { input: lines, encoding: "utf8" });
+        if (done.status !== 0)
+            throw new Error("stoke ended with " + done.status + ": " + done.stderr);
+        return "file://" + out;
+    }
+
+    async open(address, options) {
+        const context = await this.browser.newContext(
+            Object.assign({ viewport: { width: 1200, height: 800 } }, options));
+        const page = await context.newPage();
+        page.on("pageerror", (error) => this.problems.push("error: " + error.message));
+        page.on("console", (message) => {
+            if (message.type() === "error" && !this.expectsErrors)
+                this.problems.push("console: " + message.text());
+        });
+        page.on("request", (request) => {
+            if (!request.url().startsWith("file:"))
+                this.problems.push("a request: " + request.url());
+        });
+        await page.goto(address);
+        return page;
+    }
+
+    note(text) {
+        this.notes.push(text);
+    }
+}
+
+async function runOne(browser, test) {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "stoke-browser-"));
+    const bench = new Bench(browser, folder);
+    let why = "";
+    try {
+        await test.run(bench);
+        why = bench.problems.join("\n");
+    } catch (error) {
+        why = String(error.stack || error);
+    }
+    for (const context of browser.contexts())
+        await context.close();
+    fs.rmSync(folder, { recursive: true });
+    return { why, notes: bench.notes };
+}
+
+async function main() {
+    const part = process.argv[2] || "";
+    const tests = [];
+    for (const file of fs.readdirSync(__dirname).sort())
+        if (file.endsWith(".test.js"))
+            require(path.join(__dirname, file))((name, run) => {
+                tests.push({ name: file.replace(".test.js", "") + ": " + name, run });
+            });
+    const browser = await chromium.launch(
+        { executablePath: process.env.CHROMIUM, args: FLAGS });
+    let number = 0, failed = 0;
+    for (const test of tests.filter((one) => one.name.includes(part))) {
+        const { why, notes } = await runOne(browser, test);
+        console.log((why ? "not ok " : "ok ") + ++number + " - " + test.name);
+        for (const line of notes.concat(why ? why.split("\n") : []))
+            console.log("# " + line);
+        failed += why ? 1 : 0;
+    }
+    console.log("1.." + number);
+    await browser.close();
+    process.exit(failed ? 1 : 0);
+}
+
+main();
