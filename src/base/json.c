@@ -602,3 +602,21 @@ void json_put_line(struct json_writer *w)
 {
     w->line = true;
 }
+
+void json_member_str(struct json_writer *w, const char *key, struct str s)
+{
+    json_put_key(w, key);
+    json_put_str(w, s);
+}
+
+void json_member_u64(struct json_writer *w, const char *key, uint64_t v)
+{
+    json_put_key(w, key);
+    json_put_u64(w, v);
+}
+
+void json_member_double(struct json_writer *w, const char *key, double v)
+{
+    json_put_key(w, key);
+    json_put_double(w, v);
+}

@@ -115,6 +115,11 @@ void json_put_double(struct json_writer *w, double v);
 void json_put_bool(struct json_writer *w, bool v);
 void json_put_null(struct json_writer *w);
 
+/* A key and its value. */
+void json_member_str(struct json_writer *w, const char *key, struct str s);
+void json_member_u64(struct json_writer *w, const char *key, uint64_t v);
+void json_member_double(struct json_writer *w, const char *key, double v);
+
 /* A line break between two values, so that a large document can be looked at. */
 void json_put_line(struct json_writer *w);
 

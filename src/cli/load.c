@@ -290,7 +290,7 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
         ok = load_file(settings, files[i], &b, err);
     struct profile *p = ok ? builder_finish(&b, err) : NULL;
     builder_deinit(&b);
-    if (p && !settings->quiet)
+    if (p && !settings->quiet && !settings->own_warnings)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     return p;
 }

@@ -11,6 +11,7 @@ struct load_settings {
     int64_t threads;    /* 0: as many as there are cores */
     bool keep;          /* set by a command that needs each sample with its time */
     bool quiet;
+    bool own_warnings; /* set by a command that shows the warnings itself */
     struct import_options import;
     struct option_list skip_after;
 };

@@ -10,14 +10,10 @@ static void open_node(struct json_writer *j, const struct calltree *t, uint32_t 
 {
     const struct calltree_node *node = &t->nodes[n];
     json_begin(j, JSON_OBJECT);
-    json_put_key(j, "name");
-    json_put_str(j, name);
-    json_put_key(j, "value");
-    json_put_double(j, node->total);
-    if (t->base) {
-        json_put_key(j, "delta");
-        json_put_double(j, node->total - node->base_total);
-    }
+    json_member_str(j, "name", name);
+    json_member_double(j, "value", node->total);
+    if (t->base)
+        json_member_double(j, "delta", node->total - node->base_total);
     if (node->end > n + 1) {
         json_put_key(j, "children");
         json_begin(j, JSON_ARRAY);

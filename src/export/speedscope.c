@@ -114,16 +114,8 @@ static size_t heaviest_part(const struct speedscope_writer *w)
 
 static void put_member(struct json_writer *j, const char *key, struct str value)
 {
-    if (value.len == 0)
-        return;
-    json_put_key(j, key);
-    json_put_str(j, value);
-}
-
-static void put_number(struct json_writer *j, const char *key, double value)
-{
-    json_put_key(j, key);
-    json_put_double(j, value);
+    if (value.len)
+        json_member_str(j, key, value);
 }
 
 /* Finds file, line and kind of every label; what its frames differ in it has not. */
@@ -160,11 +152,10 @@ static bool write_frames(struct speedscope_writer *w)
     for (string_id label = 1; label < w->paths.labels.count; label++) {
         json_put_line(j);
         json_begin(j, JSON_OBJECT);
-        json_put_key(j, "name");
-        json_put_str(j, strings_get(&w->paths.labels, label));
+        json_member_str(j, "name", strings_get(&w->paths.labels, label));
         put_member(j, "file", profile_string(w->p, places[label].file));
         if (places[label].line)
-            put_number(j, "line", places[label].line);
+            json_member_double(j, "line", places[label].line);
         if (places[label].kind != FRAME_USER)
             put_member(j, "kind", str_of(kind_name((enum frame_kind)places[label].kind)));
         json_end(j, JSON_OBJECT);
@@ -215,9 +206,9 @@ static void write_ours(struct speedscope_writer *w, const struct part *part)
     put_member(j, "unit", str_of(unit_name((enum unit)event->unit)));
     put_member(j, "thread", profile_string(w->p, t->name));
     if (t->pid != ID_NONE)
-        put_number(j, "pid", (double)t->pid);
+        json_member_double(j, "pid", (double)t->pid);
     if (t->tid != ID_NONE)
-        put_number(j, "tid", (double)t->tid);
+        json_member_double(j, "tid", (double)t->tid);
     json_end(j, JSON_OBJECT);
 }
 
@@ -266,8 +257,8 @@ static bool write_part(struct speedscope_writer *w, const struct part *part)
     write_name(w, part);
     put_member(j, "unit",
                str_of(schema_unit(w, (enum unit)w->p->events[part->event].unit)));
-    put_number(j, "startValue", 0);
-    put_number(j, "endValue", part->total);
+    json_member_double(j, "startValue", 0);
+    json_member_double(j, "endValue", part->total);
     write_ours(w, part);
     json_put_key(j, "samples");
     json_begin(j, JSON_ARRAY);
@@ -293,7 +284,7 @@ static void write_facts(struct speedscope_writer *w)
     put_member(j, "host", profile_string(w->p, facts->host));
     put_member(j, "command", profile_string(w->p, facts->command));
     if (facts->lost)
-        put_number(j, "lost", (double)facts->lost);
+        json_member_double(j, "lost", (double)facts->lost);
     json_end(j, JSON_OBJECT);
 }
 
@@ -307,7 +298,7 @@ static bool write_file(struct speedscope_writer *w)
     put_member(j, "$schema", STR("https://www.speedscope.app/file-format-schema.json"));
     put_member(j, "exporter", STR("stoke " STOKE_VERSION));
     put_member(j, "name", title.len ? title : STR("profile"));
-    put_number(j, "activeProfileIndex", (double)heaviest_part(w));
+    json_member_double(j, "activeProfileIndex", (double)heaviest_part(w));
     write_facts(w);
     if (!write_frames(w))
         return false;

@@ -105,33 +105,15 @@ bool table_write_csv(const struct profile *p, const struct export_options *optio
 
 /* --- JSON --------------------------------------------------------------------------- */
 
-static void json_member_str(struct json_writer *w, const char *key, struct str s)
-{
-    json_put_key(w, key);
-    json_put_str(w, s);
-}
-
-static void json_member_u64(struct json_writer *w, const char *key, uint64_t v)
-{
-    json_put_key(w, key);
-    json_put_u64(w, v);
-}
-
-static void json_member(struct json_writer *w, const char *key, double v)
-{
-    json_put_key(w, key);
-    json_put_double(w, v);
-}
-
 static void json_weights(struct json_writer *w, const struct table *t, double self,
                          double total, double base_self, double base_total)
 {
-    json_member(w, "self", self);
-    json_member(w, "total", total);
+    json_member_double(w, "self", self);
+    json_member_double(w, "total", total);
     if (!t->differential)
         return;
-    json_member(w, "self_before", base_self);
-    json_member(w, "total_before", base_total);
+    json_member_double(w, "self_before", base_self);
+    json_member_double(w, "total_before", base_total);
 }
 
 static void json_functions(struct json_writer *w, const struct table *t)
@@ -189,10 +171,10 @@ static void json_event(struct json_writer *w, const struct table *t)
     json_member_str(w, "event", event_name(t));
     json_member_str(w, "unit", str_of(unit_name(unit)));
     json_member_u64(w, "samples", t->samples);
-    json_member(w, "total", t->total);
+    json_member_double(w, "total", t->total);
     if (t->differential)
-        json_member(w, "total_before", t->base_total);
-    json_member(w, "unknown", t->unknown);
+        json_member_double(w, "total_before", t->base_total);
+    json_member_double(w, "unknown", t->unknown);
     if (t->o->tree)
         json_tree(w, t);
     else

@@ -3,6 +3,7 @@
 #define STOKE_EXPORT_TABLE_PARTS_H
 
 #include "export/table.h"
+#include "model/measure.h"
 
 /* A function. Where the profile is not differential, the weights before are 0. */
 struct table_row {
@@ -39,18 +40,8 @@ double table_base_share(const struct table *t, double weight);
 double table_weight(const struct table *t, const struct table_row *r);
 double table_base_weight(const struct table *t, const struct table_row *r);
 
-/* How weights are written for people: 12.04 s, 1,204, 3.20 MiB. One for a whole column.
- */
-struct measure {
-    double divisor;
-    int decimals;
-    const char *unit; /* "ms"; empty for what is merely counted */
-};
-
+/* One for all weights of the event. */
 struct measure measure_of(const struct table *t);
-
-/* Writes v at most NUMBER_TEXT_MAX + 16 bytes long, thousands apart; the length. */
-size_t measure_write(const struct measure *m, double v, char *out);
 
 /* The writers, each of all events. */
 bool table_write_text(const struct profile *p, const struct export_options *options,

@@ -236,38 +236,6 @@ static bool has_fractions(const struct table *t)
 
 struct measure measure_of(const struct table *t)
 {
-    static const struct measure times[] = {
-        {1e9, 3, "s"}, {1e6, 3, "ms"}, {1e3, 3, "us"}, {1, 0, "ns"}};
-    static const struct measure bytes[] = {{(double)(1 << 30), 2, "GiB"},
-                                           {(double)(1 << 20), 2, "MiB"},
-                                           {(double)(1 << 10), 2, "KiB"},
-                                           {1, 0, "bytes"}};
-    double largest = largest_total(t);
     enum unit unit = t->p->events[t->tree.event].unit;
-    if (unit == UNIT_NANOSECONDS || unit == UNIT_BYTES) {
-        const struct measure *m = unit == UNIT_BYTES ? bytes : times;
-        while (m->divisor > 1 && largest < m->divisor)
-            m++;
-        return *m;
-    }
-    return (struct measure){1, has_fractions(t) ? 2 : 0, ""};
-}
-
-/* 1204.5 -> 1,204.5 */
-size_t measure_write(const struct measure *m, double v, char *out)
-{
-    char digits[NUMBER_TEXT_MAX];
-    size_t length = number_write_fixed(v / m->divisor, m->decimals, digits), used = 0;
-    struct str all = {digits, length};
-    size_t from = length && digits[0] == '-', whole = str_find(all, '.');
-    if (str_find(all, 'e') < length) { /* too large for its digits */
-        memcpy(out, digits, length);
-        return length;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (i > from && i < whole && (whole - i) % 3 == 0)
-            out[used++] = ',';
-        out[used++] = digits[i];
-    }
-    return used;
+    return measure_for(unit, largest_total(t), has_fractions(t));
 }

@@ -3,7 +3,7 @@
 #include "base/visible.h"
 #include "export/table_parts.h"
 
-#define CELL_MAX (NUMBER_TEXT_MAX + 16)
+#define CELL_MAX MEASURE_TEXT_MAX
 #define COLUMNS_MAX 6
 #define MODULE_MIN 12 /* columns that a module gets before it is left out */
 #define NAME_MIN 24   /* what names get before modules and weights are left out */
