@@ -304,13 +304,18 @@ static void read_sample(struct go_reader *r, struct str line)
                      1, line);
         return;
     }
-    stack_id stack = stack_of(r, rest);
+    struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE, .count = 1};
+    bool first = true;
+    s.stack = stack_of(r, rest);
     for (size_t i = 0; i < r->event_count; i++) {
-        if (values[i] > 0 && values[i] <= VALUE_MAX)
-            builder_add_stack(r->b, r->events[i], stack,
-                              r->options->samples ? 1 : values[i]);
-        else if (values[i] != 0)
+        if (values[i] < 0 || values[i] > VALUE_MAX)
             builder_warn(r->b, "a value that is negative or too large", r->line, 1, line);
+        else if (values[i] > 0) {
+            s.event = r->events[i];
+            s.weight = r->options->samples ? 1 : values[i];
+            (first ? builder_add : builder_add_mapped)(r->b, &s);
+            first = false;
+        }
     }
 }
 

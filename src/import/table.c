@@ -228,10 +228,32 @@ static bool take_value(struct table_reader *r, struct value_column *c, struct st
     return true;
 }
 
+/* Adds the row's values: those of its own as one sample, a total to the tree. */
+static void add_values(struct table_reader *r, const struct row *row, stack_id stack)
+{
+    struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE, .stack = stack, .count = 1};
+    struct quantity q;
+    bool first = true;
+    for (size_t i = 0; i < r->column_count; i++) {
+        struct value_column *c = &r->columns[i];
+        bool self = c->is.role == COLUMN_SELF, total = c->is.role == COLUMN_TOTAL;
+        if ((!self && !total) || !take_value(r, c, row->values[i], &q))
+            continue;
+        if (total) {
+            r->tree.event = c->event;
+            indent_total(&r->tree, q.value, q.step / 2);
+        } else if (q.value > 0) {
+            s.event = c->event;
+            s.weight = q.value;
+            (first ? builder_add : builder_add_mapped)(r->b, &s);
+            first = false;
+        }
+    }
+}
+
 static void read_row(struct table_reader *r, struct str line)
 {
     struct row row;
-    struct quantity q;
     if (!split_row(r, line, &row))
         return;
     if (r->format->counted_root && row.column == 0) {
@@ -239,19 +261,7 @@ static void read_row(struct table_reader *r, struct str line)
         r->b->profile->facts.command = builder_string(r->b, row.name);
         return;
     }
-    stack_id stack = indent_open(&r->tree, row.column, frame_of(r, &row));
-    for (size_t i = 0; i < r->column_count; i++) {
-        struct value_column *c = &r->columns[i];
-        bool total = c->is.role == COLUMN_TOTAL;
-        if ((c->is.role != COLUMN_SELF && !total) || !take_value(r, c, row.values[i], &q))
-            continue;
-        if (total) {
-            r->tree.event = c->event;
-            indent_total(&r->tree, q.value, q.step / 2);
-        } else if (q.value > 0) {
-            builder_add_stack(r->b, c->event, stack, q.value);
-        }
-    }
+    add_values(r, &row, indent_open(&r->tree, row.column, frame_of(r, &row)));
 }
 
 static void read_lines(struct table_reader *r)

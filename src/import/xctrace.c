@@ -327,12 +327,12 @@ static void end_row(struct xctrace_reader *r)
     if (r->row.has_weight) {
         s.event = builder_event(r->b, STR("time"), UNIT_NANOSECONDS);
         s.weight = r->row.weight;
-        builder_add(r->b, &s);
+        builder_add_mapped(r->b, &s);
     }
     if (r->row.has_cycles) {
         s.event = builder_event(r->b, STR("cycles"), UNIT_CYCLES);
         s.weight = r->row.cycles;
-        builder_add(r->b, &s);
+        builder_add_mapped(r->b, &s);
     }
 }
 
