@@ -5,6 +5,7 @@
  * sweep TESTS-FOLDER */
 #include "base/decode.h"
 #include "export/exporter.h"
+#include "export/table.h"
 #include "fail.h"
 #include "import/importer.h"
 #include "transform/transform.h"
@@ -245,6 +246,27 @@ static void sweep_exporters(const struct profile *p)
     }
 }
 
+static bool run_diff(const void *context, struct output *text, struct error *err)
+{
+    const struct profile *both = context;
+    struct profile *p = transform_diff(both, both, &(struct diff_options){0}, err);
+    bool ok = p && describe(p, text, err);
+    profile_destroy(p);
+    return ok;
+}
+
+static bool run_table(const void *context, struct output *text, struct error *err)
+{
+    const struct export_work *w = context;
+    struct table_options table = {.form = TABLE_JSON, .tree = true};
+    struct export_options options = {.table = &table};
+    bool ok = w->exporter->write(w->profile, &options, text, err);
+    table = (struct table_options){.form = TABLE_CSV};
+    ok = ok && w->exporter->write(w->profile, &options, text, err);
+    table = (struct table_options){.tree = true};
+    return ok && w->exporter->write(w->profile, &options, text, err);
+}
+
 static void sweep_transforms(const struct profile *p)
 {
     static const struct transform_options options[] = {
@@ -262,6 +284,9 @@ static void sweep_transforms(const struct profile *p)
         struct transform_work w = {&options[i], p};
         sweep(&(struct work){name, run_transform, &w});
     }
+    struct export_work table = {exporter_named(STR("table")), p};
+    sweep(&(struct work){"export/table, other forms", run_table, &table});
+    sweep(&(struct work){"transform/diff", run_diff, p});
 }
 
 /* --- The decoder ----------------------------------------------------------------------
