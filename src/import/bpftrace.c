@@ -30,8 +30,7 @@ struct bpftrace_reader {
     bool passing;   /* the lines of a histogram or of a value that is no number */
 };
 
-/* --- Frames --------------------------------------------------------------------------
- */
+/* --- Frames ------------------------------------------------------------------------- */
 
 /* "name+12" with the offset in decimal. */
 static void split_offset(struct text_frame *f)
@@ -84,8 +83,7 @@ static void add_frame(struct stacktext *t, struct str text)
     stacktext_add(t, text, &f);
 }
 
-/* --- Keys and values -----------------------------------------------------------------
- */
+/* --- Keys and values ---------------------------------------------------------------- */
 
 static void add_to_name(struct stacktext *t, struct str key)
 {
@@ -163,8 +161,7 @@ static void end_entry(struct bpftrace_reader *r, struct str value, struct str li
     builder_path_clear(t->b);
 }
 
-/* --- Lines ---------------------------------------------------------------------------
- */
+/* --- Lines -------------------------------------------------------------------------- */
 
 /* Where the key ends: at the bracket of "]: VALUE" (a histogram's value stands in the
  * next lines); the line's length where it does not end. */
@@ -238,15 +235,18 @@ static void bpftrace_line(struct stacktext *t, struct str line)
 {
     struct bpftrace_reader *r = (struct bpftrace_reader *)t;
     size_t open = entry_open(line);
+    bool is_map = str_starts(line, STR("@"));
+    if (is_map && r->in_entry)
+        stacktext_warn(t, "a map's entry without its value", line);
     if (open) {
-        if (r->in_entry)
-            stacktext_warn(t, "a map's entry without its value", line);
         begin_entry(r, line, open);
+    } else if (is_map) {
+        stacktext_warn(t, "a map's entry without a stack", line);
+        builder_path_clear(t->b);
+        r->in_entry = false;
+        r->passing = true;
     } else if (r->in_entry) {
         read_entry(r, line);
-    } else if (str_starts(line, STR("@"))) {
-        stacktext_warn(t, "a map's entry without a stack", line);
-        r->passing = true;
     } else if (str_trim(line).len && !r->passing &&
                !(str_starts(line, STR("Attach")) && str_has(line, STR(" probe")))) {
         stacktext_warn(t, "a line outside of all maps", line);

@@ -21,9 +21,6 @@
 /* Callers whose text is longer than this are read line by line. */
 #define CALLERS_MAX ((size_t)32 << 10)
 
-/* Lines at the beginning that need not look like dtrace's to be passed over. */
-#define HEADER_LINES 3
-
 /* A key's line is at least so much less indented than the frames behind it. */
 #define KEY_INDENT 4
 
@@ -44,8 +41,7 @@ struct dtrace_reader {
     bool only_frames;     /* no line since this was set was anything but a frame's */
 };
 
-/* --- Frames --------------------------------------------------------------------------
- */
+/* --- Frames ------------------------------------------------------------------------- */
 
 /* "module`function", without arguments. */
 static struct str shown_name(const struct dtrace_reader *r, struct str name)
@@ -98,32 +94,41 @@ static struct hash128 line_key(const struct dtrace_reader *r, struct str line)
     return key;
 }
 
+static void add_frame(struct dtrace_reader *r, frame_id frame, size_t indent)
+{
+    builder_path_add(r->text.b, frame);
+    r->indent = indent;
+}
+
 /* Adds the frame of a line met before; false where it was not. */
 static bool add_known_frame(struct dtrace_reader *r, struct str line)
 {
     const uint64_t *known = memo_find(&r->text.frames, line_key(r, line));
     if (known)
-        builder_path_add(r->text.b, (frame_id)*known);
+        add_frame(r, (frame_id)*known, (size_t)(*known >> 32));
     return known != NULL;
 }
 
-/* `text` is the line without white space around it. */
-static void add_frame(struct dtrace_reader *r, struct str line, struct str text)
+/* `text` is the line without white space around it. With `sure` it is remembered that the
+ * line is a frame's, whatever stands before it. */
+static void add_new_frame(struct dtrace_reader *r, struct str line, struct str text,
+                          bool sure)
 {
-    struct stacktext *t = &r->text;
-    bool is_leaf = t->b->path.count == 0;
+    bool is_leaf = r->text.b->path.count == 0;
+    size_t indent = (size_t)(text.ptr - line.ptr);
     if (str_has(text, STR("->"))) {
+        r->indent = indent;
         add_links(r, text, is_leaf);
         return;
     }
     struct hash128 key = line_key(r, line);
     frame_id frame = make_frame(r, text, is_leaf, false);
-    memo_put(&t->frames, key, frame);
-    builder_path_add(t->b, frame);
+    if (sure && indent <= UINT32_MAX)
+        memo_put(&r->text.frames, key, (uint64_t)indent << 32 | frame);
+    add_frame(r, frame, indent);
 }
 
-/* --- Entries -------------------------------------------------------------------------
- */
+/* --- Entries ------------------------------------------------------------------------ */
 
 static void begin_entry(struct dtrace_reader *r)
 {
@@ -153,8 +158,7 @@ static void set_key(struct dtrace_reader *r, struct str key)
     t->thread = builder_string(t->b, key);
 }
 
-/* --- Lines ---------------------------------------------------------------------------
- */
+/* --- Lines -------------------------------------------------------------------------- */
 
 static bool looks_like_frame(struct str text)
 {
@@ -199,26 +203,21 @@ static bool read_distribution(struct dtrace_reader *r, struct str text)
     return r->in_distribution;
 }
 
-/* A line that is neither empty nor, behind frames, a count. */
-static void read_text(struct dtrace_reader *r, struct str line, struct str text)
+/* A line that may be a frame's, but does not look like DTrace's. False where it is none.
+ */
+static bool read_unusual(struct dtrace_reader *r, struct str text, size_t indent)
 {
     struct stacktext *t = &r->text;
     bool is_first = t->b->path.count == 0;
-    size_t indent = (size_t)(text.ptr - line.ptr);
-    if (!looks_like_frame(text)) {
-        if (read_distribution(r, text) || (!is_first && end_with_key(r, text, indent)))
-            return;
-        bool is_heading = indent == 0 && t->lines.number <= HEADER_LINES;
-        if (is_first && (is_heading || is_header(text)))
-            return;
-        if (is_first) {
-            r->unsure = (struct unsure_line){builder_string(t->b, text), indent};
-            return;
-        }
-    }
-    r->in_distribution = false;
-    r->indent = indent;
-    add_frame(r, line, text);
+    if (read_distribution(r, text) || (!is_first && end_with_key(r, text, indent)))
+        return true;
+    if (!is_first)
+        return false;
+    if (indent && !is_header(text))
+        r->unsure = (struct unsure_line){builder_string(t->b, text), indent};
+    else if (!is_header(text))
+        stacktext_warn(t, "a line outside of all stacks", text);
+    return true;
 }
 
 /* Takes the line before for what it is, now that the next one's indent is known. */
@@ -234,7 +233,7 @@ static void settle_unsure(struct dtrace_reader *r, bool leads_frames)
     else if (stacktext_is_count(text))
         end_entry(r, text);
     else
-        add_frame(r, text, text);
+        add_new_frame(r, text, text, false);
 }
 
 static void read_line(struct dtrace_reader *r, struct str line)
@@ -244,16 +243,20 @@ static void read_line(struct dtrace_reader *r, struct str line)
     struct str text = str_trim(line);
     size_t indent = (size_t)(text.ptr - line.ptr);
     settle_unsure(r, text.len && indent >= r->unsure.indent + KEY_INDENT);
-    if (text.len == 0)
+    if (text.len == 0) {
         r->in_distribution = false;
-    else if (r->text.b->path.count && !r->in_distribution && stacktext_is_count(text))
+    } else if (r->text.b->path.count && stacktext_is_count(text)) {
         end_entry(r, text);
-    else
-        read_text(r, line, text);
+    } else if (looks_like_frame(text) || !read_unusual(r, text, indent)) {
+        /* other text behind frames may end their entry, but not without a number */
+        bool sure = looks_like_frame(text) || !byte_is_digit(text.ptr[text.len - 1]);
+        r->only_frames &= sure;
+        r->in_distribution = false;
+        add_new_frame(r, line, text, sure);
+    }
 }
 
-/* --- Entries as a whole --------------------------------------------------------------
- */
+/* --- Entries as a whole ------------------------------------------------------------- */
 
 /* The rest of the entry whose leaf's line was just read, where it lies in the window
  * whole: its callers and its count line, up to the empty line behind them. */
@@ -339,15 +342,14 @@ static void dtrace_finish(struct stacktext *t)
 static bool dtrace_read(struct source *in, const struct import_options *options,
                         struct builder *b, struct error *err)
 {
-    struct dtrace_reader r = {.text = {.finish = dtrace_finish}};
+    struct dtrace_reader r = {.text = {.memo_pairs = 32768, .finish = dtrace_finish}};
     if (callers_init(&r.callers, &r.text.arena))
         return stacktext_read(&r.text, in, options, b, dtrace_line, err);
     arena_deinit(&r.text.arena);
     return error_memory(err);
 }
 
-/* --- Probing and splitting -----------------------------------------------------------
- */
+/* --- Probing and splitting ---------------------------------------------------------- */
 
 static int dtrace_probe(struct str head)
 {
@@ -370,11 +372,16 @@ static int dtrace_probe(struct str head)
     return others * 4 < frames ? 85 : 55;
 }
 
+static size_t dtrace_split(struct str bytes, size_t from)
+{
+    return stacktext_split(bytes, from, looks_like_frame);
+}
+
 const struct importer import_dtrace = {
     .name = "dtrace",
     .suffixes = "dtrace,stacks",
     .summary = "DTrace aggregations of stack() and ustack()",
     .probe = dtrace_probe,
     .read = dtrace_read,
-    .split = stacktext_split_counted,
+    .split = dtrace_split,
 };

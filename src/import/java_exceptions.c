@@ -72,7 +72,8 @@ static void copy_frames(struct exceptions_reader *r, struct level *to,
         return;
     to->frames = items;
     to->count = count;
-    memcpy(items, frames, count * sizeof *items);
+    if (count)
+        memcpy(items, frames, count * sizeof *items);
 }
 
 /* Ends the trace under way, whose frames may be what later ones leave out. */

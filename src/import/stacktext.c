@@ -28,7 +28,8 @@ bool stacktext_read(struct stacktext *t, struct source *in,
     t->lines = lines_of(in, err);
     t->pid = t->tid = ID_NONE;
     builder_path_clear(b);
-    bool ok = memo_init(&t->frames, &t->arena, 8192) || error_memory(err);
+    bool ok = memo_init(&t->frames, &t->arena, t->memo_pairs ? t->memo_pairs : 1024) ||
+              error_memory(err);
     while (ok && !builder_failed(b) && lines_next(&t->lines, &text))
         line(t, text);
     if (ok)
@@ -40,8 +41,7 @@ bool stacktext_read(struct stacktext *t, struct source *in,
     return ok && !t->lines.failed;
 }
 
-/* --- Frames --------------------------------------------------------------------------
- */
+/* --- Frames ------------------------------------------------------------------------- */
 
 /* The name without its arguments (all of it where it is nothing but brackets), and with
  * its offset where that is asked for. */
@@ -102,8 +102,7 @@ void stacktext_place(struct stacktext *t, struct str file, uint64_t line)
     *last = builder_frame(b, &f);
 }
 
-/* --- Stacks --------------------------------------------------------------------------
- */
+/* --- Stacks ------------------------------------------------------------------------- */
 
 void stacktext_add_stack(struct stacktext *t, stack_id stack)
 {
@@ -176,8 +175,7 @@ void stacktext_warn(struct stacktext *t, const char *what, struct str line)
     builder_warn(t->b, what, t->lines.number, 1, line);
 }
 
-/* --- Pieces of lines -----------------------------------------------------------------
- */
+/* --- Pieces of lines ---------------------------------------------------------------- */
 
 bool stacktext_take_hex(struct str *rest, uint64_t *value)
 {
@@ -213,7 +211,7 @@ bool stacktext_probe_line(struct str *rest, struct str *line)
     return true;
 }
 
-size_t stacktext_split_counted(struct str bytes, size_t from)
+size_t stacktext_split(struct str bytes, size_t from, bool (*is_frame)(struct str text))
 {
     size_t at = from + str_find(str_skip(bytes, from), '\n') + 1;
     bool behind_frame = false;
@@ -226,7 +224,7 @@ size_t stacktext_split_counted(struct str bytes, size_t from)
         at += length + 1;
         if (is_count && behind_frame)
             return at;
-        behind_frame = line.len && !is_count;
+        behind_frame = line.len && !is_count && is_frame(line);
     }
     return bytes.len;
 }

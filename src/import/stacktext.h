@@ -19,8 +19,9 @@ struct stacktext {
     struct lines lines;
     struct arena arena;
     struct memo frames; /* frame lines met before */
+    size_t memo_pairs;  /* its size; 0: enough for dumps of threads */
     struct output text; /* where a name is put together */
-    event_id event; /* 0: "samples" */
+    event_id event;     /* 0: "samples" */
     /* What the next stack to end is given: */
     double weight; /* 1; 0 where a line to come has to tell it */
     int64_t pid, tid;
@@ -106,7 +107,8 @@ struct str stacktext_split_place(struct str place, uint64_t *line);
  * end of the head, which may cut the last line. */
 bool stacktext_probe_line(struct str *rest, struct str *line);
 
-/* An importer's split for text in which a line with a count ends a stack. */
-size_t stacktext_split_counted(struct str bytes, size_t from);
+/* What importers of text in which a line with a count ends a stack split at: behind a
+ * count behind a line that is surely a frame's. */
+size_t stacktext_split(struct str bytes, size_t from, bool (*is_frame)(struct str text));
 
 #endif

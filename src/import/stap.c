@@ -102,11 +102,22 @@ static int stap_probe(struct str head)
     return frames && counts && others <= frames ? 88 : 0;
 }
 
+/* Every line that is no count is a frame's. */
+static bool is_frame(struct str text)
+{
+    return text.len != 0;
+}
+
+static size_t stap_split(struct str bytes, size_t from)
+{
+    return stacktext_split(bytes, from, is_frame);
+}
+
 const struct importer import_stap = {
     .name = "stap",
     .suffixes = "stap",
     .summary = "SystemTap stacks with counts",
     .probe = stap_probe,
     .read = stap_read,
-    .split = stacktext_split_counted,
+    .split = stap_split,
 };
