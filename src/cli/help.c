@@ -1,0 +1,194 @@
+#include "cli/help.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "export/exporter.h"
+#include "import/importer.h"
+#include <stdio.h>
+
+void help_commands(void)
+{
+    printf("stoke - where does the time, or the memory, go\n\n"
+           "usage: stoke COMMAND [OPTION...] [FILE...]\n\ncommands:\n");
+    for (size_t i = 0; commands[i]; i++)
+        printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    printf(
+        "\n  %-12s what a command does and takes\n  %-12s what can be read and written\n"
+        "\nFor example:\n"
+        "  perf record -F 99 -a -g -- sleep 10\n"
+        "  perf script | stoke flamegraph > out.svg\n",
+        "help COMMAND", "help formats");
+}
+
+static void print_formats(void)
+{
+    printf("Formats that are read (found from the content, or --format NAME);\n"
+           "gzip, zstd and UTF-16 are unpacked as they are:\n");
+    for (size_t i = 0; importers[i]; i++)
+        printf("  %-14s %s\n", importers[i]->name, importers[i]->summary);
+    printf("\nFormats that are written (stoke convert FILE -o NAME.SUFFIX):\n");
+    for (size_t i = 0; exporters[i]; i++)
+        printf("  %-14s %s (.%s)\n", exporters[i]->name, exporters[i]->summary,
+               exporters[i]->suffixes);
+}
+
+static struct str first_name(const struct option *o)
+{
+    struct str names = str_of(o->names);
+    return str_cut(&names, ',');
+}
+
+/* --- Manual pages
+ * ----------------------------------------------------------------------- */
+
+/* Text of the tables as scdoc wants it: what it takes for markup has a backslash. */
+static void put_scdoc(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (strchr("_*\\#`[]|<>.~", *c) && (c == text || *c != '.'))
+            putchar('\\');
+        putchar(*c);
+    }
+}
+
+static void put_names(const struct option *o)
+{
+    struct str names = str_of(o->names);
+    if (o->letter)
+        printf("*-%c*, ", o->letter);
+    for (bool first = true; names.len; first = false) {
+        struct str name = str_cut(&names, ',');
+        printf("%s*--%.*s*", first ? "" : ", ", STR_ARG(name));
+    }
+    if (o->arg) {
+        printf(" _");
+        put_scdoc(o->arg);
+        putchar('_');
+    }
+}
+
+static void put_option(const struct option *o)
+{
+    put_names(o);
+    printf("\n\t");
+    put_scdoc(o->help);
+    for (int i = 0; o->choices && o->choices[i]; i++) {
+        printf(i ? ", " : "; one of: ");
+        put_scdoc(o->choices[i]);
+    }
+    printf("\n\n");
+}
+
+/* The options of a page, as scdoc. */
+static void print_manual(const struct command *c)
+{
+    for (const struct option_group *g = c->groups; g->options; g++) {
+        if (g != c->groups)
+            printf("## %s\n\n", g->title);
+        for (const struct option *o = g->options; o->names; o++)
+            if (o->help)
+                put_option(o);
+    }
+}
+
+/* --- Completion
+ * ------------------------------------------------------------------------- */
+
+/* A case of the shell: the words that may follow an option of the command. */
+static void put_choices(const struct command *c, const struct option *o)
+{
+    printf("    %s:--%.*s) words=\"", c->name, STR_ARG(first_name(o)));
+    for (int i = 0; o->choices[i]; i++)
+        printf("%s%s", i ? " " : "", o->choices[i]);
+    printf("\" ;;\n");
+}
+
+static void put_all_choices(const struct command *c)
+{
+    for (const struct option_group *g = c->groups; g->options; g++)
+        for (const struct option *o = g->options; o->names; o++)
+            if (o->help && o->choices)
+                put_choices(c, o);
+}
+
+/* A case of the shell: the options of the command. */
+static void put_options(const struct command *c)
+{
+    printf("    %s) words=\"--help", c->name);
+    for (const struct option_group *g = c->groups; g->options; g++)
+        for (const struct option *o = g->options; o->names; o++)
+            if (o->help)
+                printf(" --%.*s", STR_ARG(first_name(o)));
+    printf("\" ;;\n");
+}
+
+static void print_completion(void)
+{
+    printf("# Completion of stoke for bash, made by: stoke help --completion bash\n"
+           "_stoke()\n{\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}"
+           " command=${COMP_WORDS[1]} words=\n"
+           "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words=\"help");
+    for (size_t i = 0; commands[i]; i++)
+        printf(" %s", commands[i]->name);
+    printf("\"\n    else\n    case $command:$before in\n    *:--format) words=\"");
+    for (size_t i = 0; importers[i]; i++)
+        printf("%s%s", i ? " " : "", importers[i]->name);
+    printf("\" ;;\n    convert:--to) words=\"");
+    for (size_t i = 0; exporters[i]; i++)
+        printf("%s%s", i ? " " : "", exporters[i]->name);
+    printf("\" ;;\n    help:*) words=\"formats");
+    for (size_t i = 0; commands[i]; i++)
+        printf(" %s", commands[i]->name);
+    printf("\" ;;\n");
+    for (size_t i = 0; commands[i]; i++)
+        put_all_choices(commands[i]);
+    printf("    esac\n    fi\n"
+           "    if [ -z \"$words\" ] && [ \"${word#-}\" != \"$word\" ]; then\n"
+           "    case $command in\n");
+    for (size_t i = 0; commands[i]; i++)
+        put_options(commands[i]);
+    printf("    esac\n    fi\n"
+           "    # shellcheck disable=SC2207\n"
+           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "}\n"
+           "complete -o default -F _stoke stoke\n");
+}
+
+/* --- The command
+ * ------------------------------------------------------------------------ */
+
+static int unknown(const char *what, const char *name)
+{
+    struct error err;
+    error_set(&err, "there is no %s '%s'", what, name);
+    error_hint(&err, "'stoke help' lists them");
+    message_error(&err);
+    return STATUS_USAGE;
+}
+
+static int help_about(const char *name, void (*print)(const struct command *))
+{
+    const struct command *c = command_named(name);
+    if (!c)
+        return unknown("command", name);
+    print(c);
+    return STATUS_OK;
+}
+
+int help_run(int argc, char **argv)
+{
+    int status = STATUS_OK;
+    if (argc < 2)
+        help_commands();
+    else if (strcmp(argv[1], "formats") == 0)
+        print_formats();
+    else if (strcmp(argv[1], "--man") == 0 && argc > 2)
+        status = help_about(argv[2], print_manual);
+    else if (strcmp(argv[1], "--completion") == 0 && argc > 2)
+        strcmp(argv[2], "bash") == 0
+            ? print_completion()
+            : (void)(status = unknown("completion for", argv[2]));
+    else
+        status = help_about(argv[1], command_help);
+    return fflush(stdout) == 0 ? status : STATUS_FAILED;
+}
