@@ -1,0 +1,67 @@
+#include "base/scan.h"
+#include "unit.h"
+
+/* What scan_empty_line says, found byte by byte. */
+static size_t empty_line_slowly(struct str s)
+{
+    for (size_t i = 1; i < s.len; i++)
+        if (s.ptr[i] == '\n' && s.ptr[i - 1] == '\n')
+            return i;
+    return s.len;
+}
+
+static void an_empty_line_is_found_wherever_it_is(void **state)
+{
+    char text[300];
+    (void)state;
+    for (size_t len = 0; len < sizeof text; len++) {
+        struct str s = {text, len};
+        memset(text, 'x', sizeof text);
+        assert_int_equal(scan_empty_line(s), len);
+        for (size_t at = 1; at < len; at += 7) {
+            text[at - 1] = text[at] = '\n';
+            assert_int_equal(scan_empty_line(s), empty_line_slowly(s));
+            text[at - 1] = text[at] = 'x';
+        }
+    }
+}
+
+static void single_line_ends_are_no_empty_line(void **state)
+{
+    struct str s = STR("\na\nb\nc\n");
+    (void)state;
+    assert_int_equal(scan_empty_line(s), s.len);
+    assert_int_equal(scan_empty_line(STR("\n\n")), 1);
+}
+
+static void bytes_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(scan_count(STR(""), 'a'), 0);
+    assert_int_equal(scan_count(STR("banana"), 'a'), 3);
+}
+
+static void what_two_texts_share_is_measured(void **state)
+{
+    char a[260], b[260];
+    (void)state;
+    memset(a, 'x', sizeof a);
+    for (size_t differ = 0; differ < sizeof a; differ++) {
+        memcpy(b, a, sizeof a);
+        b[differ] = 'y';
+        assert_int_equal(scan_common(a, b, sizeof a), differ);
+        assert_int_equal(scan_common(a, b, differ), differ);
+    }
+    assert_int_equal(scan_common(a, a, sizeof a), sizeof a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(an_empty_line_is_found_wherever_it_is),
+        UNIT(single_line_ends_are_no_empty_line),
+        UNIT(bytes_are_counted),
+        UNIT(what_two_texts_share_is_measured),
+    };
+    return UNITS_RUN(units);
+}
