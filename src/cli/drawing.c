@@ -100,7 +100,7 @@ const struct option drawing_options[] = {
     {"no-sort", 0, NULL, NULL, OPTION_IGNORED},
     {0}};
 
-/* --- Files that the settings name --------------------------------------------------- */
+/* --- Files that the settings name ------------------------------------------------ */
 
 /* Gives each line of a file to `line`. */
 static bool read_lines(const char *path, bool (*line)(void *, struct str, struct error *),
@@ -199,8 +199,7 @@ static bool read_files(struct drawing *d, struct error *err)
     return read_lines(palette, read_palette, &d->map, err);
 }
 
-/* --- Checks ---------------------------------------------------------------------------
- */
+/* --- Checks ---------------------------------------------------------------------- */
 
 static bool check_range(const char *name, double v, double least, double most,
                         struct error *err)
@@ -251,8 +250,7 @@ static bool check_settings(const struct drawing_settings *s, struct error *err)
            check_encoding(s->encoding, err) && check_background(s->background, err);
 }
 
-/* --- The settings as the exporter wants them -------------------------------------------
- */
+/* --- The settings as the exporter wants them ------------------------------------- */
 
 static struct str str_or_empty(const char *text)
 {

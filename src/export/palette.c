@@ -335,8 +335,10 @@ bool color_parse(struct str text, color *out)
             return false;
         c = c << 8 | (color)light;
     }
+    if (rest.len)
+        return false;
     *out = c;
-    return rest.len == 0;
+    return true;
 }
 
 /* --- The map --------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ const struct svg_options svg_defaults = {
     .factor = 1,
 };
 
-/* --- What is drawn ------------------------------------------------------------------ */
+/* --- What is drawn --------------------------------------------------------------- */
 
 /* The sum of what is drawn: the root's total, before there is a root. */
 static double event_total(const struct svg_drawing *d, event_id event)
@@ -73,8 +73,7 @@ static bool make_layout(struct svg_drawing *d, struct svg_layout_options *layout
     return true;
 }
 
-/* --- Names ----------------------------------------------------------------------------
- */
+/* --- Names ----------------------------------------------------------------------- */
 
 static color color_of_name(struct svg_drawing *d, const struct svg_box *b,
                            struct str label)
@@ -163,6 +162,20 @@ static void set_up(struct svg_drawing *d)
     d->fonts = o->font.len ? o->font : STR(FONTS);
     d->ascii = !is_utf8(o->encoding);
     d->count_name = o->count_name;
+    d->factor = o->factor;
+}
+
+/* Nanoseconds have more digits than anyone reads: milliseconds are shown. */
+static void name_unit(struct svg_drawing *d)
+{
+    enum unit unit = d->profile->events[d->tree.event].unit;
+    if (d->count_name.len)
+        return;
+    if (unit == UNIT_NANOSECONDS && d->factor == 1) {
+        d->factor = 1e-6;
+        unit = UNIT_MILLISECONDS;
+    }
+    d->count_name = str_of(unit_name(unit));
 }
 
 static bool svg_prepare(struct svg_drawing *d, struct error *err)
@@ -174,8 +187,7 @@ static bool svg_prepare(struct svg_drawing *d, struct error *err)
     d->coloring = d->tree.base               ? SVG_COLOR_CHANGE
                   : d->svg->colored_by_width ? SVG_COLOR_SHARE
                                              : SVG_COLOR_PALETTE;
-    if (d->count_name.len == 0)
-        d->count_name = str_of(unit_name(d->profile->events[d->tree.event].unit));
+    name_unit(d);
     return (make_names(d) && index_attributes(d)) || error_memory(err);
 }
 

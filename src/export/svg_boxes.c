@@ -7,7 +7,7 @@
 #define TEXT_PAD 3.0       /* between a box and its label */
 #define ATTRIBUTES_MOST 32 /* of one element */
 
-/* --- Attributes of a name, from --nameattr ---------------------------------------- */
+/* --- Attributes of a name, from --nameattr --------------------------------------- */
 
 /* The attributes an element has already: a document with one twice is not well-formed. */
 struct attribute_names {
@@ -106,7 +106,7 @@ static bool open_box(struct svg_drawing *d, const struct svg_attributes *a,
     return link;
 }
 
-/* --- What a box says --------------------------------------------------------------- */
+/* --- What a box says ------------------------------------------------------------- */
 
 static double share_of(double part, double all)
 {
@@ -117,7 +117,7 @@ static double share_of(double part, double all)
 static void write_figures(const struct svg_drawing *d, const struct svg_box *b)
 {
     const struct svg_layout *l = &d->layout;
-    svg_figure(d->out, b->total * d->svg->factor);
+    svg_figure(d->out, b->total * d->factor);
     output_char(d->out, ' ');
     svg_escape(d->out, d->count_name, d->ascii);
     output_text(d->out, ", ");
@@ -210,7 +210,7 @@ static void write_title(struct svg_drawing *d, const struct svg_box *b,
     output_text(d->out, "</title>");
 }
 
-/* --- How it looks ------------------------------------------------------------------ */
+/* --- How it looks ---------------------------------------------------------------- */
 
 static color box_color(const struct svg_drawing *d, const struct svg_box *b,
                        const struct svg_name *name)

@@ -76,7 +76,7 @@ void svg_write_data(const struct svg_drawing *d)
     write_number(d, "total", d->layout.total);
     if (d->tree.base)
         write_number(d, "totalBefore", d->layout.base);
-    write_number(d, "factor", o->factor);
+    write_number(d, "factor", d->factor);
     write_number(d, "rows", d->layout.rows);
     write_number(d, "rowHeight", o->frame_height);
     write_number(d, "linkTop", link_top);

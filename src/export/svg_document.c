@@ -5,7 +5,7 @@
 extern const char svg_page_light[], svg_page_dark[], svg_page_script[],
     svg_page_script_hash[];
 
-/* --- Pieces ------------------------------------------------------------------------ */
+/* --- Pieces ---------------------------------------------------------------------- */
 
 void svg_new_line(const struct svg_drawing *d, int depth)
 {
@@ -44,8 +44,7 @@ static void open_text(const struct svg_drawing *d, const char *id, double y, dou
     write_length(d, "font-size", size);
 }
 
-/* --- Colours around the boxes --------------------------------------------------------
- */
+/* --- Colours around the boxes ---------------------------------------------------- */
 
 struct background {
     const char *name;
@@ -148,8 +147,7 @@ static void write_style(const struct svg_drawing *d)
                         "fill=\"url(#ground)\"><title/></rect>");
 }
 
-/* --- Header and footer ----------------------------------------------------------------
- */
+/* --- Header and footer ----------------------------------------------------------- */
 
 static struct str title_of(const struct svg_drawing *d)
 {
@@ -195,30 +193,52 @@ static void write_fact(const struct svg_drawing *d, uint64_t count, const char *
     output_text(d->out, count == 1 ? one : many);
 }
 
+/* How many samples the picture is made of. */
+static uint64_t sample_count(const struct svg_drawing *d)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < d->profile->sample_count; i++)
+        if (d->profile->samples[i].event == d->tree.event)
+            count += d->profile->samples[i].count;
+    return count;
+}
+
+/* "12.50 ms of sched:sched_switch in 25 samples" */
+static void write_amount(const struct svg_drawing *d)
+{
+    const struct event *e = &d->profile->events[d->tree.event];
+    struct str event = profile_string(d->profile, e->name);
+    svg_figure(d->out, d->tree.nodes[0].total * d->factor);
+    output_char(d->out, ' ');
+    svg_write_clean(d, d->count_name);
+    if (event.len && !d->tree.base && !str_equal(event, d->count_name)) {
+        output_text(d->out, " of ");
+        svg_write_clean(d, event);
+    }
+    if (e->unit != UNIT_COUNT) {
+        output_text(d->out, " in ");
+        svg_figure(d->out, (double)sample_count(d));
+        output_text(d->out, " samples");
+    }
+}
+
 /* What a reader of the picture must know: how much there is, and what is not in it. */
 static void write_facts(const struct svg_drawing *d)
 {
     const struct facts *f = &d->profile->facts;
     const struct svg_layout *l = &d->layout;
-    struct str event = profile_string(d->profile, d->profile->events[d->tree.event].name);
     uint64_t warnings = 0;
     for (unsigned i = 0; i < f->warning_count; i++)
         warnings += f->warnings[i].count;
     if (d->tree.base) {
-        svg_figure(d->out, d->tree.nodes[0].base_total * d->svg->factor);
+        svg_figure(d->out, d->tree.nodes[0].base_total * d->factor);
         output_char(d->out, ' ');
         svg_write_clean(d, d->count_name);
         output_text(d->out, " before, ");
     }
-    svg_figure(d->out, d->tree.nodes[0].total * d->svg->factor);
-    output_char(d->out, ' ');
-    svg_write_clean(d, d->count_name);
-    if (d->tree.base)
-        output_text(d->out, " after");
-    if (event.len && !d->tree.base && !str_equal(event, d->count_name)) {
-        output_text(d->out, " of ");
-        svg_write_clean(d, event);
-    }
+    write_amount(d);
+    output_text(d->out, d->tree.base ? " after" : "");
+    output_text(d->out, f->filtered ? " &#183; filtered" : "");
     write_fact(d, f->lost, " sample lost", " samples lost");
     write_fact(d, f->truncated, " stack cut short", " stacks cut short");
     write_fact(d, warnings, " warning while reading", " warnings while reading");

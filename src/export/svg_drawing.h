@@ -31,6 +31,7 @@ struct svg_drawing {
     struct svg_font font;
     enum svg_coloring coloring;
     struct str count_name;
+    double factor;
     struct str fonts; /* the font-family */
     double width;     /* of the document; the boxes have 2 * SVG_PAD less */
     double height, boxes_height;

@@ -32,7 +32,8 @@ static uint32_t visible(uint32_t c)
         return 0x2421;
     bool control = c >= 0x80 && c < 0xa0;
     /* These turn the direction of writing, so that a name could pose as another. */
-    bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+                 c == 0x200e || c == 0x200f || c == 0x61c;
     bool not_a_character = (c & 0xfffe) == 0xfffe;
     return control || turns || not_a_character ? UTF8_REPLACEMENT : c;
 }

@@ -5,7 +5,6 @@
 let restoring = false;
 
 const linkY = (i) => data.linkTop + rowFromTop(row[i]) * data.linkHeight;
-const linkX = (i) => x[i] * data.factor;
 
 function setOrDelete(query, key, value) {
     if (value === null)
@@ -19,7 +18,7 @@ function saveState() {
         return;
     const query = new URLSearchParams(location.search);
     setOrDelete(query, "widths", width === before ? "before" : null);
-    setOrDelete(query, "x", zoomed ? linkX(zoomed) : null);
+    setOrDelete(query, "x", zoomed ? x[zoomed] : null);
     setOrDelete(query, "y", zoomed ? linkY(zoomed) : null);
     setOrDelete(query, "s", term || null);
     const text = query.toString();
@@ -36,7 +35,7 @@ function saveState() {
 function linked(atX, atY) {
     const inRow = (i) => width[i] > 0 && Math.abs(linkY(i) - atY) < 1;
     const tests = [
-        (i) => Math.abs(linkX(i) - atX) <= 1e-9 * total * data.factor,
+        (i) => Math.abs(x[i] - atX) <= 1e-9 * total,
         (i) => Math.abs(PAD + x[i] / total * 1180 - atX) <= .06
     ];
     for (const test of tests)

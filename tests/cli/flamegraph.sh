@@ -1,0 +1,138 @@
+# stoke flamegraph: the options of the originals, and what is written when.
+. "$TESTS/cli/lib.sh"
+
+cat >in.folded <<'END'
+app;main;eval;call 150
+app;main;eval;call;push_[k] 250
+app;main;parse;lex 350
+app;idle 250
+END
+
+well_formed() {
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" ||
+        fail "$1 is not well-formed"
+}
+
+status 0 stoke flamegraph in.folded
+well_formed out
+says '<title>eval (400 samples, 40.00%)</title>' out
+says '<title>push (250 samples, 25.00%)</title>' out
+says '>Flame Graph</text>' out
+[ ! -s err ] || fail "it says something: $(cat err)"
+stoke flamegraph <in.folded | cmp - out || fail "standard input draws another picture"
+cp out want
+status 0 stoke flamegraph -o file.svg in.folded
+same want file.svg
+
+# What flamegraph.pl and inferno-flamegraph take is taken.
+status 0 stoke flamegraph --title T --subtitle S --notes N --width 900 --height 20 \
+    --fontsize 11 --fontwidth 0.5 --fonttype Courier --minwidth 0.2 --countname ms \
+    --nametype Method: --colors mem --bgcolors blue --hash --factor 2 --total 2000 \
+    --encoding UTF-8 --negate in.folded
+well_formed out
+says '<title>eval (800 ms, 20.00%)</title>' out
+says '>T</text>' out
+says '>S</text>' out
+says '<desc>N</desc>' out
+says 'width="900"' out
+says '"nameType":"Method:"' out
+for options in -i --inverted --random --deterministic --colordiffusion --flamechart \
+    --flame-chart --reverse '--base main' --no-sort --pretty-xml --truncate-text-right \
+    '--uicolor #333' '--search-color #0a0' '--stroke-color white' '--minwidth 1%' \
+    '--colors python' '--colors safe' '--sort size' '--bgcolors #102030' '--hash' \
+    --no-javascript '--truncate beginning' '--no-comm'; do
+    # shellcheck disable=SC2086
+    status 0 stoke flamegraph $options in.folded
+    well_formed out
+done
+status 0 stoke flamegraph --no-javascript in.folded
+says_not '<script' out
+
+# Headings by shape; several files are one picture.
+status 0 stoke flamegraph --inverted in.folded
+says '>Icicle Graph</text>' out
+status 0 stoke flamegraph --flamechart in.folded
+says '>Flame Chart</text>' out
+status 0 stoke flamegraph in.folded in.folded
+says '<title>eval (800 samples, 40.00%)</title>' out
+status 0 stoke flamegraph --reverse in.folded
+says '<title>lex (350 samples, 35.00%)</title>' out
+
+# A flame chart keeps the order of the input, and does not merge what comes again.
+printf 'b 60\na 60\nb 60\n' >order.folded
+status 0 stoke flamegraph --flamechart order.folded
+[ "$(grep -c '<title>b (60 samples' out)" = 2 ] || fail "b is not drawn twice"
+grep -n '<title>[ab] (' out | sed 's/.*<title>\(.\).*/\1/' | tr -d '\n' | grep -qx bab ||
+    fail "not in the order of the input"
+
+# What is wrong is told, before anything is read.
+status 2 stoke flamegraph --colors no-such in.folded
+says "it is one of: hot, mem"
+for options in '--width 3' '--height 0' '--fontsize 1000' '--encoding utf-16' \
+    '--bgcolors pink' '--factor 0'; do
+    # shellcheck disable=SC2086
+    status 1 stoke flamegraph -o none.svg $options in.folded
+    says error
+    [ ! -e none.svg ] || fail "$options: something is written"
+done
+status 2 stoke flamegraph --minwidth wide in.folded
+says "0.1"
+STOKE_COLORS=aqua status 0 stoke flamegraph in.folded
+cp out aqua.svg
+status 0 stoke flamegraph --colors aqua in.folded
+same aqua.svg out
+STOKE_COLORS=pink status 1 stoke flamegraph in.folded
+says "STOKE_COLORS is 'pink'"
+
+# Too little, or nothing.
+echo 'a;b 7' >few.folded
+status 0 stoke flamegraph few.folded
+says 'only 7 samples'
+status 0 stoke flamegraph --quiet few.folded
+[ ! -s err ] || fail "--quiet says something"
+: >empty
+status 1 stoke flamegraph empty
+well_formed out
+says 'the input is empty' out
+says 'the input is empty'
+printf '\000\001\002 no profile' >noise
+status 1 stoke flamegraph -o noise.svg noise
+well_formed noise.svg
+status 1 stoke flamegraph no-such-file
+well_formed out
+printf 'a;b 0\n' >zero.folded
+status 0 stoke flamegraph -q zero.folded
+well_formed out
+
+# Colours kept from picture to picture.
+status 0 stoke flamegraph --cp in.folded
+cut -d- -f1 palette.map >names
+printf 'app\ncall\neval\nidle\nlex\nmain\nparse\npush_[k]\n' | cmp - names ||
+    fail "palette.map holds: $(cat names)"
+sed 's/^eval->.*/eval->rgb(1,2,3)/' palette.map >changed.map
+status 0 stoke flamegraph --palette-map changed.map in.folded
+says '#010203' out
+same palette.map palette.map
+echo 'eval: blue' >wrong.map
+status 1 stoke flamegraph --palette-map wrong.map in.folded
+says 'wrong.map:1'
+
+# Links and attributes by name.
+printf 'eval\thref=https://example.org/?a=1&b=2\tg_extra=data-x="1" onclick="no()"\tid=ev\n' \
+    >attributes
+printf 'call\tclass=hot"><script>\tg_extra=class="twice" broken\n' >>attributes
+status 0 stoke flamegraph --nameattr attributes in.folded
+well_formed out
+says '<a id="ev" href="https://example.org/?a=1&amp;b=2" target="_top" data-x="1">' out
+says '<g class="hot&quot;&gt;&lt;script&gt;">' out
+says_not onclick out
+echo eval >attributes
+status 1 stoke flamegraph --nameattr attributes in.folded
+says 'attributes:1'
+
+# An encoding that is not UTF-8: every other character is a reference.
+printf 'caf\303\251;\360\237\224\245 200\n' >utf8.folded
+status 0 stoke flamegraph --encoding ISO-8859-1 utf8.folded
+well_formed out
+LC_ALL=C grep -q '[^ -~]' out && fail "it is not ASCII"
+says 'caf&#233;' out
