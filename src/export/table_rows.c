@@ -250,6 +250,9 @@ struct measure measure_of(const struct table *t)
             m++;
         return *m;
     }
+    if (unit == UNIT_MILLISECONDS)
+        return largest < 1e3 ? (struct measure){1, 0, "ms"}
+                             : (struct measure){1e3, 3, "s"};
     return (struct measure){1, has_fractions(t) ? 2 : 0, ""};
 }
 
