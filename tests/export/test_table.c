@@ -125,7 +125,7 @@ static void test_differential(void **state)
                  "delta",
                  "delta   change  before %  after %  before  after  function\n"
                  "  +15  +75.00%     0.00%   75.00%       0     15  h\n"
-                 "# and 3 more (25.00% self)\n");
+                 "# and 3 more that changed less or not at all (25.00% self)\n");
     assert_table(p, (struct table_options){.tree = true}, "  change",
                  "  change before %  after %  function\n"
                  "   0.00%  100.00%  100.00%  main\n"
