@@ -87,12 +87,17 @@ static bool before_row(const void *context, uint32_t a, uint32_t b)
     return str_compare(x->name, y->name) < 0;
 }
 
-/* A share that the limit leaves out. In a differential table the change counts. */
+/* A share that the limit leaves out. In a differential table the change counts, and
+ * people are not told of what did not change. */
 static bool is_below_limit(const struct table *t, const struct table_row *r)
 {
     double now = table_share(t, table_weight(t, r));
     double change = now - table_base_share(t, table_base_weight(t, r));
-    return (t->differential ? magnitude(change) : now) < t->o->percent_limit;
+    if (!t->differential)
+        return now < t->o->percent_limit;
+    if (t->o->form == TABLE_TEXT && prominence(t, r) <= 0 && magnitude(change) < 0.005)
+        return true;
+    return magnitude(change) < t->o->percent_limit;
 }
 
 static bool sort_rows(struct table *t)

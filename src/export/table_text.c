@@ -391,7 +391,10 @@ static void write_rest(const struct layout *l)
         self += t->rows[t->order[i]].self;
     output_text(l->out, "# and ");
     write_count(l->out, t->count - t->shown, "more", "more");
-    output_format(l->out, " (%.2f%% self)\n", table_share(t, self));
+    output_format(l->out,
+                  t->differential ? " that changed less or not at all (%.2f%% self)\n"
+                                  : " (%.2f%% self)\n",
+                  table_share(t, self));
 }
 
 static void write_functions(const struct table *t, struct output *out)

@@ -125,7 +125,7 @@ static void test_differential(void **state)
                  "delta",
                  "delta   change  before %  after %  before  after  function\n"
                  "  +15  +75.00%     0.00%   75.00%       0     15  h\n"
-                 "# and 3 more (25.00% self)\n");
+                 "# and 3 more that changed less or not at all (25.00% self)\n");
     assert_table(p, (struct table_options){.tree = true}, "  change",
                  "  change before %  after %  function\n"
                  "   0.00%  100.00%  100.00%  main\n"
@@ -253,6 +253,7 @@ static void test_units(void **state)
     stack_id stack = builder_push(&b, 0, builder_named_frame(&b, STR("f")));
     builder_add_stack(&b, builder_event(&b, STR("time"), UNIT_NANOSECONDS), stack,
                       12345678901);
+    builder_add_stack(&b, builder_event(&b, STR("wall"), UNIT_MILLISECONDS), stack, 2500);
     builder_add_stack(&b, builder_event(&b, STR("heap"), UNIT_BYTES), stack, 3 << 19);
     struct profile *p = builder_finish(&b, &err);
     builder_deinit(&b);
@@ -260,6 +261,10 @@ static void test_units(void **state)
                  "# time: 12.346 s in 1 stack\n"
                  " self %  self s  total %  total s  function\n"
                  "100.00%  12.346  100.00%   12.346  f\n"
+                 "\n"
+                 "# wall: 2.500 s in 1 stack\n"
+                 " self %  self s  total %  total s  function\n"
+                 "100.00%   2.500  100.00%    2.500  f\n"
                  "\n"
                  "# heap: 1.50 MiB in 1 stack\n"
                  " self %  self MiB  total %  total MiB  function\n"
