@@ -95,9 +95,11 @@ static uint32_t add_function(struct pprof_writer *w, struct named function)
 {
     struct named *items = arena_grow(&w->arena, w->functions, &w->function_cap,
                                      w->function_count + 2, sizeof *items);
-    if (!items || !index_reserve(&w->function_index, &w->arena, 1))
+    if (!items)
         return 0;
     w->functions = items;
+    if (!index_reserve(&w->function_index, &w->arena, 1))
+        return 0;
     struct wanted_function wanted = {items, function};
     uint32_t hash = (uint32_t)hash_pair(function.name, function.file);
     struct index_slot *slot =
@@ -150,9 +152,11 @@ static uint32_t add_location(struct pprof_writer *w, uint32_t outer, frame_id fr
 {
     struct location *items = arena_grow(&w->arena, w->locations, &w->location_cap,
                                         w->location_count + 2, sizeof *items);
-    if (!items || !index_reserve(&w->location_index, &w->arena, 1))
+    if (!items)
         return 0;
     w->locations = items;
+    if (!index_reserve(&w->location_index, &w->arena, 1))
+        return 0;
     struct wanted_location wanted = {items, outer, frame};
     uint32_t hash = (uint32_t)hash_pair(outer, frame);
     struct index_slot *slot =

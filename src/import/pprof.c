@@ -13,7 +13,7 @@
  * Strings are numbers in the string table, which mostly comes last, and messages point at
  * each other by id, in any order; so the file is read whole and gone over several times.
  * Every sample type becomes an event, the one that pprof shows by default first. */
-#include "base/hash.h"
+#include "base/idmap.h"
 #include "base/number.h"
 #include "base/protobuf.h"
 #include "base/regex.h"
@@ -60,7 +60,7 @@ struct entry {
 struct entries {
     struct entry *items; /* [0] is none */
     size_t count, cap;
-    struct index index;
+    struct idmap numbers; /* of the items, by their id */
 };
 
 struct value_type {
@@ -110,30 +110,11 @@ static struct str string_at(struct pprof *r, uint64_t number)
     return STR("");
 }
 
-struct wanted {
-    const struct entry *items;
-    uint64_t id;
-};
-
-static bool same_id(const void *context, uint32_t at)
-{
-    const struct wanted *w = context;
-    return w->items[at].id == w->id;
-}
-
-static uint32_t hash_id(uint64_t id)
-{
-    return (uint32_t)hash_mix(id ^ HASH_A, HASH_B);
-}
-
 /* The entry of that id; NULL where there is none. */
 static const struct entry *find_entry(const struct entries *t, uint64_t id)
 {
-    struct wanted w = {t->items, id};
-    if (t->count == 0)
-        return NULL;
-    uint32_t at = index_find(&t->index, hash_id(id), same_id, &w)->id;
-    return at ? &t->items[at] : NULL;
+    const uint64_t *at = idmap_find(&t->numbers, id);
+    return at ? &t->items[*at] : NULL;
 }
 
 /* Adds an entry; of two with the same id the first counts. */
@@ -141,18 +122,18 @@ static void add_entry(struct pprof *r, struct entries *t, struct entry entry)
 {
     struct entry *items =
         arena_grow(&r->arena, t->items, &t->cap, t->count + 2, sizeof *items);
-    if (!items || !index_reserve(&t->index, &r->arena, 1))
+    if (!items)
         return;
     t->items = items;
-    uint32_t hash = hash_id(entry.id);
-    struct wanted w = {items, entry.id};
-    struct index_slot *slot = index_find(&t->index, hash, same_id, &w);
-    if (slot->id) {
+    uint64_t *at = idmap_put(&t->numbers, &r->arena, entry.id);
+    if (!at)
+        return;
+    if (*at) {
         builder_warn(r->b, "two entries with the same id", 0, 0, STR(""));
         return;
     }
     items[++t->count] = entry;
-    index_fill(&t->index, slot, hash, (uint32_t)t->count);
+    *at = t->count;
 }
 
 /* --- Sample types ------------------------------------------------------------------- */

@@ -200,23 +200,34 @@ static void go_on(struct speedscope *r, double at)
     r->started = true;
 }
 
-static void open_frame(struct speedscope *r, frame_id frame)
+/* Counts how often each frame is open. NULL when memory is short. */
+static uint32_t *times_open(struct speedscope *r, frame_id frame)
 {
     size_t before = r->times_open_cap;
     uint32_t *times = arena_grow(&r->arena, r->times_open, &r->times_open_cap,
                                  (size_t)frame + 1, sizeof *times);
-    struct open_frame *open =
-        arena_grow(&r->arena, r->open, &r->open_cap, r->open_count + 1, sizeof *open);
-    if (!times || !open)
-        return;
+    if (!times)
+        return NULL;
     if (r->times_open_cap > before)
         memset(times + before, 0, (r->times_open_cap - before) * sizeof *times);
     r->times_open = times;
+    return &times[frame];
+}
+
+static void open_frame(struct speedscope *r, frame_id frame)
+{
+    struct open_frame *open =
+        arena_grow(&r->arena, r->open, &r->open_cap, r->open_count + 1, sizeof *open);
+    if (!open)
+        return;
     r->open = open;
+    uint32_t *times = times_open(r, frame);
+    if (!times)
+        return;
     stack_id parent = r->open_count ? open[r->open_count - 1].stack : 0;
     open[r->open_count++] =
         (struct open_frame){frame, builder_push(&r->parts, parent, frame)};
-    times[frame]++;
+    ++*times;
 }
 
 /* Closes the innermost open frame of that number, and those that it has called. */
@@ -271,7 +282,7 @@ static void read_events(struct speedscope *r)
 {
     current(r)->evented = true;
     if (json_enter(&r->json, JSON_ARRAY))
-        while (json_item(&r->json) && !builder_failed(&r->parts))
+        while (json_item(&r->json) && !builder_failed(&r->parts) && !r->arena.failed)
             read_event(r);
 }
 

@@ -177,12 +177,14 @@ static struct index_slot *find_process(struct trace *t, uint32_t *hash)
 static void name_process(struct trace *t, struct str name)
 {
     uint32_t hash;
-    struct index_slot *slot = find_process(t, &hash);
     struct process *processes = arena_grow(&t->arena, t->processes, &t->process_cap,
                                            t->process_count + 1, sizeof *processes);
-    if (!slot || !processes)
+    if (!processes)
         return;
     t->processes = processes;
+    struct index_slot *slot = find_process(t, &hash);
+    if (!slot)
+        return;
     if (!slot->id) {
         processes[t->process_count] =
             (struct process){.pid = t->record.pid, .pid_text = t->record.pid_text};
@@ -453,7 +455,7 @@ static void read_sample(struct trace *t)
     uint32_t track = track_of(t);
     struct sampled *samples = arena_grow(&t->arena, t->samples, &t->sample_cap,
                                          t->sample_count + 1, sizeof *samples);
-    if (!samples || !track)
+    if (!samples)
         return;
     t->samples = samples;
     samples[t->sample_count++] =
@@ -596,22 +598,32 @@ static string_id name_of(const struct trace *t, frame_id frame)
     return t->b->profile->frames[frame].name;
 }
 
-static void begin(struct trace *t, const struct mark *m)
+/* How many begins of that name are open. NULL when memory is short. */
+static uint32_t *times_begun(struct trace *t, string_id name)
 {
-    string_id name = name_of(t, m->what);
     size_t before = t->times_begun_cap;
-    struct open_mark *begun =
-        arena_grow(&t->arena, t->begun, &t->begun_cap, t->begun_count + 1, sizeof *begun);
     uint32_t *times = arena_grow(&t->arena, t->times_begun, &t->times_begun_cap,
                                  (size_t)name + 1, sizeof *times);
-    if (!begun || !times)
-        return;
+    if (!times)
+        return NULL;
     if (t->times_begun_cap > before)
         memset(times + before, 0, (t->times_begun_cap - before) * sizeof *times);
-    t->begun = begun;
     t->times_begun = times;
+    return &times[name];
+}
+
+static void begin(struct trace *t, const struct mark *m)
+{
+    struct open_mark *begun =
+        arena_grow(&t->arena, t->begun, &t->begun_cap, t->begun_count + 1, sizeof *begun);
+    if (!begun)
+        return;
+    t->begun = begun;
+    uint32_t *times = times_begun(t, name_of(t, m->what));
+    if (!times)
+        return;
     begun[t->begun_count++] = (struct open_mark){m->time, m->what};
-    times[name]++;
+    ++*times;
 }
 
 /* Ends what was begun last, at that time, and gives its name. */
