@@ -4,14 +4,13 @@
  */
 static size_t quoted_length(struct str s, bool *doubled)
 {
-    for (size_t at = 0; at < s.len; at++) {
-        at += str_find(str_skip(s, at), '"');
-        if (at + 1 >= s.len || s.ptr[at + 1] != '"')
-            return at;
+    size_t at = str_find(s, '"');
+    while (at + 1 < s.len && s.ptr[at + 1] == '"') {
         *doubled = true;
-        at++;
+        at += 2;
+        at += str_find(str_skip(s, at), '"');
     }
-    return s.len;
+    return at;
 }
 
 bool csv_next(struct csv *c, struct csv_field *field)

@@ -128,9 +128,7 @@ static void set_place(struct ghc_reader *r, struct str source, struct frame *f)
     struct str file = str_head(source, bracket), digits = str_skip(source, bracket + 2);
     uint64_t line;
     if (bracket == source.len) {
-        struct str rest = source;
-        size_t at = str_rfind(source, ':');
-        rest = str_head(source, at);
+        struct str rest = str_head(source, str_rfind(source, ':'));
         file = str_head(rest, str_rfind(rest, ':'));
         digits = str_skip(rest, file.len + 1);
     }
