@@ -16,10 +16,10 @@ size_t str_search(struct str s, struct str part)
 
 size_t str_rsearch(struct str s, struct str part)
 {
-    if (part.len > s.len)
+    if (part.len == 0 || part.len > s.len)
         return s.len;
     for (size_t at = s.len - part.len + 1; at-- > 0;)
-        if (memcmp(s.ptr + at, part.ptr, part.len) == 0)
+        if (s.ptr[at] == part.ptr[0] && memcmp(s.ptr + at, part.ptr, part.len) == 0)
             return at;
     return s.len;
 }

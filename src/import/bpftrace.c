@@ -23,7 +23,8 @@
 
 struct bpftrace_reader {
     struct stacktext text;
-    string_id map; /* whose entry is under way */
+    string_id map;      /* whose entry is under way */
+    struct output name; /* made of its keys that are neither stacks nor numbers */
     bool in_entry;
     bool has_stack; /* the key of the entry under way has one, if only an empty one */
     int numbers;    /* how many numbers the key had up to here */
@@ -85,15 +86,11 @@ static void add_frame(struct stacktext *t, struct str text)
 
 /* --- Keys and values ---------------------------------------------------------------- */
 
-static void add_to_name(struct stacktext *t, struct str key)
+static void add_to_name(struct bpftrace_reader *r, struct str key)
 {
-    struct str before = profile_string(t->b->profile, t->thread);
-    t->text.used = 0;
-    output_str(&t->text, before);
-    if (before.len)
-        output_str(&t->text, STR(", "));
-    output_str(&t->text, key);
-    t->thread = builder_string(t->b, output_kept(&t->text));
+    if (r->name.used)
+        output_str(&r->name, STR(", "));
+    output_str(&r->name, key);
 }
 
 /* One key; an empty one is a stack without frames. */
@@ -107,7 +104,7 @@ static void add_key(struct bpftrace_reader *r, struct str key)
     else if (is_number && r->numbers < 2)
         *(r->numbers++ ? &t->tid : &t->pid) = (int64_t)number;
     else
-        add_to_name(t, key);
+        add_to_name(r, key);
 }
 
 /* "4711, bash, ": keys with ", " between them, and behind the last one where the key goes
@@ -142,6 +139,7 @@ static void add_sample(struct bpftrace_reader *r)
     struct stacktext *t = &r->text;
     struct str map = profile_string(t->b->profile, r->map);
     t->event = builder_event(t->b, map, UNIT_COUNT);
+    t->thread = builder_string(t->b, output_kept(&r->name));
     stacktext_add_stack(t, builder_path_from_leaf(t->b));
 }
 
@@ -191,8 +189,8 @@ static void begin_entry(struct bpftrace_reader *r, struct str line, size_t open)
 {
     struct stacktext *t = &r->text;
     r->map = builder_string(t->b, str_head(line, open));
-    t->thread = 0;
     t->pid = t->tid = ID_NONE;
+    r->name.used = 0;
     r->numbers = 0;
     r->in_entry = true;
     r->has_stack = r->passing = false;
@@ -257,7 +255,10 @@ static bool bpftrace_read(struct source *in, const struct import_options *option
                           struct builder *b, struct error *err)
 {
     struct bpftrace_reader r = {.text = {.weight = 0}};
-    return stacktext_read(&r.text, in, options, b, bpftrace_line, err);
+    bool ok = stacktext_read(&r.text, in, options, b, bpftrace_line, err);
+    b->profile->arena.failed |= r.name.failed;
+    output_deinit(&r.name);
+    return ok;
 }
 
 static int bpftrace_probe(struct str head)

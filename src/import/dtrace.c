@@ -8,7 +8,7 @@
  * A key that is no stack stands on a line of its own before the frames, or before the
  * count on its line; it is taken for the thread's name. Two stacks in a row without a
  * count between them are keys of one entry. A JIT's helper may print a chain of inlined
- * calls, "caller->callee". Lines of another shape at the beginning are dtrace's own.
+ * calls, "caller->callee". Lines that are not indented are dtrace's own.
  *
  * Stacks share their callers, so the text behind the leaf's line is looked up as a whole
  * first, by its hash, and each frame line of callers not met before by its own. */
@@ -34,8 +34,8 @@ struct unsure_line {
 struct dtrace_reader {
     struct stacktext text;
     struct callers callers;
-    uint64_t no_empty_before; /* the input has no empty line before this offset */
-    size_t indent;            /* of the last frame line */
+    uint64_t by_line_before; /* entries before this offset are not of one piece */
+    size_t indent;           /* of the last frame line */
     struct unsure_line unsure;
     bool in_distribution; /* between the lines of quantize() and its like */
     bool only_frames;     /* no line since this was set was anything but a frame's */
@@ -203,7 +203,7 @@ static bool read_distribution(struct dtrace_reader *r, struct str text)
     return r->in_distribution;
 }
 
-/* A line that may be a frame's, but does not look like DTrace's. False where it is none.
+/* A line that does not look like DTrace's frames. False where it is a frame's after all.
  */
 static bool read_unusual(struct dtrace_reader *r, struct str text, size_t indent)
 {
@@ -264,11 +264,10 @@ static bool find_rest(struct dtrace_reader *r, struct str *callers, struct str *
 {
     struct source *in = r->text.lines.source;
     struct str text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
-    if (in->offset < r->no_empty_before)
+    if (in->offset < r->by_line_before)
         return false;
     size_t end = scan_empty_line(text);
-    if (end == text.len)
-        r->no_empty_before = in->offset + text.len;
+    r->by_line_before = in->offset + end; /* until it turns out that they are */
     if (end == text.len || end < 2)
         return false;
     size_t last = str_rfind(str_head(text, end - 1), '\n');

@@ -11,7 +11,7 @@
  *
  * A frame is called "shop.py:5:add": the function's name alone says little in Python.
  * Every stack counts 1. One deeper than 100 frames is cut by a line "  ...". The C stack
- * that newer Pythons print beside the Python one is the same thread's and is passed over.
+ * that newer Pythons print beside the Python one is of the same thread and passed over.
  */
 #include "base/number.h"
 #include "import/stacktext.h"

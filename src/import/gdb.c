@@ -62,8 +62,7 @@ static void parse_gdb(struct str rest, struct text_frame *f)
         f->name = STR("");
 }
 
-/* "- 1 name - /lib/x.so": a mark for callers, the name, the module; each may be missing.
- */
+/* "- 1 name - /lib/x.so": a mark for callers, name and module; each may be missing. */
 static void parse_eu_stack(struct str rest, struct text_frame *f)
 {
     if (str_equal(rest, STR("- 1")) || str_starts(rest, STR("- 1 ")))

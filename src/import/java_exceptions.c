@@ -19,19 +19,22 @@
 /* Exceptions nested deeper are read, but their left-out callers stay left out. */
 #define LEVELS_MAX 8
 
-/* A trace that encloses others: the frames of it, and how far its heading is indented. */
+/* No more callers than that are left out: as deep as the virtual machine's traces go. */
+#define LEFT_OUT_MAX 1024
+
+/* A trace that encloses others: its outermost frames, and how far its heading is
+ * indented. */
 struct level {
     size_t indent;
-    frame_id *frames;
+    frame_id *frames; /* leaf first; at most LEFT_OUT_MAX */
     size_t count, cap;
 };
 
 struct exceptions_reader {
     struct stacktext text;
-    struct level
-        levels[LEVELS_MAX]; /* from the outermost; the last is the one under way */
-    size_t depth;           /* how many there are */
-    struct level around;    /* what "... N more" of the one under way counts in */
+    struct level levels[LEVELS_MAX]; /* the outermost first, the one under way last */
+    size_t depth;                    /* how many there are */
+    struct level around; /* what "... N more" of the one under way counts in */
 };
 
 /* "at Boom.parse(Boom.java:4)". */
@@ -63,9 +66,14 @@ static bool parse_more(struct str text, uint64_t *count)
     return str_equal(rest, STR("more")) || str_equal(rest, STR("common frames omitted"));
 }
 
+/* Keeps what may be left out of traces to come. */
 static void copy_frames(struct exceptions_reader *r, struct level *to,
                         const frame_id *frames, size_t count)
 {
+    if (count > LEFT_OUT_MAX) {
+        frames += count - LEFT_OUT_MAX;
+        count = LEFT_OUT_MAX;
+    }
     frame_id *items =
         arena_grow(&r->text.arena, to->frames, &to->cap, count + 1, sizeof *items);
     if (!items)
