@@ -17,6 +17,9 @@ struct measure measure_for(enum unit unit, double largest, bool fractions)
             m++;
         return *m;
     }
+    if (unit == UNIT_MILLISECONDS)
+        return largest < 1e3 ? (struct measure){1, fractions ? 2 : 0, "ms"}
+                             : (struct measure){1e3, 3, "s"};
     return (struct measure){1, fractions ? 2 : 0, ""};
 }
 
