@@ -168,7 +168,7 @@ static int exceptions_probe(struct str head)
 }
 
 const struct importer import_java_exceptions = {
-    .name = "java_exceptions",
+    .name = "java-exceptions",
     .suffixes = "",
     .summary = "Java stack traces in logs",
     .probe = exceptions_probe,

@@ -386,7 +386,7 @@ static int perf_sched_probe(struct str head)
 }
 
 const struct importer import_perf_sched = {
-    .name = "perf_sched",
+    .name = "perf-sched",
     .suffixes = "sched,timehist",
     .summary = "time off CPU: perf script of sched_switch, perf sched timehist",
     .probe = perf_sched_probe,
