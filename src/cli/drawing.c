@@ -41,9 +41,8 @@ const struct option drawing_options[] = {
     {"sort", 0, "ORDER", "callees by name or by size (default: name)", OPTION_CHOICE,
      OFF(order), orders},
     {"colors,color,palette", 0, "NAME",
-     "hot, mem, io, wakeup, chain, java, js, perl, python, rust; red, green, blue, aqua, "
-     "yellow, purple, orange; safe, for any colour vision",
-     OPTION_CHOICE, OFF(palette), palette_names},
+     "hot (default), mem, io, java, js, python, ...; safe for any eyes", OPTION_CHOICE,
+     OFF(palette), palette_names},
     {"hash", 0, NULL, "names that begin alike look alike", OPTION_FLAG, OFF(hash)},
     {"random", 0, NULL, "another colour for every box", OPTION_FLAG, OFF(random)},
     {"deterministic", 0, NULL, "the same name, the same colour (the default)",

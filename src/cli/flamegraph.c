@@ -49,18 +49,26 @@ static void write_error_picture(const struct flamegraph_settings *s,
     output_deinit(&out);
 }
 
-static void warn_of_few(const struct profile *p, const struct export_options *options)
+/* What a reader of the picture may not expect. */
+static void warn(const struct profile *p, const struct export_options *options)
 {
     event_id event, base;
-    double samples = 0;
+    double samples = 0, sum = 0;
     calltree_events(p, &options->tree, &event, &base);
     bool counts = p->events[event].unit == UNIT_COUNT;
-    for (size_t i = 0; i < p->sample_count; i++)
-        if (p->samples[i].event == event)
-            samples += counts ? p->samples[i].weight : (double)p->samples[i].count;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (s->event != event)
+            continue;
+        sum += s->weight;
+        samples += counts ? s->weight : (double)s->count;
+    }
     if (samples < SAMPLES_FEW)
         message_note("there are only %g samples: what is narrow may be there by chance",
                      samples);
+    if (options->svg->total > 0 && options->svg->total < sum)
+        message_note("--total %g is less than the sum, %g, and not heeded",
+                     options->svg->total, sum);
 }
 
 static bool draw(struct flamegraph_settings *s, struct drawing *d, struct profile *p,
@@ -71,7 +79,7 @@ static bool draw(struct flamegraph_settings *s, struct drawing *d, struct profil
         return false;
     }
     if (!s->load.quiet)
-        warn_of_few(p, options);
+        warn(p, options);
     return save_profile(exporter_named(STR("svg")), p, options,
                         s->output ? s->output : "-", err) &&
            drawing_finish(d, err);

@@ -262,13 +262,13 @@ static void write_legend(const struct svg_drawing *d)
         color c = color_by_change(d->svg->negate ? -change : change,
                                   palette_is_safe(d->svg->palette));
         output_format(d->out,
-                      "<rect x=\"%d\" y=\"3\" width=\"9\" height=\"9\" fill=\"#%06x\"/>",
+                      "<rect x=\"%d\" y=\"10\" width=\"9\" height=\"9\" fill=\"#%06x\"/>",
                       i * 9 - 170, c);
     }
     output_format(d->out,
-                  "<text class=\"legend\" x=\"-176\" y=\"12\" font-size=\"%d\" "
+                  "<text class=\"legend\" x=\"-176\" y=\"18\" font-size=\"%d\" "
                   "text-anchor=\"end\">shrank</text>"
-                  "<text class=\"legend\" x=\"-47\" y=\"12\" font-size=\"%d\">grew</text>"
+                  "<text class=\"legend\" x=\"-47\" y=\"18\" font-size=\"%d\">grew</text>"
                   "</svg>",
                   (int)d->font.size - 1, (int)d->font.size - 1);
 }

@@ -223,6 +223,15 @@ static bool add_nodes(struct draft *d)
 
 /* --- What they weigh ------------------------------------------------------------- */
 
+/* All nodes are there: what found them is given back. */
+static void release_search(struct draft *d)
+{
+    struct arena *a = &d->arena;
+    arena_release(a, d->index.slots, (d->index.mask + 1) * sizeof *d->index.slots);
+    arena_release(a, d->climb, d->climb_cap * sizeof *d->climb);
+    arena_release(a, d->open, d->open_cap * sizeof *d->open);
+}
+
 static bool add_weights(struct draft *d)
 {
     const struct calltree *t = d->tree;
@@ -240,6 +249,7 @@ static bool add_weights(struct draft *d)
         if (d->arena.failed)
             return false;
     }
+    release_search(d);
     for (size_t i = d->count; i-- > 0;) {
         struct draft_node *n = &d->nodes[i];
         n->total += n->self;

@@ -58,6 +58,14 @@ says '<title>eval (800 samples, 40.00%)</title>' out
 status 0 stoke flamegraph --reverse in.folded
 says '<title>lex (350 samples, 35.00%)</title>' out
 
+# A total of the user's own: the whole is wider than what is drawn.
+status 0 stoke flamegraph --total 2000 in.folded
+says '<title>eval (400 samples, 20.00%)</title><rect x="[0-9.]*%" y="[0-9]*" width="20%"' out
+says '<title>all (1,000 samples, 50.00%)</title>' out
+status 0 stoke flamegraph --total 200 in.folded
+says 'less than the sum, 1000'
+says '<title>eval (400 samples, 40.00%)</title>' out
+
 # A flame chart keeps the order of the input, and does not merge what comes again.
 printf 'b 60\na 60\nb 60\n' >order.folded
 status 0 stoke flamegraph --flamechart order.folded
