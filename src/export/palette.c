@@ -183,7 +183,7 @@ static const struct palette *rule_chain(struct str name, enum frame_kind kind)
     X(purple)       \
     X(orange)       \
     X(safe)
-#define PALETTE_ENTRY(palette) &palette,
+#define PALETTE_ENTRY(palette) &(palette),
 #define PALETTE_NAME(palette) #palette,
 
 static const struct palette *const palettes[] = {PALETTES(PALETTE_ENTRY)};

@@ -267,7 +267,7 @@ static void write_label(struct svg_drawing *d, const struct svg_box *b,
         share_of(svg_box_width(&d->layout, b), all) * (d->width - 2 * SVG_PAD);
     double room = pixels - 2 * TEXT_PAD;
     struct output summary = OUTPUT_KEEP;
-    struct svg_label label = {STR(""), false, false};
+    struct svg_label label;
     if (room < d->font.size)
         return;
     if (name) {
