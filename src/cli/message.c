@@ -1,5 +1,5 @@
 #include "cli/message.h"
-#include "base/output.h"
+#include "base/visible.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,10 +22,11 @@ static bool coloured(void)
 /* Prints text without the bytes that a terminal obeys. */
 static void put_clean(const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        fputc(c < ' ' || c == 0x7f ? '?' : c, stderr);
-    }
+    struct output o = OUTPUT_KEEP;
+    visible_print(&o, str_of(text));
+    if (o.used)
+        fwrite(o.bytes, 1, o.used, stderr);
+    output_deinit(&o);
 }
 
 static void put_place(const char *file, const struct place *place)

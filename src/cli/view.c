@@ -110,6 +110,6 @@ struct profile *view_apply(const struct view_settings *view, struct profile *p,
                        "thread, CPU and time");
     else
         error_set(err, "no sample is left by --%s", emptied->name);
-    error_hint(err, "'stoke report --by thread' lists what the input has");
+    error_hint(err, "'stoke info FILE' lists its events and threads");
     return NULL;
 }
