@@ -2,8 +2,8 @@
  *
  * Profiles repeat themselves: the same frame lines, the same callers. A reader asks here
  * before it parses. The texts are not kept: two of a thousand million different ones have
- * the same 128 bits with a chance of 1e-21. It starts small and grows to a bound; from there
- * on old entries are overwritten, so its size does not depend on what is read. */
+ * the same 128 bits with a chance of 1e-21. It starts small and grows to a bound; from
+ * there on old entries are overwritten, so its size does not depend on what is read. */
 #ifndef STOKE_BASE_MEMO_H
 #define STOKE_BASE_MEMO_H
 
@@ -22,7 +22,8 @@ struct memo {
     struct arena *arena;
 };
 
-/* The bound, `pairs_max` pairs of entries, is a power of two. The memory is the arena's. */
+/* The bound, `pairs_max` pairs of entries, is a power of two. The memory is the arena's.
+ */
 bool memo_init(struct memo *m, struct arena *a, size_t pairs_max);
 
 /* Makes the memo larger, where it may be and there is memory. */

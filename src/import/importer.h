@@ -32,7 +32,8 @@ struct import_options {
     enum ghc_column ghc;
     const struct str *skip_after; /* perf: frames called by one of these are dropped */
     size_t skip_after_count;
-    struct str head; /* of a part read by itself: how the whole input begins; else empty */
+    struct str
+        head; /* of a part read by itself: how the whole input begins; else empty */
 };
 
 struct importer {
@@ -50,7 +51,8 @@ struct importer {
 
     /* Where a new record begins in `bytes`, at or after `from`; bytes.len where it cannot
      * be told. A reader started there, with the whole's beginning in options.head, reads
-     * what a reader of the whole reads from there on. NULL: the format cannot be split over the cores. */
+     * what a reader of the whole reads from there on. NULL: the format cannot be split
+     * over the cores. */
     size_t (*split)(struct str bytes, size_t from);
 };
 

@@ -1,5 +1,5 @@
-#include "base/regex.h"
 #include "base/format.h"
+#include "base/regex.h"
 #include "unit.h"
 #include <regex.h>
 

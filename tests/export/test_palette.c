@@ -65,9 +65,8 @@ static void seeds_change_random_colours(void **state)
     int changed = 0;
     (void)state;
     for (uint32_t seed = 0; seed < 20; seed++)
-        changed +=
-            palette_color(hot, STR("f"), FRAME_USER, COLOR_RANDOM, seed) !=
-            palette_color(hot, STR("f"), FRAME_USER, COLOR_RANDOM, seed + 1);
+        changed += palette_color(hot, STR("f"), FRAME_USER, COLOR_RANDOM, seed) !=
+                   palette_color(hot, STR("f"), FRAME_USER, COLOR_RANDOM, seed + 1);
     assert_true(changed > 15);
 }
 

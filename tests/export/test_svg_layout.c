@@ -149,8 +149,7 @@ static void what_vanished_has_no_width_but_had_one(void **state)
 {
     struct profile *p = differential();
     (void)state;
-    lay_out(p, 0, (struct svg_layout_options){0},
-            "0 all 0+4, 1 a 0+4, 2 b 0+0, 2 c 0+4");
+    lay_out(p, 0, (struct svg_layout_options){0}, "0 all 0+4, 1 a 0+4, 2 b 0+0, 2 c 0+4");
     lay_out(p, 0, (struct svg_layout_options){.before = true},
             "0 all 0+8, 1 a 0+8, 2 b 0+6, 2 c 6+2");
     lay_out(p, 0, (struct svg_layout_options){.before = true, .base_factor = 0.5},

@@ -17,7 +17,7 @@ static void names_become_text_that_xml_may_hold(void **state)
     assert_cleaned("a\0b", 3, "a\u2400b");
     assert_cleaned("\x1b[31m\x7f\n", 7, "\u241b[31m\u2421\u240a");
     assert_cleaned("\xff\x80 \xe2\x82", 5, "\ufffd\ufffd \ufffd");
-    assert_cleaned("\xed\xa0\x80", 3, "\ufffd\ufffd\ufffd");  /* a surrogate */
+    assert_cleaned("\xed\xa0\x80", 3, "\ufffd\ufffd\ufffd");   /* a surrogate */
     assert_cleaned("\xef\xbf\xbe\xc2\x85", 5, "\ufffd\ufffd"); /* U+FFFE, U+0085 */
     assert_cleaned("a\xe2\x80\xae"
                    "b",
