@@ -69,6 +69,8 @@ says '^# filtered: not all of them are shown' out
 status 0 stoke report --by module "$TESTS/export/two-events.in"
 says 'total  module$' out
 says '250,000   37.50%    750,000  server' out
+status 0 stoke report --by file "$TESTS/import/pyspy/plain.in"
+says 'shop.py$' out
 status 0 stoke report --by thread "$TESTS/export/two-events.in"
 says 'server-4211/4212' out
 
