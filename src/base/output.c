@@ -11,10 +11,10 @@ void output_deinit(struct output *o)
     o->used = o->cap = 0;
 }
 
-void output_deinit_into(struct output *buffer, struct output *o)
+void output_deinit_piece(struct output *piece, struct output *whole)
 {
-    o->failed |= buffer->failed;
-    output_deinit(buffer);
+    whole->failed |= piece->failed;
+    output_deinit(piece);
 }
 
 static bool output_room(struct output *o, size_t length)

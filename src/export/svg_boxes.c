@@ -187,7 +187,7 @@ static void write_run_details(struct svg_drawing *d, const struct svg_box *b)
         output_text(d->out, " of them are ");
         write_name_cut(d, output_kept(&clean));
     }
-    output_deinit_into(&clean, d->out);
+    output_deinit_piece(&clean, d->out);
 }
 
 static void write_title(struct svg_drawing *d, const struct svg_box *b,
@@ -294,7 +294,7 @@ static void write_label(struct svg_drawing *d, const struct svg_box *b,
         output_text(d->out, label.cut_behind ? dots : "");
         output_text(d->out, "</text>");
     }
-    output_deinit_into(&summary, d->out);
+    output_deinit_piece(&summary, d->out);
 }
 
 static const char *class_of(const struct svg_drawing *d, const struct svg_box *b)

@@ -18,7 +18,7 @@ static void write_string(const struct svg_drawing *d, const char *name, struct s
     write_key(d, name);
     svg_clean(&clean, v);
     svg_quote(d->out, output_kept(&clean), d->ascii);
-    output_deinit_into(&clean, d->out);
+    output_deinit_piece(&clean, d->out);
 }
 
 static void write_flag(const struct svg_drawing *d, const char *name, bool on)

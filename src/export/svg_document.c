@@ -25,7 +25,7 @@ void svg_write_clean(const struct svg_drawing *d, struct str text)
     struct output clean = OUTPUT_KEEP;
     svg_clean(&clean, text);
     svg_escape(d->out, output_kept(&clean), d->ascii);
-    output_deinit_into(&clean, d->out);
+    output_deinit_piece(&clean, d->out);
 }
 
 static void write_length(const struct svg_drawing *d, const char *name, double v)

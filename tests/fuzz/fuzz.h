@@ -20,6 +20,18 @@ size_t fuzz_variants(void);
  * interest to the variant, *size may be made smaller. Returns the variant's name. */
 const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size);
 
+/* Both, for a driver that takes every input the same way. */
+#define FUZZ_ONE_WAY(name)                                                     \
+    size_t fuzz_variants(void)                                                 \
+    {                                                                          \
+        return 1;                                                              \
+    }                                                                          \
+    const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size) \
+    {                                                                          \
+        (void)variant, (void)data, (void)size;                                 \
+        return (name);                                                         \
+    }
+
 /* An invariant: ends the process, and so tells the fuzzer, when it does not hold. */
 #define CHECK(condition)                                                      \
     do {                                                                      \

@@ -25,18 +25,7 @@ static bool unpack(struct source *raw, struct output *out)
     return ok;
 }
 
-size_t fuzz_variants(void)
-{
-    return 1;
-}
-
-const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size)
-{
-    (void)variant;
-    (void)data;
-    (void)size;
-    return "decode";
-}
+FUZZ_ONE_WAY("decode")
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

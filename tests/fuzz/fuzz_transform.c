@@ -98,18 +98,7 @@ static struct profile *read_lines(struct str lines, bool keep)
     return p;
 }
 
-size_t fuzz_variants(void)
-{
-    return 1;
-}
-
-const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size)
-{
-    (void)variant;
-    (void)data;
-    (void)size;
-    return "transform";
-}
+FUZZ_ONE_WAY("transform")
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
