@@ -102,9 +102,10 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
         error_set(err, "packed data is not written to a terminal");
         return error_hint(err, "-o FILE, or --no-gzip");
     }
-    s->load.keep = e->wants_time || view_wants_samples(&s->view);
+    s->load.keep = e->wants_time;
     s->load.import.addresses = s->addresses || e->whole;
     s->load.import.every_address = s->load.import.lines = e->whole;
+    view_prepare(&s->view, &s->load);
     s->view.transform.threads = options.tree.threads;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = view_apply(&s->view, p, err);

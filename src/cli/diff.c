@@ -294,7 +294,7 @@ static int diff_run(void *settings, int file_count, char **files)
         message_error(&err);
         return STATUS_USAGE;
     }
-    s->load.keep = view_wants_samples(&s->view);
+    view_prepare(&s->view, &s->load);
     s->view.transform.threads = thread_style_of(s);
     struct profile *p = make_diff(s, files, &err);
     bool ok = p && write_diff(s, e, p, &err);

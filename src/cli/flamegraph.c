@@ -98,7 +98,8 @@ static int flamegraph_run(void *settings, int file_count, char **files)
                                : s->no_comm ? THREAD_NONE
                                             : THREAD_COMM;
         s->view.transform.threads = options.tree.threads;
-        s->load.keep = s->drawing.by_time || view_wants_samples(&s->view);
+        s->load.keep = s->drawing.by_time;
+        view_prepare(&s->view, &s->load);
         struct profile *p = load_profiles(&s->load, file_count, files, &err);
         p = view_apply(&s->view, p, &err);
         ok = draw(s, &d, p, &options, &err);

@@ -84,10 +84,11 @@ const struct option view_options[] = {
      OFF(scale_to)},
     {0}};
 
-bool view_wants_samples(const struct view_settings *view)
+void view_prepare(const struct view_settings *view, struct load_settings *load)
 {
     const struct filter_options *f = &view->transform.filter;
-    return f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
+    load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
+    load->import.lines |= view->transform.group == GROUP_FILE;
 }
 
 struct profile *view_apply_any(const struct view_settings *view, struct profile *p,

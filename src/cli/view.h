@@ -12,7 +12,7 @@
 #ifndef STOKE_CLI_VIEW_H
 #define STOKE_CLI_VIEW_H
 
-#include "cli/option.h"
+#include "cli/load.h"
 #include "transform/transform.h"
 
 struct view_settings {
@@ -21,8 +21,9 @@ struct view_settings {
 
 extern const struct option view_options[];
 
-/* Whether samples have to be kept one by one (load.keep), for their time or CPU. */
-bool view_wants_samples(const struct view_settings *view);
+/* Before the input is read: has kept what the options need of it, the samples one by one
+ * for their time or CPU, source files for --by file. */
+void view_prepare(const struct view_settings *view, struct load_settings *load);
 
 /* Applies the options to p, which it takes over: gives back p itself or a new profile.
  * NULL, with err set and p destroyed, on failure, which it is when a filter leaves
