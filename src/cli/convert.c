@@ -105,7 +105,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     s->load.keep = e->wants_time;
     s->load.import.addresses = s->addresses || e->whole;
     s->load.import.every_address = s->load.import.lines = e->whole;
-    view_demand(&s->view, &s->load);
+    view_prepare(&s->view, &s->load);
     s->view.transform.threads = options.tree.threads;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = view_apply(&s->view, p, err);

@@ -85,31 +85,33 @@ static bool wants_table(const struct diff_settings *s)
            s->tables.form != TABLE_TEXT;
 }
 
-/* The exporter asked for by flag, by suffix, or by where the output goes. */
+/* The format by flag, or by where the output goes; NULL: by the file's suffix. */
+static const char *form_of(const struct diff_settings *s, bool to_file)
+{
+    bool for_people = s->fail_above >= 0 || os_terminal_of(1).is_terminal;
+    if (s->svg)
+        return "svg";
+    if (wants_table(s) || (!s->folded && !to_file && for_people))
+        return "table";
+    return s->folded || !to_file ? "folded" : NULL;
+}
+
 static const struct exporter *choose_exporter(const struct diff_settings *s,
                                               struct error *err)
 {
-    const char *name = "folded";
     bool to_file = s->output && strcmp(s->output, "-") != 0;
+    const char *form = form_of(s, to_file);
     if (s->folded + s->svg + wants_table(s) > 1) {
         error_set(err, "--folded, --svg and tables exclude each other");
         return NULL;
     }
-    const struct exporter *e = NULL;
-    if (s->svg)
-        name = "svg";
-    else if (wants_table(s))
-        name = "table";
-    else if (!s->folded && to_file && !(e = exporter_for_file(str_of(s->output)))) {
+    const struct exporter *e =
+        form ? exporter_named(str_of(form)) : exporter_for_file(str_of(s->output));
+    if (!e) {
         error_set(err, "the suffix of %s names no format", s->output);
         error_hint(err,
                    "--folded, --svg or --table; 'stoke help formats' lists suffixes");
-        return NULL;
-    } else if (!s->folded && !to_file &&
-               (s->fail_above >= 0 || os_terminal_of(1).is_terminal))
-        name = "table";
-    if (!e && !(e = exporter_named(str_of(name))))
-        error_set(err, "this build cannot write %s", name);
+    }
     return e;
 }
 
@@ -292,7 +294,7 @@ static int diff_run(void *settings, int file_count, char **files)
         message_error(&err);
         return STATUS_USAGE;
     }
-    view_demand(&s->view, &s->load);
+    view_prepare(&s->view, &s->load);
     s->view.transform.threads = thread_style_of(s);
     struct profile *p = make_diff(s, files, &err);
     bool ok = p && write_diff(s, e, p, &err);

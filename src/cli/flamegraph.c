@@ -99,7 +99,7 @@ static int flamegraph_run(void *settings, int file_count, char **files)
                                             : THREAD_COMM;
         s->view.transform.threads = options.tree.threads;
         s->load.keep = s->drawing.by_time;
-        view_demand(&s->view, &s->load);
+        view_prepare(&s->view, &s->load);
         struct profile *p = load_profiles(&s->load, file_count, files, &err);
         p = view_apply(&s->view, p, &err);
         ok = draw(s, &d, p, &options, &err);

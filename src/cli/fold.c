@@ -42,7 +42,7 @@ static int fold_run(void *settings, int file_count, char **files)
     options.tree.label.jit = s->jit || s->all;
     options.tree.label.addresses = s->addresses;
     s->load.import.addresses = s->addresses;
-    view_demand(&s->view, &s->load);
+    view_prepare(&s->view, &s->load);
     s->view.transform.threads = options.tree.threads;
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);

@@ -470,7 +470,7 @@ static int info_run(void *settings, int file_count, char **files)
     struct error err = {.place = PLACE_NONE};
     struct summary summary = {0};
     s->load.own_warnings = true;
-    view_demand(&s->view, &s->load);
+    view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     struct report r = {

@@ -39,7 +39,7 @@ static int report_run(void *settings, int file_count, char **files)
         message_error(&err);
         return STATUS_USAGE;
     }
-    view_demand(&s->view, &s->load);
+    view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     bool ok = p != NULL;

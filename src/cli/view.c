@@ -84,15 +84,10 @@ const struct option view_options[] = {
      OFF(scale_to)},
     {0}};
 
-static bool wants_samples(const struct view_settings *view)
+void view_prepare(const struct view_settings *view, struct load_settings *load)
 {
     const struct filter_options *f = &view->transform.filter;
-    return f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
-}
-
-void view_demand(const struct view_settings *view, struct load_settings *load)
-{
-    load->keep |= wants_samples(view);
+    load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
     load->import.lines |= view->transform.group == GROUP_FILE;
 }
 

@@ -21,9 +21,9 @@ struct view_settings {
 
 extern const struct option view_options[];
 
-/* Asks the reading for what the view needs: every sample by itself, for its time or CPU;
- * source files. */
-void view_demand(const struct view_settings *view, struct load_settings *load);
+/* Before the input is read: has kept what the options need of it, the samples one by one
+ * for their time or CPU, source files for --by file. */
+void view_prepare(const struct view_settings *view, struct load_settings *load);
 
 /* Applies the options to p, which it takes over: gives back p itself or a new profile.
  * NULL, with err set and p destroyed, on failure, which it is when a filter leaves

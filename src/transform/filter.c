@@ -46,9 +46,10 @@ static bool name_stays(const struct transform_words *keep,
 /* The name without the modifiers that perf puts behind it: cycles:ppp -> cycles. */
 static struct str without_modifiers(struct str event)
 {
+    struct str modifiers = STR("ukhGHpPSDIWeb");
     size_t colon = str_rfind(event, ':');
     for (size_t i = colon + 1; i < event.len; i++)
-        if (!memchr("ukhGHpPSDIWeb", event.ptr[i], 13))
+        if (str_find(modifiers, event.ptr[i]) == modifiers.len)
             return event;
     return str_head(event, colon);
 }

@@ -231,7 +231,11 @@ uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
     struct matching m = {.text = OUTPUT_KEEP};
     struct arena names = ARENA_INIT;
     uint32_t *of_frame = arena_zalloc(a, p->frame_count, sizeof *of_frame);
-    bool ok = (of_frame && strings_init(&m.names, &names)) || error_memory(err);
+    if (!of_frame) {
+        error_memory(err);
+        return NULL;
+    }
+    bool ok = strings_init(&m.names, &names) || error_memory(err);
     while (ok && m.count < patterns->count) {
         ok = pattern_compile(patterns->items[m.count], &m.regexes[m.count], err);
         m.count += ok;

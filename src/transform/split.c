@@ -108,7 +108,7 @@ static const struct run *split_frame(struct rewrite *r, frame_id old)
     s->runs[old].first = (uint32_t)s->count;
     for (struct str rest = name; rest.len;) {
         struct str part = next_part(&rest, by);
-        while (rest.len && part.len && memchr(";:", part.ptr[part.len - 1], 2))
+        while (rest.len && (str_ends(part, STR(";")) || str_ends(part, STR(":"))))
             part.len--; /* Ljava/util/List;::get */
         if (part.len)
             add_part(r, old, part, rest.len == 0);

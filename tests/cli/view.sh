@@ -75,3 +75,8 @@ says 'no sample is left by --focus'
 status 1 stoke fold --comm nobody in.folded
 says 'no sample is left by the choice of'
 [ ! -s out ] || fail "there is output"
+
+# Source files are kept where they are asked for.
+status 0 stoke report -q --by file "$TESTS/import/speedscope/cut.in"
+says 'total [^ ]*  file$' out
+says '  parse.c$' out
