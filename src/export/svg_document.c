@@ -22,10 +22,9 @@ void svg_pretty_line(const struct svg_drawing *d, int depth)
 
 void svg_write_clean(const struct svg_drawing *d, struct str text)
 {
-    struct output clean = OUTPUT_KEEP;
-    svg_clean(&clean, text);
-    svg_escape(d->out, output_kept(&clean), d->ascii);
-    output_deinit_piece(&clean, d->out);
+    d->text->used = 0;
+    svg_clean(d->text, text);
+    svg_escape(d->out, output_kept(d->text), d->ascii);
 }
 
 static void write_length(const struct svg_drawing *d, const char *name, double v)
@@ -353,6 +352,8 @@ static bool write_frames(struct svg_drawing *d)
     output_text(d->out, ">");
     svg_new_line(d, 2);
     output_text(d->out, "<svg id=\"frames\"");
+    if (d->coloring == SVG_COLOR_CHANGE)
+        output_text(d->out, " class=\"change\"");
     write_length(d, "width", width);
     write_length(d, "height", d->boxes_height);
     output_char(d->out, '>');
