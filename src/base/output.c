@@ -11,12 +11,6 @@ void output_deinit(struct output *o)
     o->used = o->cap = 0;
 }
 
-void output_deinit_piece(struct output *piece, struct output *whole)
-{
-    whole->failed |= piece->failed;
-    output_deinit(piece);
-}
-
 static bool output_room(struct output *o, size_t length)
 {
     if (o->failed)

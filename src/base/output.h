@@ -23,9 +23,6 @@ struct output {
 
 void output_deinit(struct output *o);
 
-/* Frees a piece that was made on the way to `whole`, which has failed where the piece has. */
-void output_deinit_piece(struct output *piece, struct output *whole);
-
 void output_bytes(struct output *o, const char *bytes, size_t length);
 void output_char(struct output *o, char c);
 void output_str(struct output *o, struct str s);
