@@ -21,6 +21,8 @@ const struct option load_options[] = {
      OFF(threads)},
     {"count-samples", 0, NULL, "weigh every sample 1, whatever period it carries",
      OPTION_FLAG, OFF(import.samples)},
+    {"keep-arguments", 0, NULL, "keep argument lists in names", OPTION_FLAG,
+     OFF(import.signatures)},
     {"includeoffset", 0, NULL, "keep offsets (+0x1f) in names", OPTION_FLAG,
      OFF(import.offsets)},
     {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,

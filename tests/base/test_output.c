@@ -78,26 +78,12 @@ static void a_failed_write_sticks(void **state)
     output_deinit(&o);
 }
 
-static void a_failed_piece_fails_the_whole(void **state)
-{
-    (void)state;
-    struct output whole = OUTPUT_KEEP, good = OUTPUT_KEEP, bad = {.failed = true};
-    output_text(&good, "piece");
-    output_deinit_piece(&good, &whole);
-    assert_false(whole.failed);
-    assert_null(good.bytes);
-    output_deinit_piece(&bad, &whole);
-    assert_true(whole.failed);
-    output_deinit(&whole);
-}
-
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(a_keeping_output_holds_everything),
         UNIT(a_stream_gets_every_byte_in_order),
         UNIT(a_failed_write_sticks),
-        UNIT(a_failed_piece_fails_the_whole),
     };
     return UNITS_RUN(units);
 }
