@@ -91,7 +91,7 @@ static color color_of_name(struct svg_drawing *d, const struct svg_box *b,
 }
 
 /* The clean name of a label, made once. */
-static bool add_name(struct svg_drawing *d, const struct svg_box *b, struct output *text)
+static bool add_name(struct svg_drawing *d, const struct svg_box *b)
 {
     string_id label = d->tree.nodes[b->node].label;
     if (d->name_of_label[label])
@@ -102,25 +102,23 @@ static bool add_name(struct svg_drawing *d, const struct svg_box *b, struct outp
         return false;
     d->names = names;
     struct str raw = strings_get(&d->tree.paths.labels, label);
-    text->used = 0;
-    svg_clean(text, label_without_suffix(raw));
+    d->text->used = 0;
+    svg_clean(d->text, label_without_suffix(raw));
     struct svg_name *name = &names[d->name_count];
     *name = (struct svg_name){.label = label, .color = color_of_name(d, b, raw)};
-    name->text = label ? arena_str(&d->arena, output_kept(text)) : STR("all");
+    name->text = label ? arena_str(&d->arena, output_kept(d->text)) : STR("all");
     d->name_of_label[label] = (uint32_t)++d->name_count;
-    return !text->failed;
+    return true;
 }
 
 static bool make_names(struct svg_drawing *d)
 {
-    struct output text = OUTPUT_KEEP;
     size_t labels = d->tree.paths.labels.count;
     d->name_of_label = arena_zalloc(&d->arena, labels, sizeof *d->name_of_label);
     bool ok = d->name_of_label != NULL;
     for (size_t i = 0; ok && i < d->layout.count; i++)
         if (d->layout.boxes[i].kind == SVG_BOX_FRAME)
-            ok = add_name(d, &d->layout.boxes[i], &text);
-    output_deinit(&text);
+            ok = add_name(d, &d->layout.boxes[i]);
     return ok && !d->arena.failed;
 }
 
@@ -195,10 +193,13 @@ static bool svg_write(const struct profile *p, const struct export_options *opti
                       struct output *out, struct error *err)
 {
     struct svg_options svg = with_palette(options->svg);
-    struct svg_drawing d = {.profile = p, .options = options, .svg = &svg, .out = out};
+    struct output text = OUTPUT_KEEP;
+    struct svg_drawing d = {
+        .profile = p, .options = options, .svg = &svg, .out = out, .text = &text};
     bool ok = svg_prepare(&d, err);
     if (ok)
-        ok = svg_write_document(&d) || error_memory(err);
+        ok = (svg_write_document(&d) && !text.failed) || error_memory(err);
+    output_deinit(&text);
     svg_layout_deinit(&d.layout);
     calltree_deinit(&d.tree);
     arena_deinit(&d.arena);
@@ -210,11 +211,14 @@ void svg_write_error(const struct svg_options *options, struct str message,
 {
     struct svg_options svg = with_palette(options);
     static const struct export_options no_options;
-    struct svg_drawing d = {.options = &no_options, .svg = &svg, .out = out};
+    struct output text = OUTPUT_KEEP;
+    struct svg_drawing d = {
+        .options = &no_options, .svg = &svg, .out = out, .text = &text};
     svg.no_script = true;
     set_up(&d);
     d.height = SVG_HEADER + SVG_FOOTER;
     svg_write_notice(&d, message);
+    output_deinit(&text);
 }
 
 const struct exporter export_svg = {

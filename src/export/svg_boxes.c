@@ -162,12 +162,20 @@ static void write_name_cut(struct svg_drawing *d, struct str text)
         output_text(d->out, d->ascii ? "&#8230;" : "…");
 }
 
-/* The sentence of a summary, which is its name too. */
+/* "... 12 frames": a summary's label. Good until the scratch text is used again. */
+static struct str frames_text(struct svg_drawing *d, const struct svg_box *b)
+{
+    d->text->used = 0;
+    output_text(d->text, "… ");
+    svg_figure(d->text, b->hidden);
+    output_text(d->text, b->hidden == 1 ? " frame" : " frames");
+    return output_kept(d->text);
+}
+
+/* And its name, to which the label is the beginning. */
 static void write_summary(struct svg_drawing *d, const struct svg_box *b)
 {
-    output_text(d->out, d->ascii ? "&#8230; " : "… ");
-    svg_figure(d->out, b->hidden);
-    output_text(d->out, b->hidden == 1 ? " frame" : " frames");
+    svg_escape(d->out, frames_text(d, b), d->ascii);
     if (b->kind == SVG_BOX_NARROW)
         output_text(d->out, " too narrow");
     else if (b->kind == SVG_BOX_DEEP)
@@ -178,16 +186,15 @@ static void write_run_details(struct svg_drawing *d, const struct svg_box *b)
 {
     uint32_t times;
     string_id label = most_frequent(d, b, &times);
-    struct output clean = OUTPUT_KEEP;
-    svg_clean(&clean, label_without_suffix(strings_get(&d->tree.paths.labels, label)));
+    d->text->used = 0;
+    svg_clean(d->text, label_without_suffix(strings_get(&d->tree.paths.labels, label)));
     output_text(d->out, ", each called by the one before");
     if (times > b->hidden / 2) {
         output_text(d->out, "; ");
         svg_figure(d->out, times);
         output_text(d->out, " of them are ");
-        write_name_cut(d, output_kept(&clean));
+        write_name_cut(d, output_kept(d->text));
     }
-    output_deinit_into(&clean, d->out);
 }
 
 static void write_title(struct svg_drawing *d, const struct svg_box *b,
@@ -260,41 +267,36 @@ static void write_rect(struct svg_drawing *d, const struct svg_box *b,
     output_text(o, "\"/>");
 }
 
+static struct svg_label label_of(struct svg_drawing *d, const struct svg_box *b,
+                                 const struct svg_name *name, double room)
+{
+    if (room < d->font.size)
+        return (struct svg_label){STR(""), false, false};
+    if (name)
+        return svg_fit(name->text, room, &d->font, d->svg->cut);
+    return svg_fit(frames_text(d, b), room, &d->font, SVG_CUT_END);
+}
+
 static void write_label(struct svg_drawing *d, const struct svg_box *b,
                         const struct svg_name *name, double all)
 {
-    double pixels =
-        share_of(svg_box_width(&d->layout, b), all) * (d->width - 2 * SVG_PAD);
-    double room = pixels - 2 * TEXT_PAD;
-    struct output summary = OUTPUT_KEEP;
-    struct svg_label label;
-    if (room < d->font.size)
+    double share = share_of(svg_box_width(&d->layout, b), all);
+    double room = share * (d->width - 2 * SVG_PAD) - 2 * TEXT_PAD;
+    double middle = svg_row_y(d, b->row) + (d->svg->frame_height - 1) / 2;
+    struct svg_label label = label_of(d, b, name, room);
+    const char *dots = d->ascii ? "&#8230;" : "…";
+    if (label.text.len == 0)
         return;
-    if (name) {
-        label = svg_fit(name->text, room, &d->font, d->svg->cut);
-    } else {
-        output_text(&summary, "… ");
-        svg_figure(&summary, b->hidden);
-        output_text(&summary, b->hidden == 1 ? " frame" : " frames");
-        label = svg_fit(output_kept(&summary), room, &d->font, SVG_CUT_END);
-    }
-    if (label.text.len) {
-        const char *dots = d->ascii ? "&#8230;" : "…";
-        svg_pretty_line(d, 4);
-        output_text(d->out, "<text x=\"");
-        svg_length(d->out, share_of(b->x, all) * 100, 6);
-        output_text(d->out, "%\" dx=\"3\" y=\"");
-        svg_length(d->out,
-                   svg_row_y(d, b->row) + (d->svg->frame_height - 1) / 2 +
-                       d->font.size * 0.36,
-                   2);
-        output_text(d->out, "\">");
-        output_text(d->out, label.cut_before ? dots : "");
-        svg_escape(d->out, label.text, d->ascii);
-        output_text(d->out, label.cut_behind ? dots : "");
-        output_text(d->out, "</text>");
-    }
-    output_deinit_into(&summary, d->out);
+    svg_pretty_line(d, 4);
+    output_text(d->out, "<text x=\"");
+    svg_length(d->out, share_of(b->x, all) * 100, 6);
+    output_text(d->out, "%\" dx=\"3\" y=\"");
+    svg_length(d->out, middle + d->font.size * 0.36, 2);
+    output_text(d->out, "\">");
+    output_text(d->out, label.cut_before ? dots : "");
+    svg_escape(d->out, label.text, d->ascii);
+    output_text(d->out, label.cut_behind ? dots : "");
+    output_text(d->out, "</text>");
 }
 
 static const char *class_of(const struct svg_drawing *d, const struct svg_box *b)

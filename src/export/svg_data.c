@@ -14,11 +14,10 @@ static void write_number(const struct svg_drawing *d, const char *name, double v
 
 static void write_string(const struct svg_drawing *d, const char *name, struct str v)
 {
-    struct output clean = OUTPUT_KEEP;
     write_key(d, name);
-    svg_clean(&clean, v);
-    svg_quote(d->out, output_kept(&clean), d->ascii);
-    output_deinit_into(&clean, d->out);
+    d->text->used = 0;
+    svg_clean(d->text, v);
+    svg_quote(d->out, output_kept(d->text), d->ascii);
 }
 
 static void write_flag(const struct svg_drawing *d, const char *name, bool on)

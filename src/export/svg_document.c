@@ -22,10 +22,9 @@ void svg_pretty_line(const struct svg_drawing *d, int depth)
 
 void svg_write_clean(const struct svg_drawing *d, struct str text)
 {
-    struct output clean = OUTPUT_KEEP;
-    svg_clean(&clean, text);
-    svg_escape(d->out, output_kept(&clean), d->ascii);
-    output_deinit_into(&clean, d->out);
+    d->text->used = 0;
+    svg_clean(d->text, text);
+    svg_escape(d->out, output_kept(d->text), d->ascii);
 }
 
 static void write_length(const struct svg_drawing *d, const char *name, double v)

@@ -37,6 +37,7 @@ struct svg_drawing {
     double height, boxes_height;
     bool ascii; /* everything else as character references */
     struct output *out;
+    struct output *text; /* scratch, whose failure is looked at in the end */
 };
 
 /* The name of a frame's box. */
