@@ -352,6 +352,8 @@ static bool write_frames(struct svg_drawing *d)
     output_text(d->out, ">");
     svg_new_line(d, 2);
     output_text(d->out, "<svg id=\"frames\"");
+    if (d->coloring == SVG_COLOR_CHANGE)
+        output_text(d->out, " class=\"change\"");
     write_length(d, "width", width);
     write_length(d, "height", d->boxes_height);
     output_char(d->out, '>');

@@ -148,7 +148,7 @@ static bool walk_tree(struct walk *w)
 /* Chooses how much of long runs is shown, so that the tree fits if it can. */
 static uint32_t choose_keep(struct walk *w)
 {
-    static const uint32_t keeps[] = {256, 64, 16, 4, 2};
+    static const uint32_t keeps[] = {32, 8, 2};
     uint32_t keep = 0;
     if (w->tree->depth < w->options->max_rows)
         return 0;

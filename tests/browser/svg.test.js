@@ -53,7 +53,8 @@ async function click(page, name) {
 }
 
 const textOf = (page, id) => page.locator("#" + id).textContent();
-const query = (page) => new URL(page.url()).searchParams;
+const query = async (page) =>
+    new URLSearchParams(await page.evaluate(() => location.search));
 
 async function fills(page, name) {
     const box = await boxOf(page, name), wide = page.viewportSize().width;
@@ -163,16 +164,16 @@ module.exports = (test) => {
         const page = await bench.open(bench.draw(GRAPH));
         await click(page, "eval");
         await page.fill("#search", "call|x y");
-        assert.equal(query(page).get("x"), "250");
-        assert.equal(query(page).get("s"), "call|x y");
-        const again = await bench.open(page.url());
+        assert.equal((await query(page)).get("x"), "250");
+        assert.equal((await query(page)).get("s"), "call|x y");
+        const again = await bench.open(await page.evaluate(() => location.href));
         await fills(again, "eval");
         assert.equal(await textOf(again, "matched"), "Matched: 40.00%, 100.00% of the zoom");
         assert.equal(await again.locator("#search").evaluate((field) => field.value),
             "call|x y");
         await again.click("#unzoom");
-        assert.equal(query(again).get("x"), null);
-        assert.equal(query(again).get("s"), "call|x y");
+        assert.equal((await query(again)).get("x"), null);
+        assert.equal((await query(again)).get("s"), "call|x y");
     });
 
     /* Six rows of 16 below 36: in the originals' pictures the fourth from below is at 69. */
@@ -354,7 +355,7 @@ module.exports = (test) => {
         await click(page, "eval");
         const box = await boxOf(page, "eval");
         assert.ok(box.width > 1100);
-        assert.equal(query(page).get("x"), null);
+        assert.equal((await query(page)).get("x"), null);
     });
 
     test("dark where the reader has it dark", async (bench) => {
@@ -388,10 +389,10 @@ module.exports = (test) => {
         await page.click("#widths");
         assert.ok((await boxOf(page, "gone")).width > 400);
         assert.match((await boxOf(page, "gone")).label, /gone/);
-        assert.equal(query(page).get("widths"), "before");
+        assert.equal((await query(page)).get("widths"), "before");
         await click(page, "gone");
         await fills(page, "gone");
-        const again = await bench.open(page.url());
+        const again = await bench.open(await page.evaluate(() => location.href));
         await fills(again, "gone");
         await again.click("#widths");
         assert.equal((await boxOf(again, "gone")).width, 0);

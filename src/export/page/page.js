@@ -12,8 +12,9 @@ function resize() {
     }
     viewWidth = wide - 2 * PAD;
     view.setAttribute("width", viewWidth);
-    tools.setAttribute("x", wide * .3);
-    tools.setAttribute("width", wide * .7 - PAD);
+    const left = Math.min(wide / 2, 3 * PAD + find("title").getComputedTextLength());
+    tools.setAttribute("x", left);
+    tools.setAttribute("width", wide - PAD - left);
     redraw();
 }
 
