@@ -11,12 +11,6 @@ void output_deinit(struct output *o)
     o->used = o->cap = 0;
 }
 
-void output_deinit_into(struct output *buffer, struct output *o)
-{
-    o->failed |= buffer->failed;
-    output_deinit(buffer);
-}
-
 static bool output_room(struct output *o, size_t length)
 {
     if (o->failed)

@@ -23,9 +23,6 @@ struct output {
 
 void output_deinit(struct output *o);
 
-/* Frees a buffer whose text went into `o`, which has failed too where the buffer had. */
-void output_deinit_into(struct output *buffer, struct output *o);
-
 void output_bytes(struct output *o, const char *bytes, size_t length);
 void output_char(struct output *o, char c);
 void output_str(struct output *o, struct str s);
