@@ -42,7 +42,7 @@ def main():
         if status == 77:
             report.skip(name, said.split("\n")[-1] or "no reason given")
         else:
-            report.result(name, f"exit status {status}\n{said[-3000:]}" if status else "")
+            report.result(name, f"exit status {status}\n{said[-3000:]}" if status != 0 else "")
     report.done()
 
 

@@ -30,8 +30,8 @@ static const struct option convert_options[] = {
     {"title", 0, "TEXT", "a name for what is shown, where the format has a place for it",
      OPTION_STRING, OFF(title)},
     {"apart", 0, "WHAT",
-     "tell threads apart by comm, pid, tid or none (default: tid where the format holds "
-     "a whole profile, else comm)",
+     "what tells threads apart: comm, pid, tid or none (default: tid where the format "
+     "holds a whole profile, else comm)",
      OPTION_CHOICE, OFF(threads), .choices = thread_styles},
     {"pid", 0, NULL, "the same as --apart pid", OPTION_SET, OFF(threads),
      .value = THREAD_PID},
@@ -42,8 +42,9 @@ static const struct option convert_options[] = {
     {"all", 0, NULL, "both marks", OPTION_FLAG, OFF(all)},
     {"addrs", 0, NULL, "unknown functions with their address", OPTION_FLAG,
      OFF(addresses)},
-    {"gzip", 'z', NULL, "pack it (--no-gzip: do not, whatever the name or format says)",
-     OPTION_SET, OFF(pack), .value = 1},
+    {"gzip", 'z', NULL, "pack it", OPTION_SET, OFF(pack), .value = 1},
+    {"no-gzip", 0, NULL, "do not pack it, whatever its name or format says", OPTION_SET,
+     OFF(pack), .value = 0},
     {0}};
 
 static const struct option_group convert_groups[] = {

@@ -440,7 +440,8 @@ static void write_facts(struct pprof_writer *w)
 {
     const struct profile *p = w->p;
     const struct facts *facts = &p->facts;
-    event_id first = w->options->tree.event ? w->options->tree.event : 1;
+    event_id shown, base;
+    calltree_events(p, &w->options->tree, &shown, &base);
     if (facts->time_first != TIME_NONE && facts->time_first >= EPOCH_MIN)
         proto_put_u64(w->out, 9, facts->time_first);
     if (facts->time_first != TIME_NONE && facts->time_last > facts->time_first)
@@ -457,8 +458,7 @@ static void write_facts(struct pprof_writer *w)
         size_t length = number_write_u64(facts->lost, text);
         write_comment(w, "lost samples: ", (struct str){text, length});
     }
-    if (first < p->event_count)
-        proto_put_u64(w->out, 14, add_known(w, p->events[first].name));
+    proto_put_u64(w->out, 14, add_known(w, p->events[shown].name));
 }
 
 /* The string table comes last, as every message adds to it. */

@@ -285,6 +285,10 @@ static void write_facts(struct speedscope_writer *w)
     put_member(j, "command", profile_string(w->p, facts->command));
     if (facts->lost)
         json_member_double(j, "lost", (double)facts->lost);
+    if (facts->differential) {
+        json_put_key(j, "differential");
+        json_put_bool(j, true);
+    }
     json_end(j, JSON_OBJECT);
 }
 

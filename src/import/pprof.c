@@ -559,7 +559,7 @@ static void add_sample(struct pprof *r, struct proto_reader in)
     if (r->prunes)
         prune_path(r);
     s.stack = builder_path_from_leaf(r->b);
-    if (s.stack == 0) /* something ran, and nobody knows what */
+    if (s.stack == 0 && s.thread == 0) /* something ran, and nobody knows what */
         s.stack = builder_push(r->b, 0, builder_frame(r->b, &(struct frame){0}));
     add_rows(r, &s);
 }

@@ -48,6 +48,7 @@ struct speedscope {
     size_t frame_count, frame_cap;
     struct part *items; /* [0] is none */
     size_t count, cap;
+    bool differential;
     double *times; /* of each sample of the parts, in units of its part; only to keep */
     size_t time_cap;
 
@@ -452,10 +453,12 @@ static void read_facts(struct speedscope *r)
             take_string(r, &facts->host);
         else if (str_equal(key, STR("command")))
             take_string(r, &facts->command);
-        else if (str_equal(key, STR("lost")) && json_number(j, &v))
-            facts->lost = v >= 0 && v < 1e15 ? (uint64_t)v : 0;
+        else if (str_equal(key, STR("differential")))
+            json_bool(j, &r->differential);
         else if (!str_equal(key, STR("lost")))
             json_skip(j);
+        else if (json_number(j, &v) && v >= 0 && v < 1e15)
+            facts->lost = (uint64_t)v;
     }
 }
 
@@ -601,7 +604,10 @@ static bool speedscope_read(struct source *in, const struct import_options *opti
         name_parts(&r);
         scale_samples(&r);
         note_range(&r);
+        bool first = b->profile->event_count == 1; /* nothing was read before */
         builder_merge(b, r.parts.profile);
+        if (r.differential && first) /* before, after: in that order */
+            b->profile->facts.differential = b->profile->event_count == 3;
     }
     b->profile->arena.failed |= !ready || r.arena.failed;
     if (ready)

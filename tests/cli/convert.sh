@@ -1,0 +1,114 @@
+# stoke convert: the format by suffix or by name, what is packed, and that what the whole
+# formats write is read back as it was.
+. "$TESTS/cli/lib.sh"
+
+in=$TESTS/export/two-events.in
+
+# By suffix, by name, to standard output; several files are one profile.
+for suffix in folded svg json speedscope.json pb.gz pb txt; do
+    status 0 stoke convert "$in" -q -o "out.$suffix"
+    [ -s "out.$suffix" ] || fail "out.$suffix is empty"
+done
+stoke fold -q "$in" >want
+same want out.folded
+status 0 stoke convert "$in" -q --to folded
+same want out
+status 0 stoke convert "$in" -q --to folded -o named.txt
+same want named.txt
+status 0 stoke convert -q "$in" "$in" --to folded
+says '^server;main;handle;copy_user 500000$' out
+stoke convert -q --to d3 <"$in" >out
+same out.json out
+
+# Packed where the name says so, and pprof unless it says not.
+is_packed() { [ "$(head -c 2 "$1" | od -An -tx1)" = " 1f 8b" ]; }
+is_packed out.pb.gz || fail "out.pb.gz is not packed"
+! is_packed out.pb || fail "out.pb is packed"
+gzip -dc out.pb.gz | cmp -s - out.pb || fail "out.pb.gz is not out.pb, packed"
+stoke convert -q "$in" --to pprof >out.pprof
+is_packed out.pprof || fail "pprof on standard output is not packed"
+status 0 stoke convert -q "$in" -o plain.pb.gz --no-gzip
+same out.pb plain.pb.gz
+status 0 stoke convert -q "$in" -o out.folded.gz
+gzip -dc out.folded.gz | cmp -s - want || fail "out.folded.gz is not what was folded"
+status 0 stoke convert -q "$in" -z -o packed.folded
+is_packed packed.folded || fail "-z does not pack"
+
+# What is wrong with the command line is said, with what to do.
+status 2 stoke convert "$in"
+says 'no format to write is named'
+says '--to NAME, or -o FILE.SUFFIX'
+status 2 stoke convert "$in" -o out.xyz
+says "'out.xyz' does not tell a format"
+status 2 stoke convert "$in" --to xyz
+says "no format 'xyz' to write"
+status 1 stoke convert missing.folded -o out.json
+says 'missing.folded: .*No such file'
+status 1 stoke convert "$in" -o missing/out.json
+status 2 stoke convert "$in" --apart hat --to d3
+says 'it is one of: comm, pid, tid, none'
+
+# A failure leaves what was there.
+echo old >kept.json
+echo nonsense >bad.folded
+status 1 stoke convert --format folded bad.folded -o kept.json
+says '^old$' kept.json
+
+# Round trips: every event, with kernel marks, processes and threads.
+round_trip() {
+    for file in "$@"; do
+        for kind in speedscope.json pb.gz; do
+            status 0 stoke convert -q "$file" -o "trip.$kind"
+            for event in $events; do
+                stoke fold -q --all --tid --event "$event" "$file" >want
+                stoke fold -q --all --tid --event "$event" "trip.$kind" >got
+                [ -s want ] || fail "$file has no event $event"
+                same want got
+            done
+        done
+    done
+}
+events="cycles page-faults" round_trip "$in"
+events="cpu samples" round_trip "$TESTS/import/pprof/cpu.in"
+events="space objects" round_trip "$TESTS/import/pprof/heap.in"
+events="time bytes" round_trip "$TESTS/import/speedscope/plain.in"
+events="time" round_trip "$TESTS/import/trace-event/plain.in" \
+    "$TESTS/import/trace-event/node.in" "$TESTS/import/trace-event/samples.in"
+events="samples" round_trip "$TESTS/man/one.folded"
+
+# A differential profile stays one in speedscope's format.
+status 0 stoke convert "$TESTS/export/before-after.in" -o diff.speedscope.json
+stoke fold "$TESTS/export/before-after.in" >want
+stoke fold diff.speedscope.json >got
+same want got
+
+# Threads are told apart as asked for.
+profiles() { grep -c '"type":"sampled"' "$1"; }
+status 0 stoke convert -q "$in" --event cycles --to speedscope -o tid.json
+[ "$(profiles tid.json)" = 3 ] || fail "threads: $(profiles tid.json)"
+status 0 stoke convert -q "$in" --event cycles --apart pid --to speedscope -o pid.json
+[ "$(profiles pid.json)" = 2 ] || fail "processes: $(profiles pid.json)"
+status 0 stoke convert -q "$in" --event cycles --apart none --to speedscope -o none.json
+[ "$(profiles none.json)" = 1 ] || fail "none: $(profiles none.json)"
+says '"name":"cycles"' none.json
+status 0 stoke convert -q "$in" --title 'a "title"' --to speedscope
+says '"name":"a \\"title\\""' out
+status 0 stoke convert -q "$in" --tid --to folded
+says '^server-4211/4212;' out
+
+# The views' filters work here too.
+status 0 stoke convert -q "$in" --focus memcpy --event page-faults --to folded
+says 'memcpy' out
+says_not 'handle$' out
+
+# speedscope gets the samples in the order of their time, whatever theirs was.
+for at in 3 1 2; do
+    printf 'a 1/1 [000] %d.0: 1 cycles:\n\tffff at%d (/bin/x)\n\n' $at $at
+done >late.txt
+status 0 stoke convert late.txt --to speedscope
+python3 - out <<'PY'
+import json, sys
+document = json.load(open(sys.argv[1]))
+names = [frame["name"] for frame in document["shared"]["frames"]]
+assert [names[stack[0]] for stack in document["profiles"][0]["samples"]] == ["at1", "at2", "at3"]
+PY

@@ -1,0 +1,72 @@
+# stoke info: what is in a profile, for people and for programs.
+. "$TESTS/cli/lib.sh"
+
+status 0 stoke info "$TESTS/export/two-events.in"
+says '^file  *.*two-events.in$' out
+says '^format  *perf: perf script text' out
+says '^host  *build7$' out
+says '^command  */usr/bin/perf record' out
+says '^samples  *6 read$' out
+says '^time  *8801.000100 s to ' out
+says '^stacks  *4 distinct, 3 frames deep at most, of 6 functions$' out
+says '^unknown  *12.50% of the weight ends in a function without a name' out
+says '^ *4  *2,000,000 cycles  *cycles (shown unless --event names another)$' out
+says '^ *2  *2 samples  *page-faults$' out
+says 'thread (3 in all, of 2 processes)$' out
+says '^ *1  *62.50%  cron  pid 77  tid 77$' out
+says 'ends in$' out
+[ -s err ] && fail "something is said"
+
+# Of another event, of some samples.
+status 0 stoke info --event page-faults "$TESTS/export/two-events.in"
+says '^ *2  *100.00%  server  pid 4211  tid 4211$' out
+says_not ' cron ' out
+
+# What was left out is told here, and not twice.
+printf 'a;b 2\na;b\n\na -1\n[unknown];c 2\n' >odd.folded
+status 0 stoke info odd.folded
+says '^ *1  no count at the end of the line, first on line 2$' out
+says '^ *1  a negative count, first on line 4$' out
+says '0.00% of the weight ends in a function without a name, 50.00% passes' out
+[ -s err ] && fail "warnings are printed twice"
+
+# No name may steer the terminal.
+printf 'a\033[31m;b 2\n' >odd.folded
+stoke convert odd.folded --apart none --title x --to speedscope |
+    sed 's/"event":"samples"/"event":"\\u001b[31m"/' >odd.json
+status 0 stoke info odd.json
+says_not "$(printf '\033')" out
+
+# Lists are cut, unless all is asked for.
+i=0
+while [ $i -lt 25 ]; do
+    i=$((i + 1))
+    printf 'comm%d %d 1.0: 1 cycles:\n\tffff f%d (/bin/m%d)\n\n' $i $i $i $i
+done >many.txt
+status 0 stoke info many.txt
+says 'thread (25 in all, of 25 processes)\|thread (25 in all)' out
+[ "$(grep -c '4.00%' out)" = 20 ] || fail "$(grep -c '4.00%' out) rows"
+says '15 more, with --all' out
+status 0 stoke info --all many.txt
+[ "$(grep -c '4.00%' out)" = 50 ] || fail "$(grep -c '4.00%' out) rows with --all"
+
+# JSON has it all, and is JSON.
+status 0 stoke info --json many.txt "$TESTS/import/speedscope/awkward.in"
+python3 - out <<'PY'
+import json, sys
+info = json.load(open(sys.argv[1]))
+assert len(info["files"]) == 2
+assert info["samples"] == 25 + sum(e["samples"] for e in info["events"] if e["name"] != "cycles")
+assert info["event"] == "cycles" and info["stacks"] == 25 and info["deepest"] == 1
+assert len(info["threads"]) == 25 and len(info["modules"]) == 25
+assert abs(sum(t["share"] for t in info["threads"]) - 1) < 1e-9
+assert {"name": "cycles", "unit": "cycles", "samples": 25, "total": 25} in info["events"]
+assert all(w["count"] > 0 for w in info["warnings"]) and info["warnings"][0]["first_line"]
+PY
+
+# A profile of nothing is an error, as everywhere.
+: >empty
+status 1 stoke info empty
+says 'empty'
+status 0 stoke info -o file.txt many.txt
+says '^format' file.txt
