@@ -210,7 +210,8 @@ static bool rewrite(struct json *j, struct str raw, struct str *out)
 
 static bool take_string(struct json *j, struct str *out)
 {
-    bool escaped;
+    bool escaped = false;
+    *out = STR("");
     if (!take_raw(j, out, &escaped))
         return false;
     return (!escaped && utf8_valid(*out) == out->len) || rewrite(j, *out, out);
@@ -285,6 +286,7 @@ static bool is_literal(const struct json *j, struct str s)
 /* Takes a word that is a value. */
 static bool take_value_word(struct json *j, struct str *word)
 {
+    *word = STR("");
     if (!take_word(j, word))
         return false;
     if (!is_number(*word) && !is_literal(j, *word))

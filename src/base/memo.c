@@ -22,8 +22,11 @@ void memo_grow(struct memo *m)
     m->entries = entries;
     m->mask = after - 1;
     m->puts = 0;
-    for (size_t i = before * 2; i-- > 0;) /* of a pair, the older entry first */
-        if (old[i].key.lo || old[i].key.hi)
-            memo_put(m, old[i].key, old[i].value);
+    for (size_t i = before * 2; i-- > 0;) { /* of a pair, the older entry first */
+        if (old[i].key.lo || old[i].key.hi) {
+            memo_place(m, old[i].key, old[i].value);
+            m->puts++;
+        }
+    }
     arena_release(m->arena, old, before * 2 * sizeof *old);
 }

@@ -40,14 +40,20 @@ static inline const uint64_t *memo_find(const struct memo *m, struct hash128 key
     return NULL;
 }
 
+/* Remembers in the memory as large as it is: what memo_put does after it has grown. */
+static inline void memo_place(struct memo *m, struct hash128 key, uint64_t value)
+{
+    struct memo_entry *e = &m->entries[(key.lo & m->mask) * 2];
+    e[1] = e[0];
+    e[0] = (struct memo_entry){key, value};
+}
+
 /* Remembers; the older entry of the pair makes way. */
 static inline void memo_put(struct memo *m, struct hash128 key, uint64_t value)
 {
     if (++m->puts > m->mask && m->mask + 1 < m->pairs_max)
         memo_grow(m);
-    struct memo_entry *e = &m->entries[(key.lo & m->mask) * 2];
-    e[1] = e[0];
-    e[0] = (struct memo_entry){key, value};
+    memo_place(m, key, value);
 }
 
 #endif

@@ -86,7 +86,7 @@ size_t utf8_write(unsigned c, char *out)
 void utf8_print(struct output *o, struct str s)
 {
     char replacement[4];
-    size_t replacement_length = utf8_write(UTF8_REPLACEMENT, replacement), bad;
+    size_t replacement_length = utf8_write(UTF8_REPLACEMENT, replacement), bad = 1;
     for (;;) {
         size_t good = utf8_valid(s);
         output_bytes(o, s.ptr, good);

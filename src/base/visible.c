@@ -20,7 +20,7 @@ static bool in_ranges(const struct range *ranges, size_t count, unsigned c)
     return false;
 }
 
-#define IN(ranges, c) in_ranges(ranges, sizeof(ranges) / sizeof *(ranges), c)
+#define IN(ranges, c) in_ranges((ranges), sizeof(ranges) / sizeof *(ranges), (c))
 
 /* Controls, line ends, and what is not seen but changes what is: direction, joining. */
 static const struct range hidden[] = {
