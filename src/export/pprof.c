@@ -297,12 +297,25 @@ static void write_type(struct pprof_writer *w, uint32_t field, struct str name,
     end_message(w, field);
 }
 
+static struct str unit_text(enum unit unit)
+{
+    switch (unit) {
+    case UNIT_NANOSECONDS:
+    case UNIT_MILLISECONDS: /* which are often fractions */
+        return STR("nanoseconds");
+    case UNIT_BYTES:
+        return STR("bytes");
+    case UNIT_CYCLES:
+        return STR("cycles");
+    default:
+        return STR("count");
+    }
+}
+
 /* The events that are asked for. Where there is one, and it does not count samples, their
  * number is the first type, as pprof's users expect; an event that does comes first. */
 static bool write_types(struct pprof_writer *w)
 {
-    static const struct str units[] = {
-        {"count", 5}, {"nanoseconds", 11}, {"bytes", 5}, {"cycles", 6}};
     const struct profile *p = w->p;
     event_id only = w->options->tree.event;
     w->type_of_event = arena_alloc(&w->arena, p->event_count * sizeof(size_t));
@@ -312,7 +325,7 @@ static bool write_types(struct pprof_writer *w)
     event_id first = only ? only : 1;
     if ((only || p->event_count == 2) && p->events[first].unit != UNIT_COUNT) {
         w->counts = true;
-        write_type(w, 1, STR("samples"), units[UNIT_COUNT]);
+        write_type(w, 1, STR("samples"), STR("count"));
         w->type_count++;
     }
     for (int counting = 1; counting >= 0; counting--) {
@@ -321,7 +334,7 @@ static bool write_types(struct pprof_writer *w)
             if ((only && e != only) || str_equal(name, STR("samples")) != counting)
                 continue;
             w->type_of_event[e] = w->type_count++;
-            write_type(w, 1, name, units[p->events[e].unit]);
+            write_type(w, 1, name, unit_text((enum unit)p->events[e].unit));
         }
     }
     return true;
@@ -362,8 +375,12 @@ static uint64_t rounded(double weight)
 /* Adds the sample to the values under way. Sums are made before they are rounded. */
 static void add_value(const struct pprof_writer *w, const struct sample *s, double *sums)
 {
-    sums[w->type_of_event[s->event]] +=
-        w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count : s->weight;
+    double value = s->weight;
+    if (w->p->events[s->event].unit == UNIT_MILLISECONDS)
+        value *= 1e6;
+    if (w->options->tree.weight == CALLTREE_SAMPLES)
+        value = (double)s->count;
+    sums[w->type_of_event[s->event]] += value;
     if (w->counts)
         sums[0] += (double)s->count;
 }

@@ -189,9 +189,16 @@ static const char *schema_unit(const struct speedscope_writer *w, enum unit unit
 {
     if (w->options->tree.weight == CALLTREE_SAMPLES)
         return "none";
-    return unit == UNIT_NANOSECONDS ? "nanoseconds"
-           : unit == UNIT_BYTES     ? "bytes"
-                                    : "none";
+    switch (unit) {
+    case UNIT_NANOSECONDS:
+        return "nanoseconds";
+    case UNIT_MILLISECONDS:
+        return "milliseconds";
+    case UNIT_BYTES:
+        return "bytes";
+    default:
+        return "none";
+    }
 }
 
 /* What reading it back needs and the schema has no place for. */

@@ -495,14 +495,21 @@ static const struct value_unit {
     {"bytes", "bytes", UNIT_BYTES, 1},
 };
 
-static const struct value_unit *unit_of(const struct speedscope *r,
-                                        const struct part *part)
+static struct value_unit unit_of(const struct speedscope *r, const struct part *part)
 {
     struct str name = profile_string(r->parts.profile, part->unit);
+    struct str ours = profile_string(r->parts.profile, part->event_unit);
+    struct value_unit unit = value_units[0];
     for (size_t i = 0; i < sizeof value_units / sizeof *value_units; i++)
         if (str_equal(name, str_of(value_units[i].name)))
-            return &value_units[i];
-    return &value_units[0];
+            unit = value_units[i];
+    if (str_equal(ours, STR("cycles")))
+        unit.unit = UNIT_CYCLES;
+    if (str_equal(ours, STR("ms")) && unit.unit == UNIT_NANOSECONDS) {
+        unit.unit = UNIT_MILLISECONDS;
+        unit.scale /= 1e6;
+    }
+    return unit;
 }
 
 /* Gives the frames of the parts what stands in the list under their numbers. */
@@ -533,23 +540,21 @@ static void name_parts(struct speedscope *r)
     struct profile *p = r->parts.profile;
     for (uint32_t n = 1; n < r->count; n++) {
         struct part *part = &r->items[n];
-        const struct value_unit *unit = unit_of(r, part);
+        struct value_unit unit = unit_of(r, part);
         bool named = part->event != 0;
-        p->events[n].name = named ? part->event : add_string(r, str_of(unit->event));
-        p->events[n].unit = unit->unit;
-        if (str_equal(profile_string(p, part->event_unit), STR("cycles")))
-            p->events[n].unit = UNIT_CYCLES;
+        p->events[n].name = named ? part->event : add_string(r, str_of(unit.event));
+        p->events[n].unit = unit.unit;
         p->threads[n] = (struct thread){part->pid, part->tid, part->thread};
         if (!part->ours && r->count > 2)
             p->threads[n].name = part->name;
     }
 }
 
-static uint64_t time_of(const struct value_unit *unit, double value)
+static uint64_t time_of(struct value_unit unit, double value)
 {
-    double ns = value * unit->scale;
-    return unit->unit == UNIT_NANOSECONDS && ns >= 0 && ns < 1.8e19 ? (uint64_t)ns
-                                                                    : TIME_NONE;
+    double ns = value * unit.scale;
+    return unit.unit == UNIT_NANOSECONDS && ns >= 0 && ns < 1.8e19 ? (uint64_t)ns
+                                                                   : TIME_NONE;
 }
 
 /* Puts weights and times into the model's units. Idle time, a sample without a stack, is
@@ -561,8 +566,8 @@ static void scale_samples(struct speedscope *r)
     for (size_t i = 0; i < p->sample_count; i++) {
         struct sample s = p->samples[i];
         const struct part *part = &r->items[s.thread];
-        const struct value_unit *unit = unit_of(r, part);
-        s.weight *= unit->scale;
+        struct value_unit unit = unit_of(r, part);
+        s.weight *= unit.scale;
         if (r->times)
             s.time = time_of(unit, r->times[i] + (part->evented ? 0 : part->start));
         if (s.stack || part->ours)
