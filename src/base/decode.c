@@ -4,17 +4,27 @@
 #include <zlib.h>
 #include <zstd.h>
 
-static bool corrupt(const struct decoder *d, struct error *err)
+/* The packed data cannot be read on. What was unpacked stands, and `flaw` says that it is
+ * not all; where nothing was, it is an error. */
+static bool stop(struct decoder *d, const char *flaw, struct error *err)
 {
-    error_set(err, "the %s data is damaged", d->what);
+    d->flaw = flaw;
+    if (d->out)
+        return true;
+    error_set(err, "%s", flaw);
     error_at_offset(err, d->in);
-    return error_hint(err, "unpack it by hand to see how far it can be read");
+    return error_hint(err,
+                      "make the file anew, or unpack it by hand to see what is in it");
 }
 
-static bool cut_short(const struct decoder *d, struct error *err)
+static bool damaged(struct decoder *d, struct error *err)
 {
-    error_set(err, "the %s data ends too early", d->what);
-    return error_at_offset(err, d->in);
+    return stop(d, "the packed data is damaged: what lies behind is left out", err);
+}
+
+static bool cut_short(struct decoder *d, struct error *err)
+{
+    return stop(d, "the packed data ends too early: what lies behind is missing", err);
 }
 
 /* More of the packed bytes, at least one where there are any. */
@@ -48,8 +58,8 @@ static size_t source_left(const struct source *s)
     return (size_t)(s->end - s->begin);
 }
 
-/* Makes ready for the member that follows the one that ended. What is no member is
- * padding: *more is then false, and the text ends there. */
+/* Makes ready for the member that follows the one that ended. Where none does, *more is
+ * false and the text ends; zeros are padding, anything else is a flaw. */
 static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
 {
     struct source *from = d->from;
@@ -57,6 +67,8 @@ static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
         if (!source_more(from, from->begin, err))
             return false;
     *more = str_starts(str_span(from->begin, from->end), STR("\x1f\x8b"));
+    if (!*more && source_left(from) && from->begin[0])
+        d->flaw = "bytes behind the end of the gzip data are left out";
     return !*more || inflateReset(d->state) == Z_OK || error_memory(err);
 }
 
@@ -85,7 +97,7 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
         uInt wanted = z->avail_out;
         int status = inflate(z, Z_NO_FLUSH);
         if (status != Z_OK && status != Z_STREAM_END)
-            return status == Z_MEM_ERROR ? error_memory(err) : corrupt(d, err);
+            return status == Z_MEM_ERROR ? error_memory(err) : damaged(d, err);
         d->frame_done = status == Z_STREAM_END;
         took(d, offered - z->avail_in);
         *got = wanted - z->avail_out;
@@ -108,7 +120,7 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
             return true;
         size_t status = ZSTD_decompressStream(d->state, &out, &in);
         if (ZSTD_isError(status))
-            return corrupt(d, err);
+            return damaged(d, err);
         took(d, in.pos);
         d->frame_done = status == 0;
         if (out.pos) {

@@ -16,6 +16,7 @@ struct decoder {
     struct source source; /* what the reader reads */
     struct source *from;
     const char *what; /* "gzip", "zstd", "UTF-16"; NULL: bytes as they are */
+    const char *flaw; /* once read: what was wrong with the packed data, or NULL */
     void *state;
     uint64_t in, out;
     bool big_endian, frame_done;

@@ -17,6 +17,7 @@ static bool find_line(struct lines *l, struct str *line, const char **next)
             length > seen ? memchr(s->begin + seen, '\n', length - seen) : NULL;
         if (end || (s->last && length)) {
             *next = end ? end + 1 : s->end;
+            l->cut = !end;
             *line = str_span(s->begin, end ? end : s->end);
             if (line->len && line->ptr[line->len - 1] == '\r')
                 line->len--;

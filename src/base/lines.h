@@ -10,6 +10,7 @@ struct lines {
     struct source *source;
     uint64_t number;   /* of the line given last; the first is 1 */
     struct error *err; /* where a read error goes */
+    bool cut;          /* the line given last had no line end */
     bool failed;       /* the source failed; err says how */
 };
 

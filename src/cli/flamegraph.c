@@ -75,7 +75,8 @@ static bool draw(struct flamegraph_settings *s, struct drawing *d, struct profil
                  struct export_options *options, struct error *err)
 {
     if (!p || !load_choose_event(p, NULL, s->load.quiet, &options->tree.event, err)) {
-        write_error_picture(s, &d->svg, err);
+        if (!s->output) /* a file that is there stays as it is */
+            write_error_picture(s, &d->svg, err);
         return false;
     }
     if (!s->load.quiet)

@@ -9,7 +9,7 @@ struct fold_settings {
     struct load_settings load;
     struct view_settings view;
     const char *output;
-    bool pid, tid, kernel, jit, all, addresses;
+    bool pid, tid, kernel, jit, all, addresses, lines;
 };
 
 #define OFF(field) offsetof(struct fold_settings, field)
@@ -22,6 +22,11 @@ static const struct option fold_options[] = {
     {"all", 0, NULL, "both marks", OPTION_FLAG, OFF(all)},
     {"addrs", 0, NULL, "unknown functions with their address", OPTION_FLAG,
      OFF(addresses)},
+    {"srcline", 0, NULL, "functions with their source lines, where the input has them",
+     OPTION_FLAG, OFF(lines)},
+    {"inline", 0, NULL, "accepted: inlined functions that the input tells are there",
+     OPTION_IGNORED},
+    {"context", 0, NULL, "accepted, as --inline is", OPTION_IGNORED},
     {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
@@ -41,7 +46,9 @@ static int fold_run(void *settings, int file_count, char **files)
     options.tree.label.kernel = s->kernel || s->all;
     options.tree.label.jit = s->jit || s->all;
     options.tree.label.addresses = s->addresses;
+    options.tree.label.lines = s->lines;
     s->load.import.addresses = s->addresses;
+    s->load.import.lines = s->lines;
     view_prepare(&s->view, &s->load);
     s->view.transform.threads = options.tree.threads;
     struct profile *p = load_profiles(&s->load, file_count, files, &err);

@@ -60,6 +60,10 @@ static bool no_format(const char *name, struct str head, struct error *err)
         return error_hint(err, "check the command that wrote it");
     }
     error_set(err, "the format is not known");
+    if (str_starts(head, STR("PERFILE2"))) {
+        error_set(err, "this is perf.data, which is not read as it is");
+        return error_hint(err, "perf script -i %s | stoke ...", name);
+    }
     if (strcmp(name, "-") != 0)
         error_hint(err, "--format NAME; 'stoke help formats' lists what can be read");
     else
@@ -242,6 +246,8 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         ok = parts > 1 ? load_parts(l, parts, b, err)
                        : import_read(l->importer, &d.source, &l->options, b, err);
     }
+    if (ok && d.flaw)
+        builder_warn_offset(b, d.flaw, d.in);
     decoder_deinit(&d);
     source_deinit(&raw);
     return ok;

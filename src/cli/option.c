@@ -3,6 +3,9 @@
 #include "base/number.h"
 #include <stdlib.h>
 
+/* An option's first name, for "%.*s". */
+#define OPTION_NAME(o) (int)str_find(str_of((o)->names), ','), (o)->names
+
 /* The options under way: where in argv, and what was found there. */
 struct parsing {
     const struct option_group *groups;
@@ -62,7 +65,7 @@ static bool set_choice(const struct option *o, const char *text, int *value,
             used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
                                 o->choices[i]);
     }
-    error_set(err, "--%s cannot be '%s'", o->names, text);
+    error_set(err, "--%.*s cannot be '%s'", OPTION_NAME(o), text);
     return error_hint(err, "it is one of: %s", all);
 }
 
@@ -84,8 +87,8 @@ static bool set_parsed(const struct parsing *p, const struct option *o, void *va
     if (o->parse(text, value, p->err))
         return true;
     memcpy(said, p->err->message, sizeof said);
-    format_text(p->err->message, sizeof p->err->message, "--%.*s: %s",
-                (int)str_find(str_of(o->names), ','), o->names, said);
+    format_text(p->err->message, sizeof p->err->message, "--%.*s: %s", OPTION_NAME(o),
+                said);
     return false;
 }
 
@@ -109,7 +112,8 @@ static bool set_text(const struct parsing *p, const struct option *o, void *valu
         if (!number_parse_double(str_of(text), &number) ||
             (o->kind == OPTION_INT &&
              (number > 1e15 || number < -1e15 || number != (double)(int64_t)number)))
-            return error_set(p->err, "--%s takes a number, not '%s'", o->names, text);
+            return error_set(p->err, "--%.*s takes a number, not '%s'", OPTION_NAME(o),
+                             text);
         if (o->kind == OPTION_INT)
             *(int64_t *)value = (int64_t)number;
         else
@@ -139,7 +143,7 @@ static const char *take_value(struct parsing *p, const struct option *o,
         return attached;
     if (p->at + 1 < p->argc)
         return p->argv[++p->at];
-    error_set(p->err, "--%s needs a value: %s", o->names, o->arg);
+    error_set(p->err, "--%.*s needs a value: %s", OPTION_NAME(o), o->arg);
     return NULL;
 }
 

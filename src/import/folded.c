@@ -94,8 +94,10 @@ static int sample_lines(struct str head, bool *differential)
         if (!whole && good + bad)
             break;
         enum line_kind kind = parse_line(text, &line);
-        good += kind == LINE_GOOD;
-        bad += kind != LINE_GOOD && kind != LINE_EMPTY && !str_starts(text, STR("#"));
+        bool counted = kind == LINE_NEGATIVE || kind == LINE_TOO_LARGE;
+        good += kind == LINE_GOOD || counted;
+        bad += kind != LINE_GOOD && !counted && kind != LINE_EMPTY &&
+               !str_starts(text, STR("#"));
         if (kind == LINE_GOOD) {
             twos += line.count_count == 2;
             stacks += str_find(line.stack, ';') < line.stack.len;

@@ -49,7 +49,9 @@ bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare)
     f->pc = str_word(&rest);
     if (is_hex(f->pc)) {
         f->symbol = str_trim(rest);
-        return open < line.len || f->symbol.len;
+        if (open >= line.len && f->symbol.len == 0) /* an address alone (-F ip) */
+            f->symbol = STR("[unknown]");
+        return true;
     }
     f->pc = STR(""); /* only inlined frames may have none */
     f->symbol = symbol;
@@ -75,7 +77,7 @@ frame_id perf_frame(struct builder *b, const struct import_options *options,
 
 bool perf_is_annotation(struct str line)
 {
-    struct str text = str_trim(line), left = text, pc = str_word(&left);
+    struct str text = str_trim(line);
     size_t colon = str_rfind(text, ':'), open = str_rfind(text, '[');
     uint64_t number;
     if (str_starts(text, STR("0x")) || str_ends(text, STR(":?")))
@@ -83,9 +85,20 @@ bool perf_is_annotation(struct str line)
     if (open < text.len && text.ptr[text.len - 1] == ']' &&
         is_hex(str_head(str_skip(text, open + 1), text.len - open - 2)))
         return true;
-    if (is_hex(pc) && left.len == 0) /* an address without a symbol (-F ip) */
-        return true;
     return colon < text.len && number_parse_u64(str_skip(text, colon + 1), &number);
+}
+
+bool perf_parse_place(struct str line, struct str *file, uint32_t *number)
+{
+    struct str text = str_trim(line);
+    size_t colon = str_rfind(text, ':');
+    uint64_t v;
+    *file = str_head(text, colon);
+    if (colon == text.len || !number_parse_u64(str_skip(text, colon + 1), &v) || v == 0 ||
+        v > UINT32_MAX || str_equal(*file, STR("??")))
+        return false;
+    *number = (uint32_t)v;
+    return file->len != 0;
 }
 
 /* --- Header lines ---------------------------------------------------------------- */

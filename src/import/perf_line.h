@@ -25,6 +25,9 @@ frame_id perf_frame(struct builder *b, const struct import_options *options,
  * line data, "libc.so[27249]". Those of the branch stack are passed over like them. */
 bool perf_is_annotation(struct str line);
 
+/* The place such a line tells, "file.c:12": false where it tells none. */
+bool perf_parse_place(struct str line, struct str *file, uint32_t *number);
+
 /* A header line's beginning. */
 struct perf_head {
     struct str comm, id, rest;

@@ -260,7 +260,8 @@ static void read_whole_sample(struct perf_reader *r)
     struct str leaf, text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
     size_t end = scan_empty_line(text), first = str_find(text, '\n') + 1, lines;
     stack_id stack;
-    if (end == text.len || end <= first || r->options->skip_after_count)
+    if (end == text.len || end <= first || r->options->skip_after_count ||
+        r->options->lines) /* whose places stand between the frames */
         return;
     struct str callers = str_head(str_skip(text, first), end - first);
     r->only_frames = true;
@@ -291,6 +292,20 @@ static void read_comment(struct perf_reader *r, struct str line)
         facts->command = builder_string(r->b, str_trim(rest));
 }
 
+/* The innermost frame so far of the path is at the place that an annotation tells. */
+static void place_frame(struct perf_reader *r, struct str text)
+{
+    struct frame_path *path = &r->b->path;
+    struct str file;
+    uint32_t line;
+    if (!r->options->lines || path->count == 0 || !perf_parse_place(text, &file, &line))
+        return;
+    struct frame f = r->b->profile->frames[path->items[path->count - 1]];
+    f.file = builder_string(r->b, file);
+    f.line = line;
+    path->items[path->count - 1] = builder_frame(r->b, &f);
+}
+
 /* A line that was not met before as a frame's. */
 static void read_new_line(struct perf_reader *r, struct str line, struct str text)
 {
@@ -313,7 +328,9 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
             return;
     }
     r->only_frames = false;
-    if (!perf_is_annotation(text))
+    if (perf_is_annotation(text))
+        place_frame(r, text);
+    else
         builder_warn(r->b, "neither a sample's header nor a frame", r->lines.number,
                      (uint64_t)(text.ptr - line.ptr) + 1, line);
 }
@@ -343,13 +360,17 @@ static bool perf_read(struct source *in, const struct import_options *options,
                       struct builder *b, struct error *err)
 {
     struct perf_reader r = {.b = b, .options = options, .lines = lines_of(in, err)};
-    struct str line;
+    struct str line = STR("");
     bool ok = perf_start(&r, err);
     while (ok && !builder_failed(b) && lines_next(&r.lines, &line)) {
         bool was_in_sample = r.in_sample;
         read_line(&r, line);
         if (!was_in_sample && r.in_sample)
             read_whole_sample(&r);
+    }
+    if (r.in_sample && r.lines.cut) {
+        builder_warn(b, "the input ends within a sample", r.lines.number, line.len, line);
+        b->profile->facts.truncated++;
     }
     end_sample(&r);
     b->profile->arena.failed |= r.arena.failed;

@@ -72,11 +72,13 @@ static bool add_threads(struct draft *d)
         text.used = 0;
         label_thread(&text, p, t, d->options->threads);
         string_id label = strings_add(labels, output_kept(&text));
+        if (label == 0) /* without a name: its stacks are at the root */
+            continue;
         size_t before = cap;
         uint32_t *grown =
             arena_grow(&d->arena, node_of_label, &cap, label + 1, sizeof *node_of_label);
-        if (label == 0 || !grown)
-            continue;
+        if (!grown)
+            break;
         node_of_label = grown;
         memset(grown + before, 0, (cap - before) * sizeof *grown);
         if (!grown[label]) {

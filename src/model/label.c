@@ -89,6 +89,9 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
         label_unknown(o, p, f, style);
     else
         output_str(o, style->plain ? label_without_suffix(name) : name);
+    if (style->lines && f->file && f->line)
+        output_format(o, ":%.*s:%u", STR_ARG(profile_string(p, f->file)),
+                      (unsigned)f->line);
     if (!style->plain && label_suffix_kind(name) == FRAME_USER)
         output_text(o, suffix_of(f, style));
     if (style->module) {

@@ -5,6 +5,8 @@
 #include <zstd.h>
 
 /* Packed bytes for a test; free `bytes`. */
+static const char *flaw_found; /* by the last decode() */
+
 struct packed {
     unsigned char *bytes;
     size_t length;
@@ -53,6 +55,7 @@ static bool decode(const void *bytes, size_t length, size_t bite, struct output 
             break;
         ok = source_more(&d.source, d.source.end, err);
     }
+    flaw_found = d.flaw;
     decoder_deinit(&d);
     source_deinit(&raw);
     return ok;
@@ -85,6 +88,26 @@ static void assert_refused(const void *bytes, size_t length, const char *message
             fail_msg("it was read, wanted: %s", message);
         if (!strstr(err.message, message))
             fail_msg("said '%s', wanted '%s'", err.message, message);
+        output_deinit(&out);
+    }
+}
+
+/* Read as far as it goes: a beginning of `text` with that flaw, or, where nothing could
+ * be unpacked, an error that says the same. */
+static void assert_flawed(const struct packed *p, size_t length, struct str text,
+                          const char *flaw)
+{
+    static const size_t bites[] = {1, 5, 1u << 20};
+    for (size_t i = 0; i < sizeof bites / sizeof *bites; i++) {
+        struct output out;
+        struct error err = {.message = ""};
+        const char *found;
+        bool ok = decode(p->bytes, length, bites[i], &out, &found, &err);
+        const char *said = ok ? flaw_found : err.message;
+        if (!said || !strstr(said, flaw))
+            fail_msg("said '%s', wanted '%s'", said ? said : "nothing", flaw);
+        assert_true(str_starts(text, output_kept(&out)));
+        assert_true(ok == (output_kept(&out).len != 0));
         output_deinit(&out);
     }
 }
@@ -168,7 +191,7 @@ static void padding_behind_gzip_is_ignored(void **state)
     free(p.bytes);
 }
 
-static void a_cut_file_says_so(void **state)
+static void a_cut_file_gives_what_it_has(void **state)
 {
     (void)state;
     char *text = make_text(5000);
@@ -176,7 +199,7 @@ static void a_cut_file_says_so(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct packed p = packers[i](text, 5000);
         for (size_t length = 6; length < p.length; length++)
-            assert_refused(p.bytes, length, "ends too early");
+            assert_flawed(&p, length, (struct str){text, 5000}, "ends too early");
         free(p.bytes);
     }
     free(text);
@@ -186,15 +209,29 @@ static void damage_is_noticed(void **state)
 {
     (void)state;
     char *text = make_text(5000);
+    struct str whole = {text, 5000};
     struct packed p = pack_gzip(text, 5000);
     p.bytes[p.length - 6] ^= 0x40; /* the checksum */
-    assert_refused(p.bytes, p.length, "the gzip data is damaged");
+    assert_flawed(&p, p.length, whole, "is damaged");
     free(p.bytes);
     p = pack_zstd(text, 5000);
     memset(p.bytes + 10, 0xff, p.length - 10);
-    assert_refused(p.bytes, p.length, "the zstd data is damaged");
+    assert_flawed(&p, p.length, whole, "is damaged");
     free(p.bytes);
     free(text);
+}
+
+static void bytes_behind_gzip_are_told(void **state)
+{
+    (void)state;
+    struct packed p = pack_gzip("one\n", 4);
+    unsigned char *longer = calloc(1, p.length + 4);
+    memcpy(longer, p.bytes, p.length);
+    memcpy(longer + p.length, "two\n", 4);
+    struct packed both = {longer, p.length + 4};
+    assert_flawed(&both, both.length, STR("one\n"), "behind the end");
+    free(longer);
+    free(p.bytes);
 }
 
 /* A small file that unpacks to hundreds of megabytes of zeros. */
@@ -279,12 +316,19 @@ static void other_archives_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(plain_bytes_pass_through),   UNIT(a_utf8_mark_is_dropped),
-        UNIT(gzip_is_unpacked),           UNIT(zstd_is_unpacked),
-        UNIT(several_members_are_joined), UNIT(padding_behind_gzip_is_ignored),
-        UNIT(a_cut_file_says_so),         UNIT(damage_is_noticed),
-        UNIT(a_bomb_is_refused),          UNIT(utf16_becomes_utf8),
-        UNIT(broken_utf16_is_repaired),   UNIT(other_archives_are_named),
+        UNIT(plain_bytes_pass_through),
+        UNIT(a_utf8_mark_is_dropped),
+        UNIT(gzip_is_unpacked),
+        UNIT(zstd_is_unpacked),
+        UNIT(several_members_are_joined),
+        UNIT(padding_behind_gzip_is_ignored),
+        UNIT(a_cut_file_gives_what_it_has),
+        UNIT(damage_is_noticed),
+        UNIT(bytes_behind_gzip_are_told),
+        UNIT(a_bomb_is_refused),
+        UNIT(utf16_becomes_utf8),
+        UNIT(broken_utf16_is_repaired),
+        UNIT(other_archives_are_named),
     };
     return UNITS_RUN(units);
 }

@@ -82,6 +82,8 @@ function start() {
     listen();
     resize();
     restoreState();
+    if (standalone && !data.icicles)
+        window.scrollTo(0, height); /* a tall picture opens at its root */
 }
 
 start();
