@@ -109,8 +109,7 @@ static size_t heaviest_part(const struct speedscope_writer *w)
     return best;
 }
 
-/* --- Text
- * ------------------------------------------------------------------------------- */
+/* --- Text -------------------------------------------------------------------------- */
 
 static void put_member(struct json_writer *j, const char *key, struct str value)
 {
