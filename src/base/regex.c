@@ -74,8 +74,7 @@ static struct part repeated(struct regex *re, struct part a, char how)
     return (struct part){how == '+' ? a.start : fork, end};
 }
 
-/* --- Sets of bytes ---------------------------------------------------------------------
- */
+/* --- Sets of bytes ------------------------------------------------------------- */
 
 static void set_range(unsigned char *set, unsigned from, unsigned to)
 {

@@ -441,8 +441,7 @@ static void print_json(const struct report *r)
     output_char(r->out, '\n');
 }
 
-/* --- The command ---------------------------------------------------------------------
- */
+/* --- The command --------------------------------------------------------------- */
 
 static bool write_report(struct report *r, struct error *err)
 {

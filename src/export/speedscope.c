@@ -41,8 +41,7 @@ struct speedscope_writer {
     struct json_writer json;
 };
 
-/* --- Parts ----------------------------------------------------------------------------
- */
+/* --- Parts --------------------------------------------------------------------- */
 
 static bool sample_before(const void *context, uint32_t a, uint32_t b)
 {
