@@ -41,8 +41,11 @@ bench:
 	@ninja -C $(BUILD) bench/generate
 	@bench/run --build $(BUILD)
 
-install: all
+install: $(BUILD)/build.ninja
+ifneq ($(origin PREFIX),file)
 	@meson configure $(BUILD) --prefix $(PREFIX)
+endif
+	@$(MAKE) --no-print-directory all
 	meson install -C $(BUILD) --no-rebuild
 
 format:

@@ -57,8 +57,7 @@ static const char *pick(const char *const *words, size_t count)
 
 #define PICK(words) pick(words, sizeof(words) / sizeof *(words))
 
-/* --- Names ----------------------------------------------------------------------------
- */
+/* --- Names --------------------------------------------------------------------- */
 
 static const char *const subsystems[] = {
     "http",   "event", "ssl",    "mem",    "page",   "cache", "query", "index",
@@ -160,8 +159,7 @@ static void make_functions(void)
     }
 }
 
-/* --- Walks ----------------------------------------------------------------------------
- */
+/* --- Walks --------------------------------------------------------------------- */
 
 /* Out of a hundred, how often a callee other than the first is taken. */
 static uint32_t straying(size_t depth)
@@ -195,8 +193,7 @@ static void make_walk(struct walk *w)
     step(w, at, random_below(random_below(8) ? 4 : 40) * 7);
 }
 
-/* --- The formats ----------------------------------------------------------------------
- */
+/* --- The formats --------------------------------------------------------------- */
 
 static size_t written;
 
@@ -255,8 +252,7 @@ static void write_dtrace(const struct walk *w)
     wrote(printf("%17u\n", 1 + random_below(20)));
 }
 
-/* --- Folded lines: made, sorted, made distinct, written --------------------------------
- */
+/* --- Folded lines: made, sorted, made distinct, written ------------------------ */
 
 static char *folded_line(const struct walk *w)
 {

@@ -74,8 +74,7 @@ static struct part repeated(struct regex *re, struct part a, char how)
     return (struct part){how == '+' ? a.start : fork, end};
 }
 
-/* --- Sets of bytes ---------------------------------------------------------------------
- */
+/* --- Sets of bytes ------------------------------------------------------------- */
 
 static void set_range(unsigned char *set, unsigned from, unsigned to)
 {
@@ -155,8 +154,7 @@ static bool take_class(struct str *s, unsigned char *set)
     return closed;
 }
 
-/* --- Parsing
- * ---------------------------------------------------------------------------- */
+/* --- Parsing ----------------------------------------------------------------------- */
 
 /* The item under way becomes part of the sequence; the next one takes its place. */
 static void push_item(struct parser *p, struct part item)
@@ -288,8 +286,7 @@ bool regex_init(struct regex *re, struct arena *a, struct str pattern)
     return re->now && re->next && re->open && re->marks;
 }
 
-/* --- Matching
- * ----------------------------------------------------------------------------- */
+/* --- Matching ---------------------------------------------------------------------- */
 
 /* Adds to the list all nodes that take a byte, or are the end, and are reached from this
  * one without one. Each is marked, so that each is looked at once a step. */

@@ -37,8 +37,7 @@ static struct str first_name(const struct option *o)
     return str_cut(&names, ',');
 }
 
-/* --- Manual pages
- * ----------------------------------------------------------------------- */
+/* --- Manual pages ------------------------------------------------------------------ */
 
 /* Text of the tables as scdoc wants it: what it takes for markup has a backslash. */
 static void put_scdoc(const char *text)
@@ -90,8 +89,7 @@ static void print_manual(const struct command *c)
     }
 }
 
-/* --- Completion
- * ------------------------------------------------------------------------- */
+/* --- Completion -------------------------------------------------------------------- */
 
 /* A case of the shell: the words that may follow an option of the command. */
 static void put_choices(const struct command *c, const struct option *o)
@@ -154,8 +152,7 @@ static void print_completion(void)
            "complete -o default -F _stoke stoke\n");
 }
 
-/* --- The command
- * ------------------------------------------------------------------------ */
+/* --- The command ------------------------------------------------------------------- */
 
 static int unknown(const char *what, const char *name)
 {

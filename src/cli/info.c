@@ -61,8 +61,7 @@ static struct str event_name(const struct report *r, event_id event)
     return profile_string(r->p, r->p->events[event].name);
 }
 
-/* --- Text
- * ------------------------------------------------------------------------------- */
+/* --- Text -------------------------------------------------------------------------- */
 
 static void print_count(struct output *o, double count, const char *one, const char *many)
 {
@@ -297,8 +296,7 @@ static void print_text(const struct report *r)
     print_warnings(r);
 }
 
-/* --- JSON
- * ------------------------------------------------------------------------------- */
+/* --- JSON -------------------------------------------------------------------------- */
 
 static void put_known(struct json_writer *j, const struct report *r, const char *key,
                       string_id id)
@@ -443,8 +441,7 @@ static void print_json(const struct report *r)
     output_char(r->out, '\n');
 }
 
-/* --- The command
- * ------------------------------------------------------------------------ */
+/* --- The command --------------------------------------------------------------- */
 
 static bool write_report(struct report *r, struct error *err)
 {
@@ -461,6 +458,7 @@ static bool write_report(struct report *r, struct error *err)
         print_text(r);
     bool ok = os_output_close(&file, &out, err);
     output_deinit(&out);
+    r->out = NULL;
     return ok;
 }
 

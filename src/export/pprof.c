@@ -77,8 +77,7 @@ static void end_part(struct pprof_writer *w, uint32_t field)
     w->part.used = 0;
 }
 
-/* --- Functions and locations
- * --------------------------------------------------------------- */
+/* --- Functions and locations ------------------------------------------------------- */
 
 struct wanted_function {
     const struct named *items;
@@ -228,8 +227,7 @@ static void write_location(struct pprof_writer *w, uint32_t id)
     end_message(w, 4);
 }
 
-/* --- Mappings
- * ------------------------------------------------------------------------------ */
+/* --- Mappings ---------------------------------------------------------------------- */
 
 static void write_mapping(struct pprof_writer *w, uint32_t id, struct str path,
                           struct str build_id)
@@ -286,8 +284,7 @@ static bool write_mappings(struct pprof_writer *w)
     return true;
 }
 
-/* --- Sample types
- * -------------------------------------------------------------------------- */
+/* --- Sample types ------------------------------------------------------------------ */
 
 static void write_type(struct pprof_writer *w, uint32_t field, struct str name,
                        struct str unit)
@@ -340,8 +337,7 @@ static bool write_types(struct pprof_writer *w)
     return true;
 }
 
-/* --- Samples
- * ------------------------------------------------------------------------------- */
+/* --- Samples ----------------------------------------------------------------------- */
 
 static bool sample_before(const void *context, uint32_t a, uint32_t b)
 {
@@ -440,8 +436,7 @@ static bool write_samples(struct pprof_writer *w)
     return sums != NULL;
 }
 
-/* --- The file
- * ------------------------------------------------------------------------------- */
+/* --- The file ---------------------------------------------------------------------- */
 
 static void write_comment(struct pprof_writer *w, const char *what, struct str text)
 {

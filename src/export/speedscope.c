@@ -41,8 +41,7 @@ struct speedscope_writer {
     struct json_writer json;
 };
 
-/* --- Parts ----------------------------------------------------------------------------
- */
+/* --- Parts --------------------------------------------------------------------- */
 
 static bool sample_before(const void *context, uint32_t a, uint32_t b)
 {
@@ -109,8 +108,7 @@ static size_t heaviest_part(const struct speedscope_writer *w)
     return best;
 }
 
-/* --- Text
- * ------------------------------------------------------------------------------- */
+/* --- Text -------------------------------------------------------------------------- */
 
 static void put_member(struct json_writer *j, const char *key, struct str value)
 {

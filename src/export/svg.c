@@ -133,8 +133,7 @@ static bool index_attributes(struct svg_drawing *d)
     return !d->arena.failed;
 }
 
-/* --- The exporter
- * ----------------------------------------------------------------------- */
+/* --- The exporter ------------------------------------------------------------------ */
 
 static bool is_utf8(struct str encoding)
 {

@@ -46,7 +46,7 @@ static void write_given(struct svg_drawing *d, struct attribute_names *used,
 static void write_extra(struct svg_drawing *d, struct attribute_names *used,
                         struct str text)
 {
-    for (;;) {
+    while (text.len) {
         text = str_trim_left(text);
         size_t equals = str_find(text, '=');
         struct str name = str_trim(str_head(text, equals));

@@ -289,8 +289,7 @@ static void write_footer(const struct svg_drawing *d)
     output_text(d->out, "</svg>");
 }
 
-/* --- The document
- * ------------------------------------------------------------------------- */
+/* --- The document ------------------------------------------------------------------ */
 
 /* Nothing is loaded, and no script runs but the document's own. SVG has no place for
  * this; browsers honour an HTML head inside it. */

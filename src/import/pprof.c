@@ -292,8 +292,7 @@ static void push_frame(struct pprof *r, const struct frame *frame)
     frames[r->frame_count++] = builder_frame(r->b, frame);
 }
 
-/* --- Frames to drop -------------------------------------------------------------------
- */
+/* --- Frames to drop ------------------------------------------------------------ */
 
 /* The name that the patterns are made for: without arguments. */
 static struct str bare_name(struct str name)
@@ -564,8 +563,7 @@ static void add_sample(struct pprof *r, struct proto_reader in)
     add_rows(r, &s);
 }
 
-/* --- The file ------------------------------------------------------------------------
- */
+/* --- The file ------------------------------------------------------------------ */
 
 static void add_string(struct pprof *r, const struct proto_field *f)
 {
@@ -700,8 +698,7 @@ static bool pprof_read(struct source *in, const struct import_options *options,
     return true;
 }
 
-/* --- Whether a file is one -------------------------------------------------------------
- */
+/* --- Whether a file is one ----------------------------------------------------- */
 
 #define KNOWN_FIELDS 14
 #define FIELDS_TO_COME 40

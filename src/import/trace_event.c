@@ -444,8 +444,7 @@ static void read_events(struct trace *t)
             read_event(t);
 }
 
-/* --- Reading samples and stack frames ------------------------------------------------
- */
+/* --- Reading samples and stack frames ------------------------------------------ */
 
 static void read_sample(struct trace *t)
 {
@@ -590,8 +589,7 @@ static uint32_t *sorted(struct trace *t, size_t count, const void *items,
     return order;
 }
 
-/* --- Begins and ends to spans ----------------------------------------------------------
- */
+/* --- Begins and ends to spans -------------------------------------------------- */
 
 static string_id name_of(const struct trace *t, frame_id frame)
 {
@@ -679,8 +677,7 @@ static void pair_marks(struct trace *t)
         end_track(t, track);
 }
 
-/* --- The sweep -------------------------------------------------------------------------
- */
+/* --- The sweep ----------------------------------------------------------------- */
 
 static void add_row(struct trace *t, int64_t from, double weight, event_id event,
                     stack_id stack)
@@ -748,8 +745,7 @@ static void sweep_spans(struct trace *t)
     close_until(t, INT64_MAX);
 }
 
-/* --- Samples ---------------------------------------------------------------------------
- */
+/* --- Samples ------------------------------------------------------------------- */
 
 /* The stack of a node: its callers are climbed up to the first whose stack is known, and
  * come down from there. */

@@ -98,7 +98,7 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
         output_char(o, 0);
         output_str(o, str_basename(profile_string(p, p->modules[f->module].path)));
     }
-    if (style->folded)
+    if (style->folded && o->used > before)
         make_foldable(o->bytes + before, o->used - before);
 }
 

@@ -55,8 +55,7 @@ static void add_sample(struct summary *s, const struct profile *p, struct trait 
         s->unknown_leaf += sample->weight;
 }
 
-/* --- What there is how often ----------------------------------------------------------
- */
+/* --- What there is how often --------------------------------------------------- */
 
 struct functions {
     const struct profile *p;

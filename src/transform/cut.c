@@ -40,8 +40,7 @@ static bool show_from_run(const struct profile *from, const struct transform_opt
     return ok;
 }
 
-/* --- base: from the innermost frame of such a name on; stacks without one stay whole --
- */
+/* --- base: from the innermost frame of such a name on; stacks without one stay whole  */
 
 static unsigned char *find_bases(struct rewrite *r, const struct transform_words *names)
 {

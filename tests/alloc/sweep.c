@@ -92,8 +92,7 @@ static bool describe(const struct profile *p, struct output *text, struct error 
     return exporter_named(STR("folded"))->write(p, &options, text, err);
 }
 
-/* --- Importers ------------------------------------------------------------------------
- */
+/* --- Importers ----------------------------------------------------------------- */
 
 struct input {
     const struct importer *importer;
@@ -165,8 +164,7 @@ static void sweep_importer(const struct importer *im, const char *tests)
     closedir(dir);
 }
 
-/* --- Exporters and transforms ---------------------------------------------------------
- */
+/* --- Exporters and transforms -------------------------------------------------- */
 
 /* A profile with what can be in one: threads, times, modules, kinds, recursion, two
  * events, an unknown frame, a stack of no frames. */
@@ -289,8 +287,7 @@ static void sweep_transforms(const struct profile *p)
     sweep(&(struct work){"transform/diff", run_diff, p});
 }
 
-/* --- The decoder ----------------------------------------------------------------------
- */
+/* --- The decoder --------------------------------------------------------------- */
 
 static bool run_decode(const void *context, struct output *text, struct error *err)
 {

@@ -6,6 +6,10 @@ command -v python3 >/dev/null || {
     echo "python3 is missing"
     exit 77
 }
+python3 -c 'import pty; pty.openpty()' 2>/dev/null || {
+    echo "there are no pseudo-terminals here"
+    exit 77
+}
 
 cat >terminal.py <<'END'
 import fcntl, os, pty, struct, sys, termios

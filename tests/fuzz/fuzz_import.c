@@ -21,7 +21,8 @@ struct way {
     size_t bite;
     bool split; /* read in two parts too, the second from about there */
     size_t split_at;
-    bool followed; /* exported, read back, drawn as a tree: what costs more than reading */
+    bool
+        followed; /* exported, read back, drawn as a tree: what costs more than reading */
 };
 
 /* Replaying, every input is followed; fuzzing, one in eight, so that more are tried. */
