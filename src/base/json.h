@@ -84,10 +84,12 @@ bool json_key(struct json *j, struct str *key);
 
 /* Take the value at hand. Text is UTF-8, whatever the file held, and good until the next
  * call. json_text also takes numbers and truth values, as they are written; json_number
- * also takes a string that is a number. */
+ * and json_u64 also take a string that is a number, the latter a whole one from 0 on,
+ * exact up to 18 digits. */
 bool json_string(struct json *j, struct str *out);
 bool json_text(struct json *j, struct str *out);
 bool json_number(struct json *j, double *out);
+bool json_u64(struct json *j, uint64_t *out);
 bool json_bool(struct json *j, bool *out);
 void json_skip(struct json *j);
 

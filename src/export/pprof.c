@@ -363,8 +363,11 @@ static bool order_samples(struct pprof_writer *w)
     return true;
 }
 
+/* A negative one is written as its complement, like all of protobuf's. */
 static uint64_t rounded(double weight)
 {
+    if (weight < 0)
+        return (uint64_t)0 - rounded(-weight);
     return weight < 9.2e18 ? (uint64_t)(weight + 0.5) : (uint64_t)INT64_MAX;
 }
 

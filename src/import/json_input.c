@@ -8,8 +8,8 @@ void json_warn(struct json *j, struct builder *b, const char *what)
 
 bool json_index(struct json *j, uint32_t *out)
 {
-    double v;
-    if (!json_number(j, &v) || !(v >= 0 && v < UINT32_MAX) || v > (double)(uint32_t)v)
+    uint64_t v;
+    if (!json_u64(j, &v) || v >= UINT32_MAX)
         return false;
     *out = (uint32_t)v;
     return true;

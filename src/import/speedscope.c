@@ -15,6 +15,9 @@
 #include "import/json_input.h"
 #include "model/label.h"
 
+/* Frames with a smaller number are found by it. */
+#define NUMBERS_MAX 16384
+
 struct shared_frame {
     string_id name, file;
     uint32_t line;
@@ -44,6 +47,7 @@ struct speedscope {
     struct builder *b;    /* what the caller gets */
     struct builder parts; /* frames have no name, but their number + 1 as address */
     struct arena arena;
+    frame_id *numbered; /* NUMBERS_MAX frames of the parts, 0 where not met */
     struct shared_frame *frames;
     size_t frame_count, frame_cap;
     struct part *items; /* [0] is none */
@@ -116,13 +120,26 @@ static void add_sample(struct speedscope *r, stack_id stack, double weight)
     r->now += weight;
 }
 
+/* The frame that stands for a number of the list; those of small numbers are known. */
+static frame_id frame_numbered(struct speedscope *r, uint32_t number)
+{
+    frame_id *known = number < NUMBERS_MAX ? &r->numbered[number] : NULL;
+    if (known && *known)
+        return *known;
+    frame_id frame =
+        builder_frame(&r->parts, &(struct frame){.address = (uint64_t)number + 1});
+    if (known)
+        *known = frame;
+    return frame;
+}
+
 /* Takes the number of a frame; 0 where it is none. Whether the list has such a frame is
  * not known yet. */
 static frame_id take_frame(struct speedscope *r)
 {
     uint32_t number;
     if (json_index(&r->json, &number))
-        return builder_frame(&r->parts, &(struct frame){.address = (uint64_t)number + 1});
+        return frame_numbered(r, number);
     if (!r->json.failed && !r->json.cut)
         json_warn(&r->json, &r->parts, "a frame that is not a number of the list");
     return 0;
@@ -601,7 +618,8 @@ static bool speedscope_read(struct source *in, const struct import_options *opti
     struct speedscope r = {.options = options, .b = b};
     uint64_t before = b->profile->facts.samples;
     json_init(&r.json, in, true, err);
-    bool ready = builder_init(&r.parts, b->mode) && add_part(&r);
+    r.numbered = arena_zalloc(&r.arena, NUMBERS_MAX, sizeof *r.numbered);
+    bool ready = builder_init(&r.parts, b->mode) && r.numbered && add_part(&r);
     if (ready)
         read_file(&r);
     if (ready && !builder_failed(&r.parts) && !r.arena.failed) {

@@ -226,6 +226,44 @@ static void what_is_not_asked_for_is_skipped(void **state)
     json_deinit(&j);
 }
 
+static void whole_numbers_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool ok;
+        uint64_t value;
+    } cases[] = {{"[0]", true, 0},
+                 {"[7 ]", true, 7},
+                 {"[123456789012345678]", true, 123456789012345678u},
+                 {"[\"42\"]", true, 42},
+                 {"[1e3]", true, 1000},
+                 {"[18446744073709549568]", true, 18446744073709549568u},
+                 {"[18446744073709551616]", false, 0},
+                 {"[-1]", false, 0},
+                 {"[1.5]", false, 0},
+                 {"[01]", false, 0},
+                 {"[1x]", false, 0},
+                 {"[true]", false, 0},
+                 {"[[1]]", false, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t bite = 1; bite < 9; bite++) {
+            struct bites bites = {
+                .text = cases[i].text, .length = strlen(cases[i].text), .bite = bite};
+            struct source s = source_reading(bites_read, &bites, STR("x"));
+            struct error err;
+            struct json j;
+            uint64_t v = 0;
+            json_init(&j, &s, false, &err);
+            assert_true(json_enter(&j, JSON_ARRAY) && json_item(&j));
+            assert_int_equal(json_u64(&j, &v), cases[i].ok);
+            assert_true(v == cases[i].value);
+            json_deinit(&j);
+            source_deinit(&s);
+        }
+    }
+}
+
 /* A million brackets end in an error, not in a stack overflow, read or skipped. */
 static void depth_is_bounded(void **state)
 {
@@ -312,6 +350,7 @@ int main(void)
         UNIT(the_strict_reader_is_strict),
         UNIT(the_lenient_reader_takes_what_profilers_write),
         UNIT(what_is_not_asked_for_is_skipped),
+        UNIT(whole_numbers_are_exact),
         UNIT(depth_is_bounded),
         UNIT(a_failing_source_fails_the_reader),
         UNIT(places_are_told),

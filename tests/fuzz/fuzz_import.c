@@ -134,6 +134,8 @@ static void check_input(struct str text, const struct way *way)
         for (event_id e = 1; e < b.profile->event_count && e < 4; e++)
             sound_tree(b.profile, e);
         sound_folded(b.profile);
+        if (way->piped)
+            sound_exports(b.profile);
         if (way->split && chosen->split && text.len)
             check_split(text, way, b.profile, output_kept(&o));
     }

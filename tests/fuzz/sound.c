@@ -1,4 +1,6 @@
 #include "sound.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "export/exporter.h"
 #include "fuzz.h"
 #include "import/importer.h"
@@ -120,16 +122,22 @@ static double told_in_folded(const struct profile *p, event_id event)
     return sum;
 }
 
-static double reread(struct str text)
+/* Reads the text: what the event weighs that is shown first, or all of them together. */
+static double reread(const char *format, struct str text, bool all)
 {
     struct builder b;
     struct error err;
-    struct source in = source_of(text, STR("folded"));
+    struct source in = source_of(text, STR("again"));
     const struct import_options none = {0};
+    event_id shown, base;
+    double sum = 0;
     CHECK(builder_init(&b, BUILD_COUNT));
-    CHECK(import_read(importer_named(STR("folded")), &in, &none, &b, &err));
+    CHECK(import_read(importer_named(str_of(format)), &in, &none, &b, &err));
     sound_profile(b.profile);
-    double sum = weigh(b.profile, b.profile->facts.differential ? 2 : 1).sum;
+    calltree_events(b.profile, &(struct calltree_options){0}, &shown, &base);
+    for (event_id e = 1; e < b.profile->event_count; e++)
+        if (all || e == shown)
+            sum += weigh(b.profile, e).sum;
     builder_deinit(&b);
     return sum;
 }
@@ -145,7 +153,72 @@ void sound_folded(const struct profile *p)
     CHECK(exporter_named(STR("folded"))->write(p, &options, &text, &err));
     if (w.smallest >= 0 && w.magnitude <= FOLDED_MAX && text.used) {
         double told = told_in_folded(p, event);
-        CHECK(fabs(reread(output_kept(&text)) - told) <= told * 1e-9);
+        double got = reread("folded", output_kept(&text), false);
+        CHECK(fabs(got - told) <= told * 1e-9);
+    }
+    output_deinit(&text);
+}
+
+static void write_as(const char *format, const struct profile *p, struct output *text)
+{
+    struct export_options options = {.tree.threads = THREAD_TID};
+    struct error err;
+    text->used = 0;
+    CHECK(exporter_named(str_of(format))->write(p, &options, text, &err));
+    CHECK(!text->failed);
+}
+
+static void check_json(struct str text)
+{
+    struct source in = source_of(text, STR("json"));
+    struct error err;
+    struct json j;
+    json_init(&j, &in, false, &err);
+    j.depth_max = SIZE_MAX;
+    CHECK(utf8_valid(text) == text.len);
+    json_skip(&j);
+    CHECK(json_finish(&j));
+    json_deinit(&j);
+}
+
+/* What pprof's file may say of the event that is shown first: whole numbers, and names
+ * that it can tell apart. */
+static bool pprof_can_tell(const struct profile *p, event_id shown)
+{
+    for (event_id e = 1; e < p->event_count; e++) {
+        struct str name = profile_string(p, p->events[e].name);
+        if (name.len == 0 || utf8_valid(name) < name.len)
+            return false;
+    }
+    return p->sample_count && p->events[shown].unit != UNIT_MILLISECONDS;
+}
+
+void sound_exports(const struct profile *p)
+{
+    struct output text = OUTPUT_KEEP;
+    struct weight all = {0};
+    event_id shown, base;
+    calltree_events(p, &(struct calltree_options){0}, &shown, &base);
+    for (event_id e = 1; e < p->event_count; e++) {
+        struct weight w = weigh(p, e);
+        all.sum += w.sum;
+        all.magnitude += w.magnitude;
+        all.smallest = w.smallest < all.smallest ? w.smallest : all.smallest;
+    }
+    write_as("d3", p, &text);
+    check_json(output_kept(&text));
+    write_as("speedscope", p, &text);
+    check_json(output_kept(&text));
+    bool told = all.smallest >= 0 && all.magnitude <= FOLDED_MAX && p->sample_count;
+    if (told) {
+        double got = reread("speedscope", output_kept(&text), true);
+        CHECK(fabs(got - all.sum) <= all.sum * 1e-9);
+    }
+    write_as("pprof", p, &text);
+    if (told && pprof_can_tell(p, shown)) {
+        double rounding = all.sum * 1e-9 + (double)p->sample_count;
+        double got = reread("pprof", output_kept(&text), false);
+        CHECK(fabs(got - weigh(p, shown).sum) <= rounding);
     }
     output_deinit(&text);
 }

@@ -15,4 +15,8 @@ void sound_tree(const struct profile *p, event_id event);
 /* Written as folded lines and read again, the weights sum up to the same. */
 void sound_folded(const struct profile *p);
 
+/* Written as JSON it is JSON; written by a format that holds a whole profile and read
+ * again, the weights sum up to the same. */
+void sound_exports(const struct profile *p);
+
 #endif
