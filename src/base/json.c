@@ -463,13 +463,55 @@ bool json_text(struct json *j, struct str *out)
     return false;
 }
 
+/* Takes a number, or a string that should be one. */
+static bool take_number(struct json *j, struct str *text)
+{
+    if (json_peek(j) == JSON_NUMBER)
+        return take_value_word(j, text);
+    if (!json_string(j, text))
+        return false;
+    *text = str_trim(*text);
+    return true;
+}
+
 bool json_number(struct json *j, double *out)
 {
     struct str text;
-    enum json_kind kind = json_peek(j);
-    if (kind == JSON_NUMBER)
-        return take_value_word(j, &text) && number_parse_double(text, out);
-    return json_string(j, &text) && number_parse_double(str_trim(text), out);
+    return take_number(j, &text) && number_parse_double(text, out);
+}
+
+/* Takes up to 18 digits that are wholly in the window, with what ends them: most of a
+ * large file's numbers. Nothing is taken where they are not. */
+static bool take_digits(struct json *j, uint64_t *out)
+{
+    const char *p = j->at, *end = j->source->end;
+    uint64_t v = 0;
+    if (end - p > 18)
+        end = p + 18;
+    for (; p < end && byte_is_digit(*p); p++)
+        v = v * 10 + (uint64_t)(*p - '0');
+    if (p == end || p == j->at || in_word(*p) || (*j->at == '0' && p - j->at > 1))
+        return false;
+    j->at = p;
+    *out = v;
+    return true;
+}
+
+bool json_u64(struct json *j, uint64_t *out)
+{
+    struct str text;
+    double v;
+    if (to_token(j) && take_digits(j, out))
+        return true;
+    if (!take_number(j, &text))
+        return false;
+    if (number_parse_u64(text, out))
+        return true;
+    if (!number_parse_double(text, &v) || !(v >= 0 && v < 18446744073709551616.0) ||
+        v > (double)(uint64_t)v)
+        return false;
+    *out = (uint64_t)v;
+    return true;
 }
 
 /* Takes up to 18 digits that are wholly in the window, with what ends them: most of a

@@ -84,8 +84,7 @@ bool json_key(struct json *j, struct str *key);
 
 /* Take the value at hand. Text is UTF-8, whatever the file held, and good until the next
  * call. json_text also takes numbers and truth values, as they are written; json_number
- * and json_u64 also take a string that is a number, the latter a whole one from 0 on,
- * exact up to 18 digits. */
+ * and json_u64 also take a string that is a number, the latter a whole one from 0 on. */
 bool json_string(struct json *j, struct str *out);
 bool json_text(struct json *j, struct str *out);
 bool json_number(struct json *j, double *out);
