@@ -366,9 +366,9 @@ static bool order_samples(struct pprof_writer *w)
 /* A negative one is written as its complement, like all of protobuf's. */
 static uint64_t rounded(double weight)
 {
-    if (weight < 0)
-        return (uint64_t)0 - rounded(-weight);
-    return weight < 9.2e18 ? (uint64_t)(weight + 0.5) : (uint64_t)INT64_MAX;
+    double size = weight < 0 ? -weight : weight;
+    uint64_t whole = size < 9.2e18 ? (uint64_t)(size + 0.5) : (uint64_t)INT64_MAX;
+    return weight < 0 ? (uint64_t)0 - whole : whole;
 }
 
 /* Adds the sample to the values under way. Sums are made before they are rounded. */
