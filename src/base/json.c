@@ -514,35 +514,6 @@ bool json_u64(struct json *j, uint64_t *out)
     return true;
 }
 
-/* Takes up to 18 digits that are wholly in the window, with what ends them: most of a
- * large file's numbers. Nothing is taken where they are not. */
-static bool take_digits(struct json *j, uint64_t *out)
-{
-    const char *p = j->at, *end = j->source->end;
-    uint64_t v = 0;
-    if (end - p > 18)
-        end = p + 18;
-    for (; p < end && byte_is_digit(*p); p++)
-        v = v * 10 + (uint64_t)(*p - '0');
-    if (p == end || p == j->at || in_word(*p) || (*j->at == '0' && p - j->at > 1))
-        return false;
-    j->at = p;
-    *out = v;
-    return true;
-}
-
-bool json_u64(struct json *j, uint64_t *out)
-{
-    double v;
-    if (to_token(j) && take_digits(j, out))
-        return true;
-    if (!json_number(j, &v) || !(v >= 0 && v < 18446744073709551616.0) ||
-        v > (double)(uint64_t)v)
-        return false;
-    *out = (uint64_t)v;
-    return true;
-}
-
 bool json_bool(struct json *j, bool *out)
 {
     struct str text;
