@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/protobuf.h"
-#include "base/sort.h"
 #include "export/exporter.h"
+#include "export/order.h"
 #include "export/threads.h"
 
 /* Times before the year 2000 are of a clock that does not count from 1970. */
@@ -348,21 +348,6 @@ static bool sample_before(const void *context, uint32_t a, uint32_t b)
     return thread_x != thread_y ? thread_x < thread_y : x->stack < y->stack;
 }
 
-static bool order_samples(struct pprof_writer *w)
-{
-    const struct profile *p = w->p;
-    event_id only = w->options->tree.event;
-    w->order = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *w->order);
-    uint32_t *scratch = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *scratch);
-    if (!w->order || !scratch)
-        return false;
-    for (uint32_t i = 0; i < p->sample_count; i++)
-        if (!only || p->samples[i].event == only)
-            w->order[w->sample_count++] = i;
-    sort_u32(w->order, w->sample_count, scratch, sample_before, w);
-    return true;
-}
-
 /* A negative one is written as its complement, like all of protobuf's. */
 static uint64_t rounded(double weight)
 {
@@ -422,7 +407,11 @@ static void write_labels(struct pprof_writer *w, const struct thread *t)
 static bool write_samples(struct pprof_writer *w)
 {
     double *sums = arena_alloc(&w->arena, (w->type_count + 1) * sizeof *sums);
-    for (size_t i = 0; sums && i < w->sample_count;) {
+    w->order = order_samples(&w->arena, w->p, w->options->tree.event, sample_before, w,
+                             &w->sample_count);
+    if (!sums || !w->order)
+        return false;
+    for (size_t i = 0; i < w->sample_count;) {
         const struct sample *s = &w->p->samples[w->order[i]];
         for (size_t t = 0; t < w->type_count; t++)
             sums[t] = 0;
@@ -436,7 +425,7 @@ static bool write_samples(struct pprof_writer *w)
         write_labels(w, &w->threads.items[w->threads.of_thread[s->thread]]);
         end_message(w, 2);
     }
-    return sums != NULL;
+    return true;
 }
 
 /* --- The file ---------------------------------------------------------------------- */
@@ -481,8 +470,8 @@ static bool write_profile(struct pprof_writer *w)
 {
     if (!strings_init(&w->strings, &w->arena) ||
         !thread_set_init(&w->threads, &w->arena, w->p, w->options->tree.threads) ||
-        !make_functions(w) || !make_locations(w) || !order_samples(w) ||
-        !write_types(w) || !write_samples(w) || !write_mappings(w))
+        !make_functions(w) || !make_locations(w) || !write_types(w) ||
+        !write_samples(w) || !write_mappings(w))
         return false;
     for (uint32_t i = 1; i <= w->location_count; i++)
         if (w->locations[i].used)

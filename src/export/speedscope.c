@@ -5,8 +5,8 @@
  * event and thread a profile is of, and "kind" what a frame is, so that reading it back
  * loses nothing. */
 #include "base/json.h"
-#include "base/sort.h"
 #include "export/exporter.h"
+#include "export/order.h"
 #include "export/threads.h"
 #include "model/paths.h"
 
@@ -56,29 +56,18 @@ static bool sample_before(const void *context, uint32_t a, uint32_t b)
     return x->time < y->time; /* without a time: as they came */
 }
 
-static bool order_samples(struct speedscope_writer *w)
-{
-    const struct profile *p = w->p;
-    event_id only = w->options->tree.event;
-    w->order = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *w->order);
-    uint32_t *scratch = arena_alloc(&w->arena, (p->sample_count + 1) * sizeof *scratch);
-    if (!w->order || !scratch)
-        return false;
-    for (uint32_t i = 0; i < p->sample_count; i++)
-        if (!only || p->samples[i].event == only)
-            w->order[w->count++] = i;
-    sort_u32(w->order, w->count, scratch, sample_before, w);
-    return true;
-}
-
 static double weight_of(const struct speedscope_writer *w, const struct sample *s)
 {
     return w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count : s->weight;
 }
 
-/* Cuts the ordered samples where event or thread changes. */
+/* Orders the samples, and cuts them where event or thread changes. */
 static bool make_parts(struct speedscope_writer *w)
 {
+    w->order = order_samples(&w->arena, w->p, w->options->tree.event, sample_before, w,
+                             &w->count);
+    if (!w->order)
+        return false;
     for (size_t i = 0; i < w->count; i++) {
         const struct sample *s = &w->p->samples[w->order[i]];
         uint32_t thread = w->threads.of_thread[s->thread];
@@ -330,7 +319,7 @@ static bool speedscope_write(const struct profile *p,
     bool ok = paths_init(&w.paths, p, &options->tree.label, err);
     if (ok)
         ok = (thread_set_init(&w.threads, &w.arena, p, options->tree.threads) &&
-              order_samples(&w) && make_parts(&w) && write_file(&w)) ||
+              make_parts(&w) && write_file(&w)) ||
              error_memory(err);
     arena_deinit(&w.arena);
     paths_deinit(&w.paths);
