@@ -82,31 +82,31 @@ static struct str differential_stack(const struct folded_line *line)
     return stack;
 }
 
-/* Share of the lines at the beginning that parse, in percent, and whether all of those
- * have two counts. The last line may be cut, so it does not count unless it is alone. */
+/* Share of the lines at the beginning that end in a count, be it one that is refused, in
+ * percent, and whether all of those that parse have two. The last line may be cut, so it
+ * does not count unless it is alone. */
 static int sample_lines(struct str head, bool *differential)
 {
-    size_t good = 0, bad = 0, stacks = 0, twos = 0;
-    while (head.len && good + bad < 1000) {
+    size_t good = 0, refused = 0, bad = 0, stacks = 0, twos = 0;
+    while (head.len && good + refused + bad < 1000) {
         bool whole = str_find(head, '\n') < head.len;
         struct folded_line line;
         struct str text = str_cut(&head, '\n');
-        if (!whole && good + bad)
+        if (!whole && good + refused + bad)
             break;
         enum line_kind kind = parse_line(text, &line);
-        bool counted = kind == LINE_NEGATIVE || kind == LINE_TOO_LARGE;
-        good += kind == LINE_GOOD || counted;
-        bad += kind != LINE_GOOD && !counted && kind != LINE_EMPTY &&
-               !str_starts(text, STR("#"));
+        refused += kind == LINE_NEGATIVE || kind == LINE_TOO_LARGE;
+        bad += kind == LINE_NO_COUNT && !str_starts(text, STR("#"));
         if (kind == LINE_GOOD) {
+            good++;
             twos += line.count_count == 2;
             stacks += str_find(line.stack, ';') < line.stack.len;
         }
     }
     *differential = good && twos == good;
-    if (good == 0)
+    if (good + refused == 0)
         return 0;
-    int share = (int)(good * 100 / (good + bad));
+    int share = (int)((good + refused) * 100 / (good + refused + bad));
     return stacks ? share : share / 4;
 }
 
