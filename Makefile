@@ -39,7 +39,8 @@ bench:
 	@tools/deps build
 	@$(MAKE) --no-print-directory all
 	@ninja -C $(BUILD) bench/generate
-	@bench/run --build $(BUILD)
+	@bench/run --build $(BUILD); missed=$$?; \
+	bench/unwind --build $(BUILD) && exit $$missed
 
 install: $(BUILD)/build.ninja
 ifneq ($(origin PREFIX),file)

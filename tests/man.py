@@ -15,7 +15,7 @@ import tap
 
 FIXTURES = os.path.join(tap.SOURCE_ROOT, "tests", "man")
 DOC = os.path.join(tap.SOURCE_ROOT, "doc")
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+OPTION = re.compile(r"(?<![\w%-])--[a-z][a-z-]*[a-z]")
 
 
 def stoke_help(*words):
@@ -60,7 +60,8 @@ def missing_options(page):
 
 
 def unknown_options(page, known):
-    wrong = sorted(set(OPTION.findall(page.text)) - known)
+    wrong = sorted(name for name in set(OPTION.findall(page.text)) - known
+                   if name.replace("--no-", "--", 1) not in known)
     return f"there is no {' '.join(wrong)}" if wrong else ""
 
 

@@ -56,11 +56,12 @@ static void block_unlink(struct arena *a, struct arena_block *b)
         b->older->newer = b->newer;
 }
 
-static void *block_alloc(struct arena *a, size_t size)
+/* Zeroed blocks are asked for as such: fresh pages of the system's are so already. */
+static void *block_alloc(struct arena *a, size_t size, bool zeroed)
 {
     struct arena_block *b = NULL;
     if (size < SIZE_MAX - sizeof *b)
-        b = malloc(sizeof *b + size);
+        b = zeroed ? calloc(1, sizeof *b + size) : malloc(sizeof *b + size);
     if (!b)
         return arena_fail(a);
     b->size = size;
@@ -105,7 +106,7 @@ void *arena_alloc(struct arena *a, size_t size)
     if (a->failed)
         return NULL;
     if (size >= BLOCK_SMALLEST)
-        return block_alloc(a, size);
+        return block_alloc(a, size, false);
     size = (size + 7) & ~(size_t)7;
     while (size > (size_t)(a->end - a->next))
         if (!chunk_add(a))
@@ -119,6 +120,8 @@ void *arena_zalloc(struct arena *a, size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / 2 / size)
         return arena_fail(a);
+    if (count * size >= BLOCK_SMALLEST && !a->failed)
+        return block_alloc(a, count * size, true);
     void *piece = arena_alloc(a, count * size);
     if (piece)
         memset(piece, 0, count * size);

@@ -96,14 +96,26 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
         z->avail_out = (uInt)(room < 1u << 30 ? room : 1u << 30);
         uInt wanted = z->avail_out;
         int status = inflate(z, Z_NO_FLUSH);
-        if (status != Z_OK && status != Z_STREAM_END)
-            return status == Z_MEM_ERROR ? error_memory(err) : damaged(d, err);
-        d->frame_done = status == Z_STREAM_END;
         took(d, offered - z->avail_in);
         *got = wanted - z->avail_out;
+        /* what was unpacked before the fault is given first: the fault comes again */
+        if (status != Z_OK && status != Z_STREAM_END && *got == 0)
+            return status == Z_MEM_ERROR ? error_memory(err) : damaged(d, err);
+        d->frame_done = status == Z_STREAM_END;
     }
     d->out += *got;
     return check_ratio(d, err);
+}
+
+/* How many bytes to give next: zstd asks for a block with the header of the next one. A
+ * call that fails tells nothing of what it unpacked before, so each gets one or the
+ * other. */
+static size_t zstd_step(struct decoder *d, size_t asked)
+{
+    const size_t block_header = 3;
+    if (asked == 0)
+        return ZSTD_initDStream(d->state);
+    return asked > block_header ? asked - block_header : asked;
 }
 
 static bool zstd_read(void *context, char *into, size_t room, size_t *got,
@@ -114,7 +126,8 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
     for (;;) {
         if (!refill(d, err))
             return false;
-        ZSTD_inBuffer in = {d->from->begin, source_left(d->from), 0};
+        size_t left = source_left(d->from);
+        ZSTD_inBuffer in = {d->from->begin, left < d->step ? left : d->step, 0};
         ZSTD_outBuffer out = {into, room, 0};
         if (in.size == 0 && d->frame_done)
             return true;
@@ -123,6 +136,7 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
             return damaged(d, err);
         took(d, in.pos);
         d->frame_done = status == 0;
+        d->step = zstd_step(d, status);
         if (out.pos) {
             *got = out.pos;
             d->out += out.pos;
@@ -197,6 +211,7 @@ static bool start_zstd(struct decoder *d, struct error *err)
     d->state = ZSTD_createDStream();
     if (!d->state)
         return error_memory(err);
+    d->step = ZSTD_initDStream(d->state);
     ZSTD_DCtx_setParameter(d->state, ZSTD_d_windowLogMax, 27);
     d->source = source_reading(zstd_read, d, d->from->name);
     return true;
@@ -249,4 +264,34 @@ void decoder_deinit(struct decoder *d)
     }
     d->state = NULL;
     source_deinit(&d->source);
+}
+
+bool unpacker_init(struct unpacker *u, struct error *err)
+{
+    *u = (struct unpacker){.state = ZSTD_createDStream()};
+    if (!u->state)
+        return error_memory(err);
+    ZSTD_DCtx_setParameter(u->state, ZSTD_d_windowLogMax, 27);
+    return true;
+}
+
+void unpacker_deinit(struct unpacker *u)
+{
+    ZSTD_freeDStream(u->state);
+    u->state = NULL;
+}
+
+bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t room,
+                   size_t *got)
+{
+    ZSTD_inBuffer in = {packed->ptr, packed->len, 0};
+    ZSTD_outBuffer out = {into, room, 0};
+    size_t status = ZSTD_decompressStream(u->state, &out, &in);
+    *packed = str_skip(*packed, in.pos);
+    *got = out.pos;
+    u->in += in.pos;
+    u->out += out.pos;
+    bool stuck = in.pos == 0 && out.pos == 0;
+    return !ZSTD_isError(status) && !(stuck && packed->len) &&
+           (u->out <= DECODE_FREE_SIZE || u->out / DECODE_RATIO <= u->in);
 }

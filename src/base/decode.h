@@ -20,6 +20,7 @@ struct decoder {
     void *state;
     uint64_t in, out;
     bool big_endian, frame_done;
+    size_t step;   /* zstd: how many bytes it wants next */
     unsigned high; /* a high surrogate waiting for its low one, or 0 */
 };
 
@@ -30,5 +31,21 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err);
 
 /* Frees the decoder and its source; not `from`, unless it was moved. */
 void decoder_deinit(struct decoder *d);
+
+/* zstd data that comes in pieces among other things, as one stream. */
+struct unpacker {
+    void *state;
+    uint64_t in, out;
+};
+
+bool unpacker_init(struct unpacker *u, struct error *err);
+void unpacker_deinit(struct unpacker *u); /* also of one that is all zeros */
+
+/* Unpacks some of *packed, takes that off it, and puts up to `room` bytes to `into`. All
+ * of a piece is unpacked once *packed is empty and *got less than the room. False where
+ * the data is damaged or unpacks to too much (see above); the stream is then at its end.
+ */
+bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t room,
+                   size_t *got);
 
 #endif

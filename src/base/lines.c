@@ -6,11 +6,10 @@ struct lines lines_of(struct source *s, struct error *err)
 }
 
 /* Finds the end of the line at the window's beginning, reading on as need be: *next is
- * behind it. */
-static bool find_line(struct lines *l, struct str *line, const char **next)
+ * behind it. It is not among the first `seen` bytes. */
+static bool find_line(struct lines *l, size_t seen, struct str *line, const char **next)
 {
     struct source *s = l->source;
-    size_t seen = 0;
     for (;;) {
         size_t length = (size_t)(s->end - s->begin);
         const char *end =
@@ -30,10 +29,10 @@ static bool find_line(struct lines *l, struct str *line, const char **next)
     }
 }
 
-bool lines_next(struct lines *l, struct str *line)
+bool lines_next_behind(struct lines *l, size_t known, struct str *line)
 {
     const char *next;
-    if (!find_line(l, line, &next))
+    if (!find_line(l, known, line, &next))
         return false;
     struct source *s = l->source;
     s->offset += (uint64_t)(next - s->begin);
@@ -42,8 +41,7 @@ bool lines_next(struct lines *l, struct str *line)
     return true;
 }
 
-bool lines_peek(struct lines *l, struct str *line)
+bool lines_next(struct lines *l, struct str *line)
 {
-    const char *next;
-    return find_line(l, line, &next);
+    return lines_next_behind(l, 0, line);
 }

@@ -19,9 +19,8 @@ struct lines lines_of(struct source *s, struct error *err);
 /* Gives the next line, good until the next call. False at the end and on failure. */
 bool lines_next(struct lines *l, struct str *line);
 
-/* Gives the next line without taking it: the following lines_next gives it again. It may
- * move the window, so lines given before are no longer good. */
-bool lines_peek(struct lines *l, struct str *line);
+/* The same, where the first `known` bytes of the window are known to hold no line end. */
+bool lines_next_behind(struct lines *l, size_t known, struct str *line);
 
 /* Passes over bytes of the window that hold `count` lines. */
 static inline void lines_skip(struct lines *l, size_t bytes, uint64_t count)

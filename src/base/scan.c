@@ -1,5 +1,7 @@
 #include "base/scan.h"
-#include <stdint.h>
+#if defined __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* The vector extension of gcc and clang: compiles to whatever the machine has. */
 typedef char bytes16 __attribute__((vector_size(16)));
@@ -33,6 +35,68 @@ size_t scan_empty_line(struct str s)
             break;
     }
     return scan_bytewise(s, at);
+}
+
+#if defined __SSE2__
+
+/* Bit per byte of 16: whether it is a line feed. */
+static inline uint64_t feeds16(const char *p)
+{
+    bytes16 here;
+    memcpy(&here, p, sizeof here);
+    bytes16 same = here == (bytes16){0} + '\n';
+    return (unsigned)_mm_movemask_epi8((__m128i)same);
+}
+
+#else
+
+static inline uint64_t feeds16(const char *p)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 16; i++)
+        bits |= (uint64_t)(p[i] == '\n') << i;
+    return bits;
+}
+
+#endif
+
+static inline uint64_t feeds64(const char *p)
+{
+    return feeds16(p) | feeds16(p + 16) << 16 | feeds16(p + 32) << 32 |
+           feeds16(p + 48) << 48;
+}
+
+/* The same of the fewer than 64 bytes at the end. */
+static inline uint64_t feeds_of_rest(const char *p, size_t length)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < length; i++)
+        bits |= (uint64_t)(p[i] == '\n') << i;
+    return bits;
+}
+
+size_t scan_lines(struct str s, uint32_t *starts, size_t room, size_t *count)
+{
+    uint64_t last = 0; /* whether the byte before was a line feed */
+    size_t found = 0;
+    starts[0] = 0;
+    *count = 0;
+    for (size_t at = 0; at < s.len; at += 64) {
+        size_t left = s.len - at;
+        uint64_t feeds =
+            left < 64 ? feeds_of_rest(s.ptr + at, left) : feeds64(s.ptr + at);
+        uint64_t pairs = feeds & (feeds << 1 | last);
+        last = feeds >> 63;
+        if (pairs)
+            feeds &= (pairs & -pairs) - 1;
+        for (; feeds; feeds &= feeds - 1, found++)
+            if (found < room)
+                starts[found + 1] = (uint32_t)(at + (size_t)__builtin_ctzll(feeds) + 1);
+        *count = found;
+        if (pairs)
+            return at + (size_t)__builtin_ctzll(pairs);
+    }
+    return s.len;
 }
 
 static inline bytes16 differ_at(const char *a, const char *b)

@@ -51,3 +51,47 @@ void sort_u32(uint32_t *items, size_t count, uint32_t *scratch, before_fn before
     if (from != items)
         memcpy(items, from, count * sizeof *items);
 }
+
+static bool in_order(const struct sort_key *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (items[i].key < items[i - 1].key)
+            return false;
+    return true;
+}
+
+/* One pass of a radix sort: by the byte at `shift`. */
+static void sort_byte(const struct sort_key *from, size_t count, unsigned shift,
+                      struct sort_key *to)
+{
+    size_t begins[256] = {0}, at = 0;
+    for (size_t i = 0; i < count; i++)
+        begins[from[i].key >> shift & 0xff]++;
+    for (unsigned digit = 0; digit < 256; digit++) {
+        size_t many = begins[digit];
+        begins[digit] = at;
+        at += many;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[begins[from[i].key >> shift & 0xff]++] = from[i];
+}
+
+void sort_keys(struct sort_key *items, size_t count, struct sort_key *scratch)
+{
+    struct sort_key *from = items, *to = scratch;
+    uint64_t differ = 0;
+    if (in_order(items, count))
+        return;
+    for (size_t i = 1; i < count; i++)
+        differ |= items[i].key ^ items[0].key;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if ((differ >> shift & 0xff) == 0)
+            continue;
+        sort_byte(from, count, shift, to);
+        struct sort_key *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != items)
+        memcpy(items, from, count * sizeof *items);
+}

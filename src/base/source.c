@@ -86,6 +86,21 @@ bool source_all(struct source *s, struct str *all, struct error *err)
     return true;
 }
 
+bool source_map(struct source *s, struct str *all)
+{
+    struct str whole;
+    if (!s->last && s->map && s->map(s->context, &whole) && s->offset <= whole.len) {
+        s->begin = whole.ptr + s->offset;
+        s->end = whole.ptr + whole.len;
+        s->last = true;
+        free(s->buffer);
+        s->buffer = NULL;
+        s->size = 0;
+    }
+    *all = str_span(s->begin, s->end);
+    return s->last;
+}
+
 bool source_peek(struct source *s, size_t want, struct error *err)
 {
     while (!s->last && (size_t)(s->end - s->begin) < want)

@@ -23,6 +23,11 @@ struct source {
     bool (*read)(void *context, char *into, size_t room, size_t *got, struct error *err);
     void *context;
 
+    /* The provider: puts all the bytes, from the beginning of the input to its end, into
+     * *all, where they stay as long as the provider does. False, with nothing changed,
+     * where it cannot. NULL: it never can. */
+    bool (*map)(void *context, struct str *all);
+
     char *buffer; /* owned; NULL for a source over memory */
     size_t size;
 };
@@ -46,6 +51,10 @@ bool source_more(struct source *s, const char *keep, struct error *err);
 
 /* Reads on until the whole rest of the input is in the window, and gives it. */
 bool source_all(struct source *s, struct str *all, struct error *err);
+
+/* The same without reading, where the input lies in memory or can be mapped. False, with
+ * nothing changed, where it cannot. */
+bool source_map(struct source *s, struct str *all);
 
 /* Makes the window hold at least `want` bytes, or all there are. */
 bool source_peek(struct source *s, size_t want, struct error *err);

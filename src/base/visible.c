@@ -147,3 +147,43 @@ size_t visible_print_cut(struct output *o, struct str s, size_t columns)
     visible_print(o, s);
     return taken + 1 + left;
 }
+
+/* --- On the way to another output ------------------------------------------------- */
+
+/* A name may be written in pieces: only whole lines are looked at. */
+static bool filter_write(void *context, const char *bytes, size_t length)
+{
+    struct visible_filter *f = context;
+    for (size_t i = 0, from = 0; i < length; i++) {
+        bool ends = bytes[i] == '\n' || bytes[i] == '\t';
+        if (ends || i + 1 == length)
+            output_bytes(&f->line, bytes + from, i - from + !ends);
+        if (!ends)
+            continue;
+        visible_print(f->to, output_kept(&f->line));
+        output_char(f->to, bytes[i]);
+        f->line.used = 0;
+        from = i + 1;
+    }
+    return !f->line.failed && !f->to->failed;
+}
+
+void visible_filter_init(struct visible_filter *f, struct output *to)
+{
+    *f = (struct visible_filter){.to = to};
+    f->output = (struct output){.flush = filter_write, .context = f};
+}
+
+bool visible_filter_finish(struct visible_filter *f)
+{
+    bool ok = output_finish(&f->output);
+    visible_print(f->to, output_kept(&f->line));
+    f->line.used = 0;
+    return ok && !f->to->failed;
+}
+
+void visible_filter_deinit(struct visible_filter *f)
+{
+    output_deinit(&f->output);
+    output_deinit(&f->line);
+}

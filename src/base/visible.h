@@ -19,4 +19,22 @@ size_t visible_columns(struct str s);
  * not fit; gives the columns taken. */
 size_t visible_print_cut(struct output *o, struct str s, size_t columns);
 
+/* An output on the way to another that makes visible what is written to it; ends of lines
+ * and tabs stay. Must not move until visible_filter_deinit. */
+struct visible_filter {
+    struct output output; /* what the writer writes to */
+    struct output *to;
+    struct output line; /* begun, and not ended yet */
+};
+
+void visible_filter_init(struct visible_filter *f, struct output *to);
+
+/* Passes on what is left; `to` is still its owner's to finish. False when anything
+ * failed.
+ */
+bool visible_filter_finish(struct visible_filter *f);
+
+/* Frees the filter; not `to`. Also one that is all zero. */
+void visible_filter_deinit(struct visible_filter *f);
+
 #endif

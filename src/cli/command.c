@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "base/format.h"
+#include "base/nearest.h"
 #include "cli/message.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,26 @@ const struct command *command_named(const char *name)
     return NULL;
 }
 
+int command_unknown(const char *name)
+{
+    struct error err;
+    struct nearest nearest = {.word = str_of(name)};
+    nearest_offer(&nearest, STR("help"));
+    for (size_t i = 0; commands[i]; i++)
+        nearest_offer(&nearest, str_of(commands[i]->name));
+    error_set(&err, "there is no command '%s'", name);
+    nearest_hint(&nearest, "", "'stoke help' lists them", &err);
+    message_error(&err);
+    return STATUS_USAGE;
+}
+
 /* "  -i, --inverted" and what it does, in two columns. */
-static void help_row(const struct option *o)
+static void help_row(const struct option_group *g, const struct option *o)
 {
     char left[80];
     struct str names = str_of(o->names), name = str_cut(&names, ',');
     char letter[5] = "    ";
-    if (o->letter)
+    if (option_letter(g, o))
         format_text(letter, sizeof letter, "-%c, ", o->letter);
     size_t used = format_text(left, sizeof left, "  %s--%.*s%s%s", letter, STR_ARG(name),
                               o->arg ? " " : "", o->arg ? o->arg : "");
@@ -46,7 +60,7 @@ void command_help(const struct command *c)
         printf("\n%s:\n", g->title);
         for (const struct option *o = g->options; o->names; o++)
             if (o->help)
-                help_row(o);
+                help_row(g, o);
     }
     if (c->examples)
         printf("\nexamples:\n%s", c->examples);

@@ -31,6 +31,10 @@ extern const struct command *const commands[]; /* and a NULL behind them */
 
 const struct command *command_named(const char *name);
 
+/* Says that there is no command of that name, and which one may be meant; the exit
+ * status. */
+int command_unknown(const char *name);
+
 /* Parses the options (argv[0] is the command's name) and runs it; the exit status. */
 int command_run(const struct command *c, int argc, char **argv);
 

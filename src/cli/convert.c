@@ -1,7 +1,9 @@
 /* stoke convert: a profile of any format to another format. */
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/names.h"
 #include "cli/save.h"
 #include "cli/view.h"
 #include <unistd.h>
@@ -11,10 +13,11 @@
 struct convert_settings {
     struct load_settings load;
     struct view_settings view;
-    const char *output, *to, *title;
-    int threads; /* enum thread_style, or NOT_SAID */
-    int pack;    /* 0, 1, or NOT_SAID */
-    bool kernel, jit, all, addresses;
+    struct names_settings names;
+    const char *output, *title;
+    const struct exporter *to; /* NULL: by the output's name */
+    int threads;               /* enum thread_style, or NOT_SAID */
+    int pack;                  /* 0, 1, or NOT_SAID */
 };
 
 #define OFF(field) offsetof(struct convert_settings, field)
@@ -22,26 +25,30 @@ struct convert_settings {
 /* In the order of enum thread_style. */
 static const char *const thread_styles[] = {"comm", "pid", "tid", "none", NULL};
 
+static bool parse_exporter(const char *text, void *value, struct error *err)
+{
+    const struct exporter **to = value;
+    struct nearest nearest = {.word = str_of(text)};
+    *to = exporter_named(nearest.word);
+    if (*to)
+        return true;
+    for (size_t i = 0; exporters[i]; i++)
+        nearest_offer(&nearest, str_of(exporters[i]->name));
+    error_set(err, "there is no format '%s' to write", text);
+    return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
+}
+
 static const struct option convert_options[] = {
     {"output", 'o', "FILE", "write there; its suffix tells the format", OPTION_STRING,
      OFF(output)},
     {"to", 0, "NAME", "the format, for standard output or a file of another suffix",
-     OPTION_STRING, OFF(to)},
+     OPTION_PARSED, OFF(to), .parse = parse_exporter},
     {"title", 0, "TEXT", "a name for what is shown, where the format has a place for it",
      OPTION_STRING, OFF(title)},
     {"apart", 0, "WHAT",
      "what tells threads apart: comm, pid, tid or none (default: tid where the format "
      "holds a whole profile, else comm)",
      OPTION_CHOICE, OFF(threads), .choices = thread_styles},
-    {"pid", 0, NULL, "the same as --apart pid", OPTION_SET, OFF(threads),
-     .value = THREAD_PID},
-    {"tid", 0, NULL, "the same as --apart tid", OPTION_SET, OFF(threads),
-     .value = THREAD_TID},
-    {"kernel", 0, NULL, "mark kernel functions with _[k]", OPTION_FLAG, OFF(kernel)},
-    {"jit", 0, NULL, "mark functions of a JIT with _[j]", OPTION_FLAG, OFF(jit)},
-    {"all", 0, NULL, "both marks", OPTION_FLAG, OFF(all)},
-    {"addrs", 0, NULL, "unknown functions with their address", OPTION_FLAG,
-     OFF(addresses)},
     {"gzip", 'z', NULL, "pack it", OPTION_SET, OFF(pack), .value = 1},
     {"no-gzip", 0, NULL, "do not pack it, whatever its name or format says", OPTION_SET,
      OFF(pack), .value = 0},
@@ -49,6 +56,7 @@ static const struct option convert_options[] = {
 
 static const struct option_group convert_groups[] = {
     {"options", convert_options, 0},
+    {"names", names_options, OFF(names)},
     {"what is converted", view_options, OFF(view)},
     {"input", load_options, OFF(load)},
     {0}};
@@ -60,13 +68,11 @@ static const struct convert_settings convert_defaults = {.threads = NOT_SAID,
 static const struct exporter *choose_exporter(const struct convert_settings *s,
                                               struct error *err)
 {
-    const struct exporter *e = NULL;
+    const struct exporter *e = s->to;
     struct str file = str_of(s->output ? s->output : "");
-    if (s->to) {
-        e = exporter_named(str_of(s->to));
-        if (!e)
-            error_set(err, "there is no format '%s' to write", s->to);
-    } else if (s->output && strcmp(s->output, "-") != 0) {
+    if (e)
+        return e;
+    if (s->output && strcmp(s->output, "-") != 0) {
         e = exporter_for_file(file);
         if (!e && str_ends(file, STR(".gz")))
             e = exporter_for_file(str_head(file, file.len - 3));
@@ -80,40 +86,30 @@ static const struct exporter *choose_exporter(const struct convert_settings *s,
     return e;
 }
 
-static struct export_options what_to_write(const struct convert_settings *s,
-                                           const struct exporter *e)
-{
-    struct export_options options = {.title = str_of(s->title ? s->title : "")};
-    options.tree.threads = s->threads != NOT_SAID ? (enum thread_style)s->threads
-                           : e->whole             ? THREAD_TID
-                                                  : THREAD_COMM;
-    options.tree.label.kernel = s->kernel || s->all;
-    options.tree.label.jit = s->jit || s->all;
-    options.tree.label.addresses = s->addresses;
-    return options;
-}
-
 static bool convert(struct convert_settings *s, const struct exporter *e, int file_count,
                     char **files, struct error *err)
 {
     const char *path = s->output ? s->output : "-";
     bool pack = s->pack == NOT_SAID ? save_packs(e, str_of(path)) : s->pack;
-    struct export_options options = what_to_write(s, e);
+    struct export_options options = {.title = str_of(s->title ? s->title : "")};
+    enum thread_style threads = s->threads != NOT_SAID ? (enum thread_style)s->threads
+                                : e->whole             ? THREAD_TID
+                                                       : THREAD_COMM;
     if (pack && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO)) {
         error_set(err, "packed data is not written to a terminal");
         return error_hint(err, "-o FILE, or --no-gzip");
     }
     s->load.keep = e->wants_time;
-    s->load.import.addresses = s->addresses || e->whole;
-    s->load.import.every_address = s->load.import.lines = e->whole;
+    s->load.events_apart = e->whole;
+    s->load.import.addresses = s->load.import.every_address = e->whole;
+    s->load.import.lines = e->whole;
+    names_prepare(&s->names, threads, &s->load, &s->view, &options);
     view_prepare(&s->view, &s->load);
-    s->view.transform.threads = options.tree.threads;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = view_apply(&s->view, p, err);
-    bool ok = p &&
-              (e->whole ||
-               load_choose_event(p, NULL, s->load.quiet, &options.tree.event, err)) &&
-              save_profile_as(e, p, &options, path, pack, err);
+    if (p && !e->whole)
+        load_note_event(p, s->load.quiet);
+    bool ok = p && save_profile_as(e, p, &options, path, pack, err);
     profile_destroy(p);
     return ok;
 }

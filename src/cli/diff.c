@@ -37,8 +37,10 @@ static bool parse_points(const char *text, void *value, struct error *err)
     struct str s = str_of(text);
     if (str_ends(s, STR("%")))
         s.len--;
-    if (!number_parse_double(s, value) || *(double *)value < 0)
-        return error_set(err, "'%s' is not a number of percentage points", text);
+    if (!number_parse_double(s, value) || *(double *)value < 0) {
+        error_set(err, "'%s' is not a number of percentage points", text);
+        return error_hint(err, "for example 2, or 0.5");
+    }
     return true;
 }
 
@@ -57,6 +59,8 @@ static const struct option diff_options[] = {
     {"svg", 0, NULL, "a flame graph coloured by the change", OPTION_FLAG, OFF(svg)},
     {"output", 'o', "FILE", "write there, in the format of its suffix", OPTION_STRING,
      OFF(output)},
+    {"sort", 0, "COLUMN", "of the table: by total (default), self, name or module",
+     OPTION_CHOICE, OFF(tables.sort), tables_sorts},
     {"title", 0, "TEXT", "a title for the picture or table", OPTION_STRING, OFF(title)},
     {"fail-above", 0, "POINTS",
      "exit with 1 when a function's share grew by more percentage points", OPTION_PARSED,
@@ -272,8 +276,7 @@ static struct profile *make_diff(struct diff_settings *s, char **files, struct e
     return p;
 }
 
-static bool check_usage(struct diff_settings *s, int file_count, char **files,
-                        struct error *err)
+static bool check_files(int file_count, char **files, struct error *err)
 {
     if (file_count != 2) {
         error_set(err, "diff takes two files, before and after, not %d", file_count);
@@ -281,7 +284,7 @@ static bool check_usage(struct diff_settings *s, int file_count, char **files,
     }
     if (strcmp(files[0], "-") == 0 && strcmp(files[1], "-") == 0)
         return error_set(err, "only one of the two can be standard input");
-    return tables_check(&s->tables, &s->view, err);
+    return true;
 }
 
 static int diff_run(void *settings, int file_count, char **files)
@@ -290,10 +293,11 @@ static int diff_run(void *settings, int file_count, char **files)
     struct error err = {.place = PLACE_NONE};
     size_t grown = 0;
     const struct exporter *e = NULL;
-    if (!check_usage(s, file_count, files, &err) || !(e = choose_exporter(s, &err))) {
+    if (!check_files(file_count, files, &err) || !(e = choose_exporter(s, &err))) {
         message_error(&err);
         return STATUS_USAGE;
     }
+    tables_prepare(&s->tables, &s->view);
     view_prepare(&s->view, &s->load);
     s->view.transform.threads = thread_style_of(s);
     struct profile *p = make_diff(s, files, &err);

@@ -1,6 +1,7 @@
 #include "cli/drawing.h"
 #include "base/lines.h"
 #include "base/number.h"
+#include "cli/css_color.h"
 #include "cli/message.h"
 #include "os/file.h"
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static bool parse_least(const char *text, void *value, struct error *err)
     if (percent)
         s.len--;
     if (!number_parse_double(s, &number) || number < 0 || (percent && number > 100)) {
-        error_set(err, "--minwidth cannot be '%s'", text);
+        error_set(err, "'%s' is no width", text);
         return error_hint(err, "it is pixels (0.1) or a share of the total (0.5%%)");
     }
     *least = percent ? (struct drawing_width){.share = number / 100}
@@ -28,7 +29,45 @@ static bool parse_least(const char *text, void *value, struct error *err)
     return true;
 }
 
+static bool parse_encoding(const char *text, void *value, struct error *err)
+{
+    struct str s = str_of(text);
+    bool ok = s.len && !byte_is_digit(s.ptr[0]) && s.ptr[0] != '-';
+    for (size_t i = 0; i < s.len; i++)
+        ok = ok && (byte_is_word(s.ptr[i]) || s.ptr[i] == '-');
+    *(const char **)value = text;
+    /* The document is written in ASCII, which these do not contain. */
+    if (ok && strncasecmp(text, "utf-16", 6) != 0 &&
+        strncasecmp(text, "utf-32", 6) != 0 && strncasecmp(text, "ucs", 3) != 0 &&
+        strncasecmp(text, "ebcdic", 6) != 0)
+        return true;
+    error_set(err, "'%s' is no encoding that can be written", text);
+    return error_hint(err, "UTF-8, or one that ASCII is a part of, as ISO-8859-1");
+}
+
+static bool parse_background(const char *text, void *value, struct error *err)
+{
+    static const char *const names[] = {"yellow", "blue", "green", "grey", "gray", NULL};
+    color c;
+    *(const char **)value = text;
+    if (color_parse(str_of(text), &c))
+        return true;
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return true;
+    error_set(err, "'%s' is no background", text);
+    return error_hint(err, "it is yellow, blue, green, grey or #rrggbb");
+}
+
+static bool parse_color(const char *text, void *value, struct error *err)
+{
+    *(const char **)value = text;
+    return css_color_check(text, err);
+}
+
 #define OFF(field) offsetof(struct drawing_settings, field)
+#define RANGE(from, to) .least = (from), .most = (to)
+#define COLOR(field) OPTION_PARSED, OFF(field), .parse = parse_color
 
 const struct option drawing_options[] = {
     {"title", 0, "TEXT", "the heading", OPTION_STRING, OFF(title)},
@@ -53,19 +92,20 @@ const struct option drawing_options[] = {
      OFF(keep_palette)},
     {"palette-map", 0, "FILE", "the same, in another file", OPTION_STRING,
      OFF(palette_file)},
-    {"bgcolors", 0, "COLOUR", "yellow, blue, green, grey or #rrggbb", OPTION_STRING,
-     OFF(background)},
+    {"bgcolors", 0, "COLOUR", "yellow, blue, green, grey or #rrggbb", OPTION_PARSED,
+     OFF(background), .parse = parse_background},
     {"width", 0, "PIXELS", "of the picture (default: 1200, or all of the page)",
-     OPTION_NUMBER, OFF(width)},
-    {"height", 0, "PIXELS", "of a frame (default: 18)", OPTION_NUMBER, OFF(frame_height)},
+     OPTION_NUMBER, OFF(width), RANGE(40, SVG_HEIGHT_MAX)},
+    {"height", 0, "PIXELS", "of a frame (default: 18)", OPTION_NUMBER, OFF(frame_height),
+     RANGE(2, 1000)},
     {"minwidth,min-width", 0, "WIDTH", "of a frame that is drawn: 0.1 pixels, or 0.01%",
      OPTION_PARSED, OFF(least), .parse = parse_least},
     {"fonttype,font-type", 0, "FONTS", "a CSS font family", OPTION_STRING, OFF(font)},
     {"fontsize,font-size", 0, "PIXELS", "of the labels (default: 12)", OPTION_NUMBER,
-     OFF(font_size)},
+     OFF(font_size), RANGE(1, 200)},
     {"fontwidth,font-width", 0, "WIDTH",
      "of a character, in font sizes (default: by the character)", OPTION_NUMBER,
-     OFF(font_width)},
+     OFF(font_width), RANGE(0.1, 4)},
     {"truncate", 0, "WHAT",
      "what of a long name is left out: qualifiers (a:: and a/), the end, the beginning",
      OPTION_CHOICE, OFF(cut), cuts},
@@ -78,21 +118,22 @@ const struct option drawing_options[] = {
     {"nametype", 0, "TEXT", "what names are (default: Function:)", OPTION_STRING,
      OFF(name_type)},
     {"total", 0, "WEIGHT", "what the full width stands for (default: the sum)",
-     OPTION_NUMBER, OFF(total)},
-    {"factor", 0, "N", "figures are multiplied by it", OPTION_NUMBER, OFF(factor)},
+     OPTION_NUMBER, OFF(total), RANGE(0, 1e18)},
+    {"factor", 0, "N", "figures are multiplied by it", OPTION_NUMBER, OFF(factor),
+     RANGE(1e-15, 1e15)},
     {"negate", 0, NULL, "differential: blue grew, red shrank", OPTION_FLAG, OFF(negate)},
     {"normalize,normalise", 0, NULL, "differential: scale before to the total of after",
      OPTION_FLAG, OFF(normalize)},
     {"before", 0, NULL, "differential: draw the widths before", OPTION_FLAG, OFF(before)},
     {"nameattr", 0, "FILE", "links and attributes by name: name<TAB>href=...",
      OPTION_STRING, OFF(attributes_file)},
-    {"uicolor", 0, "COLOUR", "of the text around the frames", OPTION_STRING,
-     OFF(ui_color)},
+    {"uicolor", 0, "COLOUR", "of the text around the frames", COLOR(ui_color)},
     {"search-color", 0, "COLOUR", "of frames that were searched for (default: #e600e6)",
-     OPTION_STRING, OFF(search_color)},
+     COLOR(search_color)},
     {"stroke-color", 0, "COLOUR", "of the frames' outlines (default: none)",
-     OPTION_STRING, OFF(stroke_color)},
-    {"encoding", 0, "NAME", "of the XML (default: UTF-8)", OPTION_STRING, OFF(encoding)},
+     COLOR(stroke_color)},
+    {"encoding", 0, "NAME", "of the XML (default: UTF-8)", OPTION_PARSED, OFF(encoding),
+     .parse = parse_encoding},
     {"pretty-xml", 0, NULL, "indent the XML", OPTION_FLAG, OFF(pretty)},
     {"no-javascript,no-script", 0, NULL, "a still picture, without its script",
      OPTION_FLAG, OFF(no_script)},
@@ -198,57 +239,6 @@ static bool read_files(struct drawing *d, struct error *err)
     return read_lines(palette, read_palette, &d->map, err);
 }
 
-/* --- Checks ---------------------------------------------------------------------- */
-
-static bool check_range(const char *name, double v, double least, double most,
-                        struct error *err)
-{
-    if (v >= least && v <= most)
-        return true;
-    return error_set(err, "--%s is %g: it is between %g and %g", name, v, least, most);
-}
-
-static bool check_encoding(const char *name, struct error *err)
-{
-    struct str s = str_of(name ? name : "UTF-8");
-    bool ok = s.len && !byte_is_digit(s.ptr[0]) && s.ptr[0] != '-';
-    for (size_t i = 0; i < s.len; i++)
-        ok = ok && (byte_is_word(s.ptr[i]) || s.ptr[i] == '-');
-    /* The document is written in ASCII, which these do not contain. */
-    if (ok && strncasecmp(s.ptr, "utf-16", 6) != 0 &&
-        strncasecmp(s.ptr, "utf-32", 6) != 0 && strncasecmp(s.ptr, "ucs", 3) != 0 &&
-        strncasecmp(s.ptr, "ebcdic", 6) != 0)
-        return true;
-    error_set(err, "--encoding cannot be '%s'", name);
-    return error_hint(err, "UTF-8, or one that ASCII is a part of, as ISO-8859-1");
-}
-
-static bool check_background(const char *text, struct error *err)
-{
-    static const char *const names[] = {"yellow", "blue", "green", "grey", "gray", NULL};
-    color c;
-    if (!text || color_parse(str_of(text), &c))
-        return true;
-    for (size_t i = 0; names[i]; i++)
-        if (strcmp(text, names[i]) == 0)
-            return true;
-    error_set(err, "--bgcolors cannot be '%s'", text);
-    return error_hint(err, "it is yellow, blue, green, grey or #rrggbb");
-}
-
-static bool check_settings(const struct drawing_settings *s, struct error *err)
-{
-    if (s->width != 0 && !check_range("width", s->width, 40, SVG_HEIGHT_MAX, err))
-        return false;
-    if (s->font_width != 0 && !check_range("fontwidth", s->font_width, 0.1, 4, err))
-        return false;
-    return check_range("height", s->frame_height, 2, 1000, err) &&
-           check_range("fontsize", s->font_size, 1, 200, err) &&
-           check_range("factor", s->factor, 1e-15, 1e15, err) &&
-           check_range("total", s->total, 0, 1e18, err) &&
-           check_encoding(s->encoding, err) && check_background(s->background, err);
-}
-
 /* --- The settings as the exporter wants them ------------------------------------- */
 
 static struct str str_or_empty(const char *text)
@@ -319,8 +309,6 @@ bool drawing_init(struct drawing *d, const struct drawing_settings *settings,
                   struct export_options *options, struct error *err)
 {
     *d = (struct drawing){.settings = settings};
-    if (!check_settings(settings, err))
-        return false;
     d->svg = svg_options_of(settings);
     if (!choose_palette(d, err) || !read_files(d, err))
         return false;

@@ -45,7 +45,7 @@ struct drawing {
     struct strings attributed;
 };
 
-/* Checks the settings, reads the files they name, and fills in what of `options` they
+/* Reads the files that the settings name, and fills in what of `options` they
  * decide; options->svg points into d. False with err set; drawing_deinit in any case. */
 bool drawing_init(struct drawing *d, const struct drawing_settings *settings,
                   struct export_options *options, struct error *err);

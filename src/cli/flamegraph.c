@@ -3,6 +3,7 @@
 #include "cli/drawing.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/names.h"
 #include "cli/save.h"
 #include "cli/view.h"
 #include "os/file.h"
@@ -14,8 +15,9 @@ struct flamegraph_settings {
     struct load_settings load;
     struct view_settings view;
     struct drawing_settings drawing;
+    struct names_settings names;
     const char *output;
-    bool pid, tid, no_comm;
+    bool no_comm;
 };
 
 #define OFF(field) offsetof(struct flamegraph_settings, field)
@@ -23,13 +25,12 @@ struct flamegraph_settings {
 static const struct option flamegraph_options[] = {
     {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
      OFF(output)},
-    {"pid", 0, NULL, "tell processes apart: comm-PID", OPTION_FLAG, OFF(pid)},
-    {"tid", 0, NULL, "tell threads apart: comm-PID/TID", OPTION_FLAG, OFF(tid)},
     {"no-comm", 0, NULL, "stacks of all threads merged", OPTION_FLAG, OFF(no_comm)},
     {0}};
 
 static const struct option_group flamegraph_groups[] = {
     {"options", flamegraph_options, 0},
+    {"names", names_options, OFF(names)},
     {"how it looks", drawing_options, OFF(drawing)},
     {"what is drawn", view_options, OFF(view)},
     {"input", load_options, OFF(load)},
@@ -63,7 +64,7 @@ static void warn(const struct profile *p, const struct export_options *options)
         sum += s->weight;
         samples += counts ? s->weight : (double)s->count;
     }
-    if (samples < SAMPLES_FEW)
+    if (sum != 0 && samples < SAMPLES_FEW)
         message_note("there are only %g samples: what is narrow may be there by chance",
                      samples);
     if (options->svg->total > 0 && options->svg->total < sum)
@@ -74,16 +75,16 @@ static void warn(const struct profile *p, const struct export_options *options)
 static bool draw(struct flamegraph_settings *s, struct drawing *d, struct profile *p,
                  struct export_options *options, struct error *err)
 {
-    if (!p || !load_choose_event(p, NULL, s->load.quiet, &options->tree.event, err)) {
-        if (!s->output) /* a file that is there stays as it is */
-            write_error_picture(s, &d->svg, err);
-        return false;
-    }
-    if (!s->load.quiet)
+    bool read = p != NULL;
+    if (read && !s->load.quiet) {
+        load_note_event(p, false);
         warn(p, options);
-    return save_profile(exporter_named(STR("svg")), p, options,
-                        s->output ? s->output : "-", err) &&
-           drawing_finish(d, err);
+    }
+    bool drawn = read && save_profile(exporter_named(STR("svg")), p, options,
+                                      s->output ? s->output : "-", err);
+    if (!drawn && !s->output) /* a file that is there stays as it is */
+        write_error_picture(s, &d->svg, err);
+    return drawn && drawing_finish(d, err);
 }
 
 static int flamegraph_run(void *settings, int file_count, char **files)
@@ -94,11 +95,8 @@ static int flamegraph_run(void *settings, int file_count, char **files)
     struct drawing d;
     bool ok = drawing_init(&d, &s->drawing, &options, &err);
     if (ok) {
-        options.tree.threads = s->tid       ? THREAD_TID
-                               : s->pid     ? THREAD_PID
-                               : s->no_comm ? THREAD_NONE
-                                            : THREAD_COMM;
-        s->view.transform.threads = options.tree.threads;
+        names_prepare(&s->names, s->no_comm ? THREAD_NONE : THREAD_COMM, &s->load,
+                      &s->view, &options);
         s->load.keep = s->drawing.by_time;
         view_prepare(&s->view, &s->load);
         struct profile *p = load_profiles(&s->load, file_count, files, &err);

@@ -49,10 +49,10 @@ static void put_scdoc(const char *text)
     }
 }
 
-static void put_names(const struct option *o)
+static void put_names(const struct option_group *g, const struct option *o)
 {
     struct str names = str_of(o->names);
-    if (o->letter)
+    if (option_letter(g, o))
         printf("*-%c*, ", o->letter);
     for (bool first = true; names.len; first = false) {
         struct str name = str_cut(&names, ',');
@@ -65,9 +65,9 @@ static void put_names(const struct option *o)
     }
 }
 
-static void put_option(const struct option *o)
+static void put_option(const struct option_group *g, const struct option *o)
 {
-    put_names(o);
+    put_names(g, o);
     printf("\n\t");
     put_scdoc(o->help);
     for (int i = 0; o->choices && o->choices[i]; i++) {
@@ -85,7 +85,7 @@ static void print_manual(const struct command *c)
             printf("## %s\n\n", g->title);
         for (const struct option *o = g->options; o->names; o++)
             if (o->help)
-                put_option(o);
+                put_option(g, o);
     }
 }
 
@@ -154,11 +154,15 @@ static void print_completion(void)
 
 /* --- The command ------------------------------------------------------------------- */
 
-static int unknown(const char *what, const char *name)
+static int print_completion_of(const char *shell)
 {
     struct error err;
-    error_set(&err, "there is no %s '%s'", what, name);
-    error_hint(&err, "'stoke help' lists them");
+    if (strcmp(shell, "bash") == 0) {
+        print_completion();
+        return STATUS_OK;
+    }
+    error_set(&err, "there is no completion for '%s'", shell);
+    error_hint(&err, "bash is what there is");
     message_error(&err);
     return STATUS_USAGE;
 }
@@ -167,7 +171,7 @@ static int help_about(const char *name, void (*print)(const struct command *))
 {
     const struct command *c = command_named(name);
     if (!c)
-        return unknown("command", name);
+        return command_unknown(name);
     print(c);
     return STATUS_OK;
 }
@@ -182,9 +186,7 @@ int help_run(int argc, char **argv)
     else if (strcmp(argv[1], "--man") == 0 && argc > 2)
         status = help_about(argv[2], print_manual);
     else if (strcmp(argv[1], "--completion") == 0 && argc > 2)
-        strcmp(argv[2], "bash") == 0
-            ? print_completion()
-            : (void)(status = unknown("completion for", argv[2]));
+        status = print_completion_of(argv[2]);
     else
         status = help_about(argv[1], command_help);
     return fflush(stdout) == 0 ? status : STATUS_FAILED;

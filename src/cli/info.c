@@ -467,7 +467,7 @@ static int info_run(void *settings, int file_count, char **files)
     struct info_settings *s = settings;
     struct error err = {.place = PLACE_NONE};
     struct summary summary = {0};
-    s->load.own_warnings = true;
+    s->load.own_warnings = s->load.events_apart = true;
     view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);

@@ -1,7 +1,9 @@
 #include "cli/load.h"
 #include "base/decode.h"
+#include "base/nearest.h"
 #include "base/scan.h"
 #include "cli/message.h"
+#include "cli/together.h"
 #include "os/file.h"
 #include "os/parallel.h"
 #include <stdlib.h>
@@ -9,16 +11,31 @@
 
 #define OFF(field) offsetof(struct load_settings, field)
 
+#define THREADS_MAX 4096 /* more than any machine has cores */
+
 /* A part smaller than this is not worth a thread. */
 #define PART_MIN ((uint64_t)4 << 20)
 
 static const char *const ghc_columns[] = {"time", "ticks", "bytes", NULL};
 
+static bool parse_format(const char *text, void *value, struct error *err)
+{
+    const struct importer **format = value;
+    struct nearest nearest = {.word = str_of(text)};
+    *format = importer_named(nearest.word);
+    if (*format)
+        return true;
+    for (size_t i = 0; importers[i]; i++)
+        nearest_offer(&nearest, str_of(importers[i]->name));
+    error_set(err, "there is no format '%s'", text);
+    return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
+}
+
 const struct option load_options[] = {
     {"format", 0, "NAME", "what the input is, when its content does not tell",
-     OPTION_STRING, OFF(format)},
+     OPTION_PARSED, OFF(format), .parse = parse_format},
     {"threads,nthreads", 'j', "N", "cores to read with (default: all)", OPTION_INT,
-     OFF(threads)},
+     OFF(threads), .least = 0, .most = THREADS_MAX},
     {"count-samples", 0, NULL, "weigh every sample 1, whatever period it carries",
      OPTION_FLAG, OFF(import.samples)},
     {"keep-arguments", 0, NULL, "keep argument lists in names", OPTION_FLAG,
@@ -31,6 +48,20 @@ const struct option load_options[] = {
      OPTION_CHOICE, OFF(import.ghc), ghc_columns},
     {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
      OPTION_LIST, OFF(skip_after)},
+    {"symfs", 0, "DIR", "recordings: look for files below this folder", OPTION_STRING,
+     OFF(symbols.symfs)},
+    {"debug-dir", 0, "DIR", "look for debug files there, not in /usr/lib/debug",
+     OPTION_LIST, OFF(symbols.debug_dirs)},
+    {"kallsyms", 0, "FILE", "the kernel's symbols, as /proc/kallsyms has them",
+     OPTION_STRING, OFF(symbols.kallsyms)},
+    {"vmlinux", 0, "FILE", "the kernel's object file", OPTION_STRING,
+     OFF(symbols.vmlinux)},
+    {"no-inline", 0, NULL, "do not look for inlined functions", OPTION_FLAG,
+     OFF(symbols.no_inline)},
+    {"no-debuginfod", 0, NULL, "do not ask the servers of $DEBUGINFOD_URLS", OPTION_FLAG,
+     OFF(symbols.no_debuginfod)},
+    {"demangle", 0, "HOW", "C++ and Rust names: simple (the default), no or full",
+     OPTION_CHOICE, OFF(symbols.demangle), demangle_choices},
     {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
     {0}};
 
@@ -41,6 +72,8 @@ struct loading {
     const char *name;
     struct os_input input;
     const struct importer *importer;
+    const struct importer *alike; /* what the input looks like, where it was said to be of
+                                     a format that it does not look like; else NULL */
     uint64_t done;
     uint64_t begin; /* of the text: behind a byte-order mark */
 };
@@ -60,10 +93,6 @@ static bool no_format(const char *name, struct str head, struct error *err)
         return error_hint(err, "check the command that wrote it");
     }
     error_set(err, "the format is not known");
-    if (str_starts(head, STR("PERFILE2"))) {
-        error_set(err, "this is perf.data, which is not read as it is");
-        return error_hint(err, "perf script -i %s | stoke ...", name);
-    }
     if (strcmp(name, "-") != 0)
         error_hint(err, "--format NAME; 'stoke help formats' lists what can be read");
     else
@@ -76,17 +105,21 @@ static struct str input_head(const struct source *s)
     return str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
 }
 
+/* The format that the input looks like, where it is not at all what it is said to be. */
+static const struct importer *looks_like(const struct importer *said, struct str head,
+                                         const char *name)
+{
+    return said->probe(head) ? NULL : importer_probe(head, str_of(name));
+}
+
 static bool choose_importer(struct loading *l, struct source *s, struct error *err)
 {
     if (!source_peek(s, IMPORT_HEAD_SIZE, err))
         return false;
     struct str head = input_head(s);
     if (l->settings->format) {
-        l->importer = importer_named(str_of(l->settings->format));
-        if (!l->importer) {
-            error_set(err, "there is no format '%s'", l->settings->format);
-            return error_hint(err, "'stoke help formats' lists them");
-        }
+        l->importer = l->settings->format;
+        l->alike = looks_like(l->importer, head, l->name);
         return head.len || no_format(l->name, head, err);
     }
     l->importer = importer_probe(head, str_of(l->name));
@@ -186,14 +219,7 @@ static bool merge_parts(struct loading *l, struct part *parts, unsigned count,
             *err = parts[i].err;
             return err->message[0] ? false : error_memory(err);
         }
-        if (builder_is_empty(b)) {
-            struct builder empty = *b;
-            *b = parts[i].builder;
-            parts[i].builder = empty;
-        } else {
-            builder_merge(b, parts[i].builder.profile);
-        }
-        builder_deinit(&parts[i].builder);
+        builder_absorb(b, &parts[i].builder);
     }
     return import_check(l->importer, b, before, err);
 }
@@ -230,6 +256,16 @@ static unsigned part_count(const struct loading *l, const struct decoder *d)
 
 /* --- One file, all files ------------------------------------------------------------ */
 
+static bool load_whole(struct loading *l, struct source *in, struct builder *b,
+                       struct error *err)
+{
+    uint64_t before = b->profile->facts.samples;
+    if (!l->settings->taker || l->importer != importer_named(STR("perf-data")))
+        return import_read(l->importer, in, &l->options, b, err);
+    return perf_data_replay(in, &l->options, b, l->settings->taker, err) &&
+           import_check(l->importer, b, before, err);
+}
+
 static bool load_decoded(struct loading *l, struct builder *b, struct error *err)
 {
     struct decoder d;
@@ -243,8 +279,7 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         unsigned parts = part_count(l, &d);
         l->begin = d.source.offset;
         l->options.head = parts > 1 ? input_head(&d.source) : STR("");
-        ok = parts > 1 ? load_parts(l, parts, b, err)
-                       : import_read(l->importer, &d.source, &l->options, b, err);
+        ok = parts > 1 ? load_parts(l, parts, b, err) : load_whole(l, &d.source, b, err);
     }
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
@@ -253,8 +288,23 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
     return ok;
 }
 
+/* A format that was said and is not there is read as something, or as nothing: either
+ * way the user has to know. */
+static void tell_format(const struct loading *l, bool ok, struct error *err)
+{
+    if (!l->alike)
+        return;
+    if (!ok)
+        error_hint(err, "without --format: it looks like %s, not %s", l->alike->name,
+                   l->importer->name);
+    else if (!l->settings->quiet)
+        message_note("%s looks like %s, but is read as %s, as --format says",
+                     l->input.name, l->alike->name, l->importer->name);
+}
+
 static bool load_file(const struct load_settings *settings, const char *name,
-                      struct builder *b, struct error *err)
+                      const struct resolver *resolver, struct builder *b,
+                      struct error *err)
 {
     struct loading l = {.settings = settings, .options = settings->import, .name = name};
     struct str *skip = calloc(settings->skip_after.count + 1, sizeof *skip);
@@ -262,6 +312,7 @@ static bool load_file(const struct load_settings *settings, const char *name,
         return error_memory(err);
     for (size_t i = 0; i < settings->skip_after.count; i++)
         skip[i] = str_of(settings->skip_after.items[i]);
+    l.options.resolver = resolver;
     l.options.skip_after = skip;
     l.options.skip_after_count = settings->skip_after.count;
     if (strcmp(name, "-") == 0 && isatty(STDIN_FILENO) && !settings->quiet)
@@ -271,6 +322,7 @@ static bool load_file(const struct load_settings *settings, const char *name,
         l.input.progress = on_progress;
         l.input.progress_context = &l;
         ok = load_decoded(&l, b, err);
+        tell_format(&l, ok, err);
         os_input_close(&l.input);
     }
     free(skip);
@@ -281,21 +333,52 @@ static bool load_file(const struct load_settings *settings, const char *name,
     return ok;
 }
 
+/* Several files: each is read by itself first, so that its events are known. */
+static bool load_together(const struct load_settings *settings, int file_count,
+                          char **files, const struct resolver *resolver,
+                          struct builder *b, struct error *err)
+{
+    struct together together = {.apart = settings->events_apart};
+    struct builder part;
+    bool ok = true;
+    for (int i = 0; ok && i < file_count; i++) {
+        if (!builder_init(&part, b->mode))
+            return error_memory(err);
+        ok = load_file(settings, files[i], resolver, &part, err) &&
+             (together_add(&together, b, &part, files[i]) || error_memory(err));
+        builder_deinit(&part);
+    }
+    if (ok && !settings->quiet)
+        together_note(&together);
+    return ok;
+}
+
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err)
 {
     struct builder b;
     static char standard_input[] = "-";
-    char *only[] = {standard_input};
+    char by_default[64], *only[] = {standard_input};
+    if (file_count == 0 && settings->default_file && !os_input_is_given()) {
+        format_text(by_default, sizeof by_default, "%s", settings->default_file);
+        only[0] = by_default;
+    }
     if (file_count == 0) {
         files = only;
         file_count = 1;
     }
-    bool ok = builder_init(&b, settings->keep ? BUILD_KEEP : BUILD_COUNT);
-    if (!ok)
-        error_memory(err);
-    for (int i = 0; ok && i < file_count; i++)
-        ok = load_file(settings, files[i], &b, err);
+    struct symbols symbols;
+    bool ok = symbols_init(&symbols, &settings->symbols, settings->import.lines,
+                           settings->threads, err);
+    bool built = builder_init(&b, settings->keep ? BUILD_KEEP : BUILD_COUNT);
+    ok = ok && (built || error_memory(err));
+    if (ok && file_count == 1)
+        ok = load_file(settings, files[0], &symbols.seam, &b, err);
+    else if (ok)
+        ok = load_together(settings, file_count, files, &symbols.seam, &b, err);
+    if (ok && !settings->quiet && !settings->own_warnings)
+        symbols_report(&symbols);
+    symbols_deinit(&symbols);
     struct profile *p = ok ? builder_finish(&b, err) : NULL;
     builder_deinit(&b);
     if (p && !settings->quiet && !settings->own_warnings)
@@ -303,22 +386,15 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     return p;
 }
 
-bool load_choose_event(const struct profile *p, const char *name, bool quiet,
-                       event_id *event, struct error *err)
+void load_note_event(const struct profile *p, bool quiet)
 {
     char all[200] = "";
     size_t used = 0;
+    if (p->event_count <= 2 || p->facts.differential || quiet)
+        return;
     for (event_id e = 1; e < p->event_count && used < sizeof all - 1; e++)
         used += format_text(all + used, sizeof all - used, "%s%.*s", e > 1 ? ", " : "",
                             STR_ARG(profile_string(p, p->events[e].name)));
-    *event = name ? profile_find_event(p, str_of(name)) : 0;
-    if (name && !*event) {
-        error_set(err, "there is no event '%s' in the input", name);
-        return error_hint(err, "it has: %s", all);
-    }
-    if (!name && p->event_count > 2 && !p->facts.differential && !quiet)
-        message_note("showing %.*s of %zu events (%s); choose with --event",
-                     STR_ARG(profile_string(p, p->events[1].name)), p->event_count - 1,
-                     all);
-    return true;
+    message_note("showing %.*s of %zu events (%s); choose with --event",
+                 STR_ARG(profile_string(p, p->events[1].name)), p->event_count - 1, all);
 }

@@ -4,29 +4,36 @@
 #define STOKE_CLI_LOAD_H
 
 #include "cli/option.h"
-#include "import/importer.h"
+#include "cli/symbols.h"
+#include "import/perf_data_profile.h"
 
 struct load_settings {
-    const char *format; /* an importer's name, or NULL: found from the content */
-    int64_t threads;    /* 0: as many as there are cores */
-    bool keep;          /* set by a command that needs each sample with its time */
+    const char *default_file; /* read where none is named and nothing is piped in; or NULL
+                               */
+    const struct importer *format; /* NULL: found from the content */
+    int64_t threads;               /* 0: as many as there are cores */
+    bool keep; /* set by a command that needs each sample with its time */
     bool quiet;
+    bool events_apart; /* of several files: events of different names stay different; set
+                          by a command that shows all, or where the user chooses */
     bool own_warnings; /* set by a command that shows the warnings itself */
+    const struct perf_taker *taker; /* set by a command that is to be given the samples of
+                                     * recordings one by one: the profile has none then */
     struct import_options import;
+    struct symbol_settings symbols; /* of recordings, whose addresses have no names */
     struct option_list skip_after;
 };
 
 /* The options of every command that reads profiles. */
 extern const struct option load_options[];
 
-/* Reads the files ("-" or none: standard input) into one profile, says what was wrong
- * with them, and hands it out; NULL with err set when any could not be read. */
+/* Reads the files ("-" or none: standard input) into one profile (see together.h), says
+ * what was wrong with them, and hands it out; NULL with err set when any could not be
+ * read. */
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err);
 
-/* Picks the event of that name; 0 for NULL: the first. Says so once where there are more
- * and the user did not choose. False, with err set, when there is none of that name. */
-bool load_choose_event(const struct profile *p, const char *name, bool quiet,
-                       event_id *event, struct error *err);
+/* Where there are several events, says that the first is shown and how to choose. */
+void load_note_event(const struct profile *p, bool quiet);
 
 #endif

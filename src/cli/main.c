@@ -1,7 +1,6 @@
 /* stoke: from the stacks of a running system to where its time, or its memory, goes. */
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/message.h"
 #include <signal.h>
 #include <stdio.h>
 
@@ -9,15 +8,6 @@ static int print_version(void)
 {
     printf("stoke %s\n", STOKE_VERSION);
     return fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED;
-}
-
-static int unknown_command(const char *name)
-{
-    struct error err;
-    error_set(&err, "there is no command '%s'", name);
-    error_hint(&err, "'stoke help' lists them");
-    message_error(&err);
-    return STATUS_USAGE;
 }
 
 static bool is_one_of(const char *name, const char *a, const char *b, const char *c)
@@ -37,5 +27,5 @@ int main(int argc, char **argv)
     if (is_one_of(argv[1], "help", "--help", "-h"))
         return help_run(argc - 1, argv + 1);
     const struct command *c = command_named(argv[1]);
-    return c ? command_run(c, argc - 1, argv + 1) : unknown_command(argv[1]);
+    return c ? command_run(c, argc - 1, argv + 1) : command_unknown(argv[1]);
 }

@@ -1,5 +1,6 @@
 #include "cli/option.h"
 #include "base/format.h"
+#include "base/nearest.h"
 #include "base/number.h"
 #include <stdlib.h>
 
@@ -41,12 +42,18 @@ static const struct option *find_name(const struct parsing *p, struct str name,
     return NULL;
 }
 
+char option_letter(const struct option_group *group, const struct option *o)
+{
+    bool taken = o->letter && group->taken && strchr(group->taken, o->letter);
+    return taken ? 0 : o->letter;
+}
+
 static const struct option *find_letter(const struct parsing *p, char letter,
                                         const struct option_group **group)
 {
     for (*group = p->groups; (*group)->options; (*group)++)
         for (const struct option *o = (*group)->options; o->names; o++)
-            if (o->letter == letter)
+            if (letter && option_letter(*group, o) == letter)
                 return o;
     return NULL;
 }
@@ -54,19 +61,21 @@ static const struct option *find_letter(const struct parsing *p, char letter,
 static bool set_choice(const struct option *o, const char *text, int *value,
                        struct error *err)
 {
-    char all[200] = "";
-    size_t used = 0;
+    char all[200];
+    size_t used = format_text(all, sizeof all, "it is one of: ");
+    struct nearest nearest = {.word = str_of(text)};
     for (int i = 0; o->choices[i]; i++) {
         if (strcmp(o->choices[i], text) == 0) {
             *value = i;
             return true;
         }
+        nearest_offer(&nearest, str_of(o->choices[i]));
         if (used < sizeof all - 1)
             used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
                                 o->choices[i]);
     }
     error_set(err, "--%.*s cannot be '%s'", OPTION_NAME(o), text);
-    return error_hint(err, "it is one of: %s", all);
+    return nearest_hint(&nearest, "", all, err);
 }
 
 static bool set_list(const struct parsing *p, struct option_list *list, const char *text)
@@ -92,11 +101,44 @@ static bool set_parsed(const struct parsing *p, const struct option *o, void *va
     return false;
 }
 
+/* Numbers beyond this have no more whole numbers between them, and are no limit that is
+ * told. */
+#define NUMBER_MOST 1e15
+
+static bool wrong_number(const struct option *o, const char *text, struct error *err)
+{
+    const char *kind = o->kind == OPTION_INT ? "whole number" : "number";
+    error_set(err, "--%.*s cannot be '%s'", OPTION_NAME(o), text);
+    if (o->least == 0 && o->most == 0)
+        return error_hint(err, "it is a %s", kind);
+    if (o->least > 0 && o->least < 1e-9)
+        return error_hint(err, "it is a %s above 0", kind);
+    if (o->most >= UINT32_MAX)
+        return error_hint(err, "it is a %s from %g on", kind, o->least);
+    return error_hint(err, "it is a %s from %g to %g", kind, o->least, o->most);
+}
+
+static bool set_number(const struct option *o, void *value, const char *text,
+                       struct error *err)
+{
+    double number;
+    bool bounded = o->least < o->most, whole = o->kind == OPTION_INT;
+    if (!number_parse_double(str_of(text), &number) ||
+        (bounded && (number < o->least || number > o->most)) ||
+        (whole && (number > NUMBER_MOST || number < -NUMBER_MOST ||
+                   number != (double)(int64_t)number)))
+        return wrong_number(o, text, err);
+    if (whole)
+        *(int64_t *)value = (int64_t)number;
+    else
+        *(double *)value = number;
+    return true;
+}
+
 /* Sets an option that takes a value. */
 static bool set_text(const struct parsing *p, const struct option *o, void *value,
                      const char *text)
 {
-    double number;
     switch (o->kind) {
     case OPTION_STRING:
         *(const char **)value = text;
@@ -109,16 +151,7 @@ static bool set_text(const struct parsing *p, const struct option *o, void *valu
         return set_parsed(p, o, value, text);
     case OPTION_INT:
     case OPTION_NUMBER:
-        if (!number_parse_double(str_of(text), &number) ||
-            (o->kind == OPTION_INT &&
-             (number > 1e15 || number < -1e15 || number != (double)(int64_t)number)))
-            return error_set(p->err, "--%.*s takes a number, not '%s'", OPTION_NAME(o),
-                             text);
-        if (o->kind == OPTION_INT)
-            *(int64_t *)value = (int64_t)number;
-        else
-            *(double *)value = number;
-        return true;
+        return set_number(o, value, text, p->err);
     default:
         return true;
     }
@@ -136,39 +169,29 @@ static void set_flag(const struct option *o, void *value, bool on)
 }
 
 /* The option's value: what stands behind '=' or in the next argument. */
-static const char *take_value(struct parsing *p, const struct option *o,
+static const char *take_value(struct parsing *p, const struct option *o, void *value,
                               const char *attached)
 {
+    const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
     if (attached)
         return attached;
+    if (o->fallback && (!next || next[0] == '-' || !o->parse(next, value, p->err)))
+        return o->fallback;
     if (p->at + 1 < p->argc)
         return p->argv[++p->at];
     error_set(p->err, "--%.*s needs a value: %s", OPTION_NAME(o), o->arg);
     return NULL;
 }
 
-/* What the user may have meant: the first name that the word begins with, or begins. */
-static const char *nearest_name(const struct parsing *p, struct str word)
-{
-    for (const struct option_group *g = p->groups; g->options; g++) {
-        for (const struct option *o = g->options; o->names; o++) {
-            struct str names = str_of(o->names), name = str_cut(&names, ',');
-            size_t shorter = name.len < word.len ? name.len : word.len;
-            if (o->help && shorter >= 3 && memcmp(name.ptr, word.ptr, shorter) == 0)
-                return o->names;
-        }
-    }
-    return NULL;
-}
-
 static bool unknown_option(const struct parsing *p, const char *word, struct str name)
 {
-    const char *nearest = nearest_name(p, name);
+    struct nearest nearest = {.word = name};
+    for (const struct option_group *g = p->groups; g->options; g++)
+        for (const struct option *o = g->options; o->names; o++)
+            for (struct str names = str_of(o->help ? o->names : ""); names.len;)
+                nearest_offer(&nearest, str_cut(&names, ','));
     error_set(p->err, "unknown option '%s'", word);
-    if (nearest)
-        return error_hint(p->err, "did you mean --%.*s? --help lists them all",
-                          (int)str_find(str_of(nearest), ','), nearest);
-    return error_hint(p->err, "--help lists the options");
+    return nearest_hint(&nearest, "--", "--help lists them all", p->err);
 }
 
 static bool parse_long(struct parsing *p, const char *word)
@@ -191,7 +214,8 @@ static bool parse_long(struct parsing *p, const char *word)
         set_flag(o, value_of(p, group, o), on);
         return true;
     }
-    const char *text = take_value(p, o, equals ? equals + 1 : NULL);
+    const char *text =
+        take_value(p, o, value_of(p, group, o), equals ? equals + 1 : NULL);
     return text && set_text(p, o, value_of(p, group, o), text);
 }
 
@@ -204,7 +228,7 @@ static bool parse_letters(struct parsing *p, const char *word)
             return unknown_option(p, word, str_of(word + 1));
         void *value = value_of(p, group, o);
         if (o->arg) {
-            const char *text = take_value(p, o, letter[1] ? letter + 1 : NULL);
+            const char *text = take_value(p, o, value, letter[1] ? letter + 1 : NULL);
             return text && set_text(p, o, value, text);
         }
         set_flag(o, value, true);

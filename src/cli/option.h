@@ -34,9 +34,13 @@ struct option {
     const char *help;  /* a phrase, lower case, no full stop; NULL: not listed */
     enum option_kind kind;
     size_t offset;              /* of the value in the settings */
-    const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
+    const char *const *choices; /* OPTION_CHOICE, and for OPTION_PARSED what it may be
+                                   made of, for help and completion: NULL-terminated */
     int value;                  /* OPTION_SET */
     bool (*parse)(const char *text, void *value, struct error *err); /* OPTION_PARSED */
+    const char *fallback; /* OPTION_PARSED: the value where the next argument is none that
+                             `parse` takes; NULL: there must be one */
+    double least, most;   /* OPTION_INT, OPTION_NUMBER: its range; both 0: any */
 };
 
 /* A titled run of options; the row with names NULL ends it. */
@@ -44,7 +48,11 @@ struct option_group {
     const char *title;
     const struct option *options;
     size_t base; /* added to every offset: where the group's struct is in the settings */
+    const char *taken; /* letters of its options that are others' in this command */
 };
+
+/* The option's letter in this command; 0 for none. */
+char option_letter(const struct option_group *group, const struct option *o);
 
 /* Parses argv[1..argc) into settings. What is not an option is moved to argv[0..*rest) in
  * its order. Lists point into argv and are allocated once (options_free). */

@@ -2,32 +2,75 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/rows.h"
 #include "cli/save.h"
-#include "cli/tables.h"
 #include "cli/view.h"
+#include "os/file.h"
+#include <unistd.h>
 
 struct report_settings {
     struct load_settings load;
     struct view_settings view;
     struct tables_settings tables;
+    struct rows_settings rows;
+    struct option_list inputs;
     const char *output;
 };
 
 #define OFF(field) offsetof(struct report_settings, field)
 
-static const struct option report_options[] = {{"output", 'o', "FILE",
-                                                "write there (default: standard output)",
-                                                OPTION_STRING, OFF(output)},
-                                               {0}};
+static const struct option report_options[] = {
+    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {"input", 'i', "FILE", "the same as FILE alone", OPTION_LIST, OFF(inputs)},
+    {0}};
 
-static const struct report_settings report_defaults = {.tables = TABLES_DEFAULTS};
+static const struct report_settings report_defaults = {.tables = TABLES_DEFAULTS,
+                                                       .rows = ROWS_DEFAULTS};
 
 static const struct option_group report_groups[] = {
     {"options", report_options, 0},
+    {"rows by keys, as perf report's", rows_options, OFF(rows)},
     {"the table", tables_options, OFF(tables)},
-    {"what is shown", view_options, OFF(view)},
+    {"what is shown", view_options, OFF(view), .taken = "s"}, /* --sort's here */
     {"input", load_options, OFF(load)},
     {0}};
+
+/* Reads what is to be shown: as perf does, ./perf.data where nothing is named and nothing
+ * is handed to standard input. */
+static struct profile *read_inputs(struct report_settings *s, int file_count,
+                                   char **files, struct error *err)
+{
+    static char recording[] = "perf.data";
+    static char *recordings[] = {recording};
+    view_prepare(&s->view, &s->load);
+    rows_prepare(&s->rows, &s->load);
+    if (s->inputs.count && file_count) {
+        error_set(err, "'%s' stands beside --input", files[0]);
+        error_hint(err, "give all files alone, or all with --input");
+        return NULL;
+    }
+    if (s->inputs.count) {
+        file_count = (int)s->inputs.count;
+        files = (char **)(void *)s->inputs.items;
+    } else if (file_count == 0 && !os_input_is_given()) {
+        file_count = 1;
+        files = recordings;
+        if (access(recording, F_OK) != 0) {
+            error_set(err, "there is no perf.data here, and nothing else was named");
+            error_hint(err, "stoke report FILE, or perf record -g COMMAND first");
+            return NULL;
+        }
+    }
+    return load_profiles(&s->load, file_count, files, err);
+}
+
+/* Of the rows that fit the terminal, those that the longer heading leaves. Call graphs
+ * would go beyond it in any case, so with them all rows come. */
+static uint32_t less_heading(uint32_t rows)
+{
+    return rows > 14 ? rows - 4 : rows;
+}
 
 static int report_run(void *settings, int file_count, char **files)
 {
@@ -35,17 +78,25 @@ static int report_run(void *settings, int file_count, char **files)
     struct error err = {.place = PLACE_NONE};
     struct export_options options = {0};
     struct table_options table;
-    if (!tables_check(&s->tables, &s->view, &err)) {
+    struct rows_options rows;
+    s->tables.sort = s->rows.sort.column;
+    if (!rows_check(&s->rows, &s->tables, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
-    view_prepare(&s->view, &s->load);
-    struct profile *p = load_profiles(&s->load, file_count, files, &err);
+    tables_prepare(&s->tables, &s->view);
+    struct profile *p = read_inputs(s, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     bool ok = p != NULL;
     if (ok) {
         table = tables_choose(&s->tables, &s->view, p, s->output);
         options.table = &table;
+        if (rows_are_wanted(&s->rows)) {
+            rows = rows_choose(&s->rows, &s->tables, p);
+            table.rows = &rows;
+            if (s->tables.limit == 0)
+                table.limit = rows.graph.order ? 0 : less_heading(table.limit);
+        }
         options.tree.threads =
             s->view.transform.group == GROUP_FUNCTION ? THREAD_COMM : THREAD_NONE;
         ok = save_profile(exporter_named(STR("table")), p, &options,
@@ -60,11 +111,16 @@ static int report_run(void *settings, int file_count, char **files)
 const struct command command_report = {
     .name = "report",
     .summary = "which functions the time is in: a table, or a tree",
-    .usage = "[OPTION...] [FILE...]",
-    .examples = "  perf script | stoke report\n"
-                "  stoke report --sort total --by module out.perf\n"
-                "  stoke report --tree --focus parse out.folded\n"
-                "  stoke report --callers --focus malloc out.folded\n",
+    .usage = "[OPTION...] [FILE...]\n\n"
+             "Without a FILE it reads standard input, and on a terminal ./perf.data.",
+    .examples =
+        "  stoke report                 (reads ./perf.data, as perf report does)\n"
+        "  stoke report --no-children --sort comm,dso,sym perf.data\n"
+        "  stoke report -g caller --percent-limit 1 perf.data\n"
+        "  perf script | stoke report\n"
+        "  stoke report --sort total --by module out.perf\n"
+        "  stoke report --tree --focus parse out.folded\n"
+        "  stoke report --callers --focus malloc out.folded\n",
     .groups = report_groups,
     .settings_size = sizeof(struct report_settings),
     .defaults = &report_defaults,

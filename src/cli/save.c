@@ -1,6 +1,8 @@
 #include "cli/save.h"
 #include "base/encode.h"
+#include "base/visible.h"
 #include "os/file.h"
+#include "os/terminal.h"
 
 bool save_packs(const struct exporter *e, struct str path)
 {
@@ -29,6 +31,20 @@ static bool write_packed(const struct exporter *e, const struct profile *p,
     return ok;
 }
 
+/* To a terminal, which would obey what stands in names. */
+static bool write_visible(const struct exporter *e, const struct profile *p,
+                          const struct export_options *options, struct output *out,
+                          struct error *err)
+{
+    struct visible_filter filter;
+    visible_filter_init(&filter, out);
+    bool ok = e->write(p, options, &filter.output, err);
+    if (ok && !visible_filter_finish(&filter) && !out->failed)
+        ok = error_memory(err);
+    visible_filter_deinit(&filter);
+    return ok;
+}
+
 bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
                      struct error *err)
@@ -37,8 +53,10 @@ bool save_profile_as(const struct exporter *e, const struct profile *p,
     if (!os_output_open(&file, path, err))
         return false;
     struct output out = os_output_stream(&file);
-    bool ok =
-        pack ? write_packed(e, p, options, &out, err) : e->write(p, options, &out, err);
+    bool shown = !e->visible && os_terminal_of(file.fd).is_terminal;
+    bool ok = pack    ? write_packed(e, p, options, &out, err)
+              : shown ? write_visible(e, p, options, &out, err)
+                      : e->write(p, options, &out, err);
     if (ok)
         ok = os_output_close(&file, &out, err);
     else

@@ -4,7 +4,8 @@
 
 #include "export/exporter.h"
 
-/* Writes to the file of that name, "-" for standard output; packed with gzip where the
+/* Writes to the file of that name, "-" for standard output, where a terminal is shown
+ * nothing that it would obey (base/visible.h); packed with gzip where the
  * name or the format wants it (save_packs). On failure false, with err set, and a file of
  * that name is as it was. */
 bool save_profile(const struct exporter *e, const struct profile *p,

@@ -5,33 +5,26 @@
 #define TREE_LIMIT 0.5 /* percent: what is smaller is not looked at in a tree */
 #define ROWS_MIN 10
 
-static const char *const sorts[] = {"default", "self", "total", "name", "module", NULL};
+const char *const tables_sorts[] = {"default", "self", "total", "name", "module", NULL};
 
 const struct option tables_options[] = {
-    {"sort", 0, "COLUMN", "by self (default), total, name or module", OPTION_CHOICE,
-     OFF(sort), sorts},
     {"limit", 0, "N", "rows an event (default: what fits the terminal; else all)",
-     OPTION_INT, OFF(limit)},
+     OPTION_INT, OFF(limit), .most = UINT32_MAX},
     {"percent-limit", 0, "P", "leave out what is below (default: 0; of a tree 0.5)",
-     OPTION_NUMBER, OFF(percent_limit)},
+     OPTION_NUMBER, OFF(percent_limit), .most = 100},
     {"tree", 0, NULL, "the call tree: what is called", OPTION_FLAG, OFF(tree)},
     {"callers", 0, NULL, "the tree from the leaves up: who calls", OPTION_FLAG,
      OFF(callers)},
-    {"depth", 0, "N", "of the tree, at most so deep", OPTION_INT, OFF(depth)},
+    {"depth", 0, "N", "of the tree, at most so deep", OPTION_INT, OFF(depth),
+     .most = UINT32_MAX},
     {"csv", 0, NULL, "as comma-separated values", OPTION_SET, OFF(form),
      .value = TABLE_CSV},
     {"json", 0, NULL, "as JSON", OPTION_SET, OFF(form), .value = TABLE_JSON},
     {0}};
 
-bool tables_check(const struct tables_settings *s, struct view_settings *view,
-                  struct error *err)
+void tables_prepare(const struct tables_settings *s, struct view_settings *view)
 {
-    if (s->limit < 0 || s->depth < 0 || s->limit > UINT32_MAX || s->depth > UINT32_MAX)
-        return error_set(err, "--limit and --depth take a number from 0 on");
-    if (s->percent_limit > 100)
-        return error_set(err, "--percent-limit takes a percentage");
     view->transform.reverse |= s->callers;
-    return true;
 }
 
 /* So many rows an event that all of it can be seen at once. */

@@ -22,10 +22,12 @@ struct tables_settings {
 
 extern const struct option tables_options[];
 
-/* Checks what has to fit together, and turns stacks around where callers are asked for.
+/* What --sort can be, in the order of enum table_sort. The option is each command's own.
  */
-bool tables_check(const struct tables_settings *s, struct view_settings *view,
-                  struct error *err);
+extern const char *const tables_sorts[];
+
+/* Turns stacks around where callers are asked for. */
+void tables_prepare(const struct tables_settings *s, struct view_settings *view);
 
 /* The exporter's options for p, written to the file of that name (NULL: standard output).
  */

@@ -79,15 +79,17 @@ const struct option view_options[] = {
      OPTION_FLAG, OFF(strip.hex)},
     {"reverse", 0, NULL, "stacks leaf first: who calls what is hot", OPTION_FLAG,
      OFF(reverse)},
-    {"scale", 0, "FACTOR", "multiply all weights", OPTION_NUMBER, OFF(scale)},
+    {"scale", 0, "FACTOR", "multiply all weights", OPTION_NUMBER, OFF(scale),
+     .least = 1e-15, .most = 1e15},
     {"scale-to", 0, "TOTAL", "make each event's weights add up to this", OPTION_NUMBER,
-     OFF(scale_to)},
+     OFF(scale_to), .least = 1e-15, .most = 1e18},
     {0}};
 
 void view_prepare(const struct view_settings *view, struct load_settings *load)
 {
     const struct filter_options *f = &view->transform.filter;
     load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
+    load->events_apart |= f->events.count || f->drop_events.count;
     load->import.lines |= view->transform.group == GROUP_FILE;
 }
 

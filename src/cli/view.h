@@ -22,7 +22,8 @@ struct view_settings {
 extern const struct option view_options[];
 
 /* Before the input is read: has kept what the options need of it, the samples one by one
- * for their time or CPU, source files for --by file. */
+ * for their time or CPU, the events that are to be chosen from, source files for --by
+ * file. */
 void view_prepare(const struct view_settings *view, struct load_settings *load);
 
 /* Applies the options to p, which it takes over: gives back p itself or a new profile.

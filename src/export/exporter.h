@@ -35,6 +35,8 @@ struct exporter {
     bool wants_time;      /* is better off with every sample and its time (BUILD_KEEP) */
     bool whole;           /* holds all events, threads, source lines and addresses; others
                              show one event */
+    bool visible; /* is made for terminals: names in it are visible (base/visible.h);
+                     of others they are on a terminal only, by the cli */
     bool (*write)(const struct profile *p, const struct export_options *options,
                   struct output *out, struct error *err);
 };

@@ -13,7 +13,8 @@
 struct row {
     uint32_t thread; /* label id in `threads`, 0 for none */
     uint32_t path;
-    uint64_t place; /* in the order of the lines */
+    uint32_t place;       /* of the path, in the order of the lines of one thread */
+    uint32_t thread_rank; /* the order of the threads' labels */
     double weight, base;
 };
 
@@ -21,6 +22,19 @@ struct row {
 struct step {
     uint32_t path;
     uint32_t end;
+};
+
+/* What a path is to the lines. */
+enum { ENDS_LINE = 1, HAS_CHILD = 2, HAS_CHILDREN = 4 };
+
+/* A run of paths, each the only child of the one before it, none but the last the end of
+ * a line: where lines part or end, a run does. There are far fewer runs than paths, and
+ * the first label of a run tells its place among those beside it. */
+struct run {
+    uint32_t parent;
+    string_id label;
+    bool is_longer; /* than one path */
+    bool ends_line, has_children;
 };
 
 struct folded_writer {
@@ -32,14 +46,16 @@ struct folded_writer {
     string_id *label_of_thread;
     uint32_t *rank; /* by label * 2 + (1 where ';' follows) */
     uint32_t *thread_rank;
-    uint32_t *place; /* by path */
+    uint32_t *run_of; /* by path */
+    struct run *runs; /* [0]: the root */
+    size_t run_count;
+    uint32_t *place; /* by run: of the line at its end */
     struct row *rows;
     size_t row_count;
     event_id event, base;
     struct output *out;
     struct output text; /* the names of the line written last, */
     struct step *steps; /* frame by frame */
-    uint32_t *step_of;  /* by path: its place in steps, where it is among them */
     uint32_t *climb;    /* scratch: a path, leaf first */
     size_t step_count, step_cap, climb_cap;
 };
@@ -75,49 +91,110 @@ static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
     return rank;
 }
 
-static uint32_t path_parent(const void *context, uint32_t path)
+/* --- Runs ------------------------------------------------------------------------- */
+
+/* By path, what it is to the lines. NULL when memory is short. */
+static uint8_t *mark_paths(struct folded_writer *w)
 {
-    return ((const struct paths *)context)->nodes[path].parent;
+    const struct path_node *nodes = w->paths.nodes;
+    uint8_t *marks = arena_zalloc(&w->arena, w->paths.count, sizeof *marks);
+    for (size_t i = 0; marks && i < w->row_count; i++)
+        marks[w->rows[i].path] |= ENDS_LINE;
+    for (size_t n = 1; marks && n < w->paths.count; n++) {
+        uint8_t *parent = &marks[nodes[n].parent];
+        *parent |= *parent & HAS_CHILD ? HAS_CHILDREN : HAS_CHILD;
+    }
+    return marks;
 }
 
-/* Items are path * 2 (its own line) and path * 2 + 1 (the lines below it). */
+static bool make_runs(struct folded_writer *w)
+{
+    const struct paths *t = &w->paths;
+    const uint8_t *marks = mark_paths(w);
+    size_t cap = 0;
+    w->run_of = arena_zalloc(&w->arena, t->count, sizeof *w->run_of);
+    w->runs = arena_grow(&w->arena, NULL, &cap, 256, sizeof *w->runs);
+    if (!marks || !w->run_of || !w->runs)
+        return false;
+    w->runs[0] = (struct run){.ends_line = marks[0] & ENDS_LINE};
+    w->run_count = 1;
+    for (uint32_t n = 1; n < t->count; n++) {
+        uint32_t parent = t->nodes[n].parent, at = w->run_of[parent];
+        if (parent == 0 || marks[parent] & (ENDS_LINE | HAS_CHILDREN)) {
+            struct run *runs =
+                arena_grow(&w->arena, w->runs, &cap, w->run_count + 1, sizeof *runs);
+            if (!runs)
+                return false;
+            w->runs = runs;
+            runs[at].has_children = true;
+            runs[w->run_count] = (struct run){.parent = at, .label = path_label(t, n)};
+            at = (uint32_t)w->run_count++;
+        } else {
+            w->runs[at].is_longer = true;
+        }
+        w->runs[at].ends_line |= marks[n] & ENDS_LINE;
+        w->run_of[n] = at;
+    }
+    return true;
+}
+
+static uint32_t run_parent(const void *context, uint32_t run)
+{
+    return ((const struct folded_writer *)context)->runs[run].parent;
+}
+
+/* Items are run * 2 (the line at its end) and run * 2 + 1 (the lines behind that). */
+static uint32_t item_rank(const struct folded_writer *w, uint32_t item)
+{
+    const struct run *run = &w->runs[item / 2];
+    return w->rank[run->label * 2 + (item % 2 || run->is_longer)];
+}
+
 static bool before_item(const void *context, uint32_t a, uint32_t b)
 {
-    const struct folded_writer *w = context;
-    return w->rank[path_label(&w->paths, a / 2) * 2 + a % 2] <
-           w->rank[path_label(&w->paths, b / 2) * 2 + b % 2];
+    return item_rank(context, a) < item_rank(context, b);
 }
 
-/* Walks the paths in the order of their lines and numbers them. An item is taken from its
- * parent's sorted run; one with children opens a run of its own. */
-static bool place_paths(struct folded_writer *w)
+/* The items of a run's children, in order; how many there are. */
+static uint32_t sort_children(const struct folded_writer *w, const struct children *c,
+                              uint32_t run, uint32_t *items, uint32_t *scratch)
 {
-    struct paths *t = &w->paths;
+    uint32_t count = 0;
+    for (uint32_t i = c->first[run]; i < c->first[run + 1]; i++) {
+        uint32_t child = c->items[i];
+        if (w->runs[child].ends_line)
+            items[count++] = child * 2;
+        if (w->runs[child].has_children)
+            items[count++] = child * 2 + 1;
+    }
+    sort_u32(items, count, scratch, before_item, w);
+    return count;
+}
+
+/* Walks the runs in the order of their lines and numbers the lines. An item is taken from
+ * its parent's sorted share; one with lines behind it opens a share of its own. */
+static bool place_runs(struct folded_writer *w)
+{
     struct arena *a = &w->arena;
     struct children c;
-    w->place = arena_zalloc(a, t->count, sizeof(uint32_t));
-    uint32_t *items = arena_alloc(a, t->count * 2 * sizeof *items);
-    uint32_t *scratch = arena_alloc(a, t->count * 2 * sizeof *scratch);
-    uint32_t *next = arena_alloc(a, t->count * sizeof *next);
-    if (!w->place || !items || !scratch || !next || t->count > UINT32_MAX / 2 ||
-        !children_init(&c, a, t->count, path_parent, t))
+    size_t count = w->run_count;
+    w->place = arena_zalloc(a, count, sizeof(uint32_t));
+    uint32_t *items = arena_alloc(a, count * 2 * sizeof *items);
+    uint32_t *scratch = arena_alloc(a, count * 2 * sizeof *scratch);
+    uint32_t *next = arena_alloc(a, count * sizeof *next);
+    uint32_t *end = arena_alloc(a, count * sizeof *end);
+    if (!w->place || !items || !scratch || !next || !end || count > UINT32_MAX / 2 ||
+        !children_init(&c, a, count, run_parent, w))
         return false;
-    for (uint32_t n = 0; n < t->count; n++) {
-        size_t from = c.first[n], count = c.first[n + 1] - from;
-        next[n] = (uint32_t)from * 2;
-        for (size_t i = from; i < from + count; i++) {
-            items[i * 2] = c.items[i] * 2;
-            items[i * 2 + 1] = c.items[i] * 2 + 1;
-        }
-        if (count > 1)
-            sort_u32(items + from * 2, count * 2, scratch, before_item, w);
+    for (uint32_t n = 0; n < count; n++) {
+        next[n] = c.first[n] * 2;
+        end[n] = next[n] + sort_children(w, &c, n, items + next[n], scratch);
     }
-    uint32_t at = 0, placed = 0;
-    for (;;) {
-        if (next[at] == c.first[at + 1] * 2) {
+    for (uint32_t at = 0, placed = 0;;) {
+        if (next[at] == end[at]) {
             if (at == 0)
                 return true;
-            at = t->nodes[at].parent;
+            at = w->runs[at].parent;
             continue;
         }
         uint32_t item = items[next[at]++];
@@ -146,18 +223,6 @@ static bool label_threads(struct folded_writer *w)
 
 /* --- Rows ------------------------------------------------------------------------ */
 
-static uint64_t row_place(const struct folded_writer *w, const struct row *r)
-{
-    uint32_t thread = w->thread_rank[r->thread * 2 + (w->place[r->path] != 0)];
-    return (uint64_t)thread << 32 | w->place[r->path];
-}
-
-static bool before_row(const void *context, uint32_t a, uint32_t b)
-{
-    const struct row *rows = context;
-    return rows[a].place < rows[b].place;
-}
-
 static bool collect_rows(struct folded_writer *w)
 {
     const struct profile *p = w->p;
@@ -173,24 +238,73 @@ static bool collect_rows(struct folded_writer *w)
                             .path = path_of_stack(&w->paths, s->stack),
                             .weight = s->event == w->event ? weight : 0,
                             .base = s->event == w->event ? 0 : weight};
-        row->place = row_place(w, row);
     }
     return w->rows != NULL;
+}
+
+static uint32_t row_place(const struct row *r)
+{
+    return r->place;
+}
+
+static uint32_t row_thread(const struct row *r)
+{
+    return r->thread_rank;
+}
+
+/* Puts row numbers in the order of a key below `bound`, those with the same key as they
+ * were. False when memory is short. */
+static bool sort_by_key(struct folded_writer *w, const uint32_t *from, uint32_t *to,
+                        uint32_t (*key)(const struct row *r), size_t bound)
+{
+    uint32_t *at = arena_zalloc(&w->arena, bound + 1, sizeof *at);
+    if (!at)
+        return false;
+    for (size_t i = 0; i < w->row_count; i++)
+        at[key(&w->rows[i]) + 1]++;
+    for (size_t k = 1; k <= bound; k++)
+        at[k] += at[k - 1];
+    for (size_t i = 0; i < w->row_count; i++)
+        to[at[key(&w->rows[from[i]])]++] = from[i];
+    return true;
+}
+
+/* The rows in the order of their lines: by thread, then by path. */
+static uint32_t *order_rows(struct folded_writer *w)
+{
+    uint32_t *order = arena_alloc(&w->arena, (w->row_count + 1) * sizeof *order);
+    uint32_t *scratch = arena_alloc(&w->arena, (w->row_count + 1) * sizeof *scratch);
+    if (!order || !scratch)
+        return NULL;
+    for (uint32_t i = 0; i < w->row_count; i++) {
+        struct row *r = &w->rows[i];
+        order[i] = i;
+        r->place = w->place[w->run_of[r->path]];
+        r->thread_rank = w->thread_rank[r->thread * 2 + (r->place != 0)];
+    }
+    bool ok = sort_by_key(w, order, scratch, row_place, w->run_count + 1) &&
+              sort_by_key(w, scratch, order, row_thread, w->threads.count * 2);
+    return ok ? order : NULL;
+}
+
+static bool same_line(const struct row *a, const struct row *b)
+{
+    return a->place == b->place && a->thread_rank == b->thread_rank;
 }
 
 /* --- Text ------------------------------------------------------------------------ */
 
 /* Collects the path's frames that the last line does not have, leaf first, into w->climb.
- * *shared is how many frames the two lines share. */
+ * *shared is how many frames the two lines share. A caller's number is smaller than that
+ * of its callees, so the two lines are climbed side by side. */
 static size_t climb_path(struct folded_writer *w, uint32_t path, size_t *shared)
 {
-    size_t count = 0;
+    size_t count = 0, top = w->step_count;
     for (; path; path = w->paths.nodes[path].parent) {
-        size_t step = w->step_of[path];
-        if (step < w->step_count && w->steps[step].path == path) {
-            *shared = step + 1;
-            return count;
-        }
+        while (top && w->steps[top - 1].path > path)
+            top--;
+        if (top && w->steps[top - 1].path == path)
+            break;
         uint32_t *climb =
             arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
         if (!climb)
@@ -198,7 +312,7 @@ static size_t climb_path(struct folded_writer *w, uint32_t path, size_t *shared)
         w->climb = climb;
         climb[count++] = path;
     }
-    *shared = 0;
+    *shared = path ? top : 0;
     return count;
 }
 
@@ -219,7 +333,6 @@ static void write_path(struct folded_writer *w, uint32_t path)
             output_char(&w->text, ';');
         output_str(&w->text, strings_get(&w->paths.labels, path_label(&w->paths, at)));
         steps[i] = (struct step){at, (uint32_t)w->text.used};
-        w->step_of[at] = (uint32_t)i;
     }
     w->step_count = total;
 }
@@ -246,17 +359,12 @@ static void write_row(struct folded_writer *w, const struct row *r)
 /* Rows in order; those of the same line are added up. */
 static bool write_rows(struct folded_writer *w)
 {
-    uint32_t *order = arena_alloc(&w->arena, (w->row_count + 1) * sizeof *order);
-    uint32_t *scratch = arena_alloc(&w->arena, (w->row_count + 1) * sizeof *scratch);
-    w->step_of = w->place; /* the rows know their places: the column serves again */
-    if (!order || !scratch)
+    const uint32_t *order = order_rows(w);
+    if (!order)
         return false;
-    for (uint32_t i = 0; i < w->row_count; i++)
-        order[i] = i;
-    sort_u32(order, w->row_count, scratch, before_row, w->rows);
     for (size_t i = 0; i < w->row_count;) {
         struct row sum = w->rows[order[i]];
-        for (i++; i < w->row_count && w->rows[order[i]].place == sum.place; i++) {
+        for (i++; i < w->row_count && same_line(&w->rows[order[i]], &sum); i++) {
             sum.weight += w->rows[order[i]].weight;
             sum.base += w->rows[order[i]].base;
         }
@@ -270,10 +378,11 @@ static bool folded_prepare(struct folded_writer *w)
 {
     calltree_events(w->p, w->options, &w->event, &w->base);
     w->rank = rank_labels(&w->arena, &w->paths.labels);
-    if (!w->rank || !place_paths(w) || !label_threads(w))
+    if (!w->rank || !label_threads(w) || !collect_rows(w) || !make_runs(w) ||
+        !place_runs(w))
         return false;
     w->thread_rank = rank_labels(&w->arena, &w->threads);
-    return w->thread_rank && collect_rows(w);
+    return w->thread_rank != NULL;
 }
 
 static bool folded_write(const struct profile *p, const struct export_options *options,

@@ -54,6 +54,18 @@ static bool make_tree(struct svg_drawing *d, struct svg_layout_options *layout,
     return calltree_init(&d->tree, d->profile, &options, err);
 }
 
+/* A picture of nothing would look like an answer. */
+static bool check_weights(const struct svg_drawing *d, struct error *err)
+{
+    const struct calltree_node *all = d->tree.nodes;
+    if (d->tree.count > 1 || all->total != 0 || all->base_total != 0)
+        return true;
+    error_set(err, "all weights are zero: there is nothing to draw");
+    if (d->profile->event_count > 2 && !d->profile->facts.differential)
+        return error_hint(err, "another event, with --event; 'stoke info' lists them");
+    return error_hint(err, "check the command that wrote the input");
+}
+
 static bool make_layout(struct svg_drawing *d, struct svg_layout_options *layout,
                         struct error *err)
 {
@@ -179,7 +191,8 @@ static bool svg_prepare(struct svg_drawing *d, struct error *err)
 {
     struct svg_layout_options layout = {0};
     set_up(d);
-    if (!make_tree(d, &layout, err) || !make_layout(d, &layout, err))
+    if (!make_tree(d, &layout, err) || !check_weights(d, err) ||
+        !make_layout(d, &layout, err))
         return false;
     d->coloring = d->tree.base               ? SVG_COLOR_CHANGE
                   : d->svg->colored_by_width ? SVG_COLOR_SHARE

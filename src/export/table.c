@@ -1,4 +1,5 @@
 #include "export/table.h"
+#include "export/rows.h"
 #include "export/table_parts.h"
 
 static bool table_write(const struct profile *p, const struct export_options *options,
@@ -8,12 +9,19 @@ static bool table_write(const struct profile *p, const struct export_options *op
     struct export_options all = *options;
     if (!all.table)
         all.table = &defaults;
+    bool rows = all.table->rows != NULL;
     switch (all.table->form) {
     case TABLE_CSV:
+        if (rows)
+            return rows_write_csv(p, &all, out, err);
         return table_write_csv(p, &all, out, err);
     case TABLE_JSON:
+        if (rows)
+            return rows_write_json(p, &all, out, err);
         return table_write_json(p, &all, out, err);
     default:
+        if (rows)
+            return rows_write_text(p, &all, out, err);
         return table_write_text(p, &all, out, err);
     }
 }
@@ -23,5 +31,6 @@ const struct exporter export_table = {
     .suffixes = "txt",
     .summary = "functions with self and total, as text",
     .whole = true,
+    .visible = true,
     .write = table_write,
 };

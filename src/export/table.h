@@ -8,6 +8,7 @@
 #define STOKE_EXPORT_TABLE_H
 
 #include "export/exporter.h"
+#include "model/callgraph.h"
 
 enum table_form { TABLE_TEXT, TABLE_CSV, TABLE_JSON };
 
@@ -21,6 +22,14 @@ enum table_sort {
     TABLE_SORT_MODULE,
 };
 
+/* A row for every combination of keys, in perf report's layout. */
+struct rows_options {
+    struct breakdown_options by;
+    struct callgraph_options graph; /* `min_weight` is set from the percentage */
+    double graph_percent;           /* calls below it are left out */
+    bool samples, period;           /* columns: how many, and the weight */
+};
+
 struct table_options {
     enum table_form form;
     bool tree; /* the call tree in place of the functions */
@@ -31,6 +40,7 @@ struct table_options {
     uint32_t width;       /* columns of the terminal; 0: as wide as need be */
     bool colour;
     const char *heading; /* of the names, where they are not functions: "module" */
+    const struct rows_options *rows; /* NULL: a row a function, or the tree */
 };
 
 #endif

@@ -12,7 +12,7 @@ static void csv_number(struct output *out, double v)
 }
 
 /* A field in quotes; made visible, since it may go to a terminal too. */
-static void csv_text(struct output *out, struct str s)
+void table_csv_text(struct output *out, struct str s)
 {
     struct output text = OUTPUT_KEEP;
     visible_print(&text, s);
@@ -57,12 +57,12 @@ static void csv_functions(const struct table *t, struct output *out)
 {
     for (size_t i = 0; i < t->shown; i++) {
         const struct table_row *r = &t->rows[t->order[i]];
-        csv_text(out, event_name(t));
+        table_csv_text(out, event_name(t));
         csv_weights(out, t, r->self, r->total, r->base_self, r->base_total);
         output_char(out, ',');
-        csv_text(out, r->name);
+        table_csv_text(out, r->name);
         output_char(out, ',');
-        csv_text(out, r->module);
+        table_csv_text(out, r->module);
         output_char(out, '\n');
     }
 }
@@ -73,10 +73,10 @@ static void csv_tree(const struct table *t, struct output *out)
         const struct calltree_node *node = &t->tree.nodes[n];
         if (t->o->depth && node->depth > t->o->depth)
             continue;
-        csv_text(out, event_name(t));
+        table_csv_text(out, event_name(t));
         csv_weights(out, t, node->self, node->total, node->base_self, node->base_total);
         output_format(out, ",%u,", node->depth);
-        csv_text(out, calltree_label(&t->tree, n));
+        table_csv_text(out, calltree_label(&t->tree, n));
         output_char(out, '\n');
     }
 }
@@ -182,7 +182,7 @@ static void json_event(struct json_writer *w, const struct table *t)
     json_end(w, JSON_OBJECT);
 }
 
-static void json_facts(struct json_writer *w, const struct profile *p)
+void table_json_facts(struct json_writer *w, const struct profile *p)
 {
     const struct facts *facts = &p->facts;
     json_member_str(w, "format", profile_string(p, facts->format));
@@ -218,7 +218,7 @@ bool table_write_json(const struct profile *p, const struct export_options *opti
     struct json_writer w = {.out = out};
     bool ok = true;
     json_begin(&w, JSON_OBJECT);
-    json_facts(&w, p);
+    table_json_facts(&w, p);
     json_put_key(&w, "events");
     json_begin(&w, JSON_ARRAY);
     for (event_id e = 0; ok && (e = table_next_event(p, options, e)) != 0;) {

@@ -2,6 +2,7 @@
 #ifndef STOKE_EXPORT_TABLE_PARTS_H
 #define STOKE_EXPORT_TABLE_PARTS_H
 
+#include "base/json.h"
 #include "export/table.h"
 #include "model/measure.h"
 
@@ -50,6 +51,15 @@ bool table_write_csv(const struct profile *p, const struct export_options *optio
                      struct output *out, struct error *err);
 bool table_write_json(const struct profile *p, const struct export_options *options,
                       struct output *out, struct error *err);
+
+/* What the data is, as lines with '#', and as members of an object; a field of CSV. */
+void table_write_facts(struct output *out, const struct profile *p, struct str title);
+void table_json_facts(struct json_writer *w, const struct profile *p);
+void table_csv_text(struct output *out, struct str s);
+
+/* A share of 5% stands out in red, one of half a percent in green; empty without colour.
+ */
+const char *table_percent_colour(const struct table_options *o, double percent);
 
 /* The text of the tree, below its headings. */
 bool table_write_tree(const struct table *t, struct output *out, struct error *err);

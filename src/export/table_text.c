@@ -56,7 +56,7 @@ static void write_losses(struct output *out, const struct facts *facts)
     }
 }
 
-static void write_facts(struct output *out, const struct profile *p, struct str title)
+void table_write_facts(struct output *out, const struct profile *p, struct str title)
 {
     const struct facts *facts = &p->facts;
     write_fact(out, "title", title);
@@ -177,11 +177,16 @@ static size_t delta_weight(const struct table *t, const struct measure *m,
     return n + measure_write(m, delta, out + n);
 }
 
-const char *table_share_colour(const struct table *t, double percent)
+const char *table_percent_colour(const struct table_options *o, double percent)
 {
-    if (!t->o->colour || percent < 0.5)
+    if (!o->colour || percent < 0.5)
         return "";
     return percent >= 5 ? "\x1b[31m" : "\x1b[32m";
+}
+
+const char *table_share_colour(const struct table *t, double percent)
+{
+    return table_percent_colour(t->o, percent);
 }
 
 const char *table_change_colour(const struct table *t, double points)
@@ -452,7 +457,7 @@ bool table_write_text(const struct profile *p, const struct export_options *opti
                       struct output *out, struct error *err)
 {
     bool ok = true;
-    write_facts(out, p, options->title);
+    table_write_facts(out, p, options->title);
     for (event_id e = 0; ok && (e = table_next_event(p, options, e)) != 0;) {
         struct table t;
         ok = table_init(&t, p, options, e, err);

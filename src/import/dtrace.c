@@ -13,7 +13,6 @@
  * Stacks share their callers, so the text behind the leaf's line is looked up as a whole
  * first, by its hash, and each frame line of callers not met before by its own. */
 #include "base/number.h"
-#include "base/scan.h"
 #include "import/callers.h"
 #include "import/stacktext.h"
 #include "model/name.h"
@@ -238,7 +237,7 @@ static void settle_unsure(struct dtrace_reader *r, bool leads_frames)
 
 static void read_line(struct dtrace_reader *r, struct str line)
 {
-    if (line.len && !r->unsure.text && add_known_frame(r, line))
+    if (line.len && !r->unsure.text && !r->in_distribution && add_known_frame(r, line))
         return;
     struct str text = str_trim(line);
     size_t indent = (size_t)(text.ptr - line.ptr);
@@ -259,22 +258,21 @@ static void read_line(struct dtrace_reader *r, struct str line)
 /* --- Entries as a whole ------------------------------------------------------------- */
 
 /* The rest of the entry whose leaf's line was just read, where it lies in the window
- * whole: its callers and its count line, up to the empty line behind them. */
-static bool find_rest(struct dtrace_reader *r, struct str *callers, struct str *count)
+ * whole: its callers, looked for in r->callers, and its count line. *end is where the
+ * empty line behind them begins. */
+static bool find_rest(struct dtrace_reader *r, struct str *count, const char **end)
 {
     struct source *in = r->text.lines.source;
+    struct callers *c = &r->callers;
     struct str text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
     if (in->offset < r->by_line_before)
         return false;
-    size_t end = scan_empty_line(text);
-    r->by_line_before = in->offset + end; /* until it turns out that they are */
-    if (end == text.len || end < 2)
+    size_t at = callers_scan(c, text);
+    *end = text.ptr + at;
+    r->by_line_before = in->offset + at; /* until it turns out that they are */
+    if (at == text.len || c->entry_lines < 2 || c->entry_lines > CALLERS_LINES_MAX)
         return false;
-    size_t last = str_rfind(str_head(text, end - 1), '\n');
-    if (last == end - 1)
-        return false;
-    *callers = str_head(text, last + 1);
-    *count = str_span(text.ptr + last + 1, text.ptr + end - 1);
+    *count = str_span(text.ptr + c->starts[c->entry_lines - 1], *end - 1);
     return stacktext_is_count(*count);
 }
 
@@ -303,19 +301,21 @@ static void read_whole_entry(struct dtrace_reader *r)
 {
     struct builder *b = r->text.b;
     struct lines *lines = &r->text.lines;
-    size_t leaf_frames = b->path.count, line_count;
-    struct str callers, count;
+    struct callers *c = &r->callers;
+    size_t leaf_frames = b->path.count, parsed = 0;
+    struct str count;
+    const char *end;
     stack_id stack;
-    if (!find_rest(r, &callers, &count))
+    if (!find_rest(r, &count, &end))
         return;
-    if (!callers_find(&r->callers, callers, &stack, &line_count)) {
+    if (!callers_find(c, 0, c->entry_lines - 1, &stack)) {
         if (!read_unknown_callers(r))
             return;
-        line_count = r->callers.line_count - callers_unknown(&r->callers);
-        stack = callers_learn(&r->callers, b, leaf_frames);
+        parsed = callers_unknown(c);
+        stack = callers_learn(c, b, leaf_frames);
     }
-    size_t rest = (size_t)(count.ptr + count.len - lines->source->begin);
-    lines_skip(lines, rest + 2, line_count + 2); /* with the empty line */
+    lines_skip(lines, (size_t)(end + 1 - lines->source->begin),
+               c->entry_lines - parsed + 1); /* with the empty line */
     b->path.count = leaf_frames;
     builder_path_reverse(b, 0);
     stack = builder_push_run(b, stack, b->path.items, leaf_frames, NULL);

@@ -127,6 +127,7 @@ struct folded_reader {
     struct arena arena;
     char *last; /* the stack of the last line */
     size_t last_len, last_cap;
+    size_t shared;    /* how much of it this line begins with */
     size_t *ends;     /* where each frame of the last line ended in it, */
     stack_id *stacks; /* and the stack up to there */
     size_t segment_count, end_cap, stack_cap;
@@ -165,11 +166,10 @@ static bool segment_add(struct folded_reader *r, size_t end)
     return true;
 }
 
-/* The stack of the text, its first frames taken from the last line where they agree. */
-static stack_id parse_stack(struct folded_reader *r, struct str text)
+/* The stack of the text, whose first `shared` bytes are those of the last line: so are
+ * the frames in them. */
+static stack_id parse_stack(struct folded_reader *r, struct str text, size_t shared)
 {
-    size_t shorter = text.len < r->last_len ? text.len : r->last_len;
-    size_t shared = scan_common(text.ptr, r->last, shorter);
     while (r->segment_count && r->ends[r->segment_count - 1] >= shared)
         r->segment_count--;
     stack_id stack = 0;
@@ -182,7 +182,10 @@ static stack_id parse_stack(struct folded_reader *r, struct str text)
     builder_path_clear(r->b);
     for (; at < text.len; at++) {
         struct str name = str_head(str_skip(text, at), str_find(str_skip(text, at), ';'));
-        builder_path_add(r->b, name.len ? frame_named(r, name) : 0);
+        frame_id frame = name.len ? frame_named(r, name) : 0;
+        if (r->segment_count == first) /* where the tree of stacks may branch */
+            trie_prefetch(&r->b->stack_tree, stack, frame);
+        builder_path_add(r->b, frame);
         at += name.len;
         if (!segment_add(r, at))
             return stack;
@@ -200,14 +203,18 @@ static stack_id parse_stack(struct folded_reader *r, struct str text)
 }
 
 /* The stack of the text. Files that were not merged have the same lines again and again,
- * so whole texts are looked up first, as long as that often helps. */
+ * so whole texts are looked up first; but not where most of the text is that of the line
+ * before, as in sorted files: then it is sooner read than hashed. */
 static stack_id stack_of(struct folded_reader *r, struct str text)
 {
+    size_t shared = text.len < r->shared ? text.len : r->shared;
+    if (shared > text.len / 2)
+        return parse_stack(r, text, shared);
     struct hash128 key = hash_bytes128(text.ptr, text.len);
     const uint64_t *known = memo_find(&r->whole, key);
     if (known)
         return (stack_id)*known;
-    stack_id stack = parse_stack(r, text);
+    stack_id stack = parse_stack(r, text, shared);
     memo_put(&r->whole, key, stack);
     return stack;
 }
@@ -258,6 +265,16 @@ static bool folded_start(struct folded_reader *r, struct source *in, struct str 
     return true;
 }
 
+/* What the line shares with the last one holds no line end. */
+static bool next_line(struct folded_reader *r, struct lines *lines, struct str *text)
+{
+    const struct source *in = lines->source;
+    size_t window = (size_t)(in->end - in->begin);
+    size_t shorter = window < r->last_len ? window : r->last_len;
+    r->shared = scan_common(in->begin, r->last, shorter);
+    return lines_next_behind(lines, r->shared, text);
+}
+
 static bool folded_read(struct source *in, const struct import_options *options,
                         struct builder *b, struct error *err)
 {
@@ -265,7 +282,7 @@ static bool folded_read(struct source *in, const struct import_options *options,
     struct lines lines = lines_of(in, err);
     struct str text;
     bool ok = folded_start(&r, in, options->head, err);
-    while (ok && !builder_failed(b) && lines_next(&lines, &text)) {
+    while (ok && !builder_failed(b) && next_line(&r, &lines, &text)) {
         struct folded_line line;
         enum line_kind kind = parse_line(text, &line);
         if (kind == LINE_GOOD && r.differential && line.count_count < 2)

@@ -14,6 +14,7 @@
 #include "import/importer.h"
 #include "import/indent.h"
 #include "import/quantity.h"
+#include <math.h>
 
 /* What the header line tells. */
 struct ghc_layout {
@@ -159,7 +160,7 @@ static bool row_value(const struct ghc_row *row, enum ghc_column column, double 
     if (!number_parse_double(text, value) || *value > QUANTITY_MAX)
         return false;
     if (column == GHC_TIME)
-        *value = (double)(uint64_t)(*value * 10 + 0.5);
+        *value = floor(*value * 10 + 0.5);
     return true;
 }
 

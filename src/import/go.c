@@ -257,7 +257,8 @@ static void read_types(struct go_reader *r, struct str line)
                 word.len -= 6;
             struct str unit = word, name = str_cut(&unit, '/');
             if (pass || is_default)
-                r->events[r->event_count] = builder_event(r->b, name, unit_of(unit));
+                r->events[r->event_count] = builder_event(
+                    r->b, name, r->options->samples ? UNIT_COUNT : unit_of(unit));
             r->event_count++;
         }
     }

@@ -196,3 +196,17 @@ struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period
     }
     return rest;
 }
+
+enum unit perf_event_unit(struct str name, bool has_period)
+{
+    if (!has_period)
+        return UNIT_COUNT;
+    if (str_starts(name, STR("cpu-clock")) || str_starts(name, STR("task-clock")))
+        return UNIT_NANOSECONDS;
+    return str_starts(name, STR("cycles")) ? UNIT_CYCLES : UNIT_COUNT;
+}
+
+bool perf_symbol_is_process(struct str symbol)
+{
+    return str_starts(symbol, STR("(")) && !str_starts(symbol, STR("(anonymous"));
+}

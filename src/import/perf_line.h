@@ -41,6 +41,13 @@ bool perf_find_head(struct str line, struct perf_head *h);
 /* The thread of a comm and an id, "12" or "12/34". */
 thread_id perf_thread(struct builder *b, struct str comm, struct str id);
 
+/* What the weights of the event are, which are its periods or, without one, counts. */
+enum unit perf_event_unit(struct str name, bool has_period);
+
+/* Whether a symbol is none: stackcollapse-perf.pl passes over what begins with a bracket,
+ * which is a process's name; C++'s anonymous namespace is not. */
+bool perf_symbol_is_process(struct str symbol);
+
 /* Takes what stands between the id and the event off `rest` into the sample: cpu, flags,
  * time. The period is 0 where there is none. */
 struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period);

@@ -63,7 +63,7 @@ static void add_link(struct perf_reader *r, frame_id frame)
 static uint64_t make_frames(struct perf_reader *r, const struct perf_frame_line *line)
 {
     struct str rest = name_without_offset(line->symbol);
-    if (rest.len && rest.ptr[0] == '(') /* a process's name, not a function's */
+    if (perf_symbol_is_process(rest))
         return FRAMES_NONE;
     struct str link = name_next_link(&rest);
     if (rest.len == 0)
@@ -126,20 +126,11 @@ static thread_id thread_of(struct perf_reader *r, struct str comm, struct str id
     return thread;
 }
 
-static enum unit event_unit(struct str name, bool has_period)
-{
-    if (!has_period)
-        return UNIT_COUNT;
-    if (str_starts(name, STR("cpu-clock")) || str_starts(name, STR("task-clock")))
-        return UNIT_NANOSECONDS;
-    return str_starts(name, STR("cycles")) ? UNIT_CYCLES : UNIT_COUNT;
-}
-
 static event_id event_of(struct perf_reader *r, struct str name, bool has_period)
 {
     if (r->event && str_equal(name, r->event_name))
         return r->event;
-    r->event = builder_event(r->b, name, event_unit(name, has_period));
+    r->event = builder_event(r->b, name, perf_event_unit(name, has_period));
     r->event_name = profile_string(r->b->profile, r->b->profile->events[r->event].name);
     return r->event;
 }
@@ -181,7 +172,7 @@ static bool start_sample(struct perf_reader *r, const struct perf_head *h)
         return false;
     if (!is_record)
         s.event = event_of(r, is_event ? str_head(word, word.len - 1) : STR("samples"),
-                           period != 0);
+                           period && !r->options->samples);
     s.thread = thread_of(r, h->comm, h->id);
     s.weight = r->options->samples || !period ? 1 : (double)period;
     r->sample = s;
@@ -233,18 +224,37 @@ static void end_sample(struct perf_reader *r)
     finish_sample(r, 0, r->b->path.count);
 }
 
-/* Reads the callers' lines that are not known by their text. False where one was not of
- * this stack: the sample is then read on line by line. */
+#define LINES_AT_ONCE 16
+
+/* The keys of the callers' lines from `from` on, as frame lines. */
+static void hash_lines(const struct perf_reader *r, size_t from, size_t end,
+                       struct hash128 *keys)
+{
+    for (size_t i = from; i < end && i < from + LINES_AT_ONCE; i++) {
+        struct str text = str_trim_left(callers_line(&r->callers, i));
+        keys[i - from] = hash_bytes128(text.ptr, text.len);
+        memo_prefetch(&r->frames, keys[i - from]);
+    }
+}
+
+/* Reads the callers' lines that are not known by their text. Their places in the memory
+ * of frame lines are fetched some at a time. False where one was not of this stack: the
+ * sample is then read on line by line. */
 static bool read_unknown_callers(struct perf_reader *r)
 {
     struct callers *c = &r->callers;
     size_t unknown = callers_unknown(c);
-    struct str line;
+    struct hash128 keys[LINES_AT_ONCE];
     r->only_frames = true;
     for (size_t i = 0; i < unknown; i++) {
-        if (!lines_next(&r->lines, &line))
-            return false;
-        read_line(r, line);
+        if (i % LINES_AT_ONCE == 0)
+            hash_lines(r, i, unknown, keys);
+        const uint64_t *frames = memo_find(&r->frames, keys[i % LINES_AT_ONCE]);
+        lines_skip(&r->lines, callers_line_size(c, i), 1);
+        if (frames)
+            add_frames(r, *frames);
+        else
+            read_line(r, callers_line(c, i));
         if (!r->only_frames)
             return false;
         c->frames_at[i] = r->b->path.count;
@@ -257,27 +267,27 @@ static bool read_unknown_callers(struct perf_reader *r)
 static void read_whole_sample(struct perf_reader *r)
 {
     struct source *in = r->lines.source;
+    struct callers *c = &r->callers;
     struct str leaf, text = str_head(str_span(in->begin, in->end), CALLERS_MAX);
-    size_t end = scan_empty_line(text), first = str_find(text, '\n') + 1, lines;
+    size_t end = callers_scan(c, text), parsed = 0;
     stack_id stack;
-    if (end == text.len || end <= first || r->options->skip_after_count ||
+    if (end == text.len || c->entry_lines < 2 || r->options->skip_after_count ||
         r->options->lines) /* whose places stand between the frames */
         return;
-    struct str callers = str_head(str_skip(text, first), end - first);
     r->only_frames = true;
     lines_next(&r->lines, &leaf);
     read_line(r, leaf);
     if (!r->only_frames || r->b->path.count == 0)
         return;
     size_t leaf_frames = r->b->path.count;
-    if (!callers_find(&r->callers, callers, &stack, &lines)) {
+    if (!callers_find(c, 1, c->entry_lines, &stack)) {
         if (!read_unknown_callers(r))
             return;
-        lines = r->callers.line_count - callers_unknown(&r->callers);
-        stack = callers_learn(&r->callers, r->b, leaf_frames);
+        parsed = callers_unknown(c);
+        stack = callers_learn(c, r->b, leaf_frames);
     }
-    size_t rest = (size_t)(callers.ptr + callers.len - in->begin);
-    lines_skip(&r->lines, rest + 1, lines + 1);
+    lines_skip(&r->lines, (size_t)(text.ptr + end + 1 - in->begin),
+               c->entry_lines - parsed);
     finish_sample(r, stack, leaf_frames);
 }
 

@@ -193,12 +193,13 @@ static bool event_taken(const struct pprof *r, event_id event)
 static void make_event(struct pprof *r, struct value_type *type)
 {
     const struct value_unit *unit = unit_named(type->unit);
-    event_id event = builder_event(r->b, type->name, unit->unit);
+    enum unit weighed = r->options->samples ? UNIT_COUNT : unit->unit;
+    event_id event = builder_event(r->b, type->name, weighed);
     if (event_taken(r, event)) {
         char text[256];
         size_t length = format_text(text, sizeof text, "%.*s (%.*s)", STR_ARG(type->name),
                                     STR_ARG(type->unit));
-        event = builder_event(r->b, (struct str){text, length}, unit->unit);
+        event = builder_event(r->b, (struct str){text, length}, weighed);
     }
     if (event_taken(r, event)) {
         builder_warn(r->b, "two sample types with the same name", 0, 0, STR(""));

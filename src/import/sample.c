@@ -12,8 +12,8 @@
 #include "import/importer.h"
 #include "import/indent.h"
 #include "import/quantity.h"
-#include "import/rust_name.h"
 #include "model/name.h"
+#include "model/rust_name.h"
 
 static const char *const waiting[] = {
     "__psynch_cvwait",

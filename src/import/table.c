@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "import/indent.h"
 #include "import/quantity.h"
-#include "import/rust_name.h"
+#include "model/rust_name.h"
 
 #define COLUMNS_MAX 64
 

@@ -15,6 +15,7 @@
  * weights. */
 #include "base/number.h"
 #include "import/stacktext.h"
+#include <math.h>
 
 struct wcp_reader {
     struct stacktext text;
@@ -68,7 +69,7 @@ static void begin_stack(struct wcp_reader *r, double percent, double samples)
 {
     double weight = samples;
     if (weight <= 0 && r->taken > 0)
-        weight = (double)(uint64_t)(percent * r->taken / 100 + 0.5);
+        weight = floor(percent * r->taken / 100 + 0.5);
     r->text.weight = weight > 0 ? weight : percent;
     r->in_stack = true;
 }

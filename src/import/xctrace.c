@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/xml.h"
 #include "import/importer.h"
-#include "import/rust_name.h"
+#include "model/rust_name.h"
 
 enum element_kind {
     ELEMENT_OTHER,

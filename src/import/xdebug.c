@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/indent.h"
+#include <math.h>
 
 #define LEVEL_MAX ((uint64_t)1 << 31)
 
@@ -70,7 +71,7 @@ static void add_time(struct xdebug_reader *r, double now)
                      STR(""));
     else if (r->last >= 0 && r->tree.count)
         builder_add_stack(r->b, r->event, indent_stack(&r->tree),
-                          (double)(uint64_t)(passed * 1e9 + 0.5));
+                          floor(passed * 1e9 + 0.5));
     r->last = now;
 }
 

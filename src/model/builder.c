@@ -9,29 +9,36 @@ struct wanted {
     const void *row;
 };
 
+_Static_assert(sizeof(struct stack) == sizeof(struct trie_node) &&
+                   offsetof(struct stack, frame) == offsetof(struct trie_node, key),
+               "the nodes of the tree are the stacks");
+
+/* The profile's stacks are the nodes of the tree, wherever they have moved. */
+static void show_stacks(struct builder *b)
+{
+    b->profile->stacks = (struct stack *)(void *)b->stack_tree.nodes;
+    b->profile->stack_count = b->stack_tree.count;
+}
+
 static bool columns_init(struct builder *b)
 {
     struct profile *p = b->profile;
     struct arena *a = &p->arena;
     static const struct module no_module;
     static const struct frame no_frame;
-    static const struct stack no_stack;
     static const struct event no_event;
     p->modules = arena_grow(a, NULL, &b->module_cap, 16, sizeof no_module);
     p->frames = arena_grow(a, NULL, &b->frame_cap, 64, sizeof no_frame);
-    p->stacks = arena_grow(a, NULL, &b->stack_cap, 256, sizeof no_stack);
-    b->stack_hashes = arena_grow(a, NULL, &b->stack_hash_cap, 256, sizeof(uint32_t));
     p->threads = arena_grow(a, NULL, &b->thread_cap, 16, sizeof *p->threads);
     p->events = arena_grow(a, NULL, &b->event_cap, 4, sizeof no_event);
-    if (a->failed)
+    if (!trie_init(&b->stack_tree, a))
         return false;
+    show_stacks(b);
     p->modules[0] = no_module;
     p->frames[0] = no_frame;
-    p->stacks[0] = no_stack;
-    b->stack_hashes[0] = 0;
     p->threads[0] = (struct thread){.pid = ID_NONE, .tid = ID_NONE};
     p->events[0] = no_event;
-    p->module_count = p->frame_count = p->stack_count = 1;
+    p->module_count = p->frame_count = 1;
     p->thread_count = p->event_count = 1;
     p->facts.time_first = p->facts.time_last = TIME_NONE;
     return true;
@@ -57,12 +64,13 @@ void builder_deinit(struct builder *b)
 static void release_indexes(struct builder *b)
 {
     struct arena *a = &b->profile->arena;
-    struct index *const indexes[] = {&b->modules, &b->frames, &b->stacks,
-                                     &b->threads, &b->events, &b->samples};
+    struct index *const indexes[] = {&b->modules, &b->frames, &b->threads, &b->events,
+                                     &b->samples};
     for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++)
         arena_release(a, indexes[i]->slots,
                       (indexes[i]->mask + 1) * sizeof *indexes[i]->slots);
-    arena_release(a, b->stack_hashes, b->stack_hash_cap * sizeof *b->stack_hashes);
+    arena_release(a, b->first_rows, b->first_row_cap * sizeof *b->first_rows);
+    trie_seal(&b->stack_tree);
     arena_release(a, b->path.items, b->path.cap * sizeof *b->path.items);
 }
 
@@ -203,77 +211,21 @@ event_id builder_event(struct builder *b, struct str name, enum unit unit)
     return (event_id)p->event_count++;
 }
 
-static bool same_stack(const void *context, uint32_t id)
-{
-    const struct wanted *w = context;
-    const struct stack *a = &w->profile->stacks[id], *s = w->row;
-    return a->parent == s->parent && a->frame == s->frame;
-}
-
-/* A stack's hash is made of its caller's and its frame, so the hashes of a whole path are
- * known before any of its stacks is found. */
-static uint32_t stack_hash(uint32_t parent_hash, frame_id frame)
-{
-    return (uint32_t)hash_pair(parent_hash, frame);
-}
-
-/* Finds or makes a stack. The index has room. */
-static stack_id find_stack(struct builder *b, stack_id parent, frame_id frame,
-                           uint32_t hash)
-{
-    struct profile *p = b->profile;
-    struct stack s = {parent, frame};
-    struct index_slot *slot =
-        index_find(&b->stacks, hash, same_stack, &(struct wanted){p, &s});
-    if (slot->id)
-        return slot->id;
-    if (!COLUMN_APPEND(b, b->stack_hashes, &b->stack_hash_cap, p->stack_count, &hash) ||
-        !COLUMN_APPEND(b, p->stacks, &b->stack_cap, p->stack_count, &s))
-        return parent;
-    index_fill(&b->stacks, slot, hash, (uint32_t)p->stack_count);
-    return (stack_id)p->stack_count++;
-}
-
 stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
 {
-    if (frame == 0 || !index_reserve(&b->stacks, &b->profile->arena, 1))
-        return parent;
-    return find_stack(b, parent, frame, stack_hash(b->stack_hashes[parent], frame));
-}
-
-#define RUN 32 /* stacks whose slots are fetched at the same time */
-
-/* Up to RUN frames. The slots, then the stacks they name, are fetched ahead, so that the
- * look-ups wait for memory together and not one after the other. */
-static stack_id push_some(struct builder *b, stack_id parent, const frame_id *frames,
-                          size_t count, stack_id *stacks)
-{
-    uint32_t hashes[RUN], hash = b->stack_hashes[parent];
-    for (size_t i = 0; i < count; i++) {
-        hashes[i] = hash = frames[i] ? stack_hash(hash, frames[i]) : hash;
-        index_prefetch(&b->stacks, hash);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct index_slot *slot = &b->stacks.slots[hashes[i] & b->stacks.mask];
-        __builtin_prefetch(&b->profile->stacks[slot->id]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (frames[i])
-            parent = find_stack(b, parent, frames[i], hashes[i]);
-        if (stacks)
-            stacks[i] = parent;
-    }
-    return parent;
+    return builder_push_run(b, parent, &frame, 1, NULL);
 }
 
 stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
                           size_t count, stack_id *stacks)
 {
-    if (!index_reserve(&b->stacks, &b->profile->arena, count))
-        return parent;
-    for (size_t at = 0; at < count; at += RUN)
-        parent = push_some(b, parent, frames + at, count - at < RUN ? count - at : RUN,
-                           stacks ? stacks + at : NULL);
+    for (size_t i = 0; i < count; i++) {
+        if (frames[i])
+            parent = trie_child(&b->stack_tree, parent, frames[i]);
+        if (stacks)
+            stacks[i] = parent;
+    }
+    show_stacks(b);
     return parent;
 }
 
@@ -317,13 +269,39 @@ static bool same_sample(const void *context, uint32_t id)
     return a->stack == s->stack && a->thread == s->thread && a->event == s->event;
 }
 
-static struct index_slot *find_row(struct builder *b, const struct sample *s,
-                                   uint32_t *hash)
+/* Where the number of the stack's first row, plus one, is kept; NULL when memory is
+ * short. Most stacks have one row: further ones, of other threads and events, are hashed.
+ */
+static uint32_t *first_row(struct builder *b, stack_id stack)
 {
+    struct arena *a = &b->profile->arena;
+    size_t before = b->first_row_cap;
+    if (stack >= before) {
+        uint32_t *rows = arena_grow(a, b->first_rows, &b->first_row_cap,
+                                    b->profile->stack_count, sizeof *rows);
+        if (!rows)
+            return NULL;
+        memset(rows + before, 0, (b->first_row_cap - before) * sizeof *rows);
+        b->first_rows = rows;
+    }
+    return &b->first_rows[stack];
+}
+
+/* The place for the number of the sample's row, plus one; 0 stands there where the row is
+ * not made yet. NULL when memory is short. */
+static uint32_t *find_row(struct builder *b, const struct sample *s)
+{
+    uint32_t *first = first_row(b, s->stack);
+    struct wanted w = {b->profile, s};
+    if (!first || *first == 0 || same_sample(&w, *first))
+        return first;
     if (!index_reserve(&b->samples, &b->profile->arena, 1))
         return NULL;
-    *hash = (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
-    return index_find(&b->samples, *hash, same_sample, &(struct wanted){b->profile, s});
+    uint32_t hash = (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
+    struct index_slot *slot = index_find(&b->samples, hash, same_sample, &w);
+    if (slot->id == 0)
+        index_fill(&b->samples, slot, hash, 0);
+    return &slot->id;
 }
 
 static void count_facts(struct facts *facts, const struct sample *s)
@@ -337,33 +315,35 @@ static void count_facts(struct facts *facts, const struct sample *s)
         facts->time_last = s->time;
 }
 
+static void append_sample(struct builder *b, const struct sample *s)
+{
+    struct profile *p = b->profile;
+    if (p->sample_count >= UINT32_MAX - 1)
+        p->arena.failed = true;
+    else if (COLUMN_APPEND(b, p->samples, &b->sample_cap, p->sample_count, s))
+        p->sample_count++;
+}
+
 void builder_add_mapped(struct builder *b, const struct sample *s)
 {
     struct profile *p = b->profile;
-    struct index_slot *slot = NULL;
-    uint32_t hash = 0;
-    if (b->mode == BUILD_COUNT) {
-        slot = find_row(b, s, &hash);
-        if (!slot)
-            return;
-        if (slot->id) {
-            p->samples[slot->id - 1].weight += s->weight;
-            p->samples[slot->id - 1].count += s->count;
-            return;
-        }
-    }
-    if (p->sample_count >= UINT32_MAX - 1) {
-        p->arena.failed = true;
+    if (b->mode == BUILD_KEEP) {
+        append_sample(b, s);
         return;
     }
-    if (!COLUMN_APPEND(b, p->samples, &b->sample_cap, p->sample_count, s))
+    uint32_t *row = find_row(b, s);
+    if (!row)
         return;
-    if (slot) {
-        p->samples[p->sample_count].time = TIME_NONE;
-        p->samples[p->sample_count].cpu = CPU_NONE;
-        index_fill(&b->samples, slot, hash, (uint32_t)p->sample_count + 1);
+    if (*row) {
+        p->samples[*row - 1].weight += s->weight;
+        p->samples[*row - 1].count += s->count;
+        return;
     }
-    p->sample_count++;
+    struct sample counted = *s;
+    counted.time = TIME_NONE;
+    counted.cpu = CPU_NONE;
+    append_sample(b, &counted);
+    *row = (uint32_t)p->sample_count;
 }
 
 void builder_add(struct builder *b, const struct sample *s)
@@ -500,20 +480,6 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     }
 }
 
-/* Fetches what pushing the other's stack `ahead` will look at, where its caller is among
- * the `done` that are mapped already. */
-static void prefetch_push(const struct builder *b, const struct profile *other,
-                          size_t ahead, size_t done, const stack_id *stacks,
-                          const frame_id *frames)
-{
-    if (ahead >= other->stack_count || other->stacks[ahead].parent >= done ||
-        !b->stacks.slots)
-        return;
-    uint32_t parent_hash = b->stack_hashes[stacks[other->stacks[ahead].parent]];
-    index_prefetch(&b->stacks,
-                   stack_hash(parent_hash, frames[other->stacks[ahead].frame]));
-}
-
 void builder_merge(struct builder *b, const struct profile *other)
 {
     frame_id *frames = builder_map_frames(b, other);
@@ -522,11 +488,9 @@ void builder_merge(struct builder *b, const struct profile *other)
     stack_id *stacks = map_alloc(b, other->stack_count);
     if (!frames || !threads || !events || !stacks)
         return;
-    for (size_t i = 1; i < other->stack_count; i++) {
-        prefetch_push(b, other, i + 16, i, stacks, frames);
+    for (size_t i = 1; i < other->stack_count; i++)
         stacks[i] = builder_push(b, stacks[other->stacks[i].parent],
                                  frames[other->stacks[i].frame]);
-    }
     for (size_t i = 0; i < other->sample_count; i++) {
         struct sample s = other->samples[i];
         s.thread = threads[s.thread];
@@ -535,4 +499,23 @@ void builder_merge(struct builder *b, const struct profile *other)
         builder_add_mapped(b, &s);
     }
     builder_merge_facts(b, other);
+}
+
+/* Nothing was added yet: merging into it is the same as taking the other in its place. */
+static bool is_empty(const struct builder *b)
+{
+    return b->profile->sample_count == 0 && b->profile->stack_count == 1 &&
+           b->profile->facts.warning_count == 0;
+}
+
+void builder_absorb(struct builder *b, struct builder *other)
+{
+    if (is_empty(b)) {
+        struct builder empty = *b;
+        *b = *other;
+        *other = empty;
+    } else {
+        builder_merge(b, other->profile);
+    }
+    builder_deinit(other);
 }

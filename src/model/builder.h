@@ -9,6 +9,7 @@
 #ifndef STOKE_MODEL_BUILDER_H
 #define STOKE_MODEL_BUILDER_H
 
+#include "base/trie.h"
 #include "model/profile.h"
 
 enum build_mode { BUILD_COUNT, BUILD_KEEP };
@@ -24,10 +25,12 @@ struct builder {
     enum build_mode mode;
     struct frame_path path;
     void *grown; /* the column that was made room in last */
-    size_t module_cap, frame_cap, stack_cap, thread_cap, event_cap, sample_cap;
-    struct index modules, frames, stacks, threads, events, samples;
-    uint32_t *stack_hashes; /* by stack: the hash of its path */
-    size_t stack_hash_cap;
+    size_t module_cap, frame_cap, thread_cap, event_cap, sample_cap;
+    struct index modules, frames, threads, events;
+    struct index samples;   /* the rows that are not their stack's first */
+    struct trie stack_tree; /* the profile's stacks */
+    uint32_t *first_rows;   /* by stack: its first row in the samples, plus one */
+    size_t first_row_cap;
 };
 
 /* False when memory is short; the builder is then safe to deinit, and nothing else. */
@@ -58,8 +61,7 @@ frame_id builder_named_frame(struct builder *b, struct str name);
 stack_id builder_push(struct builder *b, stack_id parent, frame_id frame);
 
 /* The stack of a run of frames, each called by the one before it, the first by `parent`.
- * With `stacks` (count entries), tells the stack of each. Much faster than one
- * builder_push after the other where the table is larger than the caches. */
+ * With `stacks` (count entries), tells the stack of each. */
 stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
                           size_t count, stack_id *stacks);
 
@@ -87,16 +89,13 @@ void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t c
                   struct str text);
 void builder_warn_offset(struct builder *b, const char *what, uint64_t offset);
 
-/* Nothing was added yet: merging into it is the same as taking the other in its place. */
-static inline bool builder_is_empty(const struct builder *b)
-{
-    return b->profile->sample_count == 0 && b->profile->stack_count == 1 &&
-           b->profile->facts.warning_count == 0;
-}
-
 /* Adds all of another profile: its tables are interned into this one's, its facts summed
  * up. The other stays the caller's. */
 void builder_merge(struct builder *b, const struct profile *other);
+
+/* The same of a builder, which is used up; one that nothing was added to yet just takes
+ * its place. */
+void builder_absorb(struct builder *b, struct builder *other);
 
 /* A row that is not counted among the samples read: a sample of another profile, its ids
  * already mapped (transforms call builder_merge_facts beside it), or a further value,

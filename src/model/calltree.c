@@ -26,6 +26,7 @@ struct draft {
     size_t count, cap, base_cap;
     struct index index;     /* of nodes, by root and path */
     uint32_t *thread_nodes; /* by thread: its node, or 0 */
+    bool *closed;           /* by node of a thread: it is left out; NULL: none is */
     uint32_t *climb, *open; /* scratch: paths above a sample; nodes of the last sample */
     size_t climb_cap, open_cap, open_count;
     uint32_t *rank;    /* by label: its place in bytewise order */
@@ -90,6 +91,60 @@ static bool add_threads(struct draft *d)
     bool ok = !d->arena.failed && !labels->arena->failed && !text.failed;
     output_deinit(&text);
     return ok;
+}
+
+/* What a thread's stacks weigh, of the event and of the one before. */
+struct thread_weight {
+    double now, before;
+};
+
+/* Adds them up by the threads' nodes, all of them at the root; false where a weight is
+ * negative, so that a callee may weigh more than its caller. */
+static bool weigh_threads(const struct draft *d, struct thread_weight *weights)
+{
+    const struct calltree *t = d->tree;
+    bool samples = d->options->weight == CALLTREE_SAMPLES;
+    for (size_t i = 0; i < d->profile->sample_count; i++) {
+        const struct sample *s = &d->profile->samples[i];
+        double weight = samples ? (double)s->count : s->weight;
+        uint32_t node = d->thread_nodes[s->thread];
+        if (weight < 0)
+            return false;
+        if (s->event == t->event) {
+            weights[0].now += weight;
+            weights[node].now += node ? weight : 0;
+        } else if (t->base && s->event == t->base) {
+            weights[0].before += weight;
+            weights[node].before += node ? weight : 0;
+        }
+    }
+    return true;
+}
+
+static bool is_under(double part, double share, double all)
+{
+    return part <= 0 || part < share * all;
+}
+
+/* Threads that weigh too little to be kept need no nodes for their stacks: of thousands
+ * of short-lived processes nearly all. The same weights, added up in another order later,
+ * may differ in their last digits: what is near the limit is left to is_kept. */
+static bool close_threads(struct draft *d)
+{
+    double share = d->options->min_share * (1 - 1e-9);
+    if (share <= 0)
+        return true;
+    struct thread_weight *weights = arena_zalloc(&d->arena, d->count, sizeof *weights);
+    bool *closed = arena_zalloc(&d->arena, d->count, sizeof *closed);
+    if (!weights || !closed)
+        return false;
+    if (!weigh_threads(d, weights))
+        return true;
+    for (uint32_t n = 1; n < d->count; n++)
+        closed[n] = is_under(weights[n].now, share, weights[0].now) &&
+                    is_under(weights[n].before, share, weights[0].before);
+    d->closed = closed;
+    return true;
 }
 
 struct wanted {
@@ -211,7 +266,9 @@ static uint32_t node_of_sample(struct draft *d, const struct sample *s)
     uint32_t root = d->thread_nodes ? d->thread_nodes[s->thread] : 0;
     if (d->options->order == CALLTREE_BY_TIME)
         return node_in_time(d, root, path);
-    return d->thread_nodes ? node_for(d, root, path) : path;
+    if (!d->thread_nodes)
+        return path;
+    return d->closed && d->closed[root] ? root : node_for(d, root, path);
 }
 
 static bool add_nodes(struct draft *d)
@@ -220,7 +277,9 @@ static bool add_nodes(struct draft *d)
     if (!has_threads(d) && !by_time)
         return add_all_paths(d);
     draft_add(d, (struct draft_node){0});
-    return !d->arena.failed && (!has_threads(d) || add_threads(d));
+    if (d->arena.failed || (has_threads(d) && !add_threads(d)))
+        return false;
+    return by_time || close_threads(d);
 }
 
 /* --- What they weigh ------------------------------------------------------------- */

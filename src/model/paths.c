@@ -1,5 +1,5 @@
 #include "model/paths.h"
-#include "base/hash.h"
+#include "base/trie.h"
 
 /* A path is a stack: the columns may be shared. */
 _Static_assert(sizeof(struct path_node) == sizeof(struct stack), "paths alias stacks");
@@ -23,47 +23,26 @@ static bool label_frames(struct paths *t, const struct profile *p,
     return ok;
 }
 
-struct wanted {
-    const struct paths *paths;
-    const struct path_node *nodes;
-    uint32_t parent;
-    string_id label;
-};
-
-static bool same_path(const void *context, uint32_t id)
-{
-    const struct wanted *w = context;
-    return w->nodes[id].parent == w->parent &&
-           w->paths->label_of_frame[w->nodes[id].frame] == w->label;
-}
-
 /* Gives every stack its path, made as it is first met. */
 static bool merge_stacks(struct paths *t, const struct profile *p)
 {
-    struct index index = {0};
+    struct trie by_label;
     struct path_node *nodes = arena_zalloc(&t->arena, p->stack_count, sizeof *nodes);
     uint32_t *of_stack = arena_zalloc(&t->arena, p->stack_count, sizeof *of_stack);
-    if (!nodes || !of_stack)
+    if (!nodes || !of_stack || !trie_init(&by_label, &t->arena))
         return false;
-    uint32_t count = 1;
     for (stack_id s = 1; s < p->stack_count; s++) {
         frame_id frame = p->stacks[s].frame;
-        struct wanted w = {t, nodes, of_stack[p->stacks[s].parent],
-                           t->label_of_frame[frame]};
-        if (!index_reserve(&index, &t->arena, 1))
-            return false;
-        uint32_t hash = (uint32_t)hash_pair(w.parent, w.label);
-        struct index_slot *slot = index_find(&index, hash, same_path, &w);
-        if (!slot->id) {
-            nodes[count] = (struct path_node){w.parent, frame};
-            index_fill(&index, slot, hash, count++);
-        }
-        of_stack[s] = slot->id;
+        uint32_t parent = of_stack[p->stacks[s].parent], made = (uint32_t)by_label.count;
+        of_stack[s] = trie_child(&by_label, parent, t->label_of_frame[frame]);
+        if (of_stack[s] == made)
+            nodes[made] = (struct path_node){parent, frame};
     }
     t->nodes = nodes;
-    t->count = count;
+    t->count = by_label.count;
     t->of_stack = of_stack;
-    return true;
+    trie_seal(&by_label);
+    return !t->arena.failed;
 }
 
 bool paths_init(struct paths *t, const struct profile *p, const struct label_style *style,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,39 @@ static bool fail_errno(struct error *err, const char *doing, const char *name, i
     return false;
 }
 
+/* The folder that a file of that name is in. */
+static struct str folder_of(const char *path)
+{
+    size_t slash = str_rfind(str_of(path), '/');
+    return slash == strlen(path) ? STR(".") : str_head(str_of(path), slash ? slash : 1);
+}
+
+/* Why an output cannot be opened, and what helps. */
+static bool fail_output(struct error *err, const char *path, int reason)
+{
+    struct str folder = folder_of(path);
+    fail_errno(err, "write", path, reason);
+    if (reason == ENOENT)
+        error_hint(err, "mkdir -p %.*s", STR_ARG(folder));
+    else if (reason == EACCES || reason == EPERM || reason == EROFS)
+        error_hint(err,
+                   "-o FILE in a folder that is yours; 'ls -ld %.*s' tells whose it is",
+                   STR_ARG(folder));
+    return false;
+}
+
+/* Why an input cannot be opened, and what helps. */
+static bool fail_input(struct error *err, const char *path, int reason)
+{
+    struct str folder = folder_of(path);
+    fail_errno(err, "open", path, reason);
+    if (reason == ENOENT)
+        error_hint(err, "'ls %.*s' shows what there is", STR_ARG(folder));
+    else if (reason == EACCES || reason == EPERM)
+        error_hint(err, "'ls -l %s' tells who may read it", path);
+    return false;
+}
+
 bool os_input_open(struct os_input *in, const char *name, struct error *err)
 {
     struct stat st;
@@ -20,7 +54,7 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err)
     *in = (struct os_input){.name = standard ? "standard input" : name};
     in->fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0 || fstat(in->fd, &st) != 0) {
-        fail_errno(err, "open", in->name, errno);
+        fail_input(err, in->name, errno);
         os_input_close(in);
         return false;
     }
@@ -30,20 +64,31 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err)
     }
     in->regular = S_ISREG(st.st_mode);
     in->size = in->regular ? (uint64_t)st.st_size : 0;
+    in->at_begin = in->regular && lseek(in->fd, 0, SEEK_CUR) == 0;
     return true;
 }
 
 void os_input_close(struct os_input *in)
 {
+    if (in->map)
+        munmap(in->map, (size_t)in->size);
+    in->map = NULL;
     if (in->fd > STDIN_FILENO)
         close(in->fd);
     in->fd = -1;
+}
+
+bool os_input_is_given(void)
+{
+    struct stat st;
+    return fstat(STDIN_FILENO, &st) == 0 && !S_ISCHR(st.st_mode);
 }
 
 struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to)
 {
     struct os_input part = *in;
     part.part = true;
+    part.map = NULL;
     part.at = from;
     part.end = to;
     return part;
@@ -91,9 +136,27 @@ static bool input_read(void *context, char *into, size_t room, size_t *got,
     return true;
 }
 
+static bool input_map(void *context, struct str *all)
+{
+    struct os_input *in = context;
+    if (in->part || !in->at_begin || in->size == 0)
+        return false;
+    if (!in->map) {
+        void *map = mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE, in->fd, 0);
+        if (map == MAP_FAILED)
+            return false;
+        in->map = map;
+        madvise(map, (size_t)in->size, MADV_SEQUENTIAL);
+    }
+    *all = (struct str){in->map, (size_t)in->size};
+    return true;
+}
+
 struct source os_input_source(struct os_input *in)
 {
-    return source_reading(input_read, in, str_of(in->name));
+    struct source s = source_reading(input_read, in, str_of(in->name));
+    s.map = input_map;
+    return s;
 }
 
 bool os_output_open(struct os_output *out, const char *path, struct error *err)
@@ -109,11 +172,11 @@ bool os_output_open(struct os_output *out, const char *path, struct error *err)
     format_text(out->path, sizeof out->path, "%s", path);
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
-        return out->fd >= 0 || fail_errno(err, "write", path, errno);
+        return out->fd >= 0 || fail_output(err, path, errno);
     }
     format_text(out->temporary, sizeof out->temporary, "%s.%d.tmp", path, (int)getpid());
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return out->fd >= 0 || fail_errno(err, "write", path, errno);
+    return out->fd >= 0 || fail_output(err, path, errno);
 }
 
 void os_output_abandon(struct os_output *out)

@@ -14,6 +14,8 @@ struct os_input {
     bool part;
     uint64_t size; /* of a regular file; 0 for what has no size */
     bool regular;
+    bool at_begin; /* nothing of it was read before it was handed to us */
+    void *map;     /* the whole file, once it was asked for; or NULL */
     const char *name;
     /* Told of every read, for progress; may be NULL. */
     void (*progress)(void *context, uint64_t bytes);
@@ -24,9 +26,17 @@ struct os_input {
 bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
 
+/* Whether something was handed to standard input: a pipe, a socket or a file, and not a
+ * terminal or /dev/null. */
+bool os_input_is_given(void);
+
 /* The same file, from byte `from` up to `to`: shares the handle, may be read by another
  * thread at the same time. Regular files only. */
 struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to);
+
+/* Whether standard input was given something to read: a pipe or a file, where it is not
+ * a terminal or /dev/null. */
+bool os_input_is_given(void);
 
 /* A source over the input. source_deinit it before the input is closed. */
 struct source os_input_source(struct os_input *in);

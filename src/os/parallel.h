@@ -12,4 +12,15 @@ unsigned os_core_count(void);
 void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
                  void *context);
 
+/* One at a time. */
+struct os_lock {
+    void *mutex;
+};
+
+/* False when memory is short. */
+bool os_lock_init(struct os_lock *l);
+void os_lock_deinit(struct os_lock *l); /* one that was never made is allowed */
+void os_lock_take(struct os_lock *l);
+void os_lock_give(struct os_lock *l);
+
 #endif

@@ -1,4 +1,5 @@
 /* Which samples are looked at: by event, thread, CPU and time. */
+#include "base/nearest.h"
 #include "transform/pattern.h"
 #include "transform/rewrite.h"
 
@@ -11,20 +12,12 @@ struct filter {
     uint64_t start, end;
 };
 
-static bool in_set(const struct number_set *set, uint64_t number)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (number >= set->ranges[i].first && number <= set->ranges[i].last)
-            return true;
-    return false;
-}
-
 /* `none` says that the sample does not tell the number: it is in no set. */
 static bool number_stays(const struct number_set *keep, const struct number_set *drop,
                          uint64_t number, bool none)
 {
-    return (keep->count == 0 || (!none && in_set(keep, number))) &&
-           (none || !in_set(drop, number));
+    return (keep->count == 0 || (!none && number_set_has(keep, number))) &&
+           (none || !number_set_has(drop, number));
 }
 
 static bool in_words(const struct transform_words *words, struct str name)
@@ -61,13 +54,16 @@ static bool event_in(const struct transform_words *words, struct str name)
 
 static bool no_such_event(const struct profile *p, const char *wanted, struct error *err)
 {
-    char all[200] = "";
-    size_t used = 0;
+    char all[200];
+    size_t used = format_text(all, sizeof all, "it has: ");
+    struct nearest nearest = {.word = str_of(wanted)};
+    for (event_id e = 1; e < p->event_count; e++)
+        nearest_offer(&nearest, profile_string(p, p->events[e].name));
     for (event_id e = 1; e < p->event_count && used < sizeof all - 1; e++)
         used += format_text(all + used, sizeof all - used, "%s%.*s", e > 1 ? ", " : "",
                             STR_ARG(profile_string(p, p->events[e].name)));
     error_set(err, "there is no event '%s' in the input", wanted);
-    return error_hint(err, "it has: %s", all);
+    return nearest_hint(&nearest, "", all, err);
 }
 
 /* A name that is asked for and not there is a mistake; one to be dropped is not. */
@@ -132,28 +128,6 @@ static bool choose_outermost(struct rewrite *r, struct filter *f)
 
 /* --- Time --------------------------------------------------------------------------- */
 
-static uint64_t add_clamped(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-/* The moment by the input's clock. The range's last sample lies before 100 percent. */
-static uint64_t resolve(const struct time_point *t, const struct facts *facts)
-{
-    uint64_t first = facts->time_first;
-    double length = (double)(facts->time_last - first);
-    switch (t->at) {
-    case TIME_POINT_FROM_FIRST:
-        return add_clamped(first, t->ns);
-    case TIME_POINT_PERCENT:
-        return t->percent >= 100
-                   ? add_clamped(facts->time_last, 1)
-                   : add_clamped(first, (uint64_t)(length * t->percent / 100));
-    default:
-        return t->ns;
-    }
-}
-
 static bool resolve_times(struct filter *f, const struct facts *facts, struct error *err)
 {
     const struct filter_options *o = f->o;
@@ -165,9 +139,9 @@ static bool resolve_times(struct filter *f, const struct facts *facts, struct er
     if (facts->time_first == TIME_NONE)
         return error_set(err, "the input tells no times to choose by");
     if (o->start.at)
-        f->start = resolve(&o->start, facts);
+        f->start = time_point_resolve(&o->start, facts->time_first, facts->time_last);
     if (o->end.at)
-        f->end = resolve(&o->end, facts);
+        f->end = time_point_resolve(&o->end, facts->time_first, facts->time_last);
     if (f->start < f->end)
         return true;
     error_set(err, "the time range ends before it begins");

@@ -8,6 +8,7 @@
 #ifndef STOKE_TRANSFORM_PATTERN_H
 #define STOKE_TRANSFORM_PATTERN_H
 
+#include "base/glob.h"
 #include "transform/transform.h"
 
 /* Whether `text` is a pattern; err says what is wrong with it, and where. */
@@ -17,10 +18,5 @@ bool pattern_check(const char *text, struct error *err);
  * at once. NULL, with err set, for a bad pattern or when memory is short. */
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err);
-
-/* Whether the name is the pattern's, in which '*' stands for any run of characters and
- * '?' for one. A '_' of the pattern stands for a space too: that is how comms are shown.
- */
-bool glob_match(struct str pattern, struct str name);
 
 #endif

@@ -8,6 +8,14 @@ static bool bad_range(struct str text, struct error *err)
     return error_hint(err, "for example 3 or 3,7,10-12");
 }
 
+bool number_set_has(const struct number_set *set, uint64_t number)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (number >= set->ranges[i].first && number <= set->ranges[i].last)
+            return true;
+    return false;
+}
+
 bool number_set_add(struct number_set *set, struct str text, struct error *err)
 {
     struct str rest = text;
@@ -93,4 +101,24 @@ bool time_point_parse(struct str text, struct time_point *out, struct error *err
     }
     int decimals = take_unit(&s);
     return parse_scaled(s, decimals, &out->ns) || bad_time(text, err);
+}
+
+static uint64_t add_clamped(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+uint64_t time_point_resolve(const struct time_point *t, uint64_t first, uint64_t last)
+{
+    double length = (double)(last - first);
+    switch (t->at) {
+    case TIME_POINT_FROM_FIRST:
+        return add_clamped(first, t->ns);
+    case TIME_POINT_PERCENT:
+        return t->percent >= 100
+                   ? add_clamped(last, 1)
+                   : add_clamped(first, (uint64_t)(length * t->percent / 100));
+    default:
+        return t->ns;
+    }
 }

@@ -136,10 +136,6 @@ struct profile *transform_run(const struct transform *t, const struct profile *f
 struct profile *transform_apply(const struct transform_options *o, struct profile *p,
                                 const struct transform **emptied, struct error *err);
 
-/* All samples of several profiles as one profile. */
-struct profile *transform_merge(const struct profile *const *profiles, size_t count,
-                                struct error *err);
-
 struct diff_options {
     bool normalise;            /* before is scaled to after's total */
     enum thread_style threads; /* THREAD_COMM: runs have other numbers, names stay */
@@ -153,9 +149,14 @@ struct profile *transform_diff(const struct profile *before, const struct profil
 
 /* What users write: "3,7,10-12", added to the set. */
 bool number_set_add(struct number_set *set, struct str text, struct error *err);
+bool number_set_has(const struct number_set *set, uint64_t number);
 
 /* "12.5" (seconds by the input's clock; also 12500ms, us, ns), "+1.5" (from the first
  * sample on), "20%". */
 bool time_point_parse(struct str text, struct time_point *out, struct error *err);
+
+/* The moment by the clock of an input whose samples are from `first` to `last`. The last
+ * sample lies before 100 percent. */
+uint64_t time_point_resolve(const struct time_point *t, uint64_t first, uint64_t last);
 
 #endif

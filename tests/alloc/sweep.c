@@ -3,12 +3,15 @@
  * say "out of memory", or come to the same result all the same; and leave nothing behind.
  *
  * sweep TESTS-FOLDER */
+#include "sweep.h"
 #include "base/decode.h"
+#include "dwarf_input.h"
 #include "export/exporter.h"
 #include "export/table.h"
 #include "fail.h"
 #include "import/importer.h"
 #include "transform/transform.h"
+#include "unwind/table.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +23,6 @@
 #define POINTS_MAX 300
 
 static unsigned count, failed;
-
-/* Work under test: true with its result in `text`, or false with err set. Its output has
- * no memory of its own to begin with. */
-struct work {
-    const char *name;
-    bool (*run)(const void *context, struct output *text, struct error *err);
-    const void *context;
-};
 
 static void report(const struct work *w, unsigned long points, const char *wrong)
 {
@@ -67,7 +62,7 @@ static const char *check_point(const struct work *w, unsigned long n, bool all_a
     return wrong;
 }
 
-static void sweep(const struct work *w)
+void sweep(const struct work *w)
 {
     struct output text = OUTPUT_KEEP;
     struct error err = {.message = ""};
@@ -222,13 +217,27 @@ struct transform_work {
     const struct profile *profile;
 };
 
+/* transform_apply takes what it is given. */
+static struct profile *copy_of(const struct profile *p, struct error *err)
+{
+    struct builder b;
+    struct profile *copy = NULL;
+    if (builder_init(&b, p->kept ? BUILD_KEEP : BUILD_COUNT)) {
+        builder_merge(&b, p);
+        copy = builder_finish(&b, err);
+    } else {
+        error_memory(err);
+    }
+    builder_deinit(&b);
+    return copy;
+}
+
 static bool run_transform(const void *context, struct output *text, struct error *err)
 {
     const struct transform_work *w = context;
-    const struct profile *one[] = {w->profile};
     const struct transform *emptied;
-    struct profile *p = transform_merge(one, 1, err); /* a copy, which apply may take */
-    p = transform_apply(w->options, p, &emptied, err);
+    struct profile *p =
+        transform_apply(w->options, copy_of(w->profile, err), &emptied, err);
     bool ok = p && describe(p, text, err);
     profile_destroy(p);
     return ok;
@@ -265,6 +274,28 @@ static bool run_table(const void *context, struct output *text, struct error *er
     return ok && w->exporter->write(w->profile, &options, text, err);
 }
 
+/* Rows by keys, in all forms, with call graphs both ways. */
+static bool run_rows(const void *context, struct output *text, struct error *err)
+{
+    const struct export_work *w = context;
+    struct str word = STR("*");
+    struct rows_options rows = {
+        .by = {.keys = {KEY_PID, KEY_TID, KEY_COMM, KEY_DSO, KEY_SYM, KEY_SRCLINE},
+               .key_count = 6,
+               .children = true,
+               .symbols = {&word, 1}},
+        .graph = {.order = CALLGRAPH_CALLER}};
+    struct table_options table = {.form = TABLE_JSON, .rows = &rows};
+    struct export_options options = {.table = &table};
+    bool ok = w->exporter->write(w->profile, &options, text, err);
+    table.form = TABLE_TEXT;
+    ok = ok && w->exporter->write(w->profile, &options, text, err);
+    rows.by.children = false;
+    ok = ok && w->exporter->write(w->profile, &options, text, err);
+    table.form = TABLE_CSV;
+    return ok && w->exporter->write(w->profile, &options, text, err);
+}
+
 static void sweep_transforms(const struct profile *p)
 {
     static const struct transform_options options[] = {
@@ -284,6 +315,7 @@ static void sweep_transforms(const struct profile *p)
     }
     struct export_work table = {exporter_named(STR("table")), p};
     sweep(&(struct work){"export/table, other forms", run_table, &table});
+    sweep(&(struct work){"export/table, rows by keys", run_rows, &table});
     sweep(&(struct work){"transform/diff", run_diff, p});
 }
 
@@ -325,14 +357,103 @@ static void sweep_decoder(void)
     sweep(&(struct work){"decode/UTF-16", run_decode, &wide});
 }
 
+/* --- The DWARF reader ---------------------------------------------------------- */
+
+#define QUERIES 24
+
+static void print_queries(const struct dwarf_query *queries, struct output *text)
+{
+    for (size_t i = 0; i < QUERIES; i++)
+        for (size_t k = 0; k < queries[i].count; k++) {
+            const struct dwarf_frame *f = &queries[i].frames[k];
+            output_str(text, f->name);
+            output_str(text, f->file);
+            output_format(text, " %u\n", f->line);
+        }
+}
+
+static bool run_dwarf(const void *context, struct output *text, struct error *err)
+{
+    struct arena arena = ARENA_INIT;
+    struct dwarf_sections split;
+    struct dwarf_input input;
+    struct dwarf d;
+    struct dwarf_reader r = {0};
+    struct dwarf_query queries[QUERIES] = {{0}};
+    struct dwarf_row *rows;
+    size_t row_count;
+    bool ok = dwarf_input_read(*(const struct str *)context, &input, &split) &&
+              dwarf_init(&d, &input, &arena, err) && dwarf_reader_init(&r, &d, err);
+    for (size_t i = 0; ok && i < QUERIES && d.ranges.count; i++)
+        queries[i].address = d.ranges.items[i % d.ranges.count].low + i;
+    ok = ok && (dwarf_order(&d, queries, QUERIES) || error_memory(err)) &&
+         dwarf_find(&r, queries, QUERIES, err) &&
+         dwarf_rows(&r, queries[0].address, queries[0].address + 40, &rows, &row_count,
+                    err);
+    if (ok)
+        print_queries(queries, text);
+    dwarf_reader_deinit(&r);
+    arena_deinit(&arena);
+    return ok;
+}
+
+static void sweep_dwarf(const char *tests)
+{
+    static const char *const names[] = {"gcc-5", "clang-4", "split-g++-5", "dwz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[4096], title[100];
+        snprintf(path, sizeof path, "%s/fuzz/corpus/%s.dwarf", tests, names[i]);
+        snprintf(title, sizeof title, "symbol/dwarf, %s", names[i]);
+        struct str bytes = read_file(path);
+        sweep(&(struct work){title, run_dwarf, &bytes});
+        free((void *)(uintptr_t)bytes.ptr);
+    }
+}
+
+/* --- Unwind tables -------------------------------------------------------------- */
+
+/* An .eh_frame with two functions at 4096 and 4352. */
+static const char eh_frame[] = "\x14\0\0\0\0\0\0\0\x01zR\0\x01\x78\x10\x01\x03"
+                               "\x0c\x07\x08\x90\x01\0\0"
+                               "\x14\0\0\0\x1c\0\0\0\0\x10\0\0\x40\0\0\0\0"
+                               "\x41\x0e\x10\x86\x02\x43\x0d"
+                               "\x14\0\0\0\x34\0\0\0\0\x11\0\0\x40\0\0\0\0"
+                               "\x44\x0e\x18\0\0\0\0";
+
+static bool run_unwind(const void *context, struct output *text, struct error *err)
+{
+    struct arena arena = ARENA_INIT;
+    struct unwind_source source = {
+        .machine = MACHINE_X86_64, .section_count = 1, .code = STR("")};
+    struct unwind_table table, again;
+    (void)context;
+    source.sections[0] = (struct cfi_section){.bytes = {eh_frame, sizeof eh_frame - 1},
+                                              .machine = MACHINE_X86_64};
+    bool ok = unwind_table_build(&table, &source, &arena, err);
+    struct str bytes = ok ? unwind_table_bytes(&table, &arena) : STR("");
+    if (ok && bytes.len == 0)
+        ok = error_memory(err);
+    ok = ok && unwind_table_load(&again, bytes, &source, &arena, err);
+    for (uint64_t at = 4090; ok && at < 4500; at++)
+        output_format(text, "%u %d ", unwind_table_find(&again, at)->cfa,
+                      unwind_table_find(&again, at)->cfa_offset);
+    arena_deinit(&arena);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     struct profile *p = make_profile();
+    if (argc > 1)
+        sweep_dwarf(argv[1]);
     for (size_t i = 0; argc > 1 && importers[i]; i++)
         sweep_importer(importers[i], argv[1]);
     sweep_exporters(p);
     sweep_transforms(p);
     sweep_decoder();
+    sweep(&(struct work){"unwind/table", run_unwind, NULL});
+    if (argc > 1)
+        sweep_symbols(argv[1]);
     profile_destroy(p);
     printf("1..%u\n", count);
     return failed ? 1 : 0;

@@ -313,6 +313,36 @@ static void other_archives_are_named(void **state)
     assert_refused("PK\x03\x04xx", 6, "zip files are not read");
 }
 
+/* As perf record -z cuts it: anywhere, and what a piece holds is wanted at once. */
+static void zstd_in_pieces_is_unpacked(void **state)
+{
+    (void)state;
+    char text[5000], got[sizeof text];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + i * i % 23);
+    struct packed p = pack_zstd(text, sizeof text);
+    struct unpacker u;
+    struct error err;
+    assert_true(unpacker_init(&u, &err));
+    size_t have = 0, some, piece = 7;
+    for (size_t at = 0; at < p.length; at += piece) {
+        struct str packed =
+            str_head((struct str){(const char *)p.bytes + at, p.length - at}, piece);
+        do {
+            size_t room = sizeof got - have < 100 ? sizeof got - have : 100;
+            assert_true(unpacker_take(&u, &packed, got + have, room, &some));
+            have += some;
+        } while (packed.len || some);
+    }
+    assert_int_equal(have, sizeof text);
+    assert_memory_equal(got, text, have);
+    assert_int_equal(u.in, p.length);
+    struct str damaged = STR("this is no frame of zstd's");
+    assert_false(unpacker_take(&u, &damaged, got, sizeof got, &some));
+    unpacker_deinit(&u);
+    free(p.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -326,6 +356,7 @@ int main(void)
         UNIT(damage_is_noticed),
         UNIT(bytes_behind_gzip_are_told),
         UNIT(a_bomb_is_refused),
+        UNIT(zstd_in_pieces_is_unpacked),
         UNIT(utf16_becomes_utf8),
         UNIT(broken_utf16_is_repaired),
         UNIT(other_archives_are_named),

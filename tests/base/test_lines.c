@@ -91,23 +91,25 @@ static void an_endless_input_holds_steady(void **state)
     source_deinit(&s);
 }
 
-static void a_peek_takes_nothing(void **state)
+static void what_is_known_of_a_line_is_not_searched(void **state)
 {
     (void)state;
-    struct bites bites = {.text = "one\ntwo", .length = 7, .bite = 1};
-    struct source s = source_reading(bites_read, &bites, STR("x"));
+    struct bites pipe = {.text = "abcdef\nabcxyz\nab", .length = 16, .bite = 3};
+    struct source s = source_reading(bites_read, &pipe, STR("pipe"));
     struct error err;
     struct lines lines = lines_of(&s, &err);
     struct str line;
-    assert_true(lines_peek(&lines, &line));
-    assert_str(line, "one");
-    assert_true(lines_next(&lines, &line));
-    assert_str(line, "one");
-    assert_true(lines_peek(&lines, &line));
-    assert_str(line, "two");
-    assert_int_equal(lines.number, 1);
-    assert_true(lines_next(&lines, &line));
-    assert_false(lines_peek(&lines, &line));
+    assert_true(source_peek(&s, 3, &err));
+    assert_true(lines_next_behind(&lines, 3, &line));
+    assert_str(line, "abcdef");
+    assert_true(lines_next_behind(&lines, 0, &line));
+    assert_str(line, "abcxyz");
+    assert_int_equal(lines.number, 2);
+    assert_true(source_peek(&s, 2, &err));
+    assert_true(lines_next_behind(&lines, 2, &line));
+    assert_str(line, "ab");
+    assert_true(lines.cut);
+    assert_false(lines_next_behind(&lines, 0, &line));
     source_deinit(&s);
 }
 
@@ -163,16 +165,50 @@ static void all_of_a_pipe_is_gathered(void **state)
     free(text);
 }
 
+static bool bites_map(void *context, struct str *all)
+{
+    struct bites *b = context;
+    *all = (struct str){b->text, b->length};
+    return b->fail_after == 0;
+}
+
+/* Behind what was read already, a window over all there is. */
+static void an_input_that_can_be_mapped_is(void **state)
+{
+    (void)state;
+    struct bites bites = {.text = "abcdefgh", .length = 8, .bite = 3};
+    struct source s = source_reading(bites_read, &bites, STR("x"));
+    struct error err;
+    struct str all;
+    s.map = bites_map;
+    assert_true(source_peek(&s, 2, &err));
+    s.begin += 2;
+    s.offset += 2;
+    assert_true(source_map(&s, &all));
+    assert_str(all, "cdefgh");
+    assert_true(s.last && s.begin == bites.text + 2 && s.offset == 2);
+    source_deinit(&s);
+    bites.fail_after = 1;
+    s = source_reading(bites_read, &bites, STR("x"));
+    s.map = bites_map;
+    assert_false(source_map(&s, &all));
+    assert_false(s.last);
+    s = source_of(STR("abc"), STR("x"));
+    assert_true(source_map(&s, &all));
+    assert_str(all, "abc");
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(lines_end_with_lf_crlf_or_the_end),
         UNIT(a_line_longer_than_the_window),
         UNIT(an_endless_input_holds_steady),
-        UNIT(a_peek_takes_nothing),
+        UNIT(what_is_known_of_a_line_is_not_searched),
         UNIT(a_read_error_ends_the_lines),
         UNIT(a_source_in_memory_is_read_in_place),
         UNIT(all_of_a_pipe_is_gathered),
+        UNIT(an_input_that_can_be_mapped_is),
     };
     return UNITS_RUN(units);
 }

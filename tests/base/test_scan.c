@@ -34,6 +34,36 @@ static void single_line_ends_are_no_empty_line(void **state)
     assert_int_equal(scan_empty_line(STR("\n\n")), 1);
 }
 
+static void lines_are_told_up_to_the_empty_one(void **state)
+{
+    char text[700];
+    uint32_t starts[101], random = 7;
+    size_t count;
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        size_t len = (random >> 7) % sizeof text, wanted = 0, from = 0;
+        for (size_t i = 0; i < len; i++) {
+            random = random * 1664525 + 1013904223;
+            text[i] = random >> 24 < 25 ? '\n' : 'x';
+        }
+        struct str s = {text, len};
+        size_t end = empty_line_slowly(s);
+        assert_int_equal(scan_lines(s, starts, 100, &count), end);
+        for (size_t i = 0; i < end; i++) {
+            if (text[i] != '\n')
+                continue;
+            if (wanted++ < 100)
+                assert_int_equal(starts[wanted - 1], from);
+            from = i + 1;
+        }
+        assert_int_equal(count, wanted);
+        assert_int_equal(starts[count < 100 ? count : 100] <= end, 1);
+    }
+    assert_int_equal(scan_lines(STR("a\nb\nc\n\n"), starts, 2, &count), 6);
+    assert_int_equal(count, 3);
+    assert_int_equal(starts[2], 4);
+}
+
 static void bytes_are_counted(void **state)
 {
     (void)state;
@@ -60,6 +90,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(an_empty_line_is_found_wherever_it_is),
         UNIT(single_line_ends_are_no_empty_line),
+        UNIT(lines_are_told_up_to_the_empty_one),
         UNIT(bytes_are_counted),
         UNIT(what_two_texts_share_is_measured),
     };

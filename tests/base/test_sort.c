@@ -54,10 +54,32 @@ static void sorted_items_are_only_looked_at(void **state)
         assert_int_equal(items[i], i);
 }
 
+static void keys_are_sorted_and_stable(void **state)
+{
+    enum { COUNT = 5000 };
+    static const uint64_t masks[] = {0, 0xff, 0xff00ff, UINT64_MAX, 0xffull << 56};
+    static struct sort_key items[COUNT], scratch[COUNT];
+    uint64_t x = 1;
+    (void)state;
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+        for (uint32_t i = 0; i < COUNT; i++) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            items[i] = (struct sort_key){(x ^ x >> 32) & masks[m], i};
+        }
+        sort_keys(items, COUNT, scratch);
+        for (size_t i = 1; i < COUNT; i++)
+            assert_true(
+                items[i - 1].key < items[i].key ||
+                (items[i - 1].key == items[i].key && items[i - 1].id < items[i].id));
+    }
+    sort_keys(items, 0, scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(any_count_is_sorted_and_stable),
+        UNIT(keys_are_sorted_and_stable),
         UNIT(sorted_items_are_only_looked_at),
     };
     return UNITS_RUN(units);

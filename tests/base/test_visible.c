@@ -82,13 +82,31 @@ static void test_any_bytes(void **state)
     }
 }
 
+/* However it is cut into pieces. */
+static void test_filter(void **state)
+{
+    const struct str text = STR("a;\x1b[2Jb\t1\n\xe2\x80\xae\xc3\xa4\n\nend\x07");
+    (void)state;
+    for (size_t size = 1; size <= text.len; size++) {
+        struct output o = OUTPUT_KEEP;
+        struct visible_filter f;
+        visible_filter_init(&f, &o);
+        for (struct str rest = text; rest.len; rest = str_skip(rest, size)) {
+            output_str(&f.output, str_head(rest, size));
+            assert_true(output_finish(&f.output)); /* flushes */
+        }
+        assert_true(visible_filter_finish(&f));
+        assert_str(output_kept(&o), "a;\\x1b[2Jb\t1\n\\u202e\xc3\xa4\n\nend\\x07");
+        visible_filter_deinit(&f);
+        output_deinit(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_stays),
-        UNIT(test_is_escaped),
-        UNIT(test_cut),
-        UNIT(test_any_bytes),
+        UNIT(test_stays),     UNIT(test_is_escaped), UNIT(test_cut),
+        UNIT(test_any_bytes), UNIT(test_filter),
     };
     return UNITS_RUN(units);
 }

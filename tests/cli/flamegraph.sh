@@ -77,11 +77,19 @@ grep -n '<title>[ab] (' out | sed 's/.*<title>\(.\).*/\1/' | tr -d '\n' | grep -
 status 2 stoke flamegraph --colors no-such in.folded
 says "it is one of: hot, mem"
 for options in '--width 3' '--height 0' '--fontsize 1000' '--encoding utf-16' \
-    '--bgcolors pink' '--factor 0'; do
+    '--bgcolors pink' '--factor 0' '--uicolor nope' '--search-color #12' \
+    '--stroke-color rgb(1;2)' '-j -1' '--width abc' '--start xyz' '--format nope'; do
     # shellcheck disable=SC2086
-    status 1 stoke flamegraph -o none.svg $options in.folded
-    says error
+    status 2 stoke flamegraph -o none.svg $options in.folded
+    says 'try: '
     [ ! -e none.svg ] || fail "$options: something is written"
+done
+says '^  try: '
+status 2 stoke flamegraph --uicolor grren in.folded
+says 'did you mean green?'
+for color in white '#0a0' '#102030ff' 'rgb(1, 2, 3)' 'hsl(120deg 50% 50%)' none; do
+    status 0 stoke flamegraph --stroke-color "$color" in.folded
+    well_formed out
 done
 status 2 stoke flamegraph --minwidth wide in.folded
 says "0.1"
@@ -91,6 +99,12 @@ status 0 stoke flamegraph --colors aqua in.folded
 same aqua.svg out
 STOKE_COLORS=pink status 1 stoke flamegraph in.folded
 says "STOKE_COLORS is 'pink'"
+
+# Samples that are counted are samples, whatever unit their periods have.
+status 0 stoke flamegraph -q --count-samples "$TESTS/man/perf.txt"
+says '<title>all (24 samples, 100.00%)' out
+status 0 stoke flamegraph -q --count-samples "$TESTS/import/pprof/cpu.in"
+says '<title>all ([0-9]* samples, 100.00%)' out
 
 # Too little, or nothing.
 echo 'a;b 7' >few.folded
@@ -110,7 +124,17 @@ says '^kept$' noise.svg
 status 1 stoke flamegraph no-such-file
 well_formed out
 printf 'a;b 0\n' >zero.folded
-status 0 stoke flamegraph -q zero.folded
+status 1 stoke flamegraph zero.folded
+says 'error: all weights are zero'
+says_not 'only 0 samples'
+well_formed out
+says 'all weights are zero' out
+echo kept >zero.svg
+status 1 stoke flamegraph -o zero.svg zero.folded
+says '^kept$' zero.svg
+status 1 stoke convert zero.folded -o zero.svg
+printf 'a;b 3 0\n' >gone.folded # all of it vanished: that is something
+status 0 stoke flamegraph gone.folded
 well_formed out
 
 # Colours kept from picture to picture.
@@ -145,3 +169,24 @@ status 0 stoke flamegraph --encoding ISO-8859-1 utf8.folded
 well_formed out
 LC_ALL=C grep -q '[^ -~]' out && fail "it is not ASCII"
 says 'caf&#233;' out
+
+# What folding takes, drawing takes: the names are the same.
+cat >kinds.perf <<'END'
+java 7/8 1.0: cycles:
+        ffffffff8100 sys_read+0x1 ([kernel.kallsyms])
+        7f00 Lorg/App::run+0x1 (/tmp/perf-7.map)
+        4010 [unknown] (/usr/bin/java)
+
+END
+for options in '' --all '--kernel --jit' --addrs --inline --context --srcline '--pid' '--tid --all'; do
+    # shellcheck disable=SC2086
+    status 0 stoke fold $options kinds.perf
+    cp out kinds.folded
+    # shellcheck disable=SC2086
+    status 0 stoke flamegraph -q $options --colors java kinds.perf
+    sed -n 's/.*<title>\([^(]*\) (1 sample.*/\1/p' out | sort >one-step
+    status 0 stoke flamegraph -q --colors java kinds.folded
+    sed -n 's/.*<title>\([^(]*\) (1 sample.*/\1/p' out | sort >two-steps
+    [ "$(wc -l <one-step)" -ge 4 ] || fail "not all is drawn: $(cat one-step)"
+    same two-steps one-step
+done

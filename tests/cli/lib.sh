@@ -41,3 +41,22 @@ same() {
         fail "$1 and $2 differ"
     }
 }
+
+# needs_terminal: the test is skipped where there are no pseudo-terminals.
+needs_terminal() {
+    command -v python3 >/dev/null || {
+        echo "python3 is missing"
+        exit 77
+    }
+    python3 -c 'import pty; pty.openpty()' 2>/dev/null || {
+        echo "there are no pseudo-terminals here"
+        exit 77
+    }
+    unset NO_COLOR COLUMNS LINES
+    export TERM=xterm
+}
+
+# on_terminal COLUMNS ROWS COMMAND...: runs it on a pseudo-terminal of that size.
+on_terminal() {
+    python3 "$TESTS/cli/terminal.py" "$@"
+}

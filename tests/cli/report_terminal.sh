@@ -2,40 +2,7 @@
 # colour unless NO_COLOR says no, and nothing of a name that a terminal would obey.
 . "$TESTS/cli/lib.sh"
 
-command -v python3 >/dev/null || {
-    echo "python3 is missing"
-    exit 77
-}
-python3 -c 'import pty; pty.openpty()' 2>/dev/null || {
-    echo "there are no pseudo-terminals here"
-    exit 77
-}
-
-cat >terminal.py <<'END'
-import fcntl, os, pty, struct, sys, termios
-columns, rows = int(sys.argv[1]), int(sys.argv[2])
-go_read, go_write = os.pipe()
-pid, fd = pty.fork()
-if pid == 0:
-    os.read(go_read, 1)  # not before the terminal has its size
-    os.execvp(sys.argv[3], sys.argv[3:])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-os.write(go_write, b"x")
-out = b""
-while True:
-    try:
-        piece = os.read(fd, 65536)
-    except OSError:
-        break
-    if not piece:
-        break
-    out += piece
-status = os.waitpid(pid, 0)[1]
-sys.stdout.buffer.write(out.replace(b"\r\n", b"\n"))
-sys.exit(os.waitstatus_to_exitcode(status))
-END
-unset NO_COLOR COLUMNS LINES
-export TERM=xterm
+needs_terminal
 
 python3 - >in.folded <<'END'
 for i in range(100):
@@ -43,7 +10,7 @@ for i in range(100):
 print("main;evil\x1b[2J\x1b]0:title\x07 1000")
 END
 
-status 0 python3 terminal.py 80 40 stoke report in.folded
+status 0 on_terminal 80 40 stoke report in.folded
 [ "$(wc -l <out)" -le 40 ] || fail "$(wc -l <out) lines on 40 rows"
 [ "$(wc -l <out)" -gt 30 ] || fail "only $(wc -l <out) lines on 40 rows"
 python3 - <<'END'
@@ -58,22 +25,43 @@ assert not wide, wide
 assert "…" in plain
 END
 
-NO_COLOR=1 status 0 python3 terminal.py 80 40 stoke report in.folded
+NO_COLOR=1 status 0 on_terminal 80 40 stoke report in.folded
 says_not "$(printf '\033')" out
-TERM=dumb status 0 python3 terminal.py 80 40 stoke report in.folded
+TERM=dumb status 0 on_terminal 80 40 stoke report in.folded
 says_not "$(printf '\033')" out
 
 # Asked for, or not on a terminal, all rows come.
-status 0 python3 terminal.py 80 40 stoke report --limit 60 in.folded
+status 0 on_terminal 80 40 stoke report --limit 60 in.folded
 [ "$(grep -c '::a_f\|…' out)" -ge 59 ] || fail "not 60 rows"
 status 0 stoke report in.folded
 [ "$(grep -c a_function_of out)" = 100 ] || fail "not all rows"
 says_not "$(printf '\033')" out
 
+# Nothing named: ./perf.data, which is not there yet.
+status 1 on_terminal 80 40 stoke report
+says 'there is no perf.data here' out
+cp in.folded perf.data
+status 0 on_terminal 80 40 stoke report --no-children
+[ "$(wc -l <out)" -le 40 ] || fail "$(wc -l <out) lines on 40 rows"
+[ "$(wc -l <out)" -gt 30 ] || fail "only $(wc -l <out) lines on 40 rows"
+cp out rows
+status 0 on_terminal 80 40 stoke report -g caller,0
+[ "$(grep -c -e '%.*--' out)" = 101 ] || fail "not all calls"
+python3 - <<'END'
+import re
+for name in "rows", "out":
+    text = open(name, encoding="utf-8").read()
+    assert "\x1b[31m" in text, "no colour"
+    plain = re.sub("\x1b\\[[0-9;]*m", "", text)
+    assert "\x1b" not in plain and "\x07" not in plain, plain
+    wide = [line for line in plain.split("\n") if len(line) > 80]
+    assert not wide, wide
+END
+
 # stoke diff shows a table on a terminal, and folded lines elsewhere.
 printf 'a;b 1\n' >before.folded
 printf 'a;c 1\n' >after.folded
-status 0 python3 terminal.py 80 40 stoke diff before.folded after.folded
+status 0 on_terminal 80 40 stoke diff before.folded after.folded
 says 'before %' out
 status 0 stoke diff before.folded after.folded
 printf 'a;b 1 0\na;c 0 1\n' >want

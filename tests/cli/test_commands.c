@@ -52,7 +52,7 @@ static void test_names_are_unique(void **state)
                              STR_ARG(name));
                 strings_add(&names, name);
             }
-            unsigned char letter = (unsigned char)at.option->letter;
+            unsigned char letter = (unsigned char)option_letter(at.group, at.option);
             if (letter && letters[letter])
                 fail_msg("%s has two options -%c", commands[i]->name, letter);
             letters[letter] = true;
@@ -72,7 +72,7 @@ static void test_kinds(void **state)
                         o->kind == OPTION_SET;
             if (o->kind != OPTION_IGNORED && flag != !o->arg)
                 fail_msg("%s --%s: a value, or none?", commands[i]->name, o->names);
-            if ((o->kind == OPTION_CHOICE) != (o->choices != NULL) ||
+            if ((o->kind == OPTION_CHOICE && !o->choices) ||
                 (o->kind == OPTION_PARSED) != (o->parse != NULL))
                 fail_msg("%s --%s: choices, or a parser, missing", commands[i]->name,
                          o->names);
@@ -82,9 +82,67 @@ static void test_kinds(void **state)
     }
 }
 
+/* Options whose value is anything: their parser only collects it. */
+static bool takes_anything(const struct option *o)
+{
+    static const char *const names[] = {"event,event-filter,only-event",
+                                        "drop-event",
+                                        "comm,only-comm",
+                                        "drop-comm",
+                                        "base",
+                                        "comms",
+                                        "dso,dsos",
+                                        "symbol,symbols"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(o->names, names[i]) == 0)
+            return true;
+    return o->kind == OPTION_STRING || o->kind == OPTION_LIST ||
+           o->kind == OPTION_IGNORED;
+}
+
+/* The value is refused with its option, itself and what is allowed, and the command ends
+ * with the status of a wrong command line, before it looks for its files. */
+static void assert_refused(const struct command *c, const struct option *o,
+                           const char *value)
+{
+    char word[200], name[100], file[] = "/no/such/file";
+    char *argv[] = {(char *)(uintptr_t)c->name, word, file, NULL};
+    struct error err = {0};
+    int rest;
+    void *settings = calloc(1, c->settings_size);
+    assert_non_null(settings);
+    snprintf(name, sizeof name, "--%.*s", (int)strcspn(o->names, ","), o->names);
+    snprintf(word, sizeof word, "%s=%s", name, value);
+    bool ok = options_parse(c->groups, settings, 3, argv, &rest, &err);
+    options_free(c->groups, settings);
+    free(settings);
+    if (ok || !strstr(err.message, name) || !strstr(err.message, value) || !err.hint[0])
+        fail_msg("%s %s said '%s', try '%s'", c->name, word, err.message, err.hint);
+    assert_int_equal(command_run(c, 3, argv), STATUS_USAGE);
+}
+
+/* Every option of every command, with a value that it cannot have. */
+static void test_wrong_values(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        for (struct cursor at = {commands[i]->groups, NULL}; next_option(&at);) {
+            const struct option *o = at.option;
+            if (!o->arg || takes_anything(o))
+                continue;
+            assert_refused(commands[i], o, "(nope");
+            assert_refused(commands[i], o, "[:1");
+            if (o->kind == OPTION_INT)
+                assert_refused(commands[i], o, "1.5");
+            if (o->kind == OPTION_INT || o->kind == OPTION_NUMBER)
+                assert_refused(commands[i], o, "-1");
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {UNIT(test_summaries), UNIT(test_names_are_unique),
-                                       UNIT(test_kinds)};
+                                       UNIT(test_kinds), UNIT(test_wrong_values)};
     return UNITS_RUN(units);
 }

@@ -35,17 +35,23 @@ static const struct option table[] = {
     {"name,ignore-name", 'n', "NAME", "a name", OPTION_LIST, OFF(names)},
     {"threads", 'j', "N", "threads", OPTION_INT, OFF(threads)},
     {"factor", 0, "X", "factor", OPTION_NUMBER, OFF(factor)},
+    {"size", 0, "X", "size", OPTION_NUMBER, OFF(factor), .least = 0.5, .most = 2},
+    {"limit", 0, "N", "limit", OPTION_INT, OFF(threads), .most = UINT32_MAX},
     {"order", 0, "ORDER", "order", OPTION_CHOICE, OFF(order), orders},
     {"fast", 0, NULL, "mode 3", OPTION_SET, OFF(mode), NULL, 3},
     {"old", 0, "X", NULL, OPTION_IGNORED, 0},
     {"even", 0, "X", "of even length", OPTION_PARSED, OFF(parsed), NULL, 0, parse_even},
+    {"graph", 'g', "HOW", "of even length, or none", OPTION_PARSED, OFF(parsed), NULL,
+     .parse = parse_even, .fallback = "none"},
     {0}};
 
 static const struct option load_table[] = {
-    {"quiet", 'q', NULL, "hush", OPTION_FLAG, offsetof(struct load, quiet)}, {0}};
+    {"quiet", 'q', NULL, "hush", OPTION_FLAG, offsetof(struct load, quiet)},
+    {"hush", 't', NULL, "hush", OPTION_FLAG, offsetof(struct load, quiet)},
+    {0}};
 
 static const struct option_group groups[] = {
-    {"options", table, 0}, {"input", load_table, OFF(load)}, {0}};
+    {"options", table, 0}, {"input", load_table, OFF(load), .taken = "t"}, {0}};
 
 /* A command line under test. */
 struct parsed {
@@ -168,14 +174,41 @@ static void what_is_wrong_is_told_with_a_way_out(void **state)
     assert_refused("-z", "unknown option '-z'", "");
     assert_refused("--title", "--title needs a value: TEXT", "");
     assert_refused("-j", "--threads needs a value", "");
-    assert_refused("--threads four", "--threads takes a number, not 'four'", "");
-    assert_refused("--threads 1.5", "--threads takes a number", "");
-    assert_refused("--threads 1e17", "--threads takes a number", "");
-    assert_refused("--factor nan", "--factor takes a number", "");
+    assert_refused("--threads four", "--threads cannot be 'four'",
+                   "it is a whole number");
+    assert_refused("--threads 1.5", "--threads cannot be", "it is a whole number");
+    assert_refused("--threads 1e17", "--threads cannot be", "it is a whole number");
+    assert_refused("--factor nan", "--factor cannot be", "it is a number");
+    assert_refused("--size 3", "--size cannot be '3'", "from 0.5 to 2");
+    assert_refused("--limit -1", "--limit cannot be '-1'", "a whole number from 0 on");
     assert_refused("--order colour", "--order cannot be 'colour'", "name, size, time");
     assert_refused("--inverted=yes", "--inverted takes no value", "");
     assert_refused("--no-title", "unknown option", "");
     assert_refused("--even odd", "odd", "");
+}
+
+static void a_value_may_be_missing(void **state)
+{
+    (void)state;
+    assert_string_equal(parse("-g four")->s.parsed, "four");
+    assert_string_equal(parse("-gfour -i")->s.parsed, "four");
+    assert_string_equal(parse("-g")->s.parsed, "none");
+    assert_string_equal(parse("--graph -i")->s.parsed, "none");
+    struct parsed *p = parse("-ig odd");
+    assert_true(p->ok && p->s.inverted && p->rest == 1);
+    assert_string_equal(p->argv[0], "odd");
+    assert_string_equal(p->s.parsed, "none");
+    assert_refused("--graph=odd", "odd", "");
+}
+
+static void a_letter_may_be_taken(void **state)
+{
+    (void)state;
+    struct parsed *p = parse("-t text");
+    assert_true(p->ok && !p->s.load.quiet);
+    assert_string_equal(p->s.title, "text");
+    assert_int_equal(option_letter(&groups[1], &load_table[0]), 'q');
+    assert_int_equal(option_letter(&groups[1], &load_table[1]), 0);
 }
 
 int main(void)
@@ -186,6 +219,8 @@ int main(void)
         UNIT(letters_can_be_joined),
         UNIT(one_dash_before_a_name),
         UNIT(files_and_the_end_of_options),
+        UNIT(a_value_may_be_missing),
+        UNIT(a_letter_may_be_taken),
         UNIT(lists_gather_under_every_spelling),
         UNIT(options_of_other_tools_are_swallowed),
         UNIT(what_is_wrong_is_told_with_a_way_out),

@@ -28,6 +28,49 @@ struct way {
 /* Replaying, every input is followed; fuzzing, one in eight, so that more are tried. */
 static bool replaying;
 
+/* A resolver that makes up frames of what it is given; so all of that is read. */
+static object_id fake_object(void *context, const struct object_wanted *wanted)
+{
+    (void)context;
+    CHECK(hash_bytes(wanted->build_id.ptr, wanted->build_id.len) != 1); /* it is there */
+    return 1 + (object_id)(hash_bytes(wanted->path.ptr, wanted->path.len) % 7);
+}
+
+static void fake_unwind(void *context, struct unwind_job *jobs, size_t count)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++) {
+        struct unwind_job *job = &jobs[i];
+        uint64_t hash = hash_bytes(job->stack.ptr, job->stack.len);
+        for (unsigned r = 0; r < UNWIND_REGISTERS_MAX; r++)
+            hash += job->registers[r];
+        const struct address_map *map = space_from(job->spaces, job->space, hash);
+        job->count = hash % (job->room + 1);
+        for (size_t k = 0; k < job->count; k++)
+            job->addresses[k] = (map ? map->start : hash) + k % 5;
+        job->signals[0] = (uint32_t)hash;
+        job->end = (enum unwind_end)(hash % 5);
+    }
+}
+
+static void fake_name(void *context, struct name_job *jobs, size_t count)
+{
+    static const struct resolved_frame frames[] = {
+        {.name = {"in(int)", 7}, .file = {"a.c", 3}, .line = 1, .kind = FRAME_INLINED},
+        {.name = {"f->g", 4}, .file = {"", 0}},
+        {.name = {"", 0}, .file = {"", 0}},
+    };
+    (void)context;
+    for (size_t i = 0; i < count; i++) {
+        size_t first = jobs[i].address % 4;
+        jobs[i].frames = &frames[first % 3];
+        jobs[i].count = first == 3 ? 0 : 3 - first;
+    }
+}
+
+static const struct resolver fake = {
+    .object = fake_object, .unwind = fake_unwind, .name = fake_name};
+
 static struct way way_of(const uint8_t *data, size_t size)
 {
     uint64_t hash = hash_bytes(data, size);
@@ -36,9 +79,11 @@ static struct way way_of(const uint8_t *data, size_t size)
     w.piped = (hash >> 20 & 3) == 0;
     w.split = (hash >> 22 & 1) == 0;
     w.followed = replaying || (hash >> 24 & 7) == 0;
+    w.options.resolver = hash >> 27 & 1 ? &fake : NULL;
     if (hash >> 9 & 1)
         return w;
     w.options = (struct import_options){
+        .resolver = w.options.resolver,
         .addresses = hash >> 10 & 1,
         .every_address = hash >> 11 & 1,
         .lines = hash >> 12 & 1,

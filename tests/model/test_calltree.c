@@ -144,6 +144,38 @@ static void threads_are_children_of_the_root(void **state)
     profile_destroy(p);
 }
 
+/* Threads under the limit are left out as they are, without a look at their stacks. */
+static void small_threads_are_elided_into_the_root(void **state)
+{
+    (void)state;
+    struct profile *p =
+        PROFILE(BUILD_COUNT, {"big", "m;a", 90}, {"big", "m;b", 1}, {"s1", "m;a", 2},
+                {"s2", "m;a;deep", 1}, {"s2", "m;b", 1}, {NULL, "m", 5});
+    struct calltree_options options = {.threads = THREAD_COMM, .min_share = 0.03};
+    assert_tree(p, options,
+                "all 0/100 elided 2:4(big 0/91(m 0/91 elided 1:1(a 90/90)) m 5/5)");
+    options.min_share = 0.02; /* right at the limit is kept */
+    assert_tree(
+        p, options,
+        "all 0/100(big 0/91(m 0/91 elided 1:1(a 90/90)) m 5/5 s1 0/2(m 0/2(a 2/2)) "
+        "s2 0/2(m 0/2 elided 2:2))");
+    profile_destroy(p);
+}
+
+static void a_small_thread_was_large_before(void **state)
+{
+    (void)state;
+    struct profile *p =
+        PROFILE(BUILD_COUNT, {"old", "m", 50, "before"}, {"big", "m", 50, "before"},
+                {"new", "m", 1, "after"}, {"big", "m", 99, "after"},
+                {"no", "m", 1, "before"}, {"no", "m", 0, "after"});
+    p->facts.differential = true;
+    assert_tree(p, (struct calltree_options){.threads = THREAD_COMM, .min_share = 0.05},
+                "all 0/100 was 0/101 elided 2:1(big 0/99 was 0/50(m 99/99 was 50/50) "
+                "old 0/0 was 0/50(m 0/0 was 50/50))");
+    profile_destroy(p);
+}
+
 static void a_small_node_is_elided_into_its_caller(void **state)
 {
     (void)state;
@@ -335,6 +367,8 @@ int main(void)
         UNIT(by_name_is_bytewise_and_by_size_is_largest_first),
         UNIT(by_time_the_same_path_later_is_a_new_node),
         UNIT(threads_are_children_of_the_root),
+        UNIT(small_threads_are_elided_into_the_root),
+        UNIT(a_small_thread_was_large_before),
         UNIT(a_small_node_is_elided_into_its_caller),
         UNIT(one_event_is_shown_at_a_time),
         UNIT(samples_can_be_counted_instead_of_weighed),

@@ -96,28 +96,11 @@ static void test_transformed_after(void **state)
     profile_destroy(after);
 }
 
-static void test_merge(void **state)
-{
-    struct profile *before = PROFILE(before_rows), *after = PROFILE(after_rows);
-    const struct profile *const both[] = {before, after};
-    struct error err;
-    (void)state;
-    struct profile *p = transform_merge(both, 2, &err);
-    assert_non_null(p);
-    assert_true(p->kept);
-    assert_int_equal(p->facts.samples, 6);
-    assert_folded_event(p, 0, THREAD_COMM,
-                        "db;x 9\nweb;main;f;f 10\nweb;main;gone 3\nweb;main;new 5\n");
-    profile_destroy(p);
-    profile_destroy(before);
-    profile_destroy(after);
-}
-
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_diff),           UNIT(test_normalised),        UNIT(test_events),
-        UNIT(test_one_side_empty), UNIT(test_transformed_after), UNIT(test_merge),
+        UNIT(test_one_side_empty), UNIT(test_transformed_after),
     };
     return UNITS_RUN(units);
 }

@@ -1,0 +1,99 @@
+"""The part of the bench that reads recordings: a large C++ program is built and recorded
+with stack dumps and with frame pointers, and stoke's processor time is held beside that of
+perf script and hotspot's parser over the same files, where they are installed.
+
+The time that is compared is the processor's, of the program and its children: perf script
+asks another program for the inlined functions. Stoke reads cold, with its cache in a folder
+made for each run."""
+
+import glob
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+
+import program
+
+PERFPARSER = "/usr/lib/*/libexec/hotspot-perfparser"
+SECONDS = 13  # of recording: about 500 MB of dumps
+RATE = 4999
+
+
+def record(folder, kind):
+    """The path of a recording, made where it is not there."""
+    path = os.path.join(folder, kind + ".data")
+    binary = program.build(os.path.join(folder, "program"))
+    if os.path.exists(path) and os.path.getmtime(path) > os.path.getmtime(binary):
+        return path
+    how = {"dwarf": ["--call-graph", "dwarf,8192"], "fp": ["--call-graph", "fp"]}[kind]
+    subprocess.run(["perf", "record", "-q", "-F", str(RATE), *how, "-o", path + ".part", "--",
+                    binary, str(SECONDS)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    os.rename(path + ".part", path)
+    return path
+
+
+def used():
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+class Timed:
+    """One command with its children, run once: wall and processor seconds."""
+
+    def __init__(self, command, env=None, stdin=None):
+        before, started = used(), time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stdin=stdin,
+                       stderr=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+        self.seconds, self.cpu = time.perf_counter() - started, used() - before
+
+
+class Best:
+    """The best of several, each with an empty cache."""
+
+    def __init__(self, command, rounds):
+        self.command = command
+        runs = [self.once() for _ in range(rounds)]
+        self.seconds = min(run.seconds for run in runs)
+        self.cpu = min(run.cpu for run in runs)
+
+    def once(self):
+        with tempfile.TemporaryDirectory() as cache:
+            return Timed(self.command, {"XDG_CACHE_HOME": cache})
+
+
+def perf_script(path, inline):
+    return Timed(["perf", "script", "--inline" if inline else "--no-inline", "-i", path])
+
+
+def perfparser(path):
+    found = glob.glob(PERFPARSER)
+    return Timed([found[0], "--input", path, "--output", "/dev/null"]) if found else None
+
+
+def addresses_of(stoke, path, binary):
+    """The distinct addresses of the program in the recording's stacks."""
+    said = subprocess.run([stoke, "script", "-q", "--no-inline", "-F", "ip,dso", path],
+                          check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sorted(set(re.findall(r"^\s*([0-9a-f]+) \(" + re.escape(binary) + r"\)$", said,
+                                 re.MULTILINE)))
+
+
+def addr2line(binary, addresses):
+    """llvm-addr2line with inlined functions and demangled names, or None."""
+    if not shutil.which("llvm-addr2line"):
+        return None
+    with tempfile.TemporaryFile("w+") as listed:
+        listed.write("\n".join(addresses) + "\n")
+        listed.seek(0)
+        return Timed(["llvm-addr2line", "-e", binary, "-f", "-i", "-C"], stdin=listed)
+
+
+def read_floor(path, rounds):
+    """A plain read of all of the file."""
+    runs = [Timed(["cat", path]) for _ in range(rounds)]
+    return min(runs, key=lambda run: run.cpu)

@@ -1,0 +1,62 @@
+#include "base/trie.h"
+
+bool trie_init(struct trie *t, struct arena *a)
+{
+    *t = (struct trie){.arena = a};
+    t->nodes = arena_grow(a, NULL, &t->cap, 256, sizeof *t->nodes);
+    if (!t->nodes)
+        return false;
+    t->nodes[0] = (struct trie_node){0, 0};
+    t->count = 1;
+    return true;
+}
+
+void trie_seal(struct trie *t)
+{
+    struct index *ix = &t->branches;
+    arena_release(t->arena, ix->slots, (ix->mask + 1) * sizeof *ix->slots);
+    *ix = (struct index){0};
+}
+
+struct wanted {
+    const struct trie_node *nodes;
+    uint32_t parent, key;
+};
+
+static bool same_node(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    return w->nodes[id].parent == w->parent && w->nodes[id].key == w->key;
+}
+
+static uint32_t append(struct trie *t, uint32_t parent, uint32_t key)
+{
+    struct trie_node *nodes =
+        t->count < UINT32_MAX
+            ? arena_grow(t->arena, t->nodes, &t->cap, t->count + 1, sizeof *nodes)
+            : NULL;
+    if (!nodes) {
+        t->arena->failed = true;
+        return parent;
+    }
+    t->nodes = nodes;
+    nodes[t->count] = (struct trie_node){parent, key};
+    return (uint32_t)t->count++;
+}
+
+uint32_t trie_branch(struct trie *t, uint32_t parent, uint32_t key)
+{
+    if ((size_t)parent + 1 == t->count)
+        return append(t, parent, key);
+    if (!index_reserve(&t->branches, t->arena, 1))
+        return parent;
+    uint32_t hash = trie_hash(parent, key);
+    struct index_slot *slot = index_find(&t->branches, hash, same_node,
+                                         &(struct wanted){t->nodes, parent, key});
+    if (slot->id)
+        return slot->id;
+    uint32_t made = append(t, parent, key);
+    if (made != parent)
+        index_fill(&t->branches, slot, hash, made);
+    return made;
+}

@@ -1,0 +1,58 @@
+/* A tree in which a node is found by its parent and a key: the stacks of a profile, the
+ * paths of its labels, the raw addresses of a recording.
+ *
+ * Nodes are columns of {parent, key}; node 0 is the root, a parent comes before its
+ * children. Most nodes are their parent's only child and were made right behind it, so
+ * the child that has the next number is looked for there first and never indexed: only
+ * where the tree branches does the hash index know more. */
+#ifndef STOKE_BASE_TRIE_H
+#define STOKE_BASE_TRIE_H
+
+#include "base/hash.h"
+#include "base/index.h"
+
+/* Other layers see the nodes as columns of their own, such as a profile's stacks. */
+struct __attribute__((may_alias)) trie_node {
+    uint32_t parent, key;
+};
+
+struct trie {
+    struct trie_node *nodes;
+    size_t count, cap;
+    struct index
+        branches; /* the nodes that do not have the number behind their parent's */
+    struct arena *arena;
+};
+
+/* A tree of the root alone, its memory the arena's. False when memory is short. */
+bool trie_init(struct trie *t, struct arena *a);
+
+/* Gives the index back, when nothing more is to be found or made. */
+void trie_seal(struct trie *t);
+
+static inline uint32_t trie_hash(uint32_t parent, uint32_t key)
+{
+    return (uint32_t)hash_pair(parent, key);
+}
+
+/* What trie_child does where the child is not the node behind its parent. */
+uint32_t trie_branch(struct trie *t, uint32_t parent, uint32_t key);
+
+/* Asks the machine to fetch what trie_branch will look at. */
+static inline void trie_prefetch(const struct trie *t, uint32_t parent, uint32_t key)
+{
+    if (t->branches.slots)
+        index_prefetch(&t->branches, trie_hash(parent, key));
+}
+
+/* The child of `parent` with that key, made where there is none; `parent` itself when
+ * memory is short, which the arena tells. */
+static inline uint32_t trie_child(struct trie *t, uint32_t parent, uint32_t key)
+{
+    size_t next = (size_t)parent + 1;
+    if (next < t->count && t->nodes[next].key == key && t->nodes[next].parent == parent)
+        return (uint32_t)next;
+    return trie_branch(t, parent, key);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* How the addresses of a recording get their names: the options, and the resolver that
+ * they make. */
+#ifndef STOKE_CLI_SYMBOLS_H
+#define STOKE_CLI_SYMBOLS_H
+
+#include "cli/option.h"
+#include "resolve/machine.h"
+
+struct symbol_settings {
+    const char *symfs, *kallsyms, *vmlinux;
+    struct option_list debug_dirs;
+    bool no_inline, no_debuginfod;
+    int demangle; /* a place in demangle_choices */
+};
+
+/* For --demangle: simple (the default), no, full. */
+extern const char *const demangle_choices[];
+
+/* A resolver under way. */
+struct symbols {
+    struct resolve_settings settings;
+    const char **debug_dirs;
+    char cache_dir[4096];
+    struct machine_resolver *machine;
+    struct resolver seam;
+};
+
+/* False, with err set, when memory is short; deinit it in either case. */
+bool symbols_init(struct symbols *s, const struct symbol_settings *settings, bool lines,
+                  int64_t threads, struct error *err);
+void symbols_deinit(struct symbols *s);
+
+/* Says what was not found, where it mattered. */
+void symbols_report(const struct symbols *s);
+
+#endif

@@ -1,0 +1,330 @@
+#include "base/sort.h"
+#include "import/perf_data_parts.h"
+
+/* Records of a pipe that wait for their turn keep the window of the source open. Where it
+ * would grow beyond this, they are given before what is still to come. */
+#define WAITING_BYTES_MAX ((uint64_t)64 << 20)
+
+bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
+{
+    struct str all;
+    *d = (struct perf_data){.input = in};
+    d->facts = (struct perf_facts){.host = STR(""),
+                                   .release = STR(""),
+                                   .version = STR(""),
+                                   .arch = STR(""),
+                                   .cpu = STR(""),
+                                   .command = STR("")};
+    if (!strings_init(&d->paths, &d->arena))
+        return error_memory(err);
+    source_map(in, &all);
+    if (!perf_read_header(d, err))
+        return false;
+    return !d->arena.failed || error_memory(err);
+}
+
+void perf_data_deinit(struct perf_data *d)
+{
+    perf_unpacker_destroy(d->unpacker);
+    source_deinit(&d->section);
+    arena_deinit(&d->arena);
+}
+
+/* --- The window -----------------------------------------------------------------------
+ */
+
+/* Whether the source has `size` bytes at the offset, which is not before d->keep. */
+static bool have(struct perf_data *d, uint64_t offset, uint64_t size, struct error *err)
+{
+    struct source *s = d->source;
+    while (offset - s->offset + size > (size_t)(s->end - s->begin)) {
+        if (s->last || d->input_failed)
+            return false;
+        if (d->moving)
+            d->moving(d->moving_context);
+        if (!source_more(s, s->begin + (d->keep - s->offset), err))
+            d->input_failed = true;
+    }
+    return true;
+}
+
+/* The bytes at an offset that are in the window. */
+static struct str bytes_at(const struct perf_data *d, uint64_t offset)
+{
+    const struct source *s = d->source;
+    return str_span(s->begin + (offset - s->offset), s->end);
+}
+
+static void move_on(struct perf_data *d, uint64_t size)
+{
+    d->cursor += size;
+    if (d->waiting_count == 0)
+        d->keep = d->cursor;
+}
+
+/* The record at an offset where a whole one is in the window. */
+static struct perf_record record_at(const struct perf_data *d, uint64_t offset)
+{
+    struct str bytes = bytes_at(d, offset);
+    struct perf_header h = perf_header_at(d, bytes.ptr);
+    return (struct perf_record){.type = h.type,
+                                .misc = h.misc,
+                                .body =
+                                    str_skip(str_head(bytes, h.size), PERF_RECORD_HEADER),
+                                .offset = offset,
+                                .time = TIME_NONE};
+}
+
+/* --- Order ----------------------------------------------------------------------------
+ */
+
+static bool before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct perf_waiting *waiting = context;
+    return waiting[a].time < waiting[b].time;
+}
+
+/* Puts those waiting in the order of time; what came first, first. */
+static void sort_waiting(struct perf_data *d)
+{
+    size_t count = d->waiting_count, cap = d->sorted_cap;
+    uint32_t *order =
+        arena_grow(&d->arena, d->order, &d->order_cap, count * 2, sizeof *order);
+    struct perf_waiting *sorted =
+        arena_grow(&d->arena, d->sorted, &cap, count, sizeof *sorted);
+    if (!order || !sorted)
+        return;
+    d->order = order;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    sort_u32(order, count, order + count, before, d->waiting);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = d->waiting[order[i]];
+    d->sorted = d->waiting;
+    d->sorted_cap = d->waiting_cap;
+    d->waiting = sorted;
+    d->waiting_cap = cap;
+}
+
+/* Makes those up to the time due. */
+static void make_due(struct perf_data *d, uint64_t time)
+{
+    sort_waiting(d);
+    while (d->due < d->waiting_count && d->waiting[d->due].time <= time)
+        d->due++;
+}
+
+/* Those that were due are given: what is left, and from where on it is kept. */
+static void forget_given(struct perf_data *d)
+{
+    size_t left = d->waiting_count - d->due;
+    if (left)
+        memmove(d->waiting, d->waiting + d->due, left * sizeof *d->waiting);
+    d->waiting_count = left;
+    d->given = d->due = 0;
+    d->keep = d->cursor;
+    for (size_t i = 0; i < left; i++)
+        if (d->waiting[i].offset < d->keep)
+            d->keep = d->waiting[i].offset;
+}
+
+static void wait(struct perf_data *d, const struct perf_record *r)
+{
+    struct perf_waiting *waiting = arena_grow(&d->arena, d->waiting, &d->waiting_cap,
+                                              d->waiting_count + 1, sizeof *waiting);
+    if (!waiting)
+        return;
+    d->waiting = waiting;
+    waiting[d->waiting_count++] = (struct perf_waiting){r->time, r->offset};
+    if (r->time > d->newest_time)
+        d->newest_time = r->time;
+}
+
+/* A round: perf has gone once over the buffers of all processors. What it will find there
+ * next may be older than the newest of this round, but not than the newest of the one
+ * before. */
+static void end_round(struct perf_data *d)
+{
+    make_due(d, d->round_time);
+    d->round_time = d->newest_time;
+}
+
+/* --- Records --------------------------------------------------------------------------
+ */
+
+/* Whether a record begins at the offset that is followed by another, or by the end. */
+static bool begins_record(struct perf_data *d, uint64_t offset, struct error *err)
+{
+    if (!have(d, offset, PERF_RECORD_HEADER, err) ||
+        !perf_header_sound(d, bytes_at(d, offset)))
+        return false;
+    uint64_t next = offset + perf_header_at(d, bytes_at(d, offset).ptr).size;
+    if (have(d, next, PERF_RECORD_HEADER, err))
+        return perf_header_sound(d, bytes_at(d, next));
+    return have(d, offset, next - offset, err) && !have(d, next, 1, err);
+}
+
+/* The record at the cursor makes no sense: goes on to the next that does. The kernel's
+ * records begin at multiples of 8 from each other. */
+static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct error *err)
+{
+    uint64_t from = d->cursor, left = 0;
+    while (have(d, d->cursor, PERF_RECORD_HEADER + 1, err)) {
+        move_on(d, 8);
+        if (begins_record(d, d->cursor, err)) {
+            perf_flaw(d, PERF_FLAW_CORRUPTED, from);
+            return;
+        }
+    }
+    left = bytes_at(d, d->cursor).len;
+    move_on(d, left);
+    perf_flaw(d, if_last, from);
+}
+
+/* Records of types that are newer than this reader: believed where another follows. */
+static bool is_newer(struct perf_data *d, struct perf_header h, struct error *err)
+{
+    uint64_t next = d->cursor + h.size;
+    if (h.size < PERF_RECORD_HEADER || h.type == 0 || h.type > 2 * PERF_USER_END ||
+        (h.type < PERF_USER_END && h.type >= PERF_HEADER_ATTR) ||
+        h.type < PERF_KERNEL_END)
+        return false;
+    if (have(d, next, PERF_RECORD_HEADER, err))
+        return perf_header_sound(d, bytes_at(d, next));
+    return have(d, d->cursor, h.size, err);
+}
+
+/* Takes the record at the cursor. False where there is none that can be given: at the
+ * end, or where something was passed over. */
+static bool take_record(struct perf_data *d, struct perf_record *r, struct error *err)
+{
+    if (!have(d, d->cursor, PERF_RECORD_HEADER, err)) {
+        if (!d->input_failed && bytes_at(d, d->cursor).len)
+            perf_flaw(d, PERF_FLAW_TRUNCATED, d->cursor);
+        d->ended = true;
+        return false;
+    }
+    struct perf_header h = perf_header_at(d, bytes_at(d, d->cursor).ptr);
+    bool sound = perf_header_sound(d, bytes_at(d, d->cursor));
+    bool newer = !sound && is_newer(d, h, err);
+    if ((!sound && !newer) || !have(d, d->cursor, h.size, err)) {
+        pass_corrupted(d, sound ? PERF_FLAW_TRUNCATED : PERF_FLAW_CORRUPTED, err);
+        return false;
+    }
+    if (newer)
+        perf_flaw(d, PERF_FLAW_UNKNOWN, d->cursor);
+    *r = record_at(d, d->cursor);
+    r->time = newer ? TIME_NONE : perf_time_of(d, r);
+    return true;
+}
+
+/* What follows some records outside of their size. */
+static uint64_t payload_of(const struct perf_data *d, const struct perf_record *r)
+{
+    struct bytes b = perf_body(d, r);
+    if (r->type == PERF_AUXTRACE)
+        return bytes_u64(&b);
+    return r->type == PERF_HEADER_TRACING_DATA ? bytes_u32(&b) : 0;
+}
+
+/* Goes over to a source in which records are unpacked. None are waiting. */
+static void start_unpacking(struct perf_data *d)
+{
+    struct source *s = d->source;
+    s->begin += d->cursor - s->offset;
+    s->offset = d->cursor;
+    d->unpacker = perf_unpacker_create(d, s);
+    if (!d->unpacker) {
+        d->arena.failed = true;
+        return;
+    }
+    d->source = perf_unpacker_source(d->unpacker);
+    d->cursor = d->keep = 0;
+}
+
+/* Passes over some of a payload. */
+static void skip_payload(struct perf_data *d, struct error *err)
+{
+    uint64_t left = bytes_at(d, d->cursor).len;
+    if (left == 0 && !have(d, d->cursor, 1, err)) {
+        if (!d->input_failed)
+            perf_flaw(d, PERF_FLAW_TRUNCATED, d->cursor);
+        d->payload = 0;
+        return;
+    }
+    left = bytes_at(d, d->cursor).len;
+    left = left < d->payload ? left : d->payload;
+    d->payload -= left;
+    move_on(d, left);
+}
+
+/* Reads one record: true where it is to be given at once. */
+static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
+{
+    if (d->payload) {
+        skip_payload(d, err);
+        return false;
+    }
+    if (!take_record(d, r, err))
+        return false;
+    if (!d->unpacker && (r->type == PERF_COMPRESSED || r->type == PERF_COMPRESSED2)) {
+        if (d->waiting_count)
+            make_due(d, UINT64_MAX);
+        else
+            start_unpacking(d);
+        return false;
+    }
+    if (r->type < PERF_KERNEL_END && r->time != TIME_NONE) {
+        wait(d, r);
+        d->cursor += r->body.len + PERF_RECORD_HEADER;
+        return false;
+    }
+    move_on(d, r->body.len + PERF_RECORD_HEADER);
+    d->payload = payload_of(d, r);
+    if (r->type == PERF_AUXTRACE)
+        d->aux_bytes += d->payload;
+    if (r->type == PERF_FINISHED_ROUND)
+        end_round(d);
+    if (r->type >= PERF_HEADER_ATTR)
+        perf_read_header_record(d, r);
+    return true;
+}
+
+/* The records are at their end: those waiting are due, and a file's features, which
+ * follow, are read where they were not in reach before. */
+static void end(struct perf_data *d, struct error *err)
+{
+    struct str rest;
+    make_due(d, UINT64_MAX);
+    if (!d->features_at || d->section_left)
+        return;
+    if (source_all(d->input, &rest, err))
+        perf_read_features(d, rest, d->input->offset);
+    else
+        d->input_failed = true;
+}
+
+bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *err)
+{
+    for (;;) {
+        if (d->arena.failed)
+            return error_memory(err);
+        if (d->input_failed)
+            return false;
+        if (d->given < d->due) {
+            *r = record_at(d, d->waiting[d->given].offset);
+            r->time = d->waiting[d->given++].time;
+            return true;
+        }
+        if (d->due)
+            forget_given(d);
+        if (d->ended)
+            return false;
+        if (!d->source->last && d->cursor - d->keep > WAITING_BYTES_MAX)
+            make_due(d, UINT64_MAX);
+        else if (step(d, r, err))
+            return true;
+        if (d->ended)
+            end(d, err);
+    }
+}

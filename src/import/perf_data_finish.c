@@ -1,0 +1,239 @@
+/* Names for the places, then the profile's stacks and samples. Frames are made as
+ * import/perf_script.c makes them of perf script's lines. */
+#include "import/perf_data_profile.h"
+#include "import/perf_line.h"
+#include "model/name.h"
+
+/* What becomes of a place: a run of frames, outermost first. */
+struct run {
+    uint32_t first, count;
+};
+
+struct finish {
+    struct perf_profile *p;
+    struct run *runs; /* by place */
+    frame_id *frames;
+    size_t frame_count, frame_cap;
+    bool *drops_callers; /* by frame of the profile: see skip_after */
+};
+
+/* --- Names ----------------------------------------------------------------------------
+ */
+
+/* The places from `from` on, of files that the resolver knows; `of`: which they are. */
+static size_t collect_jobs(const struct perf_profile *p, size_t from,
+                           struct name_job *jobs, uint32_t *of)
+{
+    size_t count = 0;
+    for (size_t i = from ? from : 1; i < p->place_count; i++) {
+        const struct perf_place *place = &p->places[i];
+        object_id object = p->files[place->file].object;
+        if (!object)
+            continue;
+        of[count] = (uint32_t)i;
+        jobs[count++] = (struct name_job){
+            .object = object, .address = place->address, .is_call = place->is_call};
+    }
+    return count;
+}
+
+bool perf_places_name(struct perf_profile *p)
+{
+    struct arena scratch = ARENA_INIT;
+    size_t from = p->named_count, more = p->place_count - from;
+    struct name_job *all =
+        arena_grow(&p->arena, p->jobs, &p->job_cap, p->place_count + 1, sizeof *all);
+    uint32_t *of = arena_alloc(&scratch, (more + 1) * sizeof *of);
+    struct name_job *jobs = arena_alloc(&scratch, (more + 1) * sizeof *jobs);
+    bool ok = all && of && jobs;
+    if (all)
+        p->jobs = all;
+    if (ok) {
+        memset(all + from, 0, more * sizeof *all);
+        p->named_count = p->place_count;
+        size_t asked = collect_jobs(p, from, jobs, of);
+        if (asked)
+            p->resolver->name(p->resolver->context, jobs, asked);
+        for (size_t i = 0; i < asked; i++)
+            all[of[i]] = jobs[i];
+    }
+    arena_deinit(&scratch);
+    return ok;
+}
+
+/* --- Frames ---------------------------------------------------------------------------
+ */
+
+static void add_frame(struct finish *f, const struct frame *frame)
+{
+    frame_id *frames = arena_grow(&f->p->arena, f->frames, &f->frame_cap,
+                                  f->frame_count + 1, sizeof *frames);
+    if (!frames)
+        return;
+    f->frames = frames;
+    frames[f->frame_count++] = builder_frame(f->p->b, frame);
+}
+
+/* A frame at the place: of a known symbol, or with an empty one of an unknown. */
+static struct frame frame_at(const struct finish *f, const struct perf_place *place,
+                             bool inlined, bool known)
+{
+    struct perf_profile *p = f->p;
+    const struct perf_file *file = &p->files[place->file];
+    struct frame frame = {.kind = inlined ? FRAME_INLINED : module_kind(file->module)};
+    if (!inlined && file->module.len)
+        frame.module = builder_module(p->b, file->module, file->build_id);
+    if (p->options->every_address || (!known && p->options->addresses))
+        frame.address = place->pc;
+    return frame;
+}
+
+/* The frames of a symbol, which with a JIT may be a chain "a->b->c". */
+static void add_symbol(struct finish *f, const struct perf_place *place,
+                       struct str symbol, bool inlined, const struct resolved_frame *at)
+{
+    const struct import_options *options = f->p->options;
+    struct str rest = name_without_offset(symbol);
+    if (perf_symbol_is_process(rest))
+        return;
+    do {
+        struct str link = name_next_link(&rest);
+        struct frame frame = frame_at(f, place, inlined, true);
+        frame.name = builder_string(f->p->b, link.len == 0         ? STR(" ")
+                                             : options->signatures ? link
+                                                                   : name_tidy(link));
+        if (options->lines && at && rest.len == 0) {
+            frame.file = builder_string(f->p->b, at->file);
+            frame.line = at->file.len ? at->line : 0;
+        }
+        add_frame(f, &frame);
+        inlined = true;
+    } while (rest.len);
+}
+
+static void add_resolved(struct finish *f, const struct perf_place *place,
+                         const struct name_job *job)
+{
+    for (size_t i = job->count; i-- > 0;) {
+        const struct resolved_frame *at = &job->frames[i];
+        bool inlined = at->kind == FRAME_INLINED;
+        if (at->name.len) {
+            add_symbol(f, place, at->name, inlined, at);
+        } else {
+            struct frame frame = frame_at(f, place, inlined, false);
+            add_frame(f, &frame);
+        }
+    }
+}
+
+static bool make_runs(struct finish *f)
+{
+    struct perf_profile *p = f->p;
+    f->runs = arena_zalloc(&p->arena, p->place_count, sizeof *f->runs);
+    for (size_t i = 1; f->runs && i < p->place_count; i++) {
+        const struct perf_place *place = &p->places[i];
+        const struct perf_file *file = &p->files[place->file];
+        size_t first = f->frame_count;
+        if (p->jobs && p->jobs[i].count) {
+            add_resolved(f, place, &p->jobs[i]);
+        } else if (file->symbol.len) {
+            add_symbol(f, place, file->symbol, false, NULL);
+        } else {
+            struct frame frame = frame_at(f, place, false, false);
+            add_frame(f, &frame);
+        }
+        f->runs[i] = (struct run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
+    }
+    return f->runs && !p->arena.failed && !builder_failed(p->b);
+}
+
+/* --- Stacks ---------------------------------------------------------------------------
+ */
+
+/* Which frames stand for one of the names whose callers are not wanted. */
+static bool find_skipped(struct finish *f)
+{
+    const struct import_options *options = f->p->options;
+    const struct profile *profile = f->p->b->profile;
+    if (options->skip_after_count == 0)
+        return true;
+    f->drops_callers =
+        arena_zalloc(&f->p->arena, profile->frame_count, sizeof *f->drops_callers);
+    for (size_t i = 1; f->drops_callers && i < profile->frame_count; i++)
+        for (size_t k = 0; k < options->skip_after_count; k++)
+            f->drops_callers[i] |= str_equal(
+                profile_string(profile, profile->frames[i].name), options->skip_after[k]);
+    return f->drops_callers;
+}
+
+static stack_id push_frames(struct finish *f, stack_id parent, struct run run)
+{
+    const frame_id *frames = f->frames ? f->frames + run.first : NULL;
+    size_t first = 0;
+    if (!frames || run.count == 0)
+        return parent;
+    for (size_t i = 0; f->drops_callers && i < run.count; i++) {
+        if (!f->drops_callers[frames[i]])
+            continue;
+        first = i;
+        parent = 0;
+    }
+    return builder_push_run(f->p->b, parent, frames + first, run.count - first, NULL);
+}
+
+/* The profile's stack for each stack of places. */
+static stack_id *make_stacks(struct finish *f)
+{
+    const struct profile *raw = f->p->raw.profile;
+    stack_id *stacks = arena_zalloc(&f->p->arena, raw->stack_count, sizeof *stacks);
+    for (size_t i = 1; stacks && i < raw->stack_count; i++)
+        stacks[i] =
+            push_frames(f, stacks[raw->stacks[i].parent], f->runs[raw->stacks[i].frame]);
+    return stacks;
+}
+
+/* The profile's number for each of the recording's events. */
+static event_id *make_events(struct perf_profile *p)
+{
+    const struct perf_data *d = &p->data;
+    event_id *events = arena_zalloc(&p->arena, d->event_count + 1, sizeof *events);
+    for (size_t i = 0; events && i < p->event_count; i++) {
+        const struct perf_event *e = &d->events[p->events[i]];
+        enum unit unit = perf_event_unit(e->name, perf_prints_period(e));
+        events[p->events[i]] = builder_event(p->b, e->name, unit);
+    }
+    return events;
+}
+
+static void add_samples(struct perf_profile *p, const stack_id *stacks,
+                        const event_id *events)
+{
+    const struct profile *raw = p->raw.profile;
+    struct facts *facts = &p->b->profile->facts;
+    for (size_t i = 0; i < raw->sample_count; i++) {
+        struct sample s = raw->samples[i];
+        s.stack = stacks[s.stack];
+        s.event = events[s.event];
+        builder_add(p->b, &s);
+    }
+    if (facts->time_first == TIME_NONE || raw->facts.time_first < facts->time_first)
+        facts->time_first = raw->facts.time_first;
+    if (raw->facts.time_last != TIME_NONE &&
+        (facts->time_last == TIME_NONE || raw->facts.time_last > facts->time_last))
+        facts->time_last = raw->facts.time_last;
+}
+
+void perf_profile_finish(struct perf_profile *p)
+{
+    struct finish f = {.p = p};
+    perf_files_finish(p);
+    if (p->place_count == 0)
+        p->place_count = 1;
+    if (p->raw.profile->arena.failed || (p->resolver && !perf_places_name(p)) ||
+        !make_runs(&f) || !find_skipped(&f))
+        return;
+    stack_id *stacks = make_stacks(&f);
+    event_id *events = make_events(p);
+    if (stacks && events)
+        add_samples(p, stacks, events);
+}

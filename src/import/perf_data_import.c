@@ -1,0 +1,291 @@
+/* perf.data: the recording's records to a profile. See perf_data.h for the format, and
+ * perf_data_profile.h for the way. */
+#include "base/format.h"
+#include "import/perf_data_profile.h"
+#include <stdlib.h>
+
+static const char *const flaws[PERF_FLAWS] = {
+    [PERF_FLAW_TRUNCATED] = "the recording ends within a record: the rest is missing",
+    [PERF_FLAW_UNFINISHED] = "the recorder was ended before it could finish the file",
+    [PERF_FLAW_CORRUPTED] = "corrupted records are left out",
+    [PERF_FLAW_UNKNOWN] = "a record of a type that is not known is left out",
+    [PERF_FLAW_PACKED] = "compressed records that cannot be unpacked are left out",
+    [PERF_FLAW_HEADER] = "a part of the header makes no sense and is left out",
+};
+
+/* --- Records --------------------------------------------------------------------------
+ */
+
+thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid)
+{
+    struct task *task = processes_task(&p->processes, tid);
+    char text[24];
+    int64_t process = pid == PERF_ID_NONE ? ID_NONE : (int64_t)pid;
+    if (!task)
+        return 0;
+    if (task->tag && p->b->profile->threads[task->tag].pid == process)
+        return task->tag;
+    struct str name = task_name(&p->processes, task);
+    if (name.len == 0 && tid == 0)
+        name = STR("swapper");
+    else if (name.len == 0)
+        name = (struct str){text, format_text(text, sizeof text, ":%d", (int)tid)};
+    task->tag =
+        builder_thread(p->b, process, tid == PERF_ID_NONE ? ID_NONE : (int64_t)tid, name);
+    return task->tag;
+}
+
+/* Remembers that samples of the event came, in which order. */
+static void note_event(struct perf_profile *p, uint32_t event)
+{
+    uint64_t *seen = idmap_put(&p->seen_events, &p->arena, event);
+    uint32_t *events = arena_grow(&p->arena, p->events, &p->event_cap, p->event_count + 1,
+                                  sizeof *events);
+    if (!seen || !events)
+        return;
+    p->events = events;
+    if (*seen)
+        return;
+    *seen = 1;
+    events[p->event_count++] = event;
+}
+
+/* Adds a sample of an event. It weighs what perf script prints as its period, so that its
+ * text gives the same profile. */
+static void add_sample(struct perf_profile *p, const struct perf_sample *s,
+                       uint32_t event)
+{
+    bool prints = s->period && perf_prints_period(&p->data.events[event]);
+    struct sample sample = {.time = s->time,
+                            .cpu = s->cpu,
+                            .thread = perf_profile_thread(p, s->pid, s->tid),
+                            .event = event,
+                            .count = 1,
+                            .weight =
+                                prints && !p->options->samples ? (double)s->period : 1};
+    note_event(p, event);
+    if (p->taker) {
+        p->b->profile->facts.samples++;
+        if (!p->taker->sample(p->taker->context, p, s, &sample))
+            return;
+    }
+    perf_stacks_sample(p, s, &sample);
+}
+
+/* A sample that tells counters is one of each of their events; its period is what the
+ * counter counted since the last one. */
+static void add_counters(struct perf_profile *p, const struct perf_sample *s)
+{
+    struct perf_counter c;
+    for (size_t i = 0; perf_counter_at(&p->data, s->event, s->read, i, &c); i++) {
+        const uint64_t *event = idmap_find(&p->data.ids, c.id);
+        uint64_t *last = event ? idmap_put(&p->counters, &p->arena, c.id) : NULL;
+        if (!last || *last == c.value)
+            continue;
+        struct perf_sample one = *s;
+        one.period = c.value - *last;
+        add_sample(p, &one, (uint32_t)(*event - 1));
+        *last = c.value;
+    }
+}
+
+static void take_sample(struct perf_profile *p, const struct perf_record *r)
+{
+    struct perf_sample s;
+    if (!perf_sample_of(&p->data, r, &s)) {
+        builder_warn_offset(p->b,
+                            s.event
+                                ? "a sample that is cut short is left out"
+                                : "a sample of an event that is not known is left out",
+                            r->offset);
+        return;
+    }
+    if (perf_event_of(&p->data, r) < 0)
+        builder_warn_offset(
+            p->b, "a sample of an event that is not known is given to the first",
+            r->offset);
+    if (s.event->sample_type & PERF_SAMPLE_READ && s.event->read_format & PERF_READ_ID)
+        add_counters(p, &s);
+    else
+        add_sample(p, &s, (uint32_t)(s.event - p->data.events));
+}
+
+static void take_task(struct perf_profile *p, const struct perf_record *r)
+{
+    struct perf_task t;
+    if (!perf_task_of(&p->data, r, &t))
+        return;
+    if (r->type == PERF_COMM)
+        processes_name(&p->processes, t.pid, t.tid, t.name,
+                       r->misc & PERF_MISC_COMM_EXEC);
+    else
+        processes_fork(&p->processes, t.pid, t.parent_pid, t.tid, t.parent_tid);
+}
+
+static void take_lost(struct perf_profile *p, const struct perf_record *r)
+{
+    struct facts *facts = &p->b->profile->facts;
+    uint64_t lost = 0;
+    if (perf_lost_of(&p->data, r, &lost))
+        facts->lost = lost > UINT64_MAX - facts->lost ? UINT64_MAX : facts->lost + lost;
+}
+
+static void take_deferred(struct perf_profile *p, const struct perf_record *r)
+{
+    struct perf_deferred chain;
+    struct perf_identity id = perf_identity(&p->data, r);
+    if (perf_deferred_of(&p->data, r, &chain))
+        perf_stacks_deferred(p, id.pid, id.tid, &chain);
+    else
+        builder_warn_offset(p->b, "a call chain that is cut short", r->offset);
+}
+
+static void take_record(struct perf_profile *p, const struct perf_record *r)
+{
+    switch (r->type) {
+    case PERF_SAMPLE:
+        take_sample(p, r);
+        break;
+    case PERF_MMAP:
+    case PERF_MMAP2:
+    case PERF_KSYMBOL:
+        perf_file_mapped(p, r);
+        break;
+    case PERF_COMM:
+    case PERF_FORK:
+        take_task(p, r);
+        break;
+    case PERF_LOST:
+    case PERF_LOST_SAMPLES:
+        take_lost(p, r);
+        break;
+    case PERF_THROTTLE:
+        builder_warn_offset(p->b, "the kernel throttled the sampling for a while",
+                            r->offset);
+        break;
+    case PERF_CALLCHAIN_DEFERRED:
+        take_deferred(p, r);
+        break;
+    default:
+        break;
+    }
+    if (p->taker && p->taker->record && r->type != PERF_SAMPLE)
+        p->taker->record(p->taker->context, p, r);
+}
+
+/* --- Facts ----------------------------------------------------------------------------
+ */
+
+/* Samples a second: what was asked for. */
+static double rate_of(const struct perf_data *d)
+{
+    const struct perf_event *e = d->events;
+    if (d->event_count == 0 || e->period == 0)
+        return 0;
+    if (e->flags & PERF_FLAG_FREQUENCY)
+        return (double)e->period;
+    bool clock = e->type == PERF_TYPE_SOFTWARE && e->config <= 1;
+    return clock ? 1e9 / (double)e->period : 0;
+}
+
+static void note_facts(struct perf_profile *p)
+{
+    const struct perf_data *d = &p->data;
+    struct facts *facts = &p->b->profile->facts;
+    if (!facts->host)
+        facts->host = builder_string(p->b, d->facts.host);
+    if (!facts->command)
+        facts->command = builder_string(p->b, d->facts.command);
+    if (facts->rate == 0)
+        facts->rate = rate_of(d);
+    for (unsigned i = 0; i < PERF_FLAWS; i++) {
+        if (d->flaws[i] == 0)
+            continue;
+        builder_warn_offset(p->b, flaws[i], d->flaw_offset[i]);
+        for (unsigned k = 0; k < facts->warning_count; k++)
+            if (facts->warnings[k].what == flaws[i])
+                facts->warnings[k].count += d->flaws[i] - 1;
+    }
+    if (d->aux_bytes)
+        builder_warn(p->b, "instruction traces (AUX data) are not read", 0, 0, STR(""));
+}
+
+/* --- Reading --------------------------------------------------------------------------
+ */
+
+static void moving(void *context)
+{
+    perf_stacks_unwind(context);
+}
+
+static bool failed(const struct perf_profile *p)
+{
+    return p->arena.failed || p->data.arena.failed || processes_failed(&p->processes) ||
+           builder_failed(p->b) || (p->raw.profile && builder_failed(&p->raw));
+}
+
+static bool read_records(struct perf_profile *p, struct error *err)
+{
+    struct perf_record r;
+    p->data.moving = moving;
+    p->data.moving_context = p;
+    while (!failed(p) && perf_data_next(&p->data, &r, err))
+        take_record(p, &r);
+    if (p->data.input_failed)
+        return false;
+    perf_stacks_unwind(p);
+    perf_stacks_give_up(p);
+    if (!failed(p) && p->taker)
+        p->taker->end(p->taker->context, p);
+    else if (!failed(p))
+        perf_profile_finish(p);
+    note_facts(p);
+    return !failed(p) || error_memory(err);
+}
+
+bool perf_data_replay(struct source *in, const struct import_options *options,
+                      struct builder *b, const struct perf_taker *taker,
+                      struct error *err)
+{
+    struct perf_profile *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_memory(err);
+    p->b = b;
+    p->options = options;
+    p->taker = taker;
+    p->resolver = options->resolver;
+    bool ok = perf_data_init(&p->data, in, err);
+    if (ok)
+        ok = (processes_init(&p->processes) && perf_files_init(p) &&
+              perf_stacks_init(p)) ||
+             error_memory(err);
+    ok = ok && read_records(p, err);
+    perf_stacks_deinit(p);
+    processes_deinit(&p->processes);
+    perf_data_deinit(&p->data);
+    arena_deinit(&p->arena);
+    free(p);
+    return ok;
+}
+
+static bool perf_data_read(struct source *in, const struct import_options *options,
+                           struct builder *b, struct error *err)
+{
+    return perf_data_replay(in, options, b, NULL, err);
+}
+
+static int perf_data_probe(struct str head)
+{
+    return str_starts(head, STR("PERFILE2")) || str_starts(head, STR("2ELIFREP")) ||
+                   str_starts(head, STR("PERFFILE"))
+               ? 100
+               : 0;
+}
+
+const struct importer import_perf_data = {
+    .name = "perf-data",
+    .suffixes = "data",
+    .summary = "perf.data, as perf record writes it (perf 3 to 7)",
+    .probe = perf_data_probe,
+    .read = perf_data_read,
+};

@@ -1,0 +1,51 @@
+/* What the files of the perf.data reader share among themselves; see perf_data.h. */
+#ifndef STOKE_IMPORT_PERF_DATA_PARTS_H
+#define STOKE_IMPORT_PERF_DATA_PARTS_H
+
+#include "import/perf_data.h"
+
+#define PERF_RECORD_HEADER 8 /* type, misc, size */
+#define PERF_RECORD_MAX ((size_t)UINT16_MAX)
+
+struct perf_header {
+    uint32_t type;
+    uint16_t misc, size;
+};
+
+static inline struct perf_header perf_header_at(const struct perf_data *d, const char *at)
+{
+    struct bytes b = bytes_of((struct str){at, PERF_RECORD_HEADER}, d->big_endian);
+    return (struct perf_header){bytes_u32(&b), bytes_u16(&b), bytes_u16(&b)};
+}
+
+/* Counts a flaw, found at that offset. */
+void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset);
+
+/* perf_data_header.c: the file or pipe header, up to the first record: sets d->source and
+ * d->cursor. */
+bool perf_read_header(struct perf_data *d, struct error *err);
+
+/* A file's features, once the input holds them: `file` is the file from `from` on. */
+void perf_read_features(struct perf_data *d, struct str file, uint64_t from);
+
+/* The records of a pipe that stand for parts of a file's header. */
+void perf_read_header_record(struct perf_data *d, const struct perf_record *r);
+
+/* perf_data_names.c: the name perf makes for an event that has none of its own. */
+struct str perf_event_name(struct arena *a, const struct perf_event *e);
+
+/* perf_data_record.c: the time of a record, TIME_NONE for none. */
+uint64_t perf_time_of(const struct perf_data *d, const struct perf_record *r);
+
+/* Whether a record may begin with these bytes (8 at least): a known type, and as long as
+ * that must be. */
+bool perf_header_sound(const struct perf_data *d, struct str bytes);
+
+/* perf_data_unpack.c: a source of the records of `from`, those that are compressed
+ * unpacked. From the record at from->begin on, which is a compressed one. NULL when
+ * memory is short. */
+struct perf_unpacker *perf_unpacker_create(struct perf_data *d, struct source *from);
+struct source *perf_unpacker_source(struct perf_unpacker *u);
+void perf_unpacker_destroy(struct perf_unpacker *u); /* NULL is allowed */
+
+#endif

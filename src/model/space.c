@@ -1,0 +1,244 @@
+#include "model/space.h"
+#include "base/hash.h"
+
+/* Every function here that takes a space takes the caller's hold on it, and gives one on
+ * what it returns, unless it says otherwise. */
+
+void spaces_deinit(struct spaces *s)
+{
+    arena_deinit(&s->arena);
+    *s = SPACES_INIT;
+}
+
+space_id space_share(struct spaces *s, space_id space)
+{
+    if (space)
+        s->nodes[space].refs++;
+    return space;
+}
+
+/* A node nobody holds waits in a list; its children are let go when it is used again, so
+ * that dropping a large tree takes no time at once. */
+void space_drop(struct spaces *s, space_id space)
+{
+    if (space == 0 || --s->nodes[space].refs)
+        return;
+    s->nodes[space].refs = s->freed;
+    s->freed = space;
+}
+
+static space_id new_node(struct spaces *s)
+{
+    space_id made = s->freed;
+    if (made) {
+        s->freed = s->nodes[made].refs;
+        space_drop(s, s->nodes[made].left);
+        space_drop(s, s->nodes[made].right);
+        return made;
+    }
+    size_t used = s->count ? s->count : 1;
+    struct space_node *nodes =
+        used < UINT32_MAX
+            ? arena_grow(&s->arena, s->nodes, &s->cap, used + 1, sizeof *nodes)
+            : NULL;
+    if (!nodes) {
+        s->arena.failed = true;
+        return 0;
+    }
+    nodes[0] = (struct space_node){0};
+    s->nodes = nodes;
+    s->count = used + 1;
+    return (space_id)used;
+}
+
+static uint32_t height(const struct spaces *s, space_id space)
+{
+    return space ? s->nodes[space].height : 0;
+}
+
+static uint64_t hash_tree(uint64_t left, const struct address_map *map, uint64_t right)
+{
+    uint64_t hash = hash_mix(left ^ HASH_A, right ^ HASH_B);
+    hash = hash_mix(hash ^ map->start, map->end ^ HASH_C);
+    return hash_mix(hash ^ map->offset, map->object ^ HASH_D) | 1;
+}
+
+static space_id make(struct spaces *s, space_id left, const struct address_map *map,
+                     space_id right)
+{
+    struct address_map copy = *map; /* which may lie among the nodes */
+    space_id made = new_node(s);
+    if (made == 0)
+        return 0;
+    uint32_t l = height(s, left), r = height(s, right);
+    uint64_t hash = hash_tree(space_hash(s, left), &copy, space_hash(s, right));
+    s->nodes[made] = (struct space_node){copy, hash, left, right, 1, 1 + (l > r ? l : r)};
+    return made;
+}
+
+/* A node's parts; the hold on it becomes one on each child. */
+struct parts {
+    space_id left, right;
+    struct address_map map;
+};
+
+static struct parts take_apart(struct spaces *s, space_id space)
+{
+    struct space_node *node = &s->nodes[space];
+    struct parts parts = {node->left, node->right, node->map};
+    if (node->refs == 1) {
+        node->left = node->right = 0;
+    } else {
+        space_share(s, parts.left);
+        space_share(s, parts.right);
+    }
+    space_drop(s, space);
+    return parts;
+}
+
+static space_id rotate_left(struct spaces *s, space_id space)
+{
+    if (space == 0)
+        return 0;
+    struct parts p = take_apart(s, space);
+    if (p.right == 0)
+        return make(s, p.left, &p.map, 0);
+    struct parts r = take_apart(s, p.right);
+    return make(s, make(s, p.left, &p.map, r.left), &r.map, r.right);
+}
+
+static space_id rotate_right(struct spaces *s, space_id space)
+{
+    if (space == 0)
+        return 0;
+    struct parts p = take_apart(s, space);
+    if (p.left == 0)
+        return make(s, 0, &p.map, p.right);
+    struct parts l = take_apart(s, p.left);
+    return make(s, l.left, &l.map, make(s, l.right, &p.map, p.right));
+}
+
+/* The nodes from a root down, taken apart: what a function did with each on its way comes
+ * back in the opposite order. No tree of 2^32 nodes is higher. */
+#define HEIGHT_MAX 48
+
+struct way {
+    struct parts parts[HEIGHT_MAX];
+    size_t count;
+};
+
+static struct parts *go_down(struct spaces *s, struct way *way, space_id space)
+{
+    way->parts[way->count] = take_apart(s, space);
+    return &way->parts[way->count++];
+}
+
+/* The left tree is the higher one: goes down its right side to where the rest fits. */
+static space_id join_right(struct spaces *s, space_id left, const struct address_map *map,
+                           space_id right)
+{
+    struct way way = {.count = 0};
+    struct parts *p = go_down(s, &way, left);
+    while (height(s, p->right) > height(s, right) + 1)
+        p = go_down(s, &way, p->right);
+    space_id joined = make(s, p->right, map, right);
+    if (height(s, joined) > height(s, p->left) + 1)
+        joined = rotate_right(s, joined);
+    while (way.count) {
+        p = &way.parts[--way.count];
+        bool high = height(s, joined) > height(s, p->left) + 1;
+        joined = make(s, p->left, &p->map, joined);
+        if (high)
+            joined = rotate_left(s, joined);
+    }
+    return joined;
+}
+
+static space_id join_left(struct spaces *s, space_id left, const struct address_map *map,
+                          space_id right)
+{
+    struct way way = {.count = 0};
+    struct parts *p = go_down(s, &way, right);
+    while (height(s, p->left) > height(s, left) + 1)
+        p = go_down(s, &way, p->left);
+    space_id joined = make(s, left, map, p->left);
+    if (height(s, joined) > height(s, p->right) + 1)
+        joined = rotate_left(s, joined);
+    while (way.count) {
+        p = &way.parts[--way.count];
+        bool high = height(s, joined) > height(s, p->right) + 1;
+        joined = make(s, joined, &p->map, p->right);
+        if (high)
+            joined = rotate_right(s, joined);
+    }
+    return joined;
+}
+
+/* One tree of two and a map that lies between them. */
+static space_id join(struct spaces *s, space_id left, const struct address_map *map,
+                     space_id right)
+{
+    if (height(s, left) > height(s, right) + 1)
+        return join_right(s, left, map, right);
+    if (height(s, right) > height(s, left) + 1)
+        return join_left(s, left, map, right);
+    return make(s, left, map, right);
+}
+
+/* Two trees of one: what lies below the address and what lies above. A map that the
+ * address is in the middle of is cut in two. */
+static void split(struct spaces *s, space_id space, uint64_t at, space_id *below,
+                  space_id *above)
+{
+    struct way way = {.count = 0};
+    *below = *above = 0;
+    while (space) {
+        struct parts *p = go_down(s, &way, space);
+        if (at > p->map.start && at < p->map.end) {
+            struct address_map low = p->map, high = p->map;
+            low.end = high.start = at;
+            high.offset += at - low.start;
+            *below = join(s, p->left, &low, 0);
+            *above = join(s, 0, &high, p->right);
+            way.count--;
+            break;
+        }
+        space = at <= p->map.start ? p->left : p->right;
+    }
+    while (way.count) {
+        struct parts *p = &way.parts[--way.count];
+        if (at <= p->map.start)
+            *above = join(s, *above, &p->map, p->right);
+        else
+            *below = join(s, p->left, &p->map, *below);
+    }
+}
+
+space_id space_add(struct spaces *s, space_id space, const struct address_map *map)
+{
+    space_id below, covered, above, rest;
+    if (map->start >= map->end || s->arena.failed)
+        return space;
+    split(s, space, map->start, &below, &rest);
+    split(s, rest, map->end, &covered, &above);
+    space_drop(s, covered);
+    return join(s, below, map, above);
+}
+
+const struct address_map *space_from(const struct spaces *s, space_id space,
+                                     uint64_t address)
+{
+    const struct address_map *next = NULL;
+    while (space) {
+        const struct space_node *node = &s->nodes[space];
+        if (address >= node->map.end) {
+            space = node->right;
+            continue;
+        }
+        next = &node->map;
+        if (address >= node->map.start)
+            break;
+        space = node->left;
+    }
+    return next;
+}

@@ -1,0 +1,203 @@
+#include "os/mapping.h"
+#include "base/format.h"
+#include "base/number.h"
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static bool fail(struct error *err, const char *path, int why)
+{
+    return error_set(err, "%s: %s", path, strerror(why));
+}
+
+static int open_to_read(const char *path, int flags)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+}
+
+static bool map_handle(struct os_mapping *m, int fd, const struct stat *st,
+                       const char *path, struct error *err)
+{
+    *m = OS_MAPPING_NONE;
+    if (!S_ISREG(st->st_mode))
+        return error_set(err, "%s: not a regular file", path);
+    if (st->st_size == 0)
+        return true;
+    void *map = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED)
+        return fail(err, path, errno);
+    *m = (struct os_mapping){{map, (size_t)st->st_size}, map, NULL};
+    return true;
+}
+
+bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err)
+{
+    struct stat st;
+    *m = OS_MAPPING_NONE;
+    int fd = open_to_read(path, 0);
+    if (fd < 0)
+        return fail(err, path, errno);
+    bool ok =
+        fstat(fd, &st) == 0 ? map_handle(m, fd, &st, path, err) : fail(err, path, errno);
+    close(fd);
+    return ok;
+}
+
+bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t owner,
+                            uint64_t limit, struct error *err)
+{
+    struct stat st;
+    *m = OS_MAPPING_NONE;
+    int fd = open_to_read(path, O_NOFOLLOW);
+    if (fd < 0)
+        return fail(err, path, errno);
+    bool ok;
+    if (fstat(fd, &st) != 0)
+        ok = fail(err, path, errno);
+    else if (st.st_uid != owner && st.st_uid != 0)
+        ok = error_set(err, "%s: refused, it belongs to user %u and not to the program's",
+                       path, (unsigned)st.st_uid);
+    else if ((uint64_t)st.st_size > limit)
+        ok = error_set(err, "%s: refused, it has more than %zu MiB", path,
+                       (size_t)(limit >> 20));
+    else
+        ok = map_handle(m, fd, &st, path, err);
+    close(fd);
+    return ok;
+}
+
+bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
+                     struct error *err)
+{
+    size_t used = 0, room = (size_t)1 << 20;
+    ssize_t got = 1;
+    *m = OS_MAPPING_NONE;
+    int fd = open_to_read(path, 0);
+    if (fd < 0)
+        return fail(err, path, errno);
+    char *bytes = malloc(room);
+    while (bytes && got > 0 && used < limit) {
+        got = read(fd, bytes + used, room - used);
+        used += got > 0 ? (size_t)got : 0;
+        char *more = used == room ? realloc(bytes, room *= 2) : bytes;
+        if (!more)
+            free(bytes);
+        bytes = more;
+    }
+    int why = errno;
+    close(fd);
+    if (!bytes)
+        return error_memory(err);
+    *m = (struct os_mapping){{bytes, used < limit ? used : limit}, NULL, bytes};
+    if (got >= 0)
+        return true;
+    os_mapping_close(m);
+    return fail(err, path, why);
+}
+
+void os_mapping_close(struct os_mapping *m)
+{
+    if (m->map)
+        munmap(m->map, m->bytes.len);
+    free(m->heap);
+    *m = OS_MAPPING_NONE;
+}
+
+/* Makes the folders in front of the path's last part. */
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = 0;
+        mkdir(path, 0700);
+        *at = '/';
+    }
+}
+
+bool os_cache_write(const char *path, struct str bytes)
+{
+    char beside[4096];
+    size_t done = 0;
+    ssize_t put = 1;
+    if (format_text(beside, sizeof beside, "%s.%d", path, (int)getpid()) + 1 >=
+        sizeof beside)
+        return false;
+    make_folders(beside);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    while (done < bytes.len && put > 0) {
+        put = write(fd, bytes.ptr + done, bytes.len - done);
+        done += put > 0 ? (size_t)put : 0;
+    }
+    bool ok = close(fd) == 0 && done == bytes.len && rename(beside, path) == 0;
+    if (!ok)
+        unlink(beside);
+    return ok;
+}
+
+bool os_process_owner(int64_t pid, uint32_t *owner)
+{
+    char path[64];
+    struct stat st;
+    format_text(path, sizeof path, "/proc/%lld", (long long)pid);
+    if (pid <= 0 || stat(path, &st) != 0)
+        return false;
+    *owner = st.st_uid;
+    return true;
+}
+
+/* "NSpid:\t4026\t17": its numbers from here inwards. */
+int64_t os_process_own_pid(int64_t pid)
+{
+    char path[64];
+    struct os_mapping status;
+    struct error ignored;
+    format_text(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    if (pid <= 0 || !os_mapping_read(&status, path, 1 << 16, &ignored))
+        return pid;
+    struct str rest = status.bytes;
+    uint64_t own = (uint64_t)pid;
+    while (rest.len) {
+        struct str line = str_cut(&rest, '\n');
+        if (!str_starts(line, STR("NSpid:")))
+            continue;
+        str_word(&line);
+        for (struct str word = str_word(&line); word.len; word = str_word(&line))
+            number_parse_u64(word, &own);
+    }
+    os_mapping_close(&status);
+    return own <= INT64_MAX ? (int64_t)own : pid;
+}
+
+struct str os_vdso(void)
+{
+    const char *begin = (const char *)getauxval(AT_SYSINFO_EHDR);
+    Elf64_Ehdr header;
+    if (!begin || memcmp(begin, ELFMAG, SELFMAG) != 0 || begin[EI_CLASS] != ELFCLASS64)
+        return STR("");
+    memcpy(&header, begin, sizeof header); /* the kernel's own, so as it should be */
+    return (struct str){begin,
+                        header.e_shoff + (size_t)header.e_shnum * header.e_shentsize};
+}
+
+struct str os_kernel_release(char *room, size_t size)
+{
+    struct utsname u;
+    if (uname(&u) != 0)
+        return STR("");
+    return (struct str){room, format_text(room, size, "%s", u.release)};
+}
+
+uint32_t os_user(void)
+{
+    return geteuid();
+}

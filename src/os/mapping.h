@@ -1,0 +1,51 @@
+/* Whole files mapped to be read: programs, their debug files, what a JIT left in /tmp. */
+#ifndef STOKE_OS_MAPPING_H
+#define STOKE_OS_MAPPING_H
+
+#include "base/error.h"
+
+struct os_mapping {
+    struct str bytes; /* the file's; empty for an empty file */
+    void *map;        /* NULL: it is not mapped */
+    void *heap;       /* NULL: it was not read */
+};
+
+#define OS_MAPPING_NONE ((struct os_mapping){STR(""), NULL, NULL})
+
+/* Maps a regular file. Never waits, whatever the path leads to. False with the system's
+ * reason. */
+bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err);
+
+/* The same for a file that lies where anyone may write: it must not be a link, must
+ * belong to `owner` or to root, and have at most `limit` bytes. */
+bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t owner,
+                            uint64_t limit, struct error *err);
+
+/* A file of the system's that has no size to map, such as /proc/kallsyms: read into
+ * memory, at most `limit` bytes. */
+bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
+                     struct error *err);
+
+void os_mapping_close(struct os_mapping *m);
+
+/* Writes a whole file, beside it first and then in its place, with its folders made, for
+ * this user's eyes only. For caches: failure is no more than false. */
+bool os_cache_write(const char *path, struct str bytes);
+
+/* Whom a process belongs to; false where there is no such process. */
+bool os_process_owner(int64_t pid, uint32_t *owner);
+
+/* The number that a process has in its own, innermost namespace of processes: `pid` where
+ * it has no other or does not run. */
+int64_t os_process_own_pid(int64_t pid);
+
+/* The code that the kernel maps into this process, or empty. */
+struct str os_vdso(void);
+
+/* Who runs this program. */
+uint32_t os_user(void);
+
+/* The kernel's name, as uname -r says. */
+struct str os_kernel_release(char *room, size_t size);
+
+#endif

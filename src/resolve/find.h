@@ -1,0 +1,56 @@
+/* Where on this machine a file lies that a recording names: the program, its debug file,
+ * the file that dwz made for several of them.
+ *
+ * A file is known by its build id, where the recording tells one: what lies at the same
+ * path with another is not it. A build id is hexadecimal, a debug link a bare name, or
+ * they are not used. */
+#ifndef STOKE_RESOLVE_FIND_H
+#define STOKE_RESOLVE_FIND_H
+
+#include "model/resolver.h"
+#include "os/mapping.h"
+#include "symbol/elf.h"
+
+struct find_settings {
+    const char *symfs;             /* a folder that stands for the root, or NULL */
+    const char *const *debug_dirs; /* instead of /usr/lib/debug; ended by NULL, or NULL */
+    const char *build_id_dir;      /* perf's cache, or NULL: ~/.debug */
+    bool no_debuginfod;            /* not even what it fetched before */
+};
+
+/* An object file that was found. */
+struct found {
+    struct os_mapping mapping;
+    struct elf elf;
+    struct str path; /* where it was found, in the arena */
+};
+
+enum find_result {
+    FIND_NONE,  /* nowhere */
+    FIND_OTHER, /* where it should be lies another file: *other is its path */
+    FIND_FOUND,
+};
+
+/* Finds what was mapped. Close found->mapping. `other` may stay empty. */
+enum find_result find_object(const struct find_settings *s,
+                             const struct object_wanted *wanted, struct found *found,
+                             struct str *other, struct arena *arena);
+
+/* Finds the debug file of an object that was found at `path`; false where there is none,
+ * or the object has its own debug information. */
+bool find_debug(const struct find_settings *s, struct elf *object, struct str path,
+                struct found *debug, struct arena *arena);
+
+/* Finds dwz's file of a file with debug information. */
+bool find_alternate(const struct find_settings *s, struct elf *debug, struct str path,
+                    struct found *alternate, struct arena *arena);
+
+/* A file of perf's build-id cache: "elf", "vdso", "kallsyms". False where there is none.
+ */
+bool find_cached(const struct find_settings *s, struct str build_id, const char *name,
+                 char *path, size_t size);
+
+/* A build id as lower-case hexadecimal, in the arena. */
+struct str find_hexadecimal(struct str raw, struct arena *arena);
+
+#endif

@@ -1,0 +1,125 @@
+#include "resolve/kernel.h"
+#include "base/format.h"
+#include "symbol/kallsyms.h"
+#include "symbol/symtab.h"
+
+#define KALLSYMS_MAX ((size_t)256 << 20)
+#define NOTES_MAX ((size_t)64 << 10)
+
+/* "[kernel.kallsyms]_stext": the symbol whose address the recording tells. */
+static struct str reference_name(const struct object *o)
+{
+    struct str path = o->wanted.path;
+    return str_skip(path, str_find(path, ']') + 1);
+}
+
+static bool is_kernel_itself(const struct object *o)
+{
+    return str_starts(o->wanted.path, STR("[kernel.kallsyms]"));
+}
+
+/* The kernel that runs here is the one that was recorded: its build id says so or, where
+ * there is none to compare, its release. Without either it is another. */
+static bool is_running_kernel(struct object *o)
+{
+    struct os_mapping notes;
+    struct error ignored;
+    char room[256];
+    struct str release = os_kernel_release(room, sizeof room), has = STR("");
+    bool same_release = str_equal(o->wanted.release, release);
+    if (o->wanted.release.len && !same_release)
+        return false;
+    if (o->wanted.build_id.len == 0 || !is_kernel_itself(o))
+        return same_release;
+    if (os_mapping_read(&notes, "/sys/kernel/notes", NOTES_MAX, &ignored)) {
+        has = find_hexadecimal(elf_notes_build_id(notes.bytes, false, 4), &o->arena);
+        os_mapping_close(&notes);
+    }
+    return has.len ? str_starts(o->wanted.build_id, has) : same_release;
+}
+
+static bool read_kallsyms(struct object *o, const char *path)
+{
+    struct kallsyms_facts facts;
+    struct error ignored;
+    uint64_t now;
+    if (!os_mapping_read(&o->text, path, KALLSYMS_MAX, &ignored))
+        return false;
+    if (!kallsyms_init(&o->symbols, o->text.bytes, &o->arena, &facts, &ignored))
+        return false;
+    o->is_hidden = facts.hidden;
+    o->has_symbols = !facts.hidden;
+    struct str name = reference_name(o);
+    if (o->wanted.reference && name.len && kallsyms_address(o->text.bytes, name, &now))
+        o->moved = o->wanted.reference - now;
+    return o->has_symbols;
+}
+
+/* The address of a symbol by its name; the table is searched from end to end. */
+static bool symbol_address(const struct symbol_table *t, struct str name,
+                           uint64_t *address)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct symbol s = symbol_table_get(t, i);
+        *address = s.address;
+        if (str_equal(s.name, name))
+            return true;
+    }
+    return false;
+}
+
+static bool read_vmlinux(struct object *o, const struct resolve_settings *s,
+                         const char *path)
+{
+    struct error ignored;
+    uint64_t linked;
+    if (!os_mapping_open(&o->file.mapping, path, &ignored))
+        return false;
+    if (!elf_init(&o->file.elf, o->file.mapping.bytes, &o->arena, &ignored) ||
+        !symtab_init(&o->symbols, &o->file.elf, NULL, &o->arena, &ignored)) {
+        os_mapping_close(&o->file.mapping);
+        return false;
+    }
+    o->has_symbols = true;
+    o->file.path = arena_str(&o->arena, str_of(path));
+    if (o->wanted.reference && symbol_address(&o->symbols, reference_name(o), &linked))
+        o->moved = o->wanted.reference - linked;
+    if (!(s->no_inline && s->no_lines)) {
+        struct dwarf_input input = dwarf_elf_input(&o->file.elf, NULL);
+        o->has_dwarf =
+            dwarf_init(&o->dwarf, &input, &o->arena, &ignored) && o->dwarf.main.count > 0;
+    }
+    return true;
+}
+
+/* A module of another kernel: the addresses of its code, from where it was mapped. */
+static bool read_module(struct object *o, const struct resolve_settings *s)
+{
+    struct error ignored;
+    if (o->wanted.path.len == 0 || o->wanted.path.ptr[0] != '/' ||
+        find_object(&s->find, &o->wanted, &o->file, &o->other, &o->arena) != FIND_FOUND)
+        return false;
+    const struct elf_section *text = elf_section_named(&o->file.elf, STR(".text"));
+    o->moved = o->wanted.start - (text ? text->offset : 0);
+    o->has_symbols = symtab_init(&o->symbols, &o->file.elf, NULL, &o->arena, &ignored);
+    return o->has_symbols;
+}
+
+void kernel_names(struct object *o, const struct resolve_settings *s)
+{
+    char path[4096];
+    o->addressing = BY_ADDRESS;
+    if (is_kernel_itself(o) && s->vmlinux && read_vmlinux(o, s, s->vmlinux))
+        return;
+    if (s->kallsyms) {
+        read_kallsyms(o, s->kallsyms);
+        return;
+    }
+    if (find_cached(&s->find, o->wanted.build_id, "kallsyms", path, sizeof path) &&
+        read_kallsyms(o, path))
+        return;
+    if (is_running_kernel(o) && read_kallsyms(o, "/proc/kallsyms"))
+        return;
+    if (!is_kernel_itself(o))
+        read_module(o, s);
+}

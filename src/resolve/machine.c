@@ -1,0 +1,429 @@
+#include "resolve/machine.h"
+#include "base/hash.h"
+#include "base/sort.h"
+#include <stdlib.h>
+
+/* Jobs of a thread at a time, when it asks for more: enough to keep stacks in flight, few
+ * enough that none waits long for the last. */
+#define UNWIND_SHARE 256
+#define NAME_SHARE 512
+
+struct machine_resolver {
+    const struct resolve_settings *settings;
+    struct object **objects; /* [0] is none */
+    size_t count, cap;
+    struct arena arena;
+    struct arena *names; /* per thread: the texts and frames handed out */
+    struct unwind_cache **caches;
+    unsigned threads;
+};
+
+struct machine_resolver *machine_resolver_create(const struct resolve_settings *settings)
+{
+    struct machine_resolver *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->settings = settings;
+    m->threads = settings->threads ? settings->threads : os_core_count();
+    m->names = calloc(m->threads, sizeof *m->names);
+    m->caches = calloc(m->threads, sizeof *m->caches);
+    m->objects = arena_grow(&m->arena, NULL, &m->cap, 64, sizeof(struct object *));
+    if (!m->names || !m->caches || !m->objects) {
+        machine_resolver_destroy(m);
+        return NULL;
+    }
+    m->objects[0] = NULL;
+    m->count = 1;
+    return m;
+}
+
+void machine_resolver_destroy(struct machine_resolver *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 1; m->objects && i < m->count; i++)
+        object_destroy(m->objects[i]);
+    for (unsigned i = 0; m->names && i < m->threads; i++)
+        arena_deinit(&m->names[i]);
+    free(m->names);
+    free(m->caches);
+    arena_deinit(&m->arena);
+    free(m);
+}
+
+static object_id resolver_object(void *context, const struct object_wanted *wanted)
+{
+    struct machine_resolver *m = context;
+    struct object **objects =
+        arena_grow(&m->arena, m->objects, &m->cap, m->count + 1, sizeof(struct object *));
+    struct object *o = objects ? object_create(wanted) : NULL;
+    if (objects)
+        m->objects = objects;
+    if (!o)
+        return 0;
+    m->objects[m->count] = o;
+    return (object_id)m->count++;
+}
+
+static struct object *object_of(const struct machine_resolver *m, object_id id)
+{
+    return id < m->count ? m->objects[id] : NULL;
+}
+
+/* --- Unwinding -----------------------------------------------------------------------
+ */
+
+struct unwinding {
+    struct machine_resolver *m;
+    struct unwind_job *jobs;
+    size_t count, next; /* next is atomic */
+};
+
+static const struct unwind_table *table_of(void *context, object_id id)
+{
+    struct machine_resolver *m = context;
+    struct object *o = object_of(m, id);
+    return o ? object_unwind_table(o, m->settings) : NULL;
+}
+
+static void unwind_share(void *context, unsigned thread)
+{
+    struct unwinding *u = context;
+    struct unwind_objects objects = {.table = table_of, .context = u->m};
+    for (;;) {
+        size_t from = __atomic_fetch_add(&u->next, UNWIND_SHARE, __ATOMIC_RELAXED);
+        if (from >= u->count)
+            return;
+        size_t left = u->count - from;
+        unwind_batch(u->m->caches[thread], &objects, u->jobs + from,
+                     left < UNWIND_SHARE ? left : UNWIND_SHARE);
+    }
+}
+
+static void no_frames(struct unwind_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].count = 0;
+        jobs[i].end = UNWIND_NO_TABLE;
+    }
+}
+
+/* How many threads so many jobs are worth. */
+static unsigned threads_for(const struct machine_resolver *m, size_t count, size_t share)
+{
+    size_t shares = (count + share - 1) / share;
+    return shares < m->threads ? (unsigned)shares : m->threads;
+}
+
+static void resolver_unwind(void *context, struct unwind_job *jobs, size_t count)
+{
+    struct machine_resolver *m = context;
+    struct unwinding u = {m, jobs, count, 0};
+    unsigned threads = threads_for(m, count, UNWIND_SHARE);
+    for (unsigned i = 0; i < threads; i++) {
+        if (!m->caches[i])
+            m->caches[i] = unwind_cache_create(&m->arena);
+        if (!m->caches[i]) {
+            no_frames(jobs, count);
+            return;
+        }
+    }
+    os_parallel(threads, unwind_share, &u);
+}
+
+/* --- Names ---------------------------------------------------------------------------
+ */
+
+/* Addresses of one object, in order. */
+struct share {
+    struct object *object;
+    uint32_t *jobs; /* numbers */
+    struct dwarf_query *queries;
+    size_t count;
+};
+
+struct naming {
+    struct machine_resolver *m;
+    struct name_job *jobs;
+    struct share *shares;                /* first one an object, then pieces of them */
+    size_t share_count, share_cap, next; /* next is atomic */
+    struct arena scratch;
+};
+
+/* Jobs by object, those of one object as they came: in order of address they are put by
+ * their object's own rules. */
+static bool by_object(const void *context, uint32_t a, uint32_t b)
+{
+    const struct name_job *jobs = context;
+    return jobs[a].object < jobs[b].object;
+}
+
+static bool add_share(struct naming *n, struct share share)
+{
+    struct share *shares = arena_grow(&n->scratch, n->shares, &n->share_cap,
+                                      n->share_count + 1, sizeof *shares);
+    if (!shares)
+        return false;
+    n->shares = shares;
+    shares[n->share_count++] = share;
+    return true;
+}
+
+/* One share an object. */
+static bool group_jobs(struct naming *n, size_t count)
+{
+    uint32_t *order = arena_alloc(&n->scratch, (count + 1) * sizeof *order);
+    uint32_t *room = arena_alloc(&n->scratch, (count + 1) * sizeof *room);
+    if (!order || !room || count >= UINT32_MAX)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        n->jobs[i].frames = NULL;
+        n->jobs[i].count = 0;
+        order[i] = i;
+    }
+    sort_u32(order, count, room, by_object, n->jobs);
+    for (size_t from = 0, to; from < count; from = to) {
+        object_id id = n->jobs[order[from]].object;
+        for (to = from + 1; to < count && n->jobs[order[to]].object == id; to++)
+            ;
+        struct share share = {object_of(n->m, id), order + from, NULL, to - from};
+        if (share.object && !add_share(n, share))
+            return false;
+    }
+    return true;
+}
+
+/* Makes an object ready, its addresses turned into those of its tables and put in order.
+ * What is asked for is where the call is, not where it returns to. */
+static void prepare_share(void *context, unsigned thread)
+{
+    struct naming *n = context;
+    (void)thread;
+    for (;;) {
+        size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
+        if (i >= n->share_count)
+            return;
+        struct share *s = &n->shares[i];
+        object_names(s->object, n->m->settings);
+        for (size_t j = 0; j < s->count; j++) {
+            const struct name_job *job = &n->jobs[s->jobs[j]];
+            uint64_t address;
+            bool inside = object_address(s->object, job->address, &address);
+            s->queries[j] = (struct dwarf_query){
+                .address = inside ? address - job->is_call : 0, .tag = s->jobs[j]};
+        }
+        if (s->object->has_dwarf)
+            dwarf_order(&s->object->dwarf, s->queries, s->count);
+    }
+}
+
+/* Cuts what is much for one thread. */
+static bool cut_shares(struct naming *n)
+{
+    size_t whole = n->share_count;
+    for (size_t i = 0; i < whole; i++) {
+        struct share rest = n->shares[i];
+        while (rest.count > NAME_SHARE && n->m->threads > 1) {
+            size_t cut = rest.object->has_dwarf
+                             ? dwarf_cut(rest.queries, rest.count, NAME_SHARE)
+                             : NAME_SHARE;
+            struct share piece = rest;
+            piece.count = cut;
+            rest.queries += cut;
+            rest.count -= cut;
+            if (!add_share(n, piece))
+                return false;
+        }
+        n->shares[i] = rest;
+    }
+    return true;
+}
+
+/* A text of the reader's or the file's, remembered by where it lies: the names of one
+ * file come again and again. */
+struct kept_text {
+    const char *from;
+    size_t length;
+    struct str text;
+};
+
+#define KEPT_TEXTS 1024
+
+struct namer {
+    const struct resolve_settings *settings;
+    struct arena *arena; /* what is handed out */
+    struct output scratch;
+    struct kept_text names[KEPT_TEXTS], files[KEPT_TEXTS];
+};
+
+static struct kept_text *kept_slot(struct kept_text *slots, struct str s)
+{
+    uint64_t mixed = hash_mix((uint64_t)(uintptr_t)s.ptr ^ HASH_A, s.len ^ HASH_B);
+    return &slots[mixed % KEPT_TEXTS];
+}
+
+static struct str shown_name(struct namer *r, struct str name)
+{
+    struct kept_text *slot = kept_slot(r->names, name);
+    if (name.len == 0)
+        return STR("");
+    if (slot->from != name.ptr || slot->length != name.len) {
+        struct str shown = demangle(name, r->settings->demangle, &r->scratch);
+        *slot = (struct kept_text){name.ptr, name.len, arena_str(r->arena, shown)};
+    }
+    return slot->text;
+}
+
+/* Paths are the reader's, and go with it. */
+static struct str kept_file(struct namer *r, struct str file)
+{
+    struct kept_text *slot = kept_slot(r->files, file);
+    if (file.len == 0)
+        return STR("");
+    if (slot->from != file.ptr || slot->length != file.len)
+        *slot = (struct kept_text){file.ptr, file.len, arena_str(r->arena, file)};
+    return slot->text;
+}
+
+/* The frames of one address: those inlined, the innermost first, then the function that
+ * the symbol table has there. */
+static void answer(struct namer *r, const struct object *o, const struct dwarf_query *q,
+                   struct name_job *job)
+{
+    struct symbol symbol;
+    size_t inlined = q->count && !r->settings->no_inline ? q->count - 1 : 0;
+    bool has_symbol =
+        o->has_symbols && symbol_table_find(&o->symbols, q->address, &symbol);
+    if (!has_symbol && q->count == 0)
+        return;
+    struct resolved_frame *frames = arena_alloc(r->arena, (inlined + 1) * sizeof *frames);
+    if (!frames)
+        return;
+    for (size_t i = 0; i < inlined; i++)
+        frames[i] = (struct resolved_frame){shown_name(r, q->frames[i].name),
+                                            kept_file(r, q->frames[i].file),
+                                            q->frames[i].line, FRAME_INLINED, 0};
+    struct resolved_frame *outer = &frames[inlined];
+    *outer = (struct resolved_frame){.name = STR(""), .kind = o->wanted.kind};
+    if (q->count) {
+        const struct dwarf_frame *last = &q->frames[q->count - 1];
+        const struct dwarf_frame *place = inlined ? last : &q->frames[0];
+        outer->name = has_symbol ? STR("") : shown_name(r, last->name);
+        outer->file = kept_file(r, place->file);
+        outer->line = place->line;
+    }
+    if (has_symbol) {
+        outer->name = shown_name(r, symbol.name);
+        outer->offset = q->address + job->is_call - symbol.address;
+    }
+    job->frames = frames;
+    job->count = inlined + 1;
+}
+
+static void answer_jit(struct namer *r, const struct object *o,
+                       const struct dwarf_query *q, struct name_job *job)
+{
+    const struct jit_code *code = jitdump_find(&o->jit, q->address, UINT64_MAX);
+    struct resolved_frame *frame = code ? arena_alloc(r->arena, sizeof *frame) : NULL;
+    if (!frame)
+        return;
+    const struct jit_line *line = jitdump_line(&o->jit, code, q->address);
+    *frame = (struct resolved_frame){.name = shown_name(r, code->name),
+                                     .file = line ? kept_file(r, line->file) : STR(""),
+                                     .line = line ? line->line : 0,
+                                     .kind = FRAME_JIT,
+                                     .offset = q->address - code->address};
+    job->frames = frame;
+    job->count = 1;
+}
+
+static void answer_share(struct naming *n, struct namer *r, const struct share *s)
+{
+    struct dwarf_reader reader;
+    struct error ignored;
+    const struct object *o = s->object;
+    bool reads = o->has_dwarf && dwarf_reader_init(&reader, &o->dwarf, &ignored);
+    if (reads && !dwarf_find(&reader, s->queries, s->count, &ignored))
+        for (size_t i = 0; i < s->count; i++)
+            s->queries[i].count = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct name_job *job = &n->jobs[s->queries[i].tag];
+        if (o->has_jit)
+            answer_jit(r, o, &s->queries[i], job);
+        else
+            answer(r, o, &s->queries[i], job);
+    }
+    if (!reads)
+        return;
+    dwarf_reader_deinit(&reader);
+    memset(r->files, 0, sizeof r->files); /* other paths may lie there now */
+}
+
+static void name_shares(void *context, unsigned thread)
+{
+    struct naming *n = context;
+    struct namer *r = calloc(1, sizeof *r);
+    if (!r)
+        return;
+    r->settings = n->m->settings;
+    r->arena = &n->m->names[thread];
+    r->scratch = OUTPUT_KEEP;
+    for (;;) {
+        size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
+        if (i >= n->share_count)
+            break;
+        answer_share(n, r, &n->shares[n->share_count - 1 - i]);
+    }
+    output_deinit(&r->scratch);
+    free(r);
+}
+
+static void resolver_name(void *context, struct name_job *jobs, size_t count)
+{
+    struct machine_resolver *m = context;
+    struct naming n = {.m = m, .jobs = jobs, .scratch = ARENA_INIT};
+    struct dwarf_query *queries = arena_zalloc(&n.scratch, count + 1, sizeof *queries);
+    bool ok = queries && group_jobs(&n, count);
+    for (size_t i = 0, at = 0; ok && i < n.share_count; i++) {
+        n.shares[i].queries = queries + at;
+        at += n.shares[i].count;
+    }
+    if (ok)
+        os_parallel(threads_for(m, n.share_count, 1), prepare_share, &n);
+    n.next = 0;
+    if (ok && cut_shares(&n))
+        os_parallel(threads_for(m, n.share_count, 1), name_shares, &n);
+    arena_deinit(&n.scratch);
+}
+
+struct resolver machine_resolver_seam(struct machine_resolver *m)
+{
+    return (struct resolver){.context = m,
+                             .wants_lines = !m->settings->no_lines,
+                             .wants_inlined = !m->settings->no_inline,
+                             .object = resolver_object,
+                             .unwind = resolver_unwind,
+                             .name = resolver_name};
+}
+
+struct object *machine_resolver_object(const struct resolver *seam, object_id id)
+{
+    return seam && seam->name == resolver_name ? object_of(seam->context, id) : NULL;
+}
+
+void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r)
+{
+    *r = (struct resolve_report){.missing = 0};
+    for (size_t i = 1; i < m->count; i++) {
+        const struct object *o = m->objects[i];
+        bool is_file = o->wanted.path.len && o->wanted.path.ptr[0] == '/' &&
+                       o->wanted.kind == FRAME_USER && !o->has_jit;
+        r->kernel_hidden |= o->is_hidden;
+        if (!o->named || !is_file)
+            continue;
+        if (o->result == FIND_NONE && r->missing++ == 0)
+            r->missing_path = o->wanted.path;
+        if (o->result == FIND_OTHER && r->changed++ == 0)
+            r->changed_path = o->wanted.path;
+    }
+}

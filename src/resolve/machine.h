@@ -1,0 +1,32 @@
+/* The resolver of this machine: files found, stacks unwound and addresses named, split
+ * over the cores. */
+#ifndef STOKE_RESOLVE_MACHINE_H
+#define STOKE_RESOLVE_MACHINE_H
+
+#include "resolve/object.h"
+
+struct machine_resolver;
+
+/* NULL when memory is short. `settings` outlives it. */
+struct machine_resolver *machine_resolver_create(const struct resolve_settings *settings);
+void machine_resolver_destroy(struct machine_resolver *m);
+
+/* What a reader is handed. It lives as long as m. */
+struct resolver machine_resolver_seam(struct machine_resolver *m);
+
+/* The file of that number as it was found, with what was made of it so far; NULL for
+ * none, and where the resolver is not one of this machine. It lives as long as the
+ * resolver; no other function of the resolver may run meanwhile. */
+struct object *machine_resolver_object(const struct resolver *seam, object_id id);
+
+/* What the user should know of the search: how many of the files that were asked for
+ * names were not there, or other ones by now, and the first of each. */
+struct resolve_report {
+    size_t missing, changed;
+    struct str missing_path, changed_path;
+    bool kernel_hidden; /* kernel.kptr_restrict keeps the kernel's addresses back */
+};
+
+void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r);
+
+#endif

@@ -1,0 +1,248 @@
+#include "resolve/object.h"
+#include "base/format.h"
+#include "resolve/kernel.h"
+#include "symbol/perf_map.h"
+#include "symbol/symtab.h"
+#include <stdlib.h>
+
+#define SHARED_FILE_MAX ((uint64_t)1 << 30)
+
+/* Tables of fewer bytes are made as quickly as they are read. */
+#define CACHED_TABLE_MIN ((size_t)64 << 10)
+
+struct object *object_create(const struct object_wanted *wanted)
+{
+    struct object *o = calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    o->wanted = *wanted;
+    o->wanted.path = arena_str(&o->arena, wanted->path);
+    o->wanted.build_id = arena_str(&o->arena, wanted->build_id);
+    o->wanted.release = arena_str(&o->arena, wanted->release);
+    o->file.mapping = o->debug.mapping = o->alternate.mapping = o->text = OS_MAPPING_NONE;
+    if (!o->arena.failed && os_lock_init(&o->lock))
+        return o;
+    object_destroy(o);
+    return NULL;
+}
+
+void object_destroy(struct object *o)
+{
+    if (!o)
+        return;
+    split_deinit(&o->split);
+    os_mapping_close(&o->file.mapping);
+    os_mapping_close(&o->debug.mapping);
+    os_mapping_close(&o->alternate.mapping);
+    os_mapping_close(&o->text);
+    arena_deinit(&o->arena);
+    os_lock_deinit(&o->lock);
+    free(o);
+}
+
+static bool is_vdso(const struct object *o)
+{
+    return str_equal(o->wanted.path, STR("[vdso]"));
+}
+
+/* The vdso of the running kernel is the recorded one: its build id tells, or, in
+ * recordings without one, the kernel's release. */
+static bool is_own_vdso(struct object *o, const struct resolve_settings *s)
+{
+    char room[256];
+    struct error ignored;
+    struct str id = o->wanted.build_id, release = o->wanted.release;
+    if (s->find.symfs || !elf_init(&o->file.elf, os_vdso(), &o->arena, &ignored))
+        return false;
+    if (id.len)
+        return str_starts(id, find_hexadecimal(elf_build_id(&o->file.elf), &o->arena));
+    return release.len == 0 || str_equal(release, os_kernel_release(room, sizeof room));
+}
+
+static void find_vdso(struct object *o, const struct resolve_settings *s)
+{
+    char path[4096];
+    struct error ignored;
+    struct str id = o->wanted.build_id;
+    if (is_own_vdso(o, s)) {
+        o->result = FIND_FOUND;
+        return;
+    }
+    if (find_cached(&s->find, id, "vdso", path, sizeof path) &&
+        os_mapping_open(&o->file.mapping, path, &ignored) &&
+        elf_init(&o->file.elf, o->file.mapping.bytes, &o->arena, &ignored))
+        o->result = FIND_FOUND;
+}
+
+static void search(struct object *o, const struct resolve_settings *s)
+{
+    if (o->searched)
+        return;
+    o->searched = true;
+    if (o->wanted.kind == FRAME_KERNEL || o->wanted.kind == FRAME_GUEST)
+        return;
+    if (is_vdso(o))
+        find_vdso(o, s);
+    else if (o->wanted.kind != FRAME_JIT)
+        o->result = find_object(&s->find, &o->wanted, &o->file, &o->other, &o->arena);
+    if (o->result == FIND_FOUND && !is_vdso(o))
+        find_debug(&s->find, &o->file.elf, o->file.path, &o->debug, &o->arena);
+}
+
+static struct elf *debug_elf(struct object *o)
+{
+    return o->debug.mapping.map ? &o->debug.elf : NULL;
+}
+
+/* --- Unwinding -----------------------------------------------------------------------
+ */
+
+static bool cache_path(const struct object *o, const struct resolve_settings *s,
+                       char *path, size_t size)
+{
+    struct arena scratch = ARENA_INIT;
+    struct str id = find_hexadecimal(elf_build_id(&o->file.elf), &scratch);
+    bool ok =
+        s->cache_dir && id.len >= 16 &&
+        format_text(path, size, "%s/unwind/%.*s", s->cache_dir, STR_ARG(id)) + 1 < size;
+    arena_deinit(&scratch);
+    return ok;
+}
+
+static bool load_table(struct object *o, const struct unwind_source *source,
+                       const char *path)
+{
+    struct os_mapping m;
+    struct error ignored;
+    if (!os_mapping_open(&m, path, &ignored))
+        return false;
+    bool ok = unwind_table_load(&o->table, m.bytes, source, &o->arena, &ignored);
+    os_mapping_close(&m); /* the table is a copy */
+    return ok;
+}
+
+static bool make_table(struct object *o, const struct resolve_settings *s)
+{
+    struct unwind_source source;
+    struct error ignored;
+    char path[4096];
+    search(o, s);
+    if (o->result != FIND_FOUND)
+        return false;
+    unwind_source_of(&source, &o->file.elf, debug_elf(o));
+    size_t size = 0;
+    for (size_t i = 0; i < source.section_count; i++)
+        size += source.sections[i].bytes.len;
+    bool kept = size >= CACHED_TABLE_MIN && cache_path(o, s, path, sizeof path);
+    if (kept && load_table(o, &source, path))
+        return true;
+    if (!unwind_table_build(&o->table, &source, &o->arena, &ignored))
+        return false;
+    if (kept)
+        os_cache_write(path, unwind_table_bytes(&o->table, &o->arena));
+    return true;
+}
+
+const struct unwind_table *object_unwind_table(struct object *o,
+                                               const struct resolve_settings *s)
+{
+    int state = __atomic_load_n(&o->table_state, __ATOMIC_ACQUIRE);
+    if (state == 0) {
+        os_lock_take(&o->lock);
+        state = o->table_state;
+        if (state == 0) {
+            state = make_table(o, s) ? 2 : 1;
+            __atomic_store_n(&o->table_state, state, __ATOMIC_RELEASE);
+        }
+        os_lock_give(&o->lock);
+    }
+    return state == 2 ? &o->table : NULL;
+}
+
+/* --- Names ---------------------------------------------------------------------------
+ */
+
+static bool is_jitdump(struct str path)
+{
+    struct str base = str_basename(path);
+    return str_starts(base, STR("jit-")) && str_ends(base, STR(".dump"));
+}
+
+/* What a program wrote about its own code lies in /tmp, its own where it is in a
+ * container, and belongs to whom the program belongs to. */
+static bool open_shared(struct object *o, const char *path, struct os_mapping *m)
+{
+    char inside[4200];
+    struct error ignored;
+    uint32_t owner;
+    if (!os_process_owner(o->wanted.pid, &owner))
+        return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, &ignored);
+    format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
+                path);
+    return os_mapping_open_shared(m, inside, owner, SHARED_FILE_MAX, &ignored) ||
+           os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, &ignored);
+}
+
+static void read_perf_map(struct object *o)
+{
+    char path[4096];
+    struct error ignored;
+    uint64_t bad;
+    int64_t pid = os_process_own_pid(o->wanted.pid);
+    o->addressing = BY_ADDRESS;
+    format_text(path, sizeof path, "/tmp/perf-%lld.map", (long long)pid);
+    if (open_shared(o, path, &o->text))
+        o->has_symbols =
+            perf_map_init(&o->symbols, o->text.bytes, &o->arena, &bad, &ignored);
+}
+
+static void read_jitdump(struct object *o)
+{
+    char path[4096];
+    struct error ignored;
+    o->addressing = BY_ADDRESS;
+    format_text(path, sizeof path, "%.*s", STR_ARG(o->wanted.path));
+    if (open_shared(o, path, &o->text))
+        o->has_jit = jitdump_init(&o->jit, o->text.bytes, &o->arena, &ignored);
+}
+
+static void read_file(struct object *o, const struct resolve_settings *s)
+{
+    struct error ignored;
+    struct elf *debug = debug_elf(o), *with_dwarf = debug ? debug : &o->file.elf;
+    o->has_symbols = symtab_init(&o->symbols, &o->file.elf, debug, &o->arena, &ignored);
+    if (s->no_inline && s->no_lines)
+        return;
+    struct str path = debug ? o->debug.path : o->file.path;
+    bool dwz = find_alternate(&s->find, with_dwarf, path, &o->alternate, &o->arena);
+    struct dwarf_input input =
+        dwarf_elf_input(with_dwarf, dwz ? &o->alternate.elf : NULL);
+    o->split = (struct split_files){.lock = &o->lock, .arena = &o->arena, .path = path};
+    input.split = split_find;
+    input.split_context = &o->split;
+    o->has_dwarf =
+        dwarf_init(&o->dwarf, &input, &o->arena, &ignored) && o->dwarf.main.count > 0;
+}
+
+void object_names(struct object *o, const struct resolve_settings *s)
+{
+    if (o->named)
+        return;
+    o->named = true;
+    search(o, s);
+    if (o->wanted.kind == FRAME_KERNEL)
+        kernel_names(o, s);
+    else if (o->wanted.kind == FRAME_JIT)
+        read_perf_map(o);
+    else if (is_jitdump(o->wanted.path))
+        read_jitdump(o);
+    else if (o->result == FIND_FOUND)
+        read_file(o, s);
+}
+
+bool object_address(const struct object *o, uint64_t asked, uint64_t *address)
+{
+    *address = asked - o->moved;
+    return o->addressing == BY_ADDRESS ||
+           elf_address_of_offset(&o->file.elf, asked, address);
+}

@@ -1,0 +1,70 @@
+/* A mapped file and all that is known of it: what it is on this machine, its symbols, its
+ * debug information, its unwind table. Each part is made when it is first asked for.
+ *
+ * Threads: object_unwind_table may be asked by several at once. object_names makes the
+ * rest, for one thread at a time and object; after it, what it made is only read. */
+#ifndef STOKE_RESOLVE_OBJECT_H
+#define STOKE_RESOLVE_OBJECT_H
+
+#include "os/parallel.h"
+#include "resolve/find.h"
+#include "resolve/split.h"
+#include "symbol/demangle.h"
+#include "symbol/dwarf_elf.h"
+#include "symbol/jitdump.h"
+#include "symbol/table.h"
+#include "unwind/source.h"
+#include "unwind/unwind.h"
+
+struct resolve_settings {
+    struct find_settings find;
+    const char *kallsyms; /* a file to be read instead, or NULL */
+    const char *vmlinux;
+    const char *cache_dir; /* of unwind tables; NULL: none is kept */
+    bool no_inline, no_lines;
+    enum demangle demangle;
+    unsigned threads; /* 0: as many as there are cores */
+};
+
+/* How the addresses that are asked for are told. */
+enum addressing {
+    BY_OFFSET,  /* offsets in the file */
+    BY_ADDRESS, /* as the processor saw them, `moved` further up than in the table */
+};
+
+struct object {
+    struct object_wanted wanted; /* its texts are the object's */
+    struct arena arena;
+    struct os_lock lock;
+    bool searched, named;
+    enum find_result result;
+    struct found file, debug, alternate;
+    struct os_mapping text; /* kallsyms, a perf map */
+    struct str other;       /* what lies where the file should */
+    enum addressing addressing;
+    uint64_t moved;
+    struct symbol_table symbols;
+    struct jitdump jit;
+    bool has_symbols, has_dwarf, has_jit, is_hidden;
+    struct dwarf dwarf;
+    struct split_files split;
+    struct unwind_table table;
+    int table_state; /* atomic: 0 not made yet, 1 there is none, 2 there is one */
+};
+
+/* NULL when memory is short. */
+struct object *object_create(const struct object_wanted *wanted);
+void object_destroy(struct object *o);
+
+/* The unwind table, or NULL where there is none. */
+const struct unwind_table *object_unwind_table(struct object *o,
+                                               const struct resolve_settings *s);
+
+/* Makes what names are found with. */
+void object_names(struct object *o, const struct resolve_settings *s);
+
+/* From an address as it is asked for to one of the tables; false where it is not in the
+ * file. */
+bool object_address(const struct object *o, uint64_t asked, uint64_t *address);
+
+#endif

@@ -1,0 +1,163 @@
+/* Entries of .debug_info as their abbreviations describe them (DWARF 5, 7.5).
+ *
+ * A table of abbreviations is compiled once: what one has to know to step over an entry
+ * is put down as a few steps, a fixed size and then one thing of varying size, so that
+ * entries that do not matter cost next to nothing. */
+#ifndef STOKE_SYMBOL_DWARF_FORM_H
+#define STOKE_SYMBOL_DWARF_FORM_H
+
+#include "base/bytes.h"
+#include "symbol/dwarf.h"
+#include "symbol/dwarf_constants.h"
+
+#define DWARF_NONE UINT64_MAX /* an attribute that is not there */
+
+/* What an attribute is, before it is looked up anywhere. form 0: it is not there. */
+struct dwarf_value {
+    uint64_t number; /* the constant, index, offset; of texts in place, where it stands */
+    uint32_t form;
+};
+
+/* A unit's head and what its first entry says (DWARF 5, 7.5.1, 3.1). */
+struct dwarf_unit {
+    const struct dwarf_file *file;
+    uint64_t offset, first, end; /* in .debug_info: the head, the first entry, the end */
+    uint64_t abbrev;             /* offset of its table */
+    uint64_t split_id;
+    uint64_t low;  /* what range lists are relative to */
+    uint64_t line; /* offset of its line program, or DWARF_NONE */
+    uint64_t str_offsets_base, addr_base, rnglists_base;
+    uint64_t ranges_base;       /* of GNU's split units of DWARF 4; for others 0 */
+    uint64_t split_ranges_base; /* what it is for the split unit of this one */
+    struct str addr; /* sections that split units share with the program's file */
+    struct str ranges;
+    struct str name, directory, split_name;
+    uint16_t version, tag, language;
+    uint8_t type, address_size, offset_size;
+};
+
+/* What an entry is good for. */
+enum dwarf_role {
+    DWARF_SKIP,     /* nothing in it leads to code */
+    DWARF_FUNCTION, /* a subprogram with code */
+    DWARF_INLINED,
+    DWARF_BLOCK,    /* a part of a body */
+    DWARF_SCOPE,    /* a namespace */
+    DWARF_TYPE,     /* may hold functions in some languages */
+    DWARF_ABSTRACT, /* a subprogram without code */
+};
+
+struct dwarf_spec {
+    uint16_t name, form;
+    uint32_t implicit; /* of DW_FORM_implicit_const: index of the value */
+};
+
+/* Step over `fixed` bytes, then over one thing of this kind. */
+struct dwarf_step {
+    uint16_t fixed;
+    uint8_t kind;
+};
+
+struct dwarf_abbrev {
+    uint32_t specs; /* index of the first; kept of what leads to code and names only */
+    uint32_t spec_count;
+    uint32_t steps;
+    uint16_t tag;
+    uint8_t role;
+    bool exists, has_children, has_sibling, has_code;
+};
+
+struct dwarf_abbrevs {
+    struct dwarf_abbrev *items; /* by code, where codes are small */
+    size_t count, cap;
+    struct dwarf_spec *specs;
+    size_t spec_count, spec_cap;
+    struct dwarf_step *steps;
+    size_t step_count, step_cap;
+    int64_t *implicit;
+    size_t implicit_count, implicit_cap;
+};
+
+/* Where tables are compiled before they are cut to size; used again and again. Begins
+ * zeroed; the memory is its arena's. */
+struct dwarf_abbrev_scratch {
+    struct dwarf_abbrevs table;
+    struct arena arena;
+};
+
+/* Compiles the table for units like u. What cannot be read is not in it. *budget is
+ * lowered by the bytes read; nothing is read beyond it. NULL when memory is short. */
+struct dwarf_abbrevs *dwarf_abbrevs_make(const struct dwarf_unit *u,
+                                         struct dwarf_abbrev_scratch *scratch,
+                                         struct arena *a, uint64_t *budget);
+
+static inline const struct dwarf_abbrev *dwarf_abbrev_of(const struct dwarf_abbrevs *t,
+                                                         uint64_t code)
+{
+    return code < t->count && t->items[code].exists ? &t->items[code] : NULL;
+}
+
+/* A cursor over the unit's entries; offsets are those of .debug_info. */
+static inline struct bytes dwarf_unit_bytes(const struct dwarf_unit *u, uint64_t offset)
+{
+    struct bytes b = bytes_of(str_head(u->file->sections.info, (size_t)u->end),
+                              u->file->sections.big_endian);
+    bytes_seek(&b, offset);
+    return b;
+}
+
+static inline uint64_t dwarf_uleb(struct bytes *b)
+{
+    if (!b->failed && b->at < b->end && !(*b->at & 0x80))
+        return (unsigned char)*b->at++;
+    return bytes_uleb(b);
+}
+
+/* Steps over an entry's attributes. With `follow`, where they tell the next sibling, to
+ * that instead, and *jumped says so. */
+void dwarf_skip(struct bytes *b, const struct dwarf_unit *u,
+                const struct dwarf_abbrevs *t, const struct dwarf_abbrev *abbrev,
+                bool follow, bool *jumped);
+
+/* Steps over an entry's attributes and all that is in it. Returns how many entries were
+ * looked at. */
+uint64_t dwarf_skip_tree(struct bytes *b, const struct dwarf_unit *u,
+                         const struct dwarf_abbrevs *t,
+                         const struct dwarf_abbrev *abbrev);
+
+/* Reads a value of that form. */
+struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
+                                    uint64_t form, int64_t implicit);
+
+/* What is of interest of one entry. */
+struct dwarf_die {
+    struct dwarf_value low, high, ranges, origin, specification, linkage_name, name;
+    uint64_t call_file, call_line, call_column;
+    uint64_t sibling; /* offset, or 0 */
+};
+
+void dwarf_die_read(struct bytes *b, const struct dwarf_unit *u,
+                    const struct dwarf_abbrevs *t, const struct dwarf_abbrev *abbrev,
+                    struct dwarf_die *die);
+
+/* The text of a value; empty where it is none. */
+struct str dwarf_value_text(const struct dwarf_unit *u, struct dwarf_value v);
+
+/* The address of a value; false where it is none. */
+bool dwarf_value_address(const struct dwarf_unit *u, struct dwarf_value v, uint64_t *out);
+
+/* The entry that a value refers to: its file and its offset there. */
+bool dwarf_value_reference(const struct dwarf_unit *u, struct dwarf_value v,
+                           const struct dwarf_file **file, uint64_t *offset);
+
+static inline bool dwarf_form_is_address(uint32_t form)
+{
+    return form == DW_FORM_addr || form == DW_FORM_addrx ||
+           (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) ||
+           form == DW_FORM_GNU_addr_index;
+}
+
+/* Entry `index` of .debug_addr, as that unit counts them. */
+bool dwarf_address_at(const struct dwarf_unit *u, uint64_t index, uint64_t *out);
+
+#endif

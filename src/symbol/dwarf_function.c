@@ -1,0 +1,419 @@
+#include "symbol/dwarf_function.h"
+#include "symbol/dwarf_table.h"
+
+/* Bodies within bodies. What is deeper is left out. */
+#define DEPTH_MAX 1024
+
+/* From an entry to the one that it is an instance of, and on. */
+#define ORIGINS_MAX 16
+
+/* --- Units and their abbreviations -------------------------------------------------- */
+
+struct dwarf_file_state *dwarf_file_state_make(struct dwarf_reader *r,
+                                               const struct dwarf_file *file)
+{
+    struct dwarf_file_state *s = arena_zalloc(&r->arena, 1, sizeof *s);
+    struct dwarf_unit_state *units =
+        arena_zalloc(&r->arena, file->count, sizeof *s->units);
+    if (!s || !units)
+        return NULL;
+    s->file = file;
+    s->units = units;
+    s->abbrev_budget = 2 * (uint64_t)file->sections.abbrev.len;
+    return s;
+}
+
+/* Tables that mean the same: of the same offset, for units of the same sizes. */
+static uint64_t abbrevs_key(const struct dwarf_unit *u)
+{
+    return u->abbrev << 8 | (uint64_t)u->address_size << 1 | (u->offset_size == 8) |
+           (u->version <= 2 ? 32 : 0);
+}
+
+static struct dwarf_abbrevs *abbrevs_of(struct dwarf_reader *r,
+                                        struct dwarf_file_state *f,
+                                        const struct dwarf_unit *u)
+{
+    uint64_t *known = idmap_put(&f->abbrevs, &r->arena, abbrevs_key(u));
+    if (!known)
+        return NULL;
+    if (!*known)
+        *known = (uintptr_t)dwarf_abbrevs_make(u, &r->caches->scratch, &r->arena,
+                                               &f->abbrev_budget);
+    return (struct dwarf_abbrevs *)(uintptr_t)*known;
+}
+
+struct dwarf_unit_state *dwarf_unit_state_at(struct dwarf_reader *r,
+                                             struct dwarf_file_state *file, size_t index)
+{
+    struct dwarf_unit_state *s = &file->units[index];
+    if (!s->unit) {
+        s->abbrevs = abbrevs_of(r, file, &file->file->units[index]);
+        if (!s->abbrevs)
+            return NULL;
+        s->file = file;
+        s->unit = &file->file->units[index];
+    }
+    return s;
+}
+
+static bool spend(struct dwarf_reader *r, uint64_t steps)
+{
+    r->budget -= steps < r->budget ? steps : r->budget;
+    return r->budget != 0;
+}
+
+/* The abbreviation of the entry that the cursor is at, which is behind its code then.
+ * NULL at the end of a list of children, and where the code means nothing. */
+static const struct dwarf_abbrev *next_entry(struct bytes *b,
+                                             const struct dwarf_unit_state *s)
+{
+    uint64_t code = dwarf_uleb(b);
+    const struct dwarf_abbrev *abbrev = code ? dwarf_abbrev_of(s->abbrevs, code) : NULL;
+    b->failed |= code && !abbrev;
+    return abbrev;
+}
+
+/* --- Where functions are ------------------------------------------------------------ */
+
+/* Whether the unit's language puts functions into types (rather than declarations, with
+ * the function itself outside: C and its relatives; DWARF 5, 7.12). */
+static bool has_functions_in_types(const struct dwarf_unit *u)
+{
+    switch (u->language) {
+    case 0x01: /* C89 */
+    case 0x02: /* C */
+    case 0x04: /* C++ */
+    case 0x0c: /* C99 */
+    case 0x10: /* Objective-C */
+    case 0x11: /* Objective-C++ */
+    case 0x19: /* C++03 */
+    case 0x1a: /* C++11 */
+    case 0x1d: /* C11 */
+    case 0x21: /* C++14 */
+    case 0x2a: /* C++17 */
+    case 0x2b: /* C++20 */
+    case 0x2c: /* C17 */
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Whether to look for functions among an entry's children. */
+static bool is_scope(const struct dwarf_abbrev *abbrev, bool nested, bool in_types)
+{
+    if (abbrev->role == DWARF_SCOPE)
+        return true;
+    if (abbrev->role == DWARF_TYPE)
+        return nested || in_types;
+    return nested && abbrev->role != DWARF_SKIP;
+}
+
+static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                         struct bytes b, const struct dwarf_abbrev *abbrev,
+                         uint64_t entry, struct dwarf_table *out)
+{
+    struct dwarf_die die;
+    dwarf_die_read(&b, s->unit, s->abbrevs, abbrev, &die);
+    return entry - s->unit->offset > UINT32_MAX ||
+           dwarf_code_ranges(s->unit, &r->dwarf->input, &die,
+                             (uint32_t)(entry - s->unit->offset), &r->arena, out,
+                             &r->caches->range_budget);
+}
+
+/* One pass over the unit's entries. With `nested`, within bodies and types, too. */
+static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                              bool nested, struct dwarf_table *out)
+{
+    const struct dwarf_unit *u = s->unit;
+    struct bytes b = dwarf_unit_bytes(u, u->first);
+    bool in_types = has_functions_in_types(u), ignored = false;
+    size_t depth = 0;
+    out->count = 0;
+    while (b.at < b.end && !b.failed && spend(r, 1)) {
+        uint64_t entry = bytes_offset(&b);
+        const struct dwarf_abbrev *abbrev = next_entry(&b, s);
+        if (b.failed || (!abbrev && depth <= 1))
+            break;
+        if (!abbrev) {
+            depth--;
+            continue;
+        }
+        if (abbrev->role == DWARF_FUNCTION && !add_function(r, s, b, abbrev, entry, out))
+            return false;
+        if (abbrev->has_children && is_scope(abbrev, nested, in_types)) {
+            dwarf_skip(&b, u, s->abbrevs, abbrev, false, &ignored);
+            depth++;
+        } else {
+            spend(r, dwarf_skip_tree(&b, u, s->abbrevs, abbrev));
+        }
+        if (!depth)
+            break;
+    }
+    return dwarf_table_sort(out, false);
+}
+
+/* Most functions are found without a look into bodies and types; only for code that then
+ * belongs to none it is worth one. */
+bool dwarf_function_at(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                       uint64_t address, uint64_t *entry)
+{
+    if (!s->has_functions && !collect_functions(r, s, false, &s->functions))
+        return false;
+    s->has_functions = true;
+    const struct dwarf_range *found = dwarf_table_find(&s->functions, address);
+    if (!found && !s->has_nested) {
+        if (!collect_functions(r, s, true, &s->nested))
+            return false;
+        s->has_nested = true;
+    }
+    if (!found)
+        found = dwarf_table_find(&s->nested, address);
+    *entry = found ? s->unit->offset + found->value : DWARF_NONE;
+    return true;
+}
+
+/* --- Bodies ------------------------------------------------------------------------- */
+
+/* A walk through a body. */
+struct walk {
+    struct dwarf_reader *reader;
+    struct dwarf_unit_state *state;
+    struct dwarf_query *queries;
+    size_t count;
+    uint32_t inside[DEPTH_MAX]; /* by depth: what is inlined around */
+    size_t depth;
+};
+
+static size_t first_from(const struct walk *w, uint64_t address)
+{
+    size_t low = 0, high = w->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (w->queries[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether the query is within the code of that inlined call, as far as was seen so far. A
+ * call that says to have code outside of the call around it is not believed there: that
+ * code may be walked or not, as other queries will have it. */
+static bool is_inside(const struct walk *w, const struct dwarf_query *q, uint32_t inside)
+{
+    size_t at = q->count;
+    while (at > inside)
+        at = w->reader->inlined[at].parent;
+    return at == inside;
+}
+
+/* Whether an entry's code is asked for. With `inner`, it is what is innermost there. */
+static bool is_wanted(struct walk *w, const struct dwarf_die *die, uint32_t inner,
+                      bool *failed)
+{
+    struct dwarf_reader *r = w->reader;
+    bool wanted = false;
+    r->spare.count = 0;
+    if (!dwarf_code_ranges(w->state->unit, &r->dwarf->input, die, 0, &r->arena, &r->spare,
+                           &r->budget)) {
+        *failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < r->spare.count; i++) {
+        const struct dwarf_range *range = &r->spare.items[i];
+        size_t at = first_from(w, range->low), from = at;
+        for (; at < w->count && w->queries[at].address < range->high; at++) {
+            if (!is_inside(w, &w->queries[at], w->inside[w->depth]))
+                continue;
+            wanted = true;
+            if (inner)
+                w->queries[at].count = inner;
+        }
+        if (!spend(r, 1 + at - from))
+            break;
+    }
+    return wanted;
+}
+
+static bool add_inlined(struct dwarf_reader *r, const struct dwarf_die *die,
+                        uint64_t entry, uint32_t parent)
+{
+    void *room = arena_grow(&r->arena, r->inlined, &r->inlined_cap, r->inlined_count + 1,
+                            sizeof *r->inlined);
+    if (!room)
+        return false;
+    r->inlined = room;
+    r->inlined[r->inlined_count++] = (struct dwarf_inlined){
+        .entry = entry,
+        .file = die->call_file,
+        .line = (uint32_t)die->call_line,
+        .column = (uint32_t)die->call_column,
+        .parent = parent,
+    };
+    return true;
+}
+
+/* Goes to where the entry's next sibling is, from behind its attributes. */
+static void leave_entry(struct walk *w, struct bytes *b, struct bytes attributes,
+                        const struct dwarf_abbrev *abbrev, const struct dwarf_die *die)
+{
+    if (!abbrev->has_children)
+        return;
+    if (die->sibling > bytes_offset(b) && die->sibling <= w->state->unit->end) {
+        b->at = b->begin + die->sibling;
+        return;
+    }
+    *b = attributes;
+    spend(w->reader, dwarf_skip_tree(b, w->state->unit, w->state->abbrevs, abbrev));
+}
+
+static void enter_entry(struct walk *w, uint32_t inside)
+{
+    w->depth++;
+    w->inside[w->depth] = inside;
+}
+
+/* A block that says where it is leads to nothing else. */
+static bool is_everywhere(const struct dwarf_die *die)
+{
+    return !die->ranges.form && !die->high.form;
+}
+
+/* An inlined call or a block: goes into it where it leads to a query, else behind it. */
+static bool walk_entry(struct walk *w, struct bytes *b, const struct dwarf_abbrev *abbrev,
+                       uint64_t entry)
+{
+    struct dwarf_reader *r = w->reader;
+    struct bytes attributes = *b;
+    struct dwarf_die die;
+    bool is_inlined = abbrev->role == DWARF_INLINED, failed = false;
+    uint32_t inside = w->inside[w->depth], inner = 0;
+    dwarf_die_read(b, w->state->unit, w->state->abbrevs, abbrev, &die);
+    if (b->failed)
+        return true;
+    if (is_inlined) {
+        inner = (uint32_t)r->inlined_count;
+        failed = !add_inlined(r, &die, entry, inside);
+    }
+    bool wanted = !failed && is_wanted(w, &die, inner, &failed);
+    if (is_inlined && !wanted)
+        r->inlined_count = inner;
+    wanted |= !is_inlined && is_everywhere(&die);
+    if (wanted && abbrev->has_children && w->depth + 1 < DEPTH_MAX)
+        enter_entry(w, is_inlined ? inner : inside);
+    else
+        leave_entry(w, b, attributes, abbrev, &die);
+    return !failed;
+}
+
+/* The next entry of the body. */
+static bool walk_next(struct walk *w, struct bytes *b)
+{
+    struct dwarf_unit_state *s = w->state;
+    uint64_t entry = bytes_offset(b);
+    const struct dwarf_abbrev *abbrev = next_entry(b, s);
+    bool ignored = false;
+    if (!abbrev) {
+        w->depth--;
+        return true;
+    }
+    if (abbrev->role == DWARF_INLINED ||
+        (abbrev->role == DWARF_BLOCK && abbrev->has_code && abbrev->has_sibling))
+        return walk_entry(w, b, abbrev, entry);
+    if (abbrev->role == DWARF_BLOCK && abbrev->has_children && w->depth + 1 < DEPTH_MAX) {
+        dwarf_skip(b, s->unit, s->abbrevs, abbrev, false, &ignored);
+        enter_entry(w, w->inside[w->depth]);
+    } else {
+        spend(w->reader, dwarf_skip_tree(b, s->unit, s->abbrevs, abbrev));
+    }
+    return true;
+}
+
+bool dwarf_walk_body(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t entry,
+                     struct dwarf_query *queries, size_t count)
+{
+    struct walk w = {.reader = r, .state = s, .queries = queries, .count = count};
+    struct bytes b = dwarf_unit_bytes(s->unit, entry);
+    const struct dwarf_abbrev *abbrev = next_entry(&b, s);
+    bool ignored = false;
+    for (size_t i = 0; i < count; i++)
+        queries[i].count = 0;
+    r->inlined_count = 0;
+    if (!add_inlined(r, &(struct dwarf_die){0}, entry, 0))
+        return false;
+    if (!abbrev || !abbrev->has_children)
+        return true;
+    dwarf_skip(&b, s->unit, s->abbrevs, abbrev, false, &ignored);
+    w.depth = 1;
+    w.inside[1] = 0;
+    while (w.depth && b.at < b.end && !b.failed && spend(r, 1))
+        if (!walk_next(&w, &b))
+            return false;
+    return true;
+}
+
+/* --- Names -------------------------------------------------------------------------- */
+
+/* The state of the unit that holds the entry at that offset, or NULL. */
+static struct dwarf_unit_state *state_of(struct dwarf_reader *r,
+                                         struct dwarf_unit_state *from,
+                                         const struct dwarf_file *file, uint64_t offset)
+{
+    const struct dwarf_unit *u = from->unit;
+    struct dwarf_file_state *home = from->file;
+    if (file == home->file && offset >= u->first && offset < u->end)
+        return from;
+    if (file != home->file) {
+        if (!r->alternate)
+            r->alternate = dwarf_file_state_make(r, &r->dwarf->alternate);
+        home = r->alternate;
+    }
+    u = home ? dwarf_file_unit_at(home->file, offset) : NULL;
+    return u ? dwarf_unit_state_at(r, home, (size_t)(u - home->file->units)) : NULL;
+}
+
+static bool read_entry_at(struct dwarf_unit_state *s, uint64_t offset,
+                          struct dwarf_die *die)
+{
+    struct bytes b = dwarf_unit_bytes(s->unit, offset);
+    const struct dwarf_abbrev *abbrev = next_entry(&b, s);
+    if (!abbrev || b.failed)
+        return false;
+    dwarf_die_read(&b, s->unit, s->abbrevs, abbrev, die);
+    return true;
+}
+
+/* The linkage name, wherever on the way from the entry to its origins it stands, else the
+ * first plain name. */
+void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                        struct dwarf_inlined *inlined)
+{
+    uint64_t offset = inlined->entry;
+    struct dwarf_die die;
+    if (inlined->is_named)
+        return;
+    inlined->is_named = true;
+    inlined->name = STR("");
+    for (int i = 0; i < ORIGINS_MAX && spend(r, 1); i++) {
+        if (!read_entry_at(s, offset, &die))
+            return;
+        struct str name = dwarf_value_text(s->unit, die.linkage_name);
+        inlined->is_linkage_name = name.len != 0;
+        if (!name.len && !inlined->name.len)
+            name = dwarf_value_text(s->unit, die.name);
+        spend(r, name.len / 16);
+        if (name.len)
+            inlined->name = name;
+        const struct dwarf_file *file;
+        struct dwarf_value origin = die.origin.form ? die.origin : die.specification;
+        if (inlined->is_linkage_name ||
+            !dwarf_value_reference(s->unit, origin, &file, &offset))
+            return;
+        s = state_of(r, s, file, offset);
+        if (!s)
+            return;
+    }
+}

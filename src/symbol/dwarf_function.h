@@ -1,0 +1,71 @@
+/* The functions of a unit, what is inlined into them, and their names. */
+#ifndef STOKE_SYMBOL_DWARF_FUNCTION_H
+#define STOKE_SYMBOL_DWARF_FUNCTION_H
+
+#include "base/idmap.h"
+#include "symbol/dwarf_line.h"
+#include "symbol/dwarf_unit.h"
+
+/* What a reader knows of a unit. */
+struct dwarf_unit_state {
+    const struct dwarf_unit *unit; /* NULL: nothing yet */
+    struct dwarf_file_state *file;
+    struct dwarf_abbrevs *abbrevs;
+    struct dwarf_lines *lines;
+    struct dwarf_unit_state *body; /* where the entries are: here, or in a split file */
+    struct dwarf_table functions;  /* by offset of the entry in the unit */
+    struct dwarf_table nested;     /* the same, with those in others and in types, too */
+    bool has_functions, has_nested;
+};
+
+struct dwarf_file_state {
+    const struct dwarf_file *file;
+    struct dwarf_unit_state *units;
+    struct idmap abbrevs; /* by offset: tables are shared */
+    uint64_t abbrev_budget;
+};
+
+/* What a reader keeps for all units. */
+struct dwarf_caches {
+    struct dwarf_abbrev_scratch scratch;
+    struct idmap lines; /* by offset */
+    uint64_t line_budget;
+    uint64_t range_budget; /* entries of range lists, for all tables of functions */
+    struct str *paths;
+    size_t path_count, path_cap;
+};
+
+/* An inlined call in the body that is walked; [0] is the body itself. */
+struct dwarf_inlined {
+    uint64_t entry; /* offset in .debug_info */
+    uint64_t file;
+    uint32_t line, column, parent;
+    bool is_named;
+    bool is_linkage_name;
+    struct str name;
+};
+
+/* A file of which nothing is known yet; NULL when memory is short. */
+struct dwarf_file_state *dwarf_file_state_make(struct dwarf_reader *r,
+                                               const struct dwarf_file *file);
+
+/* The state of a unit, with its abbreviations. NULL when memory is short. */
+struct dwarf_unit_state *dwarf_unit_state_at(struct dwarf_reader *r,
+                                             struct dwarf_file_state *file, size_t index);
+
+/* Finds the function of that unit's entries at the address: *entry is its offset in
+ * .debug_info, DWARF_NONE where there is none. False when memory is short. */
+bool dwarf_function_at(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                       uint64_t address, uint64_t *entry);
+
+/* Walks the body of the function for queries sorted by address. r->inlined is then what
+ * is inlined around them, and the count of each the index of the innermost. False when
+ * memory is short. */
+bool dwarf_walk_body(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t entry,
+                     struct dwarf_query *queries, size_t count);
+
+/* Looks the name up, once. */
+void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                        struct dwarf_inlined *inlined);
+
+#endif

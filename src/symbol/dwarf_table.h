@@ -1,0 +1,18 @@
+/* Ranges of addresses, to be looked up: of units, of the functions of one unit. */
+#ifndef STOKE_SYMBOL_DWARF_TABLE_H
+#define STOKE_SYMBOL_DWARF_TABLE_H
+
+#include "symbol/dwarf.h"
+
+/* Adds [low, high) unless it is empty. False when memory is short. */
+bool dwarf_table_add(struct dwarf_table *t, struct arena *a, uint64_t low, uint64_t high,
+                     uint32_t value);
+
+/* Puts what was added in order, so that it can be looked up. Of ranges that are the same
+ * the one added first counts, or else the last. False when memory is short. */
+bool dwarf_table_sort(struct dwarf_table *t, bool first_counts);
+
+/* The innermost range around the address: the one that begins last. NULL: none. */
+const struct dwarf_range *dwarf_table_find(const struct dwarf_table *t, uint64_t address);
+
+#endif

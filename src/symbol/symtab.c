@@ -1,0 +1,203 @@
+#include "symbol/symtab.h"
+#include "base/unpack.h"
+#include "symbol/plt.h"
+
+enum symbol_type { STT_NOTYPE = 0, STT_OBJECT = 1, STT_FUNC = 2, STT_GNU_IFUNC = 10 };
+enum { STB_GLOBAL = 1, STB_WEAK = 2, STB_GNU_UNIQUE = 10 };
+enum { STV_INTERNAL = 1, STV_HIDDEN = 2 };
+enum { SHN_UNDEF = 0, SHN_RESERVED = 0xff00, SHN_XINDEX = 0xffff };
+
+#define SECTION_SYMTAB_SHNDX 18
+
+/* A symbol as the file has it (gABI, "Symbol Table"). */
+struct raw_symbol {
+    uint32_t name;
+    uint8_t info, other;
+    uint16_t section;
+    uint64_t value, size;
+};
+
+/* One symbol table that is read. */
+struct reading {
+    struct symbol_table *table;
+    struct elf *elf;
+    struct str names;
+    struct str far_sections; /* .symtab_shndx: indexes that do not fit */
+    unsigned text;
+};
+
+static struct raw_symbol read_symbol(const struct elf *e, struct bytes *b)
+{
+    struct raw_symbol s;
+    s.name = bytes_u32(b);
+    if (!e->is_64) {
+        s.value = bytes_u32(b);
+        s.size = bytes_u32(b);
+    }
+    s.info = bytes_u8(b);
+    s.other = bytes_u8(b);
+    s.section = bytes_u16(b);
+    if (e->is_64) {
+        s.value = bytes_u64(b);
+        s.size = bytes_u64(b);
+    }
+    return s;
+}
+
+/* ARM's, AArch64's and RISC-V's marks of what is code and what is data in it. */
+static bool is_mapping_symbol(const struct elf *e, struct str name)
+{
+    if (name.len < 2 || name.ptr[0] != '$' || !strchr("adtx", name.ptr[1]))
+        return false;
+    if (e->machine == ELF_RISCV)
+        return true;
+    return (e->machine == ELF_ARM || e->machine == ELF_AARCH64) &&
+           (name.len == 2 || name.ptr[2] == '.');
+}
+
+/* The section a symbol is defined in, or NULL: none (absolute), or a broken number. */
+static const struct elf_section *section_of(const struct reading *r, size_t index,
+                                            const struct raw_symbol *s)
+{
+    size_t section = s->section;
+    if (section == SHN_XINDEX) {
+        struct bytes b = elf_cursor(r->elf, r->far_sections);
+        bytes_skip(&b, (uint64_t)index * 4);
+        section = bytes_u32(&b);
+    } else if (section >= SHN_RESERVED) {
+        return NULL;
+    }
+    return section < r->elf->section_count ? &r->elf->sections[section] : NULL;
+}
+
+/* Whether it can be what a program runs in; sets what kind it is. */
+static bool is_wanted(const struct raw_symbol *s, const struct elf_section *section,
+                      struct str name, enum symbol_kind *kind)
+{
+    bool in_code = section && (section->flags & ELF_EXECINSTR);
+    unsigned visibility = s->other & 3;
+    switch (s->info & 15) {
+    case STT_FUNC:
+        *kind = SYMBOL_FUNCTION;
+        return true;
+    case STT_GNU_IFUNC:
+        *kind = SYMBOL_IFUNC;
+        return true;
+    case STT_OBJECT:
+        *kind = SYMBOL_OBJECT;
+        return in_code;
+    case STT_NOTYPE: /* labels: as perf has them */
+        *kind = SYMBOL_LABEL;
+        return in_code && visibility != STV_HIDDEN && visibility != STV_INTERNAL &&
+               str_has(section->name, STR("text")) && !str_starts(name, STR(".L"));
+    default:
+        return false;
+    }
+}
+
+static enum symbol_binding binding_of(const struct raw_symbol *s)
+{
+    unsigned binding = s->info >> 4;
+    return binding == STB_WEAK                                  ? SYMBOL_WEAK
+           : binding == STB_GLOBAL || binding == STB_GNU_UNIQUE ? SYMBOL_GLOBAL
+                                                                : SYMBOL_LOCAL;
+}
+
+static void add_symbol(struct reading *r, size_t index, const struct raw_symbol *s)
+{
+    struct elf *e = r->elf;
+    enum symbol_kind kind;
+    const struct elf_section *section = section_of(r, index, s);
+    struct str name = str_part(r->names, s->name, 4);
+    name = str_head(name, str_find(name, '\0'));
+    if (s->section == SHN_UNDEF || name.len == 0 || is_mapping_symbol(e, name) ||
+        !is_wanted(s, section, name, &kind))
+        return;
+    uint64_t address = s->value, limit = UINT64_MAX;
+    if (e->machine == ELF_ARM && kind == SYMBOL_FUNCTION)
+        address &= ~(uint64_t)1; /* marks Thumb code */
+    if (section && e->type == ELF_RELOCATABLE)
+        address += section->offset;
+    if (section) {
+        uint64_t start = e->type == ELF_RELOCATABLE ? section->offset : section->address;
+        bool inside = address >= start && address - start < section->size;
+        limit =
+            inside && section->size < UINT64_MAX - start ? start + section->size : limit;
+    }
+    uint64_t end = s->size < UINT64_MAX - address ? address + s->size : UINT64_MAX;
+    symbol_table_add(r->table, (struct symbol_entry){.address = address,
+                                                     .end = s->size ? end : limit,
+                                                     .open = s->size == 0,
+                                                     .name = name.ptr,
+                                                     .length = SYMBOL_MEASURE,
+                                                     .text = (uint8_t)r->text,
+                                                     .kind = kind,
+                                                     .binding = binding_of(s)});
+}
+
+/* .symtab_shndx of a symbol table. */
+static struct str far_sections(struct elf *e, const struct elf_section *table)
+{
+    for (size_t i = 0; i < e->section_count; i++) {
+        const struct elf_section *s = &e->sections[i];
+        if (s->type == SECTION_SYMTAB_SHNDX && s->link == (size_t)(table - e->sections))
+            return elf_section_bytes(e, s);
+    }
+    return STR("");
+}
+
+static void add_table(struct symbol_table *t, struct elf *e, uint32_t type)
+{
+    const struct elf_section *s = elf_section_typed(e, type);
+    if (!s || s->link >= e->section_count)
+        return;
+    size_t size = e->is_64 ? 24 : 16;
+    struct reading r = {.table = t,
+                        .elf = e,
+                        .names = elf_section_bytes(e, &e->sections[s->link]),
+                        .far_sections = far_sections(e, s)};
+    struct bytes b = elf_cursor(e, elf_section_bytes(e, s));
+    r.text = symbol_table_text(t, r.names);
+    for (size_t i = 0; r.text < SYMBOL_TEXTS_MAX && bytes_left(&b) >= size; i++) {
+        struct raw_symbol symbol = read_symbol(e, &b);
+        if (i)
+            add_symbol(&r, i, &symbol);
+    }
+}
+
+static bool has_symtab(const struct elf *e)
+{
+    const struct elf_section *s = e ? elf_section_typed(e, ELF_SYMTAB) : NULL;
+    return s && s->raw.len;
+}
+
+/* "MiniDebugInfo": an ELF file with the symbols that .dynsym does not have, packed with
+ * xz. */
+static bool add_mini(struct symbol_table *t, const struct elf *file, struct arena *arena,
+                     struct error *err)
+{
+    const struct elf_section *s = elf_section_named(file, STR(".gnu_debugdata"));
+    struct elf *mini = s ? arena_zalloc(arena, 1, sizeof *mini) : NULL;
+    struct str opened;
+    if (mini && unpack(PACK_XZ, s->raw, UNPACK_SIZE_UNKNOWN, arena, &opened, NULL) &&
+        elf_init(mini, opened, arena, NULL))
+        add_table(t, mini, ELF_SYMTAB);
+    return !arena->failed || error_memory(err);
+}
+
+bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
+                 struct arena *arena, struct error *err)
+{
+    struct elf *main = has_symtab(debug) ? debug : has_symtab(file) ? file : NULL;
+    symbol_table_init(t, arena);
+    if (main)
+        add_table(t, main, ELF_SYMTAB);
+    else if (!add_mini(t, file, arena, err))
+        return false;
+    add_table(t, file, ELF_DYNSYM);
+    if (!plt_add(t, file, err) || !symbol_table_finish(t, SYMBOLS_BEST, err))
+        return false;
+    /* A section that could not be unpacked for want of memory was an empty one. */
+    bool short_of = arena->failed || file->arena->failed || (main && main->arena->failed);
+    return !short_of || error_memory(err);
+}

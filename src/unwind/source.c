@@ -1,0 +1,76 @@
+#include "unwind/source.h"
+
+/* Trampolines that have no FDE are looked for in code no larger than a C library's. */
+#define CODE_MAX ((uint64_t)8 << 20)
+
+enum machine unwind_machine_of(const struct elf *e)
+{
+    switch (e->machine) {
+    case ELF_X86:
+        return MACHINE_X86;
+    case ELF_X86_64:
+        return e->is_64 ? MACHINE_X86_64 : MACHINE_UNKNOWN; /* else x32 */
+    case ELF_ARM:
+        return MACHINE_ARM;
+    case ELF_AARCH64:
+        return e->is_64 ? MACHINE_ARM64 : MACHINE_UNKNOWN;
+    default:
+        return MACHINE_UNKNOWN;
+    }
+}
+
+static uint64_t section_address(const struct elf *e, struct str name)
+{
+    const struct elf_section *s = elf_section_named(e, name);
+    return s ? s->address : 0;
+}
+
+/* `loaded` is the file whose code the section tells of. */
+static bool add_section(struct unwind_source *source, struct elf *e,
+                        const struct elf *loaded, struct str name, bool is_debug_frame)
+{
+    const struct elf_section *found = elf_section_named(e, name);
+    struct str bytes = elf_section_bytes(e, found);
+    if (!found || bytes.len == 0)
+        return false;
+    source->sections[source->section_count++] =
+        (struct cfi_section){.bytes = bytes,
+                             .address = found->address,
+                             .machine = source->machine,
+                             .is_debug_frame = is_debug_frame,
+                             .big_endian = e->big_endian,
+                             .text = section_address(loaded, STR(".text")),
+                             .data = section_address(loaded, STR(".got"))};
+    return true;
+}
+
+static void add_segments(struct unwind_source *source, const struct elf *e)
+{
+    for (size_t i = 0; i < e->segment_count; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        bool is_code = s->type == ELF_PT_LOAD && s->flags & ELF_PF_X;
+        if (is_code && source->segment_count < UNWIND_SEGMENTS_MAX)
+            source->segments[source->segment_count++] =
+                (struct unwind_segment){s->offset, s->file_size, s->address};
+    }
+}
+
+static void add_code(struct unwind_source *source, const struct elf *e)
+{
+    uint64_t size = 0;
+    if (source->segment_count != 1 || source->segments[0].size > CODE_MAX)
+        return;
+    size = source->segments[0].size;
+    source->code_address = source->segments[0].address;
+    source->code = elf_bytes_at(e, source->code_address, size);
+}
+
+void unwind_source_of(struct unwind_source *source, struct elf *e, struct elf *debug)
+{
+    *source = (struct unwind_source){.machine = unwind_machine_of(e), .code = STR("")};
+    add_segments(source, e);
+    add_code(source, e);
+    add_section(source, e, e, STR(".eh_frame"), false);
+    if (!add_section(source, e, e, STR(".debug_frame"), true) && debug)
+        add_section(source, debug, e, STR(".debug_frame"), true);
+}

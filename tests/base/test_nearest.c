@@ -1,0 +1,60 @@
+#include "base/nearest.h"
+#include "unit.h"
+
+static void assert_nearest(const char *word, const char *names, const char *wanted)
+{
+    struct nearest n = {.word = str_of(word)};
+    for (struct str rest = str_of(names); rest.len;)
+        nearest_offer(&n, str_cut(&rest, ' '));
+    assert_str(n.name, wanted);
+}
+
+static void slips_of_the_hand(void **state)
+{
+    (void)state;
+    assert_nearest("flod", "fold flamegraph info", "fold"); /* swapped */
+    assert_nearest("titel", "title total", "title");        /* swapped */
+    assert_nearest("wdth", "width height", "width");        /* left out */
+    assert_nearest("reporrt", "report", "report");          /* put in */
+    assert_nearest("colars", "colors comm", "colors");      /* changed */
+    assert_nearest("FOLDED", "perf folded", "folded");      /* case */
+    assert_nearest("cycels", "instructions cycles", "cycles");
+}
+
+static void the_beginning_is_enough(void **state)
+{
+    (void)state;
+    assert_nearest("thr", "tree threads", "threads");
+    assert_nearest("flamegr", "fold flamegraph", "flamegraph");
+    assert_nearest("th", "threads", ""); /* that would be any name */
+    assert_nearest("perf-script", "folded perf", "perf");
+}
+
+static void the_nearest_wins_and_the_first_of_equals(void **state)
+{
+    (void)state;
+    assert_nearest("sort", "sport short sort", "sort");
+    assert_nearest("fold", "bold cold", "bold");
+}
+
+static void what_is_far_is_not_offered(void **state)
+{
+    (void)state;
+    assert_nearest("zebra", "fold report diff", "");
+    assert_nearest("x", "y", "");
+    assert_nearest("", "a", "");
+    assert_nearest("abc", "", "");
+    assert_nearest("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(slips_of_the_hand),
+        UNIT(the_beginning_is_enough),
+        UNIT(the_nearest_wins_and_the_first_of_equals),
+        UNIT(what_is_far_is_not_offered),
+    };
+    return UNITS_RUN(units);
+}

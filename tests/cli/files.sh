@@ -1,0 +1,48 @@
+# Files that cannot be opened: what happened, and what to try.
+. "$TESTS/cli/lib.sh"
+
+echo 'main;work 200' >in.folded
+for command in fold flamegraph report info 'convert --to d3' 'diff --folded in.folded'; do
+    # shellcheck disable=SC2086
+    status 1 stoke $command in.folded -o no/such/out.txt
+    says 'no/such/out.txt: cannot write: No such file or directory'
+    says '^  try: mkdir -p no/such$'
+done
+mkdir -p no/such
+status 0 stoke fold in.folded -o no/such/out.txt
+
+status 1 stoke fold nowhere/in.folded
+says 'nowhere/in.folded: cannot open: No such file or directory'
+says "^  try: 'ls nowhere' "
+status 1 stoke fold other.folded
+says "^  try: 'ls \.' "
+
+# A user who may not: any but root; of root, where only the kernel makes files.
+mkdir locked
+chmod 555 locked
+if [ "$(id -u)" != 0 ]; then
+    : >secret
+    chmod 0 secret
+    status 1 stoke fold secret
+    says "try: 'ls -l secret'"
+    status 1 stoke fold in.folded -o locked/out.folded
+    says "try: -o FILE .*'ls -ld locked'"
+elif [ -d /sys/kernel ]; then
+    status 1 stoke fold in.folded -o /sys/kernel/out.folded
+    says "try: -o FILE .*'ls -ld /sys/kernel'"
+fi
+
+# A format that is said, and is not what the file looks like.
+cp "$TESTS/man/perf.txt" perf.txt
+status 0 stoke fold --format perf in.folded
+says 'in.folded looks like folded, but is read as perf, as --format says'
+status 0 stoke fold --format perf - <in.folded
+says 'standard input looks like folded'
+status 1 stoke fold --format speedscope in.folded
+says 'try: without --format: it looks like folded, not speedscope'
+status 1 stoke fold --format folded perf.txt
+says 'it looks like perf, not folded'
+status 0 stoke fold --format perf perf.txt
+[ ! -s err ] || fail "it says something: $(cat err)"
+status 0 stoke fold -q --format perf in.folded
+[ ! -s err ] || fail "--quiet says something: $(cat err)"

@@ -1,0 +1,31 @@
+# A name that is not there: the one that may be meant is offered, of every kind of name.
+. "$TESTS/cli/lib.sh"
+
+echo 'main;work 200' >in.folded
+mean() {
+    wanted=$1
+    shift
+    "$@" >out 2>err && fail "'$*' went well"
+    says "did you mean $wanted?"
+}
+
+mean flamegraph stoke flamgraph in.folded
+mean report stoke help reprot
+mean help stoke hlep
+mean --title stoke flamegraph --titel x in.folded
+mean --colors stoke flamegraph --colours hot in.folded
+mean --width stoke flamegraph -wdith 3 in.folded
+mean --event stoke fold --evnet=x in.folded
+mean folded stoke fold --format foldde in.folded
+mean perf stoke fold --format perf-script in.folded
+mean speedscope stoke convert --to spedscope in.folded
+mean java stoke flamegraph --colors jaav in.folded
+mean samples stoke fold --event sample in.folded
+
+# Nothing is near: the way to the list of all is told.
+status 2 stoke zzzzzz
+says_not 'did you mean'
+says 'stoke help'
+status 2 stoke fold --zzzzzz
+says_not 'did you mean'
+says '--help'

@@ -1,0 +1,99 @@
+"""Rows of stoke report and of perf report, of the same recordings: the same keys, samples,
+weights and percentages. What perf shows as several rows that look the same (functions of one
+name in a module, addresses without a name) is added up first."""
+
+import csv
+import re
+import subprocess
+import sys
+
+# Perf 6.1 calls what lies in the PLT after the function in front of it.
+PLT = "(plt)"
+
+
+def perf_rows(recording, keys, children):
+    """Perf's pid is the number of the thread, as are its rows."""
+    text = subprocess.run(
+        ["perf", "report", "--stdio", "--children" if children else "--no-children",
+         "--no-inline", "-g", "none", "-n", "--show-total-period", "--percent-limit", "0",
+         "-t", "\t", "--sort", ",".join(keys).replace("tid", "pid"), "-i", recording],
+        check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("\t")]
+        if line.startswith("#") or len(cells) < 4:
+            continue
+        percents = [float(cell.rstrip("%")) for cell in cells[:2 if children else 1]]
+        samples, period, *names = cells[len(percents):]
+        names = tuple(unnamed(key, name) for key, name in zip(keys, names))
+        figures = rows.setdefault(names, [0] * len(percents) + [0, 0, 0])
+        for i, percent in enumerate(percents):
+            figures[i] += percent
+        figures[-3] += int(samples)
+        figures[-2] += int(period)
+        figures[-1] += 1
+    return rows
+
+
+def unnamed(key, name):
+    if key == "sym":
+        name = re.sub(r"^\[.\] ", "", name)
+        if re.fullmatch(r"(0x)?[0-9a-f]{8,16}", name):
+            return ""
+        if name == "_init" or name.endswith("@plt"):
+            return PLT
+    if key in ("pid", "tid"):
+        return name.split(":")[0].strip()
+    return "" if name == "[unknown]" else name
+
+
+def stoke_rows(recording, keys, children):
+    text = subprocess.run(
+        ["stoke", "report", "--csv", "-q", "--no-inline",
+         "--children" if children else "--no-children", "-s", ",".join(keys), recording],
+        check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows = {}
+    for row in csv.DictReader(text.splitlines()):
+        shares = ["total_percent", "self_percent"] if children else ["self_percent"]
+        mine = [float(row[share]) for share in shares] + [int(row["samples"]),
+                                                          int(row["self"])]
+        name = tuple(unnamed(key, row[key]) for key in keys)
+        rows[name] = [a + b for a, b in zip(rows.get(name, [0] * len(mine)), mine)]
+    return rows
+
+
+def compare(recording, keys, children):
+    perf, stoke = perf_rows(recording, keys, children), stoke_rows(recording, keys, children)
+    what = f"{recording} {','.join(keys)} {'--children' if children else '--no-children'}"
+    for key in sorted(set(perf) | set(stoke)):
+        if children and ("" in key or "ld-linux-x86-64.so.2" in key):
+            # Perf has a row for each address without a name, and addresses recur in a
+            # stack; and a call at the end of _start returns, to it, into the next function.
+            continue
+        assert key in stoke, f"{what}: perf alone has {key}: {perf[key]}"
+        assert key in perf, f"{what}: stoke alone has {key}: {stoke[key]}"
+        *percents, samples, period, count = perf[key]
+        mine = stoke[key]
+        # Perf prints two decimals, of each of the rows that are added up here.
+        for his, our in zip(percents, mine):
+            assert abs(his - our) <= 0.00501 * count, f"{what}: {key}: {perf[key]} {mine}"
+        if not children:
+            assert (samples, period) == tuple(mine[-2:]), \
+                f"{what}: {key}: {perf[key]} {mine}"
+    own = sum(row[-3] for row in stoke.values())
+    assert abs(own - 100) < 0.0001 * len(stoke), f"{what}: they add up to {own}%"
+    print(f"{what}: {len(stoke)} rows, perf's {sum(r[-1] for r in perf.values())}")
+    return len(stoke)
+
+
+def main():
+    plain, stacks = sys.argv[1:]
+    for recording in plain, stacks:
+        assert compare(recording, ["comm", "dso", "sym"], False) >= 8
+        for keys in ["comm"], ["dso"], ["sym", "dso"], ["tid", "dso"]:
+            assert compare(recording, keys, False) >= 2
+    assert compare(stacks, ["comm", "dso", "sym"], True) >= 8
+    assert compare(stacks, ["comm"], True) >= 2
+
+
+main()

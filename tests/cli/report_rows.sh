@@ -1,0 +1,163 @@
+# stoke report with perf report's options: rows by keys, call graphs, filters.
+. "$TESTS/cli/lib.sh"
+
+cat >in.folded <<'END'
+main;run;parse;parse;alloc 5
+main;run;emit 7
+main 2
+END
+
+# Children: each row once a stack, also where it recurs; self sums up to all.
+cat >want <<'END'
+# folded, 3 stacks
+
+# Samples: 3 of event 'samples'
+# Event count: 14
+#
+# Children      Self  Symbol
+# ........  ........  .........
+#
+   100.00%    14.29%  [.] main
+    85.71%     0.00%  [.] run
+    50.00%    50.00%  [.] emit
+    35.71%    35.71%  [.] alloc
+    35.71%     0.00%  [.] parse
+END
+status 0 stoke report --sort sym in.folded
+same want out
+status 0 stoke report -s symbol <in.folded
+same want out
+cat >want <<'END'
+# Overhead       Samples        Period  Command  Shared Object  Symbol
+# ........  ............  ............  .......  .............  .........
+#
+    50.00%             1             7  main     [unknown]      [.] emit
+    35.71%             1             5  main     [unknown]      [.] alloc
+    14.29%             1             2  main     [unknown]      [.] main
+END
+status 0 stoke report --no-children -n --show-total-period in.folded
+sed -n '/Overhead/,$p' out >got
+same want got
+
+# Call graphs. Without children a row's whole stacks, with them what is below it.
+cat >want <<'END'
+    35.71%  [.] alloc
+            |
+            ---alloc
+               parse
+               parse
+               run
+               main
+
+    14.29%  [.] main
+            |
+            ---main
+
+END
+status 0 stoke report --no-children -g callee -s sym in.folded
+sed -n '/alloc/,$p' out >got
+same want got
+cat >want <<'END'
+   100.00%    14.29%  [.] main
+            |
+            ---main
+               |
+                --85.71%--run
+                          |
+                          |--50.00%--emit
+                          |
+                           --35.71%--parse
+                                     parse
+                                     alloc
+
+    85.71%     0.00%  [.] run
+            |
+            ---run
+               |
+               |--50.00%--emit
+               |
+                --35.71%--parse
+                          parse
+                          alloc
+
+END
+status 0 stoke report -g -s sym in.folded
+sed -n '/ main$/,$p' out | sed '/^    50.00%    50/,$d' >got
+same want got
+status 0 stoke report -g graph,40,caller -s sym in.folded
+says_not '--35.71%--' out
+says '--50.00%--emit' out
+status 0 stoke report -gcaller --percent-limit 40 -s sym in.folded
+says_not '--35.71%--' out
+says '^# and 2 more (35.71% self)' out
+status 0 stoke report -g caller --depth 1 -s sym in.folded
+says '^            ---main$' out
+says_not '%--' out
+status 0 stoke report -g none in.folded
+says_not '---' out
+status 0 stoke report --no-children -s sym --limit 1 in.folded
+says '^# and 2 more (50.00% self)' out
+
+# Choosing rows leaves the shares as they are, and says how much is not there.
+status 0 stoke report -s sym --symbol 'p*,emit' in.folded
+says '    50.00%    50.00%  \[.\] emit' out
+says '    35.71%     0.00%  \[.\] parse' out
+says_not 'main' out
+says '^# not chosen: 50.00%' out
+status 0 stoke report -s comm --dso server "$TESTS/export/two-events.in"
+says '^# not chosen: ' out
+
+# Every key, of an input that has them; events below each other.
+two=$TESTS/export/two-events.in
+status 0 stoke report --no-children -s comm,dso,sym "$two"
+says "of event 'cycles'" out
+says "of event 'page-faults'" out
+for key in comm pid tid cpu dso sym srcfile srcline; do
+    status 0 stoke report --no-children -s $key --csv "$two"
+    says "^event,self,self_percent,samples,$key\$" out
+done
+status 0 stoke report -s tid "$two"
+says '4212:server' out
+status 0 stoke report -s srcline "$TESTS/import/pyspy/plain.in"
+says 'shop.py:[0-9]' out
+status 0 stoke report --comms server -s pid "$two"
+says '4211:server' out
+status 0 stoke report --comm server -s comm "$two"
+says '   100.00%   100.00%  server' out
+
+# ./perf.data where nothing is named, and nothing handed to standard input.
+cp in.folded perf.data
+stoke report </dev/null >out
+says '^self %' out
+printf 'other 1\n' | stoke report >out
+says '  other$' out
+rm perf.data
+stoke report </dev/null >out 2>err && fail "there is nothing to report"
+says 'there is no perf.data here'
+status 0 stoke report -i in.folded
+says '^self %' out
+status 1 stoke report -i in.folded in.folded
+says "'in.folded' stands beside --input"
+
+# What does not go together, or is nothing.
+status 2 stoke report -s comm,nothing in.folded
+says "there is no key 'nothing'"
+status 2 stoke report -s , in.folded
+status 2 stoke report --call-graph=flat in.folded
+says "'flat' is no call graph"
+status 2 stoke report --tree -g caller in.folded
+says 'tables of their own'
+status 2 stoke report -g caller --csv in.folded
+status 2 stoke report --stdio --json in.folded
+status 2 stoke report --sort total --children in.folded
+status 2 stoke report --sort
+
+# Names that no terminal should obey, and quotes, come out as text.
+status 0 stoke report --stdio "$TESTS/export/odd-names.in"
+says_not "$(printf '\033')" out
+
+command -v python3 >/dev/null || {
+    echo "python3 is missing"
+    exit 77
+}
+python3 "$TESTS/cli/report_rows.py"

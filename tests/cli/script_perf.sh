@@ -1,0 +1,132 @@
+# stoke script and annotate beside perf, on recordings made here: line by line with perf
+# script --no-inline, and address by address.
+. "$TESTS/cli/lib.sh"
+
+command -v perf >/dev/null || {
+    echo "skipped: no perf"
+    exit 77
+}
+command -v cc >/dev/null || {
+    echo "skipped: no compiler"
+    exit 77
+}
+
+cat >load.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+volatile unsigned long sink;
+static inline unsigned long mix(unsigned long x)
+{
+    for (int i = 0; i < 50; i++)
+        x = x * 6364136223846793005UL + 1;
+    return x;
+}
+__attribute__((noinline)) void leaf(int n)
+{
+    for (int i = 0; i < n; i++)
+        sink = mix(sink + i);
+}
+__attribute__((noinline)) void middle(int n)
+{
+    leaf(n);
+    sink++;
+}
+int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+int main(void)
+{
+    for (int i = 0; i < 4000; i++)
+        middle(1000);
+    int *numbers = malloc(4000000);
+    for (int i = 0; i < 1000000; i++)
+        numbers[i] = rand();
+    qsort(numbers, 1000000, sizeof(int), compare);
+    return 0;
+}
+END
+cc -O2 -g -fno-omit-frame-pointer load.c -o load
+perf record -q -o try.data ./load >/dev/null 2>&1 || {
+    echo "skipped: perf cannot record here"
+    exit 77
+}
+
+# compare NAME OPTION...: all lines of both are the same. perf adds a frame of all ones to
+# stacks from dumps, and prints the fields of tracepoints. Stubs of the PLT it takes for
+# the function before them, or for one without a name. Up to a thousandth may differ: where
+# a function's last instruction is a call, perf names the one behind it as the caller.
+stubs='s/ \(_init\|[^ ]*@plt\)\(+0x[0-9a-f]*\)*/ a stub/'
+compare() {
+    name=$1
+    shift
+    perf script --no-inline -i "$name.data" "$@" 2>/dev/null |
+        grep -v '	ffffffffffffffff ' | sed "s/\(sched_[a-z]*: \).*/\1/; $stubs" >want
+    stoke script -q --no-inline -i "$name.data" "$@" | sed "$stubs" >got
+    [ -s want ] || fail "perf prints nothing of $name"
+    lines=$(wc -l <want)
+    other=$(diff want got | grep -c '^<' || true)
+    echo "$name $*: $lines lines, $other differ"
+    diff want got | sed 's/^/    /' | head -6
+    [ $((other * 1000)) -le "$lines" ] || {
+        diff want got | head -20 >&2
+        fail "$name $*: $other of $lines lines differ"
+    }
+}
+
+perf record -q -o fp.data -g ./load
+perf record -q -o dwarf.data --call-graph dwarf,4096 ./load
+perf record -q -o plain.data ./load
+perf record -q -o pipe.data -g -o - ./load >pipe.data
+perf record -q -o packed.data -g -z ./load
+perf record -q -o events.data -e cpu-clock,page-faults,context-switches -g ./load
+for name in fp dwarf plain pipe packed events; do
+    compare $name
+    compare $name -F comm,pid,tid,time,event,ip,sym
+    compare $name -G
+    compare $name -F +pid,+misc,-dso
+    # Of stacks from dumps, perf counts the kernel's frames and the user's apart.
+    [ $name = dwarf ] || compare $name --max-stack 2
+    for event in cpu-clock page-faults context-switches; do
+        stoke fold -q --event $event $name.data >want 2>/dev/null || continue
+        stoke script -q --event "$event*" $name.data >text
+        stoke fold -q text >got
+        same want got
+    done
+done
+compare fp --show-mmap-events --show-task-events
+compare dwarf --show-mmap-events --show-task-events
+perf record -q -a -o all.data -e cpu-clock -e sched:sched_switch ./load 2>/dev/null &&
+    compare all
+
+# Where in a function: as many samples at each offset as perf script has there.
+command -v nm >/dev/null || exit 0
+perf script --no-inline -i plain.data -G -F ip,sym,symoff 2>/dev/null |
+    sed -n 's/.* leaf+0x\([0-9a-f]*\)$/\1/p' | sort | uniq -c | awk '{print $2, $1}' >want
+start=$(nm load | sed -n 's/^\([0-9a-f]*\) T leaf$/\1/p')
+stoke annotate -q --json leaf plain.data | sed -n '/"instructions"/,$p' |
+    sed -n 's/.*"address":\([0-9]*\),"weight":[1-9][0-9]*,"samples":\([0-9]*\).*/\1 \2/p' |
+    while read -r address count; do
+        printf '%x %s\n' $((address - 0x$start)) "$count"
+    done | sort >got
+[ "$(wc -l <want)" -gt 1 ] || fail "perf has no samples in leaf"
+same want got
+echo "annotate: $(wc -l <want) addresses with $(awk '{n += $2} END {print n}' want) samples"
+
+stoke annotate -q leaf fp.data >out
+says '^\* .*%       7          x = x \* 6364136223846793005UL + 1;$' out
+says '^               10  *__attribute__((noinline)) void leaf(int n)$' out
+rm load.c
+stoke annotate -q leaf fp.data >out
+says '/load.c (not on this machine)$' out
+says '^\* .*%       7' out
+if command -v objdump >/dev/null; then
+    says '# load.c:7$' out
+    says ' ret' out
+    mkdir empty
+    PATH=$PWD/empty:$(dirname "$(command -v stoke)") stoke annotate -q leaf fp.data >out
+    says 'no instructions: cannot run objdump' out
+    says '^\* .*% *[0-9a-f]*  # load.c:7$' out
+fi
+status 1 stoke annotate -q mix fp.data
+says 'it was inlined into: leaf'

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""src/symbol/dwarf.h against llvm-symbolizer and GNU addr2line: for every seventh byte of
+the code of programs that are built here in each way that compilers and linkers know, and
+of the files of the machine and the corpus that have debug information.
+
+dwarf.py LINES [FILE...]: LINES is the program of tests/symbol/lines.c. STOKE_DWARF_STEP
+sets another step than 7.
+
+What is compared is the whole chain: names, files and lines. Both tools take names from the
+symbol table, too, where there is one, so it is taken away before. At least 99.9% must be
+equal."""
+
+import glob
+import os
+import re
+import shutil
+import struct
+import sys
+import tempfile
+import zlib
+
+import tap
+
+LINES = sys.argv[1]
+STEP = int(os.environ.get("STOKE_DWARF_STEP", "7"))
+SOURCES = os.path.join(tap.SOURCE_ROOT, "tests", "symbol", "lines")
+ADDRESSES_MAX = 60000
+WANTED = 0.999
+SHOWN = 5
+
+# name, compiler, flags, tools run on the program afterwards
+GCC, CLANG = ("gcc", "g++"), ("clang", "clang++")
+BUILDS = [
+    *((f"{cc[0]} DWARF {v}", cc, ["-O2", f"-gdwarf-{v}"], [])
+      for cc in (GCC, CLANG) for v in (2, 3, 4, 5)),
+    ("gcc -O0", GCC, ["-O0", "-g"], []),
+    ("gcc -O3 static", GCC, ["-O3", "-g", "-static"], []),
+    ("gcc -g1", GCC, ["-O2", "-g1"], []),
+    ("clang -g1", CLANG, ["-O2", "-g1"], []),
+    ("gcc 64-bit DWARF 5", GCC, ["-O2", "-gdwarf-5", "-gdwarf64"], []),
+    ("gcc type units", GCC, ["-O2", "-gdwarf-4", "-fdebug-types-section"], []),
+    ("gcc -gz", GCC, ["-O2", "-g", "-gz"], []),
+    ("gcc -flto", GCC, ["-O2", "-g", "-flto"], []),
+    ("clang -flto", CLANG, ["-O2", "-g", "-flto", "-fuse-ld=lld"], []),
+    ("gcc dropped sections", GCC,
+     ["-O2", "-g", "-ffunction-sections", "-Wl,--gc-sections"], []),
+    ("gcc dropped sections, DWARF 4", GCC,
+     ["-O2", "-gdwarf-4", "-ffunction-sections", "-Wl,--gc-sections"], []),
+    ("clang dropped sections, lld", CLANG,
+     ["-O2", "-g", "-ffunction-sections", "-Wl,--gc-sections", "-fuse-ld=lld"], []),
+    ("clang dropped sections, lld, DWARF 4", CLANG,
+     ["-O2", "-gdwarf-4", "-ffunction-sections", "-Wl,--gc-sections", "-fuse-ld=lld"], []),
+    ("clang folded functions, lld", CLANG,
+     ["-O2", "-g", "-ffunction-sections", "-Wl,--icf=all", "-fuse-ld=lld"], []),
+    ("gcc gold", GCC, ["-O2", "-g", "-ffunction-sections", "-Wl,--gc-sections",
+                       "-fuse-ld=gold"], []),
+    *((f"{cc[0]} split DWARF {v}", cc, ["-O2", f"-gdwarf-{v}", "-gsplit-dwarf"], [])
+      for cc in (GCC, CLANG) for v in (4, 5)),
+    ("gcc package, DWARF 4", GCC, ["-O2", "-gdwarf-4", "-gsplit-dwarf"], ["dwp"]),
+    ("clang package, DWARF 5", CLANG, ["-O2", "-gdwarf-5", "-gsplit-dwarf"], ["llvm-dwp"]),
+    ("clang split DWARF with inlining", CLANG,
+     ["-O2", "-g", "-gsplit-dwarf", "-fsplit-dwarf-inlining"], []),
+    ("gcc dwz", GCC, ["-O2", "-g"], ["dwz"]),
+    ("gcc dwz, DWARF 4", GCC, ["-O2", "-gdwarf-4"], ["dwz"]),
+    ("gcc dwz common file", GCC, ["-O2", "-g"], ["dwz-multi"]),
+]
+
+
+def output(args, **more):
+    status, out, err = tap.run(args, **more)
+    if status != 0:
+        raise RuntimeError(f"{' '.join(args)}: {err.decode('utf-8', 'replace')[-600:]}")
+    return out.decode("utf-8", "surrogateescape")
+
+
+# --- What the tools say ----------------------------------------------------------------
+
+def parse(text):
+    """{address: ((function, "file:line"), ...)} of what addr2line -a -f -i prints."""
+    found, frames, function = {}, None, None
+    for line in text.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]+", line):
+            frames = found.setdefault(int(line, 16), [])
+            function = None
+        elif frames is not None and line and function is None:
+            function = line
+        elif function is not None:
+            line = re.sub(r" \(discriminator \d+\)$", "", line)
+            frames.append((function, re.sub(r":\?$", ":0", line)))
+            function = None
+    return {address: tuple(frames) for address, frames in found.items()}
+
+
+def ask(command, addresses, prefix):
+    text = "".join(f"{prefix}{a:x}\n" for a in addresses)
+    return parse(output(command, input=text.encode()))
+
+
+def code_of(path):
+    """[(first address, end)] of the sections with code."""
+    found = []
+    for line in output(["readelf", "-SW", path]).splitlines():
+        match = re.match(r"^\s*\[\s*\d+\] (\.text\S*|\.elsewhere)\s+\w+\s+([0-9a-f]+) "
+                         r"[0-9a-f]+ ([0-9a-f]+)", line)
+        if match:
+            start = int(match[2], 16)
+            found.append((start, start + int(match[3], 16)))
+    return found
+
+
+def addresses_of(path):
+    parts = code_of(path)
+    step = max(STEP, sum(end - start for start, end in parts) // ADDRESSES_MAX)
+    return [a for start, end in parts for a in range(start, end, step)]
+
+
+def without_symbols(path, folder):
+    """A copy in which symbol tables (and what refers to them) are just some bytes."""
+    with open(path, "rb") as file:
+        image = bytearray(file.read())
+    big, wide = image[5] == 2, image[4] == 2
+    order = ">" if big else "<"
+    table, = struct.unpack_from(order + ("Q" if wide else "I"), image, 40 if wide else 32)
+    size, count = struct.unpack_from(order + "HH", image, 58 if wide else 46)
+    for at in range(table, table + size * count, size):
+        if struct.unpack_from(order + "I", image, at + 4)[0] in (2, 4, 9, 11):
+            struct.pack_into(order + "I", image, at + 4, 1)
+    copy = os.path.join(folder, "bare-" + os.path.basename(path))
+    with open(copy, "wb") as file:
+        file.write(image)
+    return copy
+
+
+# --- Comparing -------------------------------------------------------------------------
+
+def same_path(one, two):
+    """Both tools leave "a/../b" as it is, but LLVM takes "./" away at times."""
+    clean = [re.sub(r"/(\./)+", "/", path) for path in (one, two)]
+    return clean[0] == clean[1]
+
+
+def same_chain(ours, theirs):
+    return len(ours) == len(theirs) and all(
+        a[0] == b[0] and same_path(a[1], b[1]) for a, b in zip(ours, theirs))
+
+
+def compare(path, addresses, other, command, prefix="0x"):
+    """Compares with one tool; a message, empty where all is well, and a summary."""
+    ours = ask([LINES, *other, path], addresses, "")
+    theirs = ask(command, addresses, prefix)
+    named = [a for a in addresses if theirs.get(a, (("??", ""),))[0][0] != "??" or
+             ours.get(a, (("??", ""),))[0][0] != "??"]
+    wrong = [a for a in addresses if not same_chain(ours.get(a, ()), theirs.get(a, ()))]
+    inlined = sum(len(ours[a]) > 1 for a in named if a in ours)
+    share = 1 - len(wrong) / max(1, len(named))
+    summary = f"{len(named)} addresses, {inlined} inlined, {100 * share:.2f}% equal"
+    if not named or not inlined:
+        return "nothing was compared", summary
+    why = "".join(f"{a:x}\n  ours   {ours.get(a)}\n  theirs {theirs.get(a)}\n"
+                  for a in wrong[:SHOWN])
+    return (f"{summary}\n{why}" if share < WANTED else ""), summary
+
+
+def check(report, name, path, folder, other=(), told=None, tool="llvm-addr2line"):
+    """`told` is the file that the tool is told of, if it is not this one."""
+    theirs = without_symbols(told or path, folder)
+    ours = without_symbols(path, folder)
+    command = [tool, "-a", "-f", "-i", "-e", theirs]
+    why, summary = compare(ours, addresses_of(path), other, command)
+    report.result(f"{name}, {tool}: {summary}", why)
+
+
+# --- Programs built here ---------------------------------------------------------------
+
+def build(compilers, flags, folder):
+    """Builds the program in the folder, as relative paths do; its path."""
+    cc, cxx = compilers
+    for name in ("one.cpp", "two.c", "two.h"):
+        shutil.copy(os.path.join(SOURCES, name), folder)
+    output([cc, *flags, "-c", "two.c", "-o", "two.o"], cwd=folder)
+    output([cxx, *flags, "-std=c++17", "-c", "./one.cpp", "-o", "one.o"], cwd=folder)
+    output([cxx, *flags, "-o", "program", "one.o", "two.o"], cwd=folder)
+    return os.path.join(folder, "program")
+
+
+def check_dwz_multi(report, name, path, folder):
+    """Two programs whose common entries dwz puts into a third file. What the tools say of
+    the program as it was before is what is wanted."""
+    before, second = path + "-before", path + "-second"
+    common = os.path.join(folder, "common.debug")
+    shutil.copy(path, before)
+    shutil.copy(path, second)
+    output(["dwz", "-m", common, path, second], cwd=folder)
+    if ".gnu_debugaltlink" in output(["readelf", "-SW", path]):
+        check(report, name, path, folder, ["-a", common], before)
+    else:
+        report.not_ok(name, "dwz made no common file")
+
+
+def check_package(report, name, path, folder, tool):
+    """What is read from the package, where there are no .dwo files, is what llvm reads from
+    them."""
+    addresses = addresses_of(path)
+    bare = without_symbols(path, folder)
+    command = ["llvm-addr2line", "-a", "-f", "-i", "-e", bare]
+    theirs = ask(command, addresses, "0x")
+    package = os.path.join(folder, "program.dwp")
+    output([tool, "-e", path, "-o", package], cwd=folder)
+    for dwo in glob.glob(os.path.join(folder, "*.dwo")):
+        os.remove(dwo)
+    ours = ask([LINES, "-p", package, bare], addresses, "")
+    wrong = [a for a in addresses if not same_chain(ours.get(a, ()), theirs.get(a, ()))]
+    inlined = sum(len(frames) > 1 for frames in ours.values())
+    report.result(f"{name}: {inlined} inlined", "" if inlined and not wrong else
+                  f"{len(wrong)} differ" + "".join(
+                      f"\n{a:x} {ours[a]} {theirs[a]}" for a in wrong[:SHOWN]))
+
+
+def check_build(report, name, compilers, flags, tools):
+    needed = [compilers[1], *(tool.removesuffix("-multi") for tool in tools)]
+    missing = [p for p in needed if not shutil.which(p)]
+    if missing:
+        report.skip(name, missing[0] + " is missing")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = build(compilers, flags, folder)
+        except RuntimeError as error:
+            report.skip(name, str(error).replace("\n", " ")[-200:])
+            return
+        if "dwz-multi" in tools:
+            check_dwz_multi(report, name, path, folder)
+            return
+        if "dwp" in tools or "llvm-dwp" in tools:
+            check_package(report, name, path, folder, tools[0])
+            return
+        if "dwz" in tools:
+            output(["dwz", path])
+        check(report, name, path, folder)
+        if name in ("gcc DWARF 2", "gcc DWARF 4", "gcc DWARF 5"):
+            check(report, name, path, folder, tool="addr2line")
+
+
+def check_rust(report):
+    if not shutil.which("rustc"):
+        report.skip("rustc", "rustc is missing")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "three")
+        output(["rustc", "-g", "-O", "-o", path, os.path.join(SOURCES, "three.rs")])
+        check(report, "rustc", path, folder)
+
+
+def check_targets(report):
+    """Other byte orders and sizes, linked without a library."""
+    for target in ("powerpc64", "powerpc64le", "i386", "aarch64", "mips"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, target)
+            shutil.copy(os.path.join(SOURCES, "two.h"), folder)
+            with open(os.path.join(folder, "bare.c"), "w") as file:
+                file.write('#include "two.h"\nint _start(int n)\n{\n'
+                           "    return average(n, n * 3) + clamp(n, 2, 9);\n}\n"
+                           "int second(int n)\n{\n    return clamp(n, 0, n * n);\n}\n")
+            try:
+                output(["clang", f"--target={target}-linux-gnu", "-O2", "-g", "-nostdlib",
+                        "-fuse-ld=lld", "-o", path, "bare.c"], cwd=folder)
+            except (RuntimeError, FileNotFoundError) as error:
+                report.skip(target, str(error).replace("\n", " ")[-200:])
+                continue
+            check(report, target, path, folder)
+
+
+# --- Files that are there --------------------------------------------------------------
+
+def machine_files():
+    """Debug files that Debian's packages bring: of the C library, of libstdc++."""
+    found = glob.glob("/usr/lib/debug/.build-id/*/*.debug")
+    found.sort(key=os.path.getsize, reverse=True)
+    return found[:2] + glob.glob("/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6.*.*[0-9]")
+
+
+def check_file(report, path):
+    with tempfile.TemporaryDirectory() as folder:
+        check(report, os.path.basename(path), path, folder)
+
+
+def check_threads(report, path):
+    """Several threads on one file say what one says."""
+    text = "".join(f"{a:x}\n" for a in addresses_of(path)).encode()
+    one, three = (output([LINES, "-j", count, path], input=text) for count in "13")
+    report.result("three threads on " + os.path.basename(path),
+                  "" if one == three and "\n" in one else "they differ")
+
+
+def check_corpus(report):
+    """perfparser's binaries; one is packed by zlib behind its length."""
+    corpus = os.path.join(tap.CORPUS, "perfdata", "perfparser")
+    packed = os.path.join(corpus, "vector_static_gcc", "vector_static_gcc_v9.1.0.zlib")
+    if not os.path.exists(packed):
+        report.skip("corpus", "no corpus")
+        return
+    check_file(report, os.path.join(corpus, "cpp-inlining", "cpp-inlining"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "vector_static_gcc")
+        with open(packed, "rb") as source, open(path, "wb") as file:
+            file.write(zlib.decompress(source.read()[4:]))
+        check_file(report, path)
+
+
+def check_rows(report):
+    """All rows of a line table, in order, as llvm-dwarfdump has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = build(GCC, ["-O2", "-g"], folder)
+        listed = output(["llvm-dwarfdump", "--debug-line", path])
+        wanted = {}  # the last row of each address counts
+        for line in listed.splitlines():
+            match = re.match(r"^(0x[0-9a-f]{16})\s+(\d+)\s+(\d+)\s+(.*)$", line)
+            if match and "end_sequence" not in match[4]:
+                wanted.setdefault(int(match[1], 16), set()).add((match[2], match[3]))
+        rows = [row.split() for row in output(
+            [LINES, "-r", path],
+            input="".join(f"{a:x} {b:x}\n" for a, b in code_of(path)).encode()).splitlines()]
+        wrong = [row for row in rows if tuple(row[1:3]) not in wanted.get(int(row[0], 16), ())]
+        why = ""
+        if wrong or len(rows) < sum(len(rows) for rows in wanted.values()) * 0.9:
+            why = f"{len(wrong)} of {len(rows)} are not llvm's\n{wrong[:SHOWN]}"
+        report.result(f"{len(rows)} rows", why)
+
+
+def main():
+    report = tap.Tap()
+    missing = [p for p in ("llvm-addr2line", "readelf", "gcc", "g++") if not shutil.which(p)]
+    if missing:
+        report.skip("all", missing[0] + " is missing")
+        report.done()
+    for path in sys.argv[2:]:
+        check_file(report, path)
+    if sys.argv[2:]:
+        report.done()
+    for name, compilers, flags, tools in BUILDS:
+        check_build(report, name, compilers, flags, tools)
+    check_rust(report)
+    check_targets(report)
+    check_rows(report)
+    files = machine_files()
+    for path in files:
+        check_file(report, path)
+    if files:
+        check_threads(report, files[0])
+    else:
+        report.skip("debug files", "there are none: libc6-dbg is missing")
+    check_corpus(report)
+    report.done()
+
+
+main()

@@ -1,0 +1,126 @@
+/* Fuzzes what reads names: an object file, a jitdump file, mangled names, and any other
+ * text as kallsyms and as a perf map, told apart by how it begins. */
+#include "fuzz.h"
+#include "symbol/demangle.h"
+#include "symbol/jitdump.h"
+#include "symbol/kallsyms.h"
+#include "symbol/perf_map.h"
+#include "symbol/symtab.h"
+
+FUZZ_ONE_WAY("symbol")
+
+/* Reads every byte, so that a sanitizer sees those that are not ours to read. */
+static void touch(struct str s)
+{
+    volatile char sum = 0;
+    for (size_t i = 0; i < s.len; i++)
+        sum = (char)(sum ^ s.ptr[i]);
+    CHECK(s.ptr);
+}
+
+static void check_table(const struct symbol_table *t)
+{
+    struct symbol found;
+    for (size_t i = 0; i < t->count; i++) {
+        struct symbol s = symbol_table_get(t, i);
+        touch(s.name);
+        touch(s.module);
+        CHECK(s.name.len <= SYMBOL_NAME_MAX && s.end >= s.address);
+        CHECK(i == 0 || s.address >= t->entries[i - 1].address);
+    }
+    for (size_t i = 0; i < t->ranges.count; i++) {
+        uint64_t at = t->ranges.starts[i];
+        CHECK(i == 0 || at > t->ranges.starts[i - 1]);
+        if (symbol_table_find(t, at, &found))
+            CHECK(found.address <= at && at < found.end);
+    }
+    CHECK(t->ranges.count == 0 || !symbol_table_find(t, t->ranges.starts[0] - 1, &found));
+}
+
+static void read_elf(struct str file, struct arena *arena)
+{
+    struct elf e;
+    struct symbol_table t;
+    struct error err = {.message = ""};
+    struct str name, other;
+    uint32_t crc;
+    uint64_t address, offset;
+    if (!elf_init(&e, file, arena, &err)) {
+        CHECK(err.message[0]);
+        return;
+    }
+    for (size_t i = 0; i < e.section_count; i++) {
+        touch(e.sections[i].name);
+        touch(elf_section_bytes(&e, &e.sections[i]));
+        touch(elf_bytes_at(&e, e.sections[i].address, e.sections[i].size));
+    }
+    CHECK(elf_build_id(&e).len <= 64);
+    if (elf_debug_link(&e, &name, &crc))
+        CHECK(name.len && str_find(name, '/') == name.len);
+    if (elf_alt_link(&e, &name, &other))
+        touch(name);
+    for (size_t i = 0; i < e.segment_count; i++)
+        if (elf_address_of_offset(&e, e.segments[i].offset, &address))
+            elf_offset_of_address(&e, address, &offset);
+    if (symtab_init(&t, &e, NULL, arena, &err))
+        check_table(&t);
+}
+
+static void read_jitdump(struct str file, struct arena *arena)
+{
+    struct jitdump j;
+    struct error err = {.message = ""};
+    if (!jitdump_init(&j, file, arena, &err)) {
+        CHECK(err.message[0]);
+        return;
+    }
+    for (size_t i = 0; i < j.code_count; i++) {
+        const struct jit_code *c = &j.codes[i], *found;
+        touch(c->name);
+        touch(c->bytes);
+        touch(c->frames);
+        CHECK(i == 0 || c->time >= c[-1].time);
+        found = jitdump_find(&j, c->address, c->time);
+        CHECK(!c->size || c->address == UINT64_MAX || (found && found->time == c->time));
+        const struct jit_line *line = jitdump_line(&j, c, c->address + c->size / 2);
+        if (line)
+            touch(line->file);
+    }
+}
+
+static void read_names(struct str text)
+{
+    struct output scratch = OUTPUT_KEEP;
+    while (text.len) {
+        struct str name = str_cut(&text, '\n');
+        touch(demangle(name, DEMANGLE_SIMPLE, &scratch));
+        touch(demangle(name, DEMANGLE_FULL, &scratch));
+        CHECK(!scratch.failed && scratch.used < (size_t)64 << 20);
+    }
+    output_deinit(&scratch);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str input = {(const char *)data, size};
+    struct arena arena = ARENA_INIT;
+    struct symbol_table t;
+    struct kallsyms_facts facts;
+    struct error err;
+    uint64_t bad;
+    if (str_starts(input, STR("\177ELF"))) {
+        read_elf(input, &arena);
+    } else if (str_starts(input, STR("JiTD")) || str_starts(input, STR("DTiJ"))) {
+        read_jitdump(input, &arena);
+    } else if (str_starts(input, STR("_"))) {
+        read_names(input);
+    } else {
+        CHECK(kallsyms_init(&t, input, &arena, &facts, &err));
+        check_table(&t);
+        CHECK(perf_map_init(&t, input, &arena, &bad, &err));
+        check_table(&t);
+    }
+    CHECK(arena.total < (size_t)64 << 20);
+    arena_deinit(&arena);
+    return 0;
+}

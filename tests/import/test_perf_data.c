@@ -1,0 +1,250 @@
+/* The recordings of make_perf_data.py cut at every byte, and the seam to the resolver. */
+#include "export/exporter.h"
+#include "import/importer.h"
+#include "import/perf_data.h"
+#include "unit.h"
+
+static struct str read_fixture(const char *name)
+{
+    static char bytes[1 << 16];
+    char path[4096];
+    snprintf(path, sizeof path, "%s/import/perf-data/%s.in", TESTS_FOLDER, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        fail_msg("%s is not there", path);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return (struct str){bytes, size};
+}
+
+/* How many records the reader gives, and how many bytes they are. */
+struct reading {
+    size_t records, samples;
+    uint64_t last_time;
+    uint64_t ends[256]; /* where each ends, in the order of the file */
+    bool ok, ordered;
+};
+
+static void note_record(struct reading *r, const struct perf_record *record)
+{
+    r->samples += record->type == PERF_SAMPLE;
+    r->ends[r->records++] = record->offset + 8 + record->body.len;
+    if (record->time == TIME_NONE)
+        return;
+    r->ordered &= record->time >= r->last_time;
+    r->last_time = record->time;
+}
+
+static struct reading read_all(struct source *in)
+{
+    struct reading r = {.ordered = true};
+    struct perf_data d;
+    struct perf_record record;
+    struct error err = {.message = ""};
+    r.ok = perf_data_init(&d, in, &err);
+    while (r.ok && perf_data_next(&d, &record, &err))
+        note_record(&r, &record);
+    assert_true(r.ok || err.message[0]);
+    perf_data_deinit(&d);
+    return r;
+}
+
+static struct reading read_bytes(struct str bytes)
+{
+    struct source in = source_of(bytes, STR("memory"));
+    return read_all(&in);
+}
+
+static struct reading read_piped(struct str bytes, size_t bite)
+{
+    struct bites pipe = {.text = bytes.ptr, .length = bytes.len, .bite = bite};
+    struct source in = source_reading(bites_read, &pipe, STR("pipe"));
+    struct reading r = read_all(&in);
+    source_deinit(&in);
+    return r;
+}
+
+/* Rounds: the first holds 3000 and 2000, the second what is older than 3000. */
+static void test_records_come_in_order(void **state)
+{
+    static const char *const names[] = {"file",       "big-endian", "pipe",
+                                        "killed",     "compressed", "compressed-2",
+                                        "all-records"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct str bytes = read_fixture(names[i]);
+        struct reading r = read_bytes(bytes);
+        assert_true(r.ok);
+        assert_true(r.ordered);
+        assert_int_equal(r.samples, 11);
+        assert_int_equal(r.last_time, 4700);
+        for (size_t bite = 1; bite < 300; bite += 23) {
+            struct reading piped = read_piped(bytes, bite);
+            assert_int_equal(piped.samples, r.samples);
+            assert_int_equal(piped.records, r.records);
+            assert_true(piped.ordered);
+        }
+    }
+}
+
+/* Cut at every byte, the reader gives every record that lies whole before the cut. */
+static void check_cuts(const char *name)
+{
+    struct str bytes = read_fixture(name);
+    struct reading whole = read_bytes(bytes);
+    for (size_t cut = 0; cut < bytes.len; cut++) {
+        char *exact = malloc(cut ? cut : 1); /* for a sanitizer to see a step too far */
+        memcpy(exact, bytes.ptr, cut);
+        struct reading r = read_bytes((struct str){exact, cut});
+        size_t wanted = 0;
+        for (size_t i = 0; i < whole.records; i++)
+            wanted += whole.ends[i] <= cut;
+        if (r.records < wanted)
+            fail_msg("%s cut at %zu: %zu records, wanted %zu", name, cut, r.records,
+                     wanted);
+        free(exact);
+    }
+}
+
+static void test_every_cut_keeps_whole_records(void **state)
+{
+    (void)state;
+    check_cuts("file");
+    check_cuts("big-endian");
+    check_cuts("pipe");
+    check_cuts("killed");
+    check_cuts("all-records");
+    check_cuts("every-part");
+}
+
+/* --- A resolver that makes things up ---------------------------------------------- */
+
+struct fake {
+    size_t objects, unwound, named, batches;
+    char wanted[8][128];
+};
+
+static object_id fake_object(void *context, const struct object_wanted *w)
+{
+    struct fake *f = context;
+    if (f->objects < 8)
+        snprintf(f->wanted[f->objects], sizeof f->wanted[0], "%.*s %.*s %d %lx",
+                 STR_ARG(w->path), STR_ARG(w->build_id), (int)w->kind,
+                 (unsigned long)w->start);
+    return (object_id)++f->objects;
+}
+
+/* Leaf, a caller that the map holds up to its last byte, a signal frame. */
+static void fake_unwind(void *context, struct unwind_job *jobs, size_t count)
+{
+    struct fake *f = context;
+    f->batches++;
+    for (size_t i = 0; i < count; i++) {
+        struct unwind_job *job = &jobs[i];
+        const struct address_map *map =
+            space_find(job->spaces, job->space, job->registers[8]);
+        assert_non_null(map);
+        assert_int_equal(job->machine, MACHINE_X86_64);
+        assert_int_equal(job->recorded, 0xff0fff);
+        assert_int_equal(job->stack.len, 16); /* and not the 64 that there was room for */
+        assert_true(job->room >= 4);
+        job->addresses[0] = job->registers[8];
+        job->addresses[1] = map->end; /* the call is the last instruction */
+        job->addresses[2] = map->start + 0x300;
+        job->signals[0] = 1 << 2;
+        job->count = 3;
+        job->end = i == 0 ? UNWIND_CUT : UNWIND_WHOLE;
+        f->unwound++;
+    }
+}
+
+static void fake_name(void *context, struct name_job *jobs, size_t count)
+{
+    static const struct resolved_frame leaf[] = {
+        {.name = {"inner(int)", 10},
+         .file = {"i.c", 3},
+         .line = 3,
+         .kind = FRAME_INLINED},
+        {.name = {"leaf", 4}, .file = {"l.c", 3}, .line = 7}};
+    static const struct resolved_frame caller[] = {{.name = {"caller", 6}}};
+    static const struct resolved_frame signal[] = {{.name = {"handler", 7}}};
+    struct fake *f = context;
+    for (size_t i = 0; i < count; i++) {
+        struct name_job *job = &jobs[i];
+        assert_int_equal(job->object, 1);
+        f->named++;
+        job->count = 1;
+        if (job->address == 0x1000) {
+            assert_false(job->is_call);
+            job->frames = leaf;
+            job->count = 2;
+        } else if (job->address == 0x10000) {
+            assert_true(job->is_call);
+            job->frames = caller;
+        } else {
+            assert_int_equal(job->address, 0x300);
+            assert_false(job->is_call);
+            job->frames = signal;
+        }
+    }
+}
+
+static void read_dumps(struct source *in, struct fake *fake, enum build_mode mode,
+                       const char *wanted)
+{
+    struct resolver resolver = {
+        .context = fake, .object = fake_object, .unwind = fake_unwind, .name = fake_name};
+    struct import_options options = {.resolver = &resolver};
+    struct export_options folded = {0};
+    struct output out = OUTPUT_KEEP;
+    struct builder b;
+    struct error err = {.message = ""};
+    assert_true(builder_init(&b, mode));
+    if (!import_read(importer_named(STR("perf-data")), in, &options, &b, &err))
+        fail_msg("%s", err.message);
+    assert_true(exporter_named(STR("folded"))->write(b.profile, &folded, &out, &err));
+    assert_str(output_kept(&out), wanted);
+    assert_int_equal(b.profile->facts.samples, 3);
+    assert_int_equal(b.profile->facts.time_last, 12);
+    output_deinit(&out);
+    builder_deinit(&b);
+    source_deinit(in);
+}
+
+#define DUMPS_WANTED                             \
+    "dumps;handler;caller;leaf;inner_[i] 1000\n" \
+    "dumps;handler;caller;leaf;inner_[i];[[kernel.kallsyms]] 2000\n"
+
+static void test_dumps_are_unwound(void **state)
+{
+    struct str bytes = read_fixture("dumps");
+    struct fake fake = {0};
+    struct source in = source_of(bytes, STR("memory"));
+    (void)state;
+    read_dumps(&in, &fake, BUILD_COUNT, DUMPS_WANTED);
+    assert_int_equal(fake.objects, 1);
+    assert_int_equal(fake.unwound, 3);
+    assert_int_equal(fake.batches, 1); /* all three together */
+    assert_int_equal(fake.named, 3);   /* each address once */
+    assert_string_equal(
+        fake.wanted[0],
+        "/usr/bin/prog 000102030405060708090a0b0c0d0e0f10111213 0 400000");
+    /* From a pipe, dumps are unwound before their bytes go. */
+    for (size_t bite = 1; bite < 400; bite += 57) {
+        struct bites pipe = {.text = bytes.ptr, .length = bytes.len, .bite = bite};
+        fake = (struct fake){0};
+        in = source_reading(bites_read, &pipe, STR("pipe"));
+        read_dumps(&in, &fake, BUILD_KEEP, DUMPS_WANTED);
+        assert_int_equal(fake.unwound, 3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(test_records_come_in_order),
+        UNIT(test_every_cut_keeps_whole_records),
+        UNIT(test_dumps_are_unwound),
+    };
+    return UNITS_RUN(units);
+}

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""perf.data against Debian's perf: the same samples, stacks, weights and lost counts, event
+by event, for the recordings of the corpus, those of tests/import/perf-data that perf 6.1
+can read, and some that are recorded here.
+
+Neither is given a symbol, so what is compared is the reading: threads, chains, maps. Stack
+dumps are compared up to where the kernel's part ends, and on their own elsewhere.
+
+perf_data.py [PART-OF-A-NAME...] runs only the recordings whose name has such a part."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+import tap
+
+PERF = shutil.which("perf")
+FIXTURES = os.path.join(tap.SOURCE_ROOT, "tests", "import", "perf-data")
+CORPUS = os.path.join(tap.CORPUS, "perfdata")
+
+# The fixtures that perf 6.1 reads to their end; the others stand in the goldens.
+READABLE = ["attr-96", "compressed", "compressed-pipe", "file", "groups", "pipe", "plain"]
+
+# What perf refuses, and what is to be said of it.
+REFUSED = {"perf.data.true.v1": b"version 1"}
+
+# Damage, and how many samples are whole.
+DAMAGED = {"perf.data.piped.corrupted.zero_size_sample-3.2": 227}
+
+# A program that has executed another one keeps, with perf, the maps of the first below
+# those of the second; with stoke they are gone once it has run. In the fixtures:
+STALE = (b"child;[prog];[child]", b"child;[unknown];[child]")
+
+# Without a map of the kernel, stoke says all the same that a frame is in it.
+KERNEL, UNKNOWN = b"[[kernel.kallsyms]]", b"[unknown]"
+
+# Recorded here, with a load that forks, execs, and makes system calls.
+LOAD = ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ls -lR /usr/lib >/dev/null; done; "
+        "gzip -9 </usr/bin/perf >/dev/null"]
+RECORDED = {
+    "fp": ["-g"],
+    "no chains": [],
+    "several events": ["-g", "-e", "cpu-clock,context-switches,page-faults"],
+    "all processes": ["-g", "-a"],
+    "period": ["-c", "1000000", "-e", "cpu-clock:u"],
+    "compressed": ["-g", "-z"],
+    "pipe": ["-g", "-o", "-"],
+    "compressed pipe": ["-g", "-z", "-o", "-"],
+    "dwarf": ["--call-graph", "dwarf,4096"],
+}
+
+
+def attrs_of_128(raw):
+    """The file with attributes as short as perf 6.1 knows them. A new table of them goes to
+    the end."""
+    attr_size, at, size = struct.unpack_from("<QQQ", raw, 16)
+    if raw[:8] != b"PERFILE2" or attr_size <= 144 or struct.unpack_from("<Q", raw, 8)[0] == 16:
+        return raw
+    table = b""
+    for i in range(at, at + size, attr_size):
+        attr, ids = raw[i:i + 128], raw[i + attr_size - 16:i + attr_size]
+        table += attr[:4] + struct.pack("<I", 128) + attr[8:] + ids
+    head = raw[:16] + struct.pack("<QQQ", 144, len(raw), len(table))
+    return head + raw[40:] + table
+
+
+def perf_script(path, *more):
+    """What perf script prints, without a symbol; None where it cannot read the file."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    with tempfile.NamedTemporaryFile() as copy:
+        copy.write(attrs_of_128(raw))
+        copy.flush()
+        status, out, err = tap.run([PERF, "script", "--no-inline", "--symfs", "/nonexistent",
+                                    "--kallsyms", "/dev/null", "-i", copy.name, *more])
+    return out if status == 0 and b"failed to process" not in err else None
+
+
+def lost_of(path):
+    lines = re.findall(rb"PERF_RECORD_LOST(?:_SAMPLES)?: .*lost(?: samples )?:(\d+)",
+                       perf_script(path, "-D") or b"")
+    return sum(map(int, lines))
+
+
+def events_of(path, *more):
+    status, out, err = tap.run([tap.STOKE, "info", "--json", "-q", *more, path])
+    return json.loads(out) if status == 0 else err
+
+
+def folded(path, event, *more):
+    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--symfs", "/nonexistent", "--kallsyms",
+                         "/dev/null", "--event", event, *more, path],
+                        env=dict(os.environ, HOME="/nonexistent"))
+    return out
+
+
+def in_kernel(text):
+    """Without symbols perf does not know how far the kernel reaches, and leaves out what
+    runs while the machine starts."""
+    return re.sub(rb"(?<=\[\[kernel\.kallsyms\]\];)((?:\[unknown\];)+)(?=\[\[kernel)",
+                  lambda m: m[1].replace(b"[unknown]", b"[[kernel.kallsyms]]"), text)
+
+
+def kernel_part(text):
+    """Of each stack the process and the kernel's frames, weights added up."""
+    sums = {}
+    for line in text.splitlines():
+        stack, _, weight = line.rpartition(b" ")
+        frames = stack.split(b";")
+        while len(frames) > 1 and frames[-1] == KERNEL:
+            frames.pop()
+        key = frames[0] + b" %d" % (stack.count(b";") - len(frames) + 1)
+        sums[key] = sums.get(key, 0) + int(float(weight))
+    return b"".join(b"%s %d\n" % item for item in sorted(sums.items()))
+
+
+def weights(text):
+    lines = (line.rpartition(b" ") for line in text.splitlines())
+    return {stack: float(weight) for stack, _, weight in lines}
+
+
+def lines_of(sums):
+    return b"".join(b"%s %d\n" % item for item in sorted(sums.items()))
+
+
+def without_garbage(wanted, got):
+    """perf drops all of a chain in which there is an address that cannot be (programs
+    without frame pointers have those), stoke what follows it. Takes that out of both:
+    what perf has as bare processes, where stoke has as much more below them."""
+    bare = {stack: weight for stack, weight in wanted.items() if b";" not in stack}
+    for process, weight in bare.items():
+        more = {stack: got[stack] - wanted.get(stack, 0) for stack in got
+                if stack.startswith(process + b";") and got[stack] != wanted.get(stack, 0)}
+        if process in got or min(more.values(), default=-1) < 0:
+            continue
+        if abs(sum(more.values()) - weight) < 1:
+            wanted = {**wanted, **{stack: got[stack] for stack in more}}
+            del wanted[process]
+    return wanted
+
+
+def has_dumps(path):
+    with open(path, "rb") as file:
+        head = file.read(4096)
+    sample_types = [struct.unpack_from("<Q", head, i + 24)[0]
+                    for i in range(0, len(head) - 128, 8)
+                    if head[i + 4:i + 8] in (b"\x70\0\0\0", b"\x80\0\0\0", b"\x88\0\0\0")
+                    and struct.unpack_from("<I", head, i)[0] < 5]
+    return any(kind & (1 << 13) for kind in sample_types)
+
+
+def compare(path):
+    ours = events_of(path)
+    if isinstance(ours, bytes):
+        return "stoke does not read it: " + ours.decode()
+    text = perf_script(path)
+    if text is None:
+        return "perf does not read it"
+    with tempfile.NamedTemporaryFile(suffix=".script") as script:
+        script.write(text)
+        script.flush()
+        theirs = events_of(script.name, "--format", "perf")
+        if isinstance(theirs, bytes):
+            return "stoke does not read perf's text: " + theirs.decode()
+        theirs["lost"] = lost_of(path)
+        for what in ("samples", "lost"):
+            if ours[what] != theirs[what]:
+                return f"{what}: {ours[what]}, perf has {theirs[what]}"
+        for event in theirs["events"]:
+            wanted = in_kernel(folded(script.name, event["name"], "--format", "perf"))
+            got = folded(path, event["name"])
+            if KERNEL not in wanted:
+                got = got.replace(KERNEL, UNKNOWN)
+            if has_dumps(path):
+                wanted, got = kernel_part(wanted), kernel_part(got)
+            wanted, got = weights(wanted.replace(*STALE)), weights(got)
+            wanted = without_garbage(wanted, got)
+            why = tap.difference(lines_of(wanted), lines_of(got), event["name"])
+            if why:
+                return why
+    return ""
+
+
+def check_refused(path):
+    status, _, err = tap.run([tap.STOKE, "fold", path])
+    wanted = REFUSED[os.path.basename(path)]
+    return "" if status == 1 and wanted in err else f"status {status}: {err.decode()}"
+
+
+def check_damaged(path):
+    ours = events_of(path)
+    if isinstance(ours, bytes):
+        return ours.decode()
+    if not any("corrupted" in warning["what"] for warning in ours["warnings"]):
+        return "nothing is said of the damage"
+    wanted = DAMAGED[os.path.basename(path)]
+    return "" if ours["samples"] == wanted else f"{ours['samples']} samples, not {wanted}"
+
+
+def check(path):
+    name = os.path.basename(path)
+    if name in REFUSED:
+        return check_refused(path)
+    return check_damaged(path) if name in DAMAGED else compare(path)
+
+
+def corpus_files():
+    for path in sorted(glob.glob(CORPUS + "/**", recursive=True)):
+        name = os.path.basename(path)
+        if os.path.isfile(path) and ".data" in name and not name.endswith((".txt", ".zlib")):
+            yield path
+
+
+def record(folder, name):
+    """A recording, made now; empty where the machine does not let us."""
+    path = os.path.join(folder, name.replace(" ", "-") + ".data")
+    options = RECORDED[name]
+    to_pipe = "-o" in options
+    command = [PERF, "record", "-q", "-F", "999", *options, *([] if to_pipe else ["-o", path]),
+               "--", *LOAD]
+    if "-c" in options:
+        command.remove("-F")
+        command.remove("999")
+    with open(path if to_pipe else os.devnull, "wb") as out:
+        done = subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, cwd=folder)
+    return path if done.returncode == 0 and os.path.exists(path) else ""
+
+
+def main():
+    report = tap.Tap()
+    parts = sys.argv[1:]
+    if not PERF:
+        report.skip("perf", "linux-perf is not installed")
+        report.done()
+    fixtures = [os.path.join(FIXTURES, name + ".in") for name in READABLE]
+    files = list(corpus_files()) + fixtures
+    for path in files:
+        name = os.path.relpath(path, tap.CORPUS if path.startswith(CORPUS) else FIXTURES)
+        if not parts or any(part in name for part in parts):
+            report.result(name, check(path))
+    if len(files) == len(fixtures):
+        report.skip("corpus", "there is no corpus")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in RECORDED:
+            if parts and not any(part in name for part in parts):
+                continue
+            path = record(folder, name)
+            if path:
+                report.result("recorded: " + name, compare(path))
+            else:
+                report.skip("recorded: " + name, "perf record does not work here")
+    report.done()
+
+
+main()

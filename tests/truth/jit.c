@@ -1,0 +1,39 @@
+/* Runs code that lies in no file, as a JIT's does, and says in /tmp/perf-PID.map what it
+ * is: the map is what the tests of hostile maps replace.
+ *
+ *   jit MILLISECONDS */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* mov $10000000,%ecx; 1: dec %ecx; jnz 1b; ret */
+static const unsigned char code[] = {0xb9, 0x80, 0x96, 0x98, 0x00,
+                                     0xff, 0xc9, 0x75, 0xfc, 0xc3};
+
+int main(int argc, char **argv)
+{
+    int left = argc > 1 ? atoi(argv[1]) : 100;
+    void *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char path[64];
+    if (room == MAP_FAILED)
+        return 1;
+    memcpy(room, code, sizeof code);
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(path, "w");
+    if (!map)
+        return 1;
+    fprintf(map, "%llx 1000 compiled_at_run_time\n", (unsigned long long)(uintptr_t)room);
+    fclose(map);
+    clock_t end = clock() + left * (CLOCKS_PER_SEC / 1000);
+    void (*run)(void);
+    memcpy(&run, &room, sizeof run);
+    while (clock() < end)
+        run();
+    printf("%d\n", (int)getpid());
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* Stack dumps of a recording, as jobs: for the tests and benchmarks of src/unwind, which
+ * must not depend on the reader of perf.data that they stand beside.
+ *
+ * Reads what `perf record --call-graph dwarf` of one event writes, in file mode, and
+ * little more. The maps of a process are taken as they are at its end. */
+#ifndef STOKE_TESTS_DUMPS_H
+#define STOKE_TESTS_DUMPS_H
+
+#include "base/arena.h"
+#include "unwind/unwind.h"
+
+struct dump_object {
+    const char *path;
+    struct str bytes; /* of the file; empty where it is not there */
+    uint64_t id;      /* its device and inode */
+};
+
+struct dump_process {
+    uint32_t pid;
+    space_id space;
+};
+
+struct dumps {
+    struct arena arena;
+    struct spaces spaces;
+    struct dump_object *objects; /* [0] is none */
+    size_t object_count, object_cap;
+    const struct unwind_table **tables; /* by object */
+    struct dump_process *processes;
+    size_t process_count, process_cap;
+    struct unwind_job *jobs;
+    uint32_t *pids;  /* of the jobs */
+    uint64_t *times; /* and when */
+    size_t count, cap, pid_cap, time_cap;
+    uint64_t frames_room; /* per job */
+};
+
+/* Ends the program where the file is not one of those. */
+void dumps_read(struct dumps *d, const char *path);
+
+/* Makes the tables of all objects; false when memory is short. */
+bool dumps_tables(struct dumps *d);
+
+/* For struct unwind_objects, with the dumps as its context. */
+const struct unwind_table *dumps_table(void *dumps, object_id object);
+
+struct dump_process *dumps_process(struct dumps *d, uint32_t pid);
+
+#endif

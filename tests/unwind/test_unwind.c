@@ -1,0 +1,385 @@
+/* Stacks made by hand, unwound by the batch and by the cursor. */
+#include "section.h"
+#include "unit.h"
+#include "unwind/unwind.h"
+
+#define BIAS 0x7f0000000000u
+#define STACK 0x7ffd00000000u
+#define ROOM 40
+
+/* What is mapped: the file from BIAS on, and code without a table at JIT. */
+#define JIT 0x7e0000000000u
+
+static struct arena arena;
+static struct spaces spaces;
+static space_id space;
+static struct unwind_table table;
+
+static const struct unwind_table *table_of(void *context, object_id object)
+{
+    (void)context;
+    return object == 1 ? &table : NULL;
+}
+
+static struct unwind_objects objects = {.table = table_of};
+static struct unwind_cache *cache;
+
+static uint64_t stack[64];
+static uint64_t registers[UNWIND_REGISTERS_MAX];
+static uint64_t addresses[ROOM];
+static uint32_t signals[2];
+static struct unwind_job job;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spaces_deinit(&spaces);
+    arena_deinit(&arena);
+    space = 0;
+    return 0;
+}
+
+static void set_up(struct maker *m, enum machine machine)
+{
+    struct unwind_source source = {
+        .machine = machine, .section_count = 1, .code = STR("")};
+    struct error err;
+    struct address_map file = {BIAS, BIAS + 0x10000, 0, 1, 0};
+    struct address_map jit = {JIT, JIT + 0x1000, 0, 0, 0};
+    source.sections[0] = made_section(m, machine);
+    source.segments[0] = (struct unwind_segment){0, 0x10000, 0};
+    source.segment_count = 1;
+    assert_true(unwind_table_build(&table, &source, &arena, &err));
+    space = space_add(&spaces, 0, &file);
+    space = space_add(&spaces, space, &jit);
+    cache = unwind_cache_create(&arena);
+    memset(stack, 0, sizeof stack);
+    memset(registers, 0, sizeof registers);
+    job = (struct unwind_job){.machine = machine,
+                              .spaces = &spaces,
+                              .space = space,
+                              .registers = registers,
+                              .recorded = UINT64_MAX,
+                              .stack = {(const char *)stack, sizeof stack},
+                              .addresses = addresses,
+                              .signals = signals,
+                              .room = ROOM};
+    registers[machine == MACHINE_ARM64 ? 31 : 7] = STACK;
+}
+
+/* x86-64: 0x1000 pushes 16 bytes more at +4, 0x2000 has a frame pointer from +4 on,
+ * 0x3000 is the outermost function, 0x4000 a trampoline. */
+static void set_up_x86_64(struct maker *m)
+{
+    make_x86_64_cie(m);
+    make_fde(m, 0x1000, 0x100, STR("\x44\x0e\x18"));
+    make_fde(m, 0x2000, 0x100, STR("\x41\x0e\x10\x86\x02\x43\x0d\x06"));
+    make_fde(m, 0x3000, 0x100, STR("\x07\x10"));
+    make_fde(m, 0x5000, 0x100, STR("\x0c\x03\x08"));     /* CFA is rbx+8 */
+    make_fde(m, 0x6000, 0x100, STR("\x0e\x18\x83\x02")); /* keeps rbx at CFA-16 */
+    make_cie(m, "zRS", 1, 0x78, 16, X86_64_PROGRAM);
+    make_fde(
+        m, 0x3fff, 0x0a,
+        STR("\x0f\x04\x77\xa0\x01\x06\x10\x06\x03\x77\xf8\x00\x10\x07\x03\x77\xa0\x01"
+            "\x10\x10\x03\x77\xa8\x01\x10\x03\x03\x77\x80\x01"));
+    set_up(m, MACHINE_X86_64);
+}
+
+/* Both ways give these frames, and end so. */
+static void assert_frames(enum unwind_end end, size_t count, const uint64_t *wanted)
+{
+    for (int way = 0; way < 2; way++) {
+        memset(addresses, 0xee, sizeof addresses);
+        if (way == 0)
+            unwind_batch(cache, &objects, &job, 1);
+        else
+            unwind_by_cursor(&objects, &job, 1);
+        if (job.count != count)
+            fail_msg("%zu frames, wanted %zu", job.count, count);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(addresses[i], wanted[i]);
+        assert_int_equal(job.end, end);
+        assert_true(signals[0] & 1 || count == 0);
+    }
+}
+
+#define assert_stack(end, ...)                                         \
+    do {                                                               \
+        const uint64_t wanted_[] = {__VA_ARGS__};                      \
+        assert_frames(end, sizeof wanted_ / sizeof *wanted_, wanted_); \
+    } while (0)
+
+static void x86_64_by_stack_and_frame_pointer(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1010;
+    registers[6] = STACK + 8 * 10;
+    stack[2] = BIAS + 0x2020; /* CFA of the leaf is at 3 */
+    stack[10] = 0;            /* the saved frame pointer of 0x2000 */
+    stack[11] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x2020, BIAS + 0x3008);
+    assert_int_equal(signals[0], 1);
+    /* in the prologue */
+    registers[8] = BIAS + 0x2001;
+    stack[0] = STACK + 8 * 30;
+    stack[1] = BIAS + 0x1010;
+    stack[4] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x2001, BIAS + 0x1010, BIAS + 0x3008);
+}
+
+static void a_call_at_the_end_of_a_function(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1000;
+    stack[0] = BIAS + 0x1100; /* behind the last byte of 0x1000's code */
+    stack[3] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x1100, BIAS + 0x3008);
+}
+
+static void dumps_that_are_too_short(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1010;
+    stack[2] = BIAS + 0x1010;
+    stack[5] = BIAS + 0x3008;
+    for (size_t len = 0; len < 24; len++) {
+        job.stack.len = len;
+        assert_stack(UNWIND_CUT, BIAS + 0x1010);
+    }
+    for (size_t len = 24; len < 48; len++) {
+        job.stack.len = len;
+        assert_stack(UNWIND_CUT, BIAS + 0x1010, BIAS + 0x1010);
+    }
+    job.stack.len = 48;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1010, BIAS + 0x3008);
+}
+
+static void no_frame_is_invented(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1010;
+    stack[2] = 0;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010);
+    stack[2] = 0x4141414141414141;
+    assert_stack(UNWIND_BAD_RULE, BIAS + 0x1010);
+    stack[2] = 17;
+    assert_stack(UNWIND_BAD_RULE, BIAS + 0x1010);
+    stack[2] = BIAS + 0x9000; /* mapped, but without a rule */
+    registers[6] = 3;
+    assert_stack(UNWIND_NO_TABLE, BIAS + 0x1010, BIAS + 0x9000);
+    registers[6] = 0; /* the ABI's mark of the outermost frame */
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x9000);
+    /* a frame pointer below the stack pointer */
+    registers[8] = BIAS + 0x2010;
+    registers[6] = STACK - 64;
+    assert_stack(UNWIND_BAD_RULE, BIAS + 0x2010);
+}
+
+static void code_without_a_table(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = JIT + 0x10;
+    registers[6] = STACK + 8 * 4;
+    stack[4] = STACK + 8 * 8;
+    stack[5] = JIT + 0x20;
+    stack[8] = 1;
+    stack[9] = BIAS + 0x1010;
+    stack[12] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, JIT + 0x10, JIT + 0x20, BIAS + 0x1010, BIAS + 0x3008);
+    stack[9] = BIAS + 0x70000; /* into nothing */
+    assert_stack(UNWIND_NO_TABLE, JIT + 0x10, JIT + 0x20);
+    registers[6]++;
+    assert_stack(UNWIND_NO_TABLE, JIT + 0x10);
+}
+
+static void signal_frames(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1000;   /* the handler, at its beginning */
+    stack[0] = BIAS + 0x4000;       /* the trampoline; its stack pointer is at 1 */
+    stack[1 + 15] = 0x77;           /* rbp */
+    stack[1 + 16] = STACK + 8 * 33; /* rbx */
+    stack[1 + 20] = STACK + 8 * 30; /* rsp */
+    stack[1 + 21] = BIAS + 0x2000;  /* rip: at the first byte of a function */
+    stack[30] = BIAS + 0x6010;
+    stack[31] = STACK + 8 * 40; /* the saved rbx of 0x6000's caller */
+    stack[33] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x4000, BIAS + 0x2000, BIAS + 0x6010,
+                 BIAS + 0x3008);
+    assert_int_equal(signals[0], 7); /* the leaf, the trampoline, what was interrupted */
+    /* and by a register that only the signal's frame has */
+    stack[1 + 21] = BIAS + 0x5000;
+    stack[33] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x4000, BIAS + 0x5000,
+                 BIAS + 0x3008);
+    /* while the kernel is in sigreturn */
+    registers[8] = BIAS + 0x4009;
+    registers[7] = STACK + 8;
+    job.stack = str_skip(job.stack, 8);
+    assert_stack(UNWIND_WHOLE, BIAS + 0x4009, BIAS + 0x5000, BIAS + 0x3008);
+}
+
+static void registers_that_only_the_cursor_tracks(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x6000; /* has saved rbx */
+    registers[1] = 0x1234;        /* perf's number of rbx */
+    stack[1] = STACK + 8 * 9;
+    stack[2] = BIAS + 0x5010; /* whose CFA is rbx + 8 */
+    stack[9] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x6000, BIAS + 0x5010, BIAS + 0x3008);
+    registers[8] = BIAS + 0x5010;
+    registers[1] = STACK + 8 * 9;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x5010, BIAS + 0x3008);
+    job.recorded = ~(uint64_t)2;
+    assert_stack(UNWIND_BAD_RULE, BIAS + 0x5010);
+}
+
+static void room_is_kept_to(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1000;
+    for (size_t i = 0; i < 64; i++)
+        stack[i] = BIAS + 0x1002;
+    job.room = 3;
+    assert_stack(UNWIND_TOO_DEEP, BIAS + 0x1000, BIAS + 0x1002, BIAS + 0x1002);
+    job.room = 0;
+    assert_frames(UNWIND_TOO_DEEP, 0, NULL);
+}
+
+static void jobs_that_cannot_be_unwound(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1000;
+    job.recorded = 1 << 7;
+    assert_frames(UNWIND_NO_TABLE, 0, NULL);
+    job.recorded = UINT64_MAX;
+    job.machine = MACHINE_X86;
+    assert_frames(UNWIND_NO_TABLE, 0, NULL);
+    job.machine = MACHINE_ARM64; /* the file's table is another machine's */
+    registers[32] = BIAS + 0x1000;
+    registers[31] = STACK;
+    registers[29] = 3;
+    assert_stack(UNWIND_NO_TABLE, BIAS + 0x1000);
+}
+
+static void arm64_leaf_frames_and_signed_addresses(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    make_arm64_cie(&m);
+    make_fde(&m, 0x1000, 0x100, STR("\x42\x0e\x20")); /* keeps its link in x30 */
+    make_fde(&m, 0x2000, 0x100, STR("\x41\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d"));
+    make_fde(&m, 0x3000, 0x100, STR("\x07\x1e"));
+    set_up(&m, MACHINE_ARM64);
+    registers[32] = BIAS + 0x1010;
+    registers[30] = BIAS + 0x2020;
+    registers[29] = STACK + 8 * 6;
+    stack[6] = STACK + 8 * 12;
+    stack[7] = (BIAS + 0x2040) | (uint64_t)0x23 << 48; /* signed */
+    stack[12] = 0;
+    stack[13] = BIAS + 0x3010;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x2020, BIAS + 0x2040,
+                 BIAS + 0x3010);
+    registers[32] = BIAS + 0x1000; /* before the stack pointer has moved */
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x2020, BIAS + 0x2040,
+                 BIAS + 0x3010);
+    /* who has called cannot have its return address in the link */
+    stack[7] = BIAS + 0x1010;
+    assert_stack(UNWIND_BAD_RULE, BIAS + 0x1000, BIAS + 0x2020, BIAS + 0x1010);
+}
+
+static void arm64_signal_frames(void **state)
+{
+    struct maker m = {.used = 0};
+    static uint64_t large[128];
+    (void)state;
+    make_arm64_cie(&m);
+    make_fde(&m, 0x1000, 0x100, STR("\x42\x0e\x20"));
+    make_fde(&m, 0x3000, 0x100, STR("\x07\x1e"));
+    make_cie(&m, "zRS", 4, 0x78, 30, ARM64_PROGRAM);
+    make_fde(&m, 0x3ffc, 0x0c, (struct str){"\x0c\x1d\x00\x9d\x00\x9e\x7f", 7});
+    set_up(&m, MACHINE_ARM64);
+    memset(large, 0, sizeof large);
+    job.stack = (struct str){(const char *)large, sizeof large};
+    registers[32] = BIAS + 0x1000;
+    registers[30] = BIAS + 0x4000;
+    large[39 + 30] = BIAS + 0x3008;   /* x30: 312 bytes behind the stack pointer */
+    large[39 + 31] = STACK + 8 * 100; /* sp */
+    large[39 + 32] = BIAS + 0x1020;   /* pc, in a leaf */
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x4000, BIAS + 0x1020,
+                 BIAS + 0x3008);
+    assert_int_equal(signals[0], 7);
+}
+
+/* Many stacks of unlike depths, more than are in flight at once. */
+static void many_jobs_at_once(void **state)
+{
+    enum { COUNT = 100 };
+    static struct unwind_job jobs[COUNT];
+    static uint64_t out[COUNT][ROOM], regs[COUNT][UNWIND_REGISTERS_MAX];
+    static uint64_t stacks[COUNT][64];
+    static uint32_t bits[COUNT][2];
+    struct maker m = {.used = 0};
+    (void)state;
+    set_up_x86_64(&m);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t depth = i * 7 % 20;
+        jobs[i] = job;
+        regs[i][8] = BIAS + 0x1010;
+        regs[i][7] = STACK + i * 4096;
+        for (size_t j = 0; j < depth; j++)
+            stacks[i][3 * j + 2] = BIAS + 0x1005 + j;
+        stacks[i][3 * depth + 2] = BIAS + 0x3001 + i;
+        jobs[i].registers = regs[i];
+        jobs[i].stack.ptr = (const char *)stacks[i];
+        jobs[i].addresses = out[i];
+        jobs[i].signals = bits[i];
+    }
+    unwind_batch(cache, &objects, jobs, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t depth = i * 7 % 20;
+        assert_int_equal(jobs[i].end, UNWIND_WHOLE);
+        assert_int_equal(jobs[i].count, depth + 2);
+        for (size_t j = 0; j < depth; j++)
+            assert_int_equal(out[i][j + 1], BIAS + 0x1005 + j);
+        assert_int_equal(out[i][depth + 1], BIAS + 0x3001 + i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        cmocka_unit_test_teardown(x86_64_by_stack_and_frame_pointer, tear_down),
+        cmocka_unit_test_teardown(a_call_at_the_end_of_a_function, tear_down),
+        cmocka_unit_test_teardown(dumps_that_are_too_short, tear_down),
+        cmocka_unit_test_teardown(no_frame_is_invented, tear_down),
+        cmocka_unit_test_teardown(code_without_a_table, tear_down),
+        cmocka_unit_test_teardown(signal_frames, tear_down),
+        cmocka_unit_test_teardown(registers_that_only_the_cursor_tracks, tear_down),
+        cmocka_unit_test_teardown(room_is_kept_to, tear_down),
+        cmocka_unit_test_teardown(jobs_that_cannot_be_unwound, tear_down),
+        cmocka_unit_test_teardown(arm64_leaf_frames_and_signed_addresses, tear_down),
+        cmocka_unit_test_teardown(arm64_signal_frames, tear_down),
+        cmocka_unit_test_teardown(many_jobs_at_once, tear_down),
+    };
+    return UNITS_RUN(units);
+}
