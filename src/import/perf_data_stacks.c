@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* So many dumps are unwound together: enough for several cores to share. */
-#define BATCH 1024
+#define BATCH ((size_t)1024)
 
 /* So many samples without one keep their turn behind them. */
 #define KEPT_MAX ((size_t)4 * BATCH)
@@ -434,8 +434,7 @@ void perf_stacks_turn(struct perf_profile *p, const struct sample *turn)
         perf_stacks_unwind(p);
 }
 
-/* --- Deferred chains ------------------------------------------------------------------
- */
+/* --- Deferred chains ----------------------------------------------------------- */
 
 static uint64_t cookie_key(uint64_t cookie, uint32_t tid)
 {
