@@ -25,8 +25,8 @@ static size_t collect_jobs(const struct perf_profile *p, size_t from,
                            struct name_job *jobs, uint32_t *of)
 {
     size_t count = 0;
-    for (size_t i = from ? from : 1; i < p->place_count; i++) {
-        const struct perf_place *place = &p->places[i];
+    for (size_t i = from ? from : 1; i < p->places.count; i++) {
+        const struct perf_place *place = &p->places.items[i];
         object_id object = p->files[place->file].object;
         if (!object)
             continue;
@@ -40,9 +40,9 @@ static size_t collect_jobs(const struct perf_profile *p, size_t from,
 bool perf_places_name(struct perf_profile *p)
 {
     struct arena scratch = ARENA_INIT;
-    size_t from = p->named_count, more = p->place_count - from;
+    size_t from = p->named_count, more = p->places.count - from;
     struct name_job *all =
-        arena_grow(&p->arena, p->jobs, &p->job_cap, p->place_count + 1, sizeof *all);
+        arena_grow(&p->arena, p->jobs, &p->job_cap, p->places.count + 1, sizeof *all);
     uint32_t *of = arena_alloc(&scratch, (more + 1) * sizeof *of);
     struct name_job *jobs = arena_alloc(&scratch, (more + 1) * sizeof *jobs);
     bool ok = all && of && jobs;
@@ -50,7 +50,7 @@ bool perf_places_name(struct perf_profile *p)
         p->jobs = all;
     if (ok) {
         memset(all + from, 0, more * sizeof *all);
-        p->named_count = p->place_count;
+        p->named_count = p->places.count;
         size_t asked = collect_jobs(p, from, jobs, of);
         if (asked)
             p->resolver->name(p->resolver->context, jobs, asked);
@@ -129,9 +129,9 @@ static void add_resolved(struct finish *f, const struct perf_place *place,
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
-    f->runs = arena_zalloc(&p->arena, p->place_count, sizeof *f->runs);
-    for (size_t i = 1; f->runs && i < p->place_count; i++) {
-        const struct perf_place *place = &p->places[i];
+    f->runs = arena_zalloc(&p->arena, p->places.count, sizeof *f->runs);
+    for (size_t i = 1; f->runs && i < p->places.count; i++) {
+        const struct perf_place *place = &p->places.items[i];
         const struct perf_file *file = &p->files[place->file];
         size_t first = f->frame_count;
         if (p->jobs && p->jobs[i].count) {
@@ -227,8 +227,8 @@ void perf_profile_finish(struct perf_profile *p)
 {
     struct finish f = {.p = p};
     perf_files_finish(p);
-    if (p->place_count == 0)
-        p->place_count = 1;
+    if (p->places.count == 0)
+        p->places.count = 1;
     if (p->raw.profile->arena.failed || (p->resolver && !perf_places_name(p)) ||
         !make_runs(&f) || !find_skipped(&f))
         return;
