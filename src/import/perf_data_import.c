@@ -218,6 +218,14 @@ static void moving(void *context)
     perf_stacks_unwind(context);
 }
 
+static void release_input(struct errand *e, unsigned hand)
+{
+    struct source *in = ((struct perf_release *)(void *)e)->input;
+    (void)hand;
+    if (in->release)
+        in->release(in->context);
+}
+
 static bool failed(const struct perf_profile *p)
 {
     return p->arena.failed || p->data.arena.failed || processes_failed(&p->processes) ||
@@ -235,11 +243,15 @@ static bool read_records(struct perf_profile *p, struct error *err)
         return false;
     perf_stacks_unwind(p);
     perf_stacks_give_up(p);
+    p->release = (struct perf_release){{.work = release_input, .can_wait = true},
+                                       p->data.input};
+    crew_start(perf_crew(p), &p->release.errand);
     if (!failed(p) && p->taker)
         p->taker->end(p->taker->context, p);
     else if (!failed(p))
         perf_profile_finish(p);
     note_facts(p);
+    crew_finish(perf_crew(p), &p->release.errand);
     return !failed(p) || error_memory(err);
 }
 

@@ -63,8 +63,15 @@ struct perf_taker {
     void (*end)(void *context, struct perf_profile *p);
 };
 
+/* Gives back the memory that the recording takes once it was read. */
+struct perf_release {
+    struct errand errand;
+    struct source *input;
+};
+
 struct perf_profile {
     struct perf_data data;
+    struct perf_release release;
     struct processes processes;
     struct builder *b;
     const struct import_options *options;
@@ -120,6 +127,13 @@ void perf_file_mapped(struct perf_profile *p, const struct perf_record *r);
 void perf_files_finish(struct perf_profile *p);
 
 /* perf_data_stacks.c */
+
+/* Who helps, or NULL. */
+static inline const struct crew *perf_crew(const struct perf_profile *p)
+{
+    return p->resolver ? p->resolver->crew : NULL;
+}
+
 bool perf_stacks_init(struct perf_profile *p);
 void perf_stacks_deinit(struct perf_profile *p);
 

@@ -16,14 +16,9 @@ struct perf_numbers {
     size_t count, cap;
 };
 
-static const struct crew *crew_of(const struct perf_profile *p)
-{
-    return p->resolver ? p->resolver->crew : NULL;
-}
-
 bool perf_stacks_init(struct perf_profile *p)
 {
-    unsigned hands = crew_hands(crew_of(p));
+    unsigned hands = crew_hands(perf_crew(p));
     p->hands = hands;
     p->batch_count = hands > 1 ? (size_t)hands * BATCHES_A_HAND : 1;
     p->walkers = arena_zalloc(&p->arena, hands, sizeof *p->walkers);
@@ -50,7 +45,7 @@ void perf_stacks_deinit(struct perf_profile *p)
     for (size_t i = 0; p->batches && i < p->batch_count; i++) {
         struct perf_batch *b = &p->batches[(p->oldest_batch + i) % p->batch_count];
         if (i < p->batches_out)
-            crew_finish(crew_of(p), &b->errand);
+            crew_finish(perf_crew(p), &b->errand);
         arena_deinit(&b->arena);
     }
     for (unsigned i = 0; p->walkers && i < p->hands; i++)
@@ -275,7 +270,7 @@ static void take_batch(struct perf_profile *p, struct perf_batch *b)
 static void take_oldest(struct perf_profile *p)
 {
     struct perf_batch *b = &p->batches[p->oldest_batch];
-    crew_finish(crew_of(p), &b->errand);
+    crew_finish(perf_crew(p), &b->errand);
     p->oldest_batch = (p->oldest_batch + 1) % p->batch_count;
     p->batches_out--;
     take_batch(p, b);
@@ -294,7 +289,7 @@ static void send_batch(struct perf_profile *p)
     if (b->count == 0)
         return;
     b->errand.work = perf_walk_batch;
-    crew_start(crew_of(p), &b->errand);
+    crew_start(perf_crew(p), &b->errand);
     if (++p->batches_out == p->batch_count)
         take_oldest(p);
 }

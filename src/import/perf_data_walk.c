@@ -10,7 +10,7 @@ struct recent {
     uint32_t version, place; /* of what was mapped; the place | is_call << 31 */
 };
 
-#define RECENT 8192
+#define RECENT 16384
 
 /* Room for the dumps of a batch. */
 struct dumps {

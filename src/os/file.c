@@ -152,10 +152,18 @@ static bool input_map(void *context, struct str *all)
     return true;
 }
 
+static void input_release(void *context)
+{
+    const struct os_input *in = context;
+    if (in->map)
+        madvise(in->map, (size_t)in->size, MADV_DONTNEED);
+}
+
 struct source os_input_source(struct os_input *in)
 {
     struct source s = source_reading(input_read, in, str_of(in->name));
     s.map = input_map;
+    s.release = input_release;
     return s;
 }
 
