@@ -12,8 +12,9 @@
 
 /* A hand's numbers of places to the reader's. */
 struct perf_numbers {
-    frame_id *items;
+    frame_id *items; /* 0 where it was not met yet */
     size_t count, cap;
+    size_t told; /* from here on they come with the batch */
 };
 
 bool perf_stacks_init(struct perf_profile *p)
@@ -67,20 +68,20 @@ static frame_id add_place(struct perf_profile *p, const struct perf_place *place
     return number;
 }
 
-/* Takes over the places that are new to the batch's hand. */
+/* Makes room for the numbers of the places that are new to the batch's hand. They are
+ * given as the places are met, sample by sample, so that they are the same however the
+ * samples fell into batches. */
 static void learn(struct perf_profile *p, const struct perf_batch *b)
 {
     struct perf_numbers *n = &p->numbers[b->hand];
-    size_t first = n->count ? n->count : 1;
-    frame_id *items = arena_grow(&p->arena, n->items, &n->cap, first + b->learned_count,
-                                 sizeof *items);
+    n->told = n->count ? n->count : 1;
+    frame_id *items = arena_grow(&p->arena, n->items, &n->cap,
+                                 n->told + b->learned_count, sizeof *items);
     if (!items)
         return;
-    items[0] = 0;
-    for (size_t i = 0; i < b->learned_count; i++)
-        items[first + i] = add_place(p, &b->learned[i]);
+    memset(items + n->count, 0, (n->told + b->learned_count - n->count) * sizeof *items);
     n->items = items;
-    n->count = first + b->learned_count;
+    n->count = n->told + b->learned_count;
 }
 
 /* Room for more places in the path; NULL when memory is short. */
@@ -97,12 +98,16 @@ static frame_id *path_room(struct perf_profile *p, size_t more)
 static void add_to_path(struct perf_profile *p, const struct perf_batch *b, size_t first,
                         size_t count)
 {
-    const frame_id *numbers = p->numbers[b->hand].items;
+    const struct perf_numbers *n = &p->numbers[b->hand];
     frame_id *path = path_room(p, count + 1);
-    if (!path || !numbers)
+    if (!path || p->arena.failed)
         return;
-    for (size_t i = 0; i < count; i++)
-        path[p->path_count++] = numbers[b->path[first + i]];
+    for (size_t i = 0; i < count; i++) {
+        frame_id *number = &n->items[b->path[first + i]];
+        if (*number == 0)
+            *number = add_place(p, &b->learned[b->path[first + i] - n->told]);
+        path[p->path_count++] = *number;
+    }
 }
 
 /* Adds the sample with the path, which is leaf first, as its stack. The last `unwound`
