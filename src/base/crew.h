@@ -20,7 +20,12 @@ struct errand {
     void (*work)(struct errand *e, unsigned hand);
     bool can_wait; /* nobody waits for it soon: others go first */
 
-    enum { ERRAND_IDLE, ERRAND_STARTED, ERRAND_TAKEN, ERRAND_DONE } state; /* the crew's */
+    enum {
+        ERRAND_IDLE,
+        ERRAND_STARTED,
+        ERRAND_TAKEN,
+        ERRAND_DONE
+    } state; /* the crew's */
     struct errand *next;
 };
 

@@ -243,8 +243,8 @@ static bool read_records(struct perf_profile *p, struct error *err)
         return false;
     perf_stacks_unwind(p);
     perf_stacks_give_up(p);
-    p->release = (struct perf_release){{.work = release_input, .can_wait = true},
-                                       p->data.input};
+    p->release =
+        (struct perf_release){{.work = release_input, .can_wait = true}, p->data.input};
     crew_start(perf_crew(p), &p->release.errand);
     if (!failed(p) && p->taker)
         p->taker->end(p->taker->context, p);

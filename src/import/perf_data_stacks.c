@@ -75,8 +75,8 @@ static void learn(struct perf_profile *p, const struct perf_batch *b)
 {
     struct perf_numbers *n = &p->numbers[b->hand];
     n->told = n->count ? n->count : 1;
-    frame_id *items = arena_grow(&p->arena, n->items, &n->cap,
-                                 n->told + b->learned_count, sizeof *items);
+    frame_id *items = arena_grow(&p->arena, n->items, &n->cap, n->told + b->learned_count,
+                                 sizeof *items);
     if (!items)
         return;
     memset(items + n->count, 0, (n->told + b->learned_count - n->count) * sizeof *items);
@@ -87,8 +87,8 @@ static void learn(struct perf_profile *p, const struct perf_batch *b)
 /* Room for more places in the path; NULL when memory is short. */
 static frame_id *path_room(struct perf_profile *p, size_t more)
 {
-    frame_id *path = arena_grow(&p->arena, p->path, &p->path_cap, p->path_count + more,
-                                sizeof *path);
+    frame_id *path =
+        arena_grow(&p->arena, p->path, &p->path_cap, p->path_count + more, sizeof *path);
     if (path)
         p->path = path;
     return path;

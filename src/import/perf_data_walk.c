@@ -57,8 +57,8 @@ frame_id perf_places_add(struct perf_places *p, struct arena *a,
         return 0;
     uint32_t hash = (uint32_t)hash_mix(
         place->address ^ HASH_A, hash_pair(place->file, place->is_call) ^ place->pc);
-    struct index_slot *slot = index_find(&p->index, hash, same_place,
-                                         &(struct wanted_place){p->items, place});
+    struct index_slot *slot =
+        index_find(&p->index, hash, same_place, &(struct wanted_place){p->items, place});
     if (slot->id)
         return slot->id;
     size_t at = p->count ? p->count : 1;

@@ -64,10 +64,10 @@ struct perf_held {
     /* What the walk finds. The path is leaf first: `known` places of the chain, at
      * `first` in the batch's, and `unwound` ones of the dump, at `unwound_first`. */
     size_t first, known, unwound_first, unwound;
-    uint32_t job;        /* of the dump, + 1; 0: none */
-    uint8_t end;         /* enum unwind_end, where there is a job */
-    bool is_cut;         /* there is a dump, and nobody to unwind it */
-    bool waits;          /* for its user chain, with that cookie */
+    uint32_t job; /* of the dump, + 1; 0: none */
+    uint8_t end;  /* enum unwind_end, where there is a job */
+    bool is_cut;  /* there is a dump, and nobody to unwind it */
+    bool waits;   /* for its user chain, with that cookie */
     uint64_t cookie;
 };
 
@@ -75,8 +75,8 @@ struct perf_held {
 struct perf_walk_settings {
     const struct resolver *resolver; /* NULL: dumps are not unwound */
     const struct spaces *spaces;
-    bool leaf_alone;           /* stacks are where the sample was, and not who called it */
-    bool keeps_pc, every_pc;   /* of places: as a file's addresses, or as recorded */
+    bool leaf_alone;         /* stacks are where the sample was, and not who called it */
+    bool keeps_pc, every_pc; /* of places: as a file's addresses, or as recorded */
 };
 
 struct perf_walker; /* what a hand has to itself */

@@ -35,12 +35,12 @@ static bool label_frames(struct paths *t, const struct profile *p,
  * for that can be another's, and all others are paths by themselves. */
 struct merging {
     const struct profile *p;
-    const string_id *labels; /* by frame */
+    const string_id *labels;  /* by frame */
     const uint8_t *is_shared; /* by frame: another one has its label */
-    uint8_t *is_many;        /* by stack: there are others of its path */
-    uint32_t *same;          /* by stack: the first of its path, 0 where that is itself */
-    size_t many;             /* stacks that are marked so */
-    struct index index;      /* of the first ones, by the first of the caller and label */
+    uint8_t *is_many;         /* by stack: there are others of its path */
+    uint32_t *same;     /* by stack: the first of its path, 0 where that is itself */
+    size_t many;        /* stacks that are marked so */
+    struct index index; /* of the first ones, by the first of the caller and label */
 };
 
 /* The search goes over all stacks as long as it finds more, but not more often than this:

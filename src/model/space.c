@@ -67,7 +67,8 @@ static space_id make(struct spaces *s, space_id left, const struct address_map *
         return 0;
     uint32_t l = height(s, left), r = height(s, right);
     uint64_t hash = hash_tree(space_hash(s, left), &copy, space_hash(s, right));
-    *space_node(s, made) = (struct space_node){copy, hash, left, right, 1, 1 + (l > r ? l : r)};
+    *space_node(s, made) =
+        (struct space_node){copy, hash, left, right, 1, 1 + (l > r ? l : r)};
     return made;
 }
 

@@ -211,10 +211,8 @@ static void crew_see_done(void *context, struct errand *e)
 
 struct crew os_crew_seam(struct os_crew *c)
 {
-    return (struct crew){.context = c,
-                         .hands = c->hands,
-                         .start = crew_take_on,
-                         .finish = crew_see_done};
+    return (struct crew){
+        .context = c, .hands = c->hands, .start = crew_take_on, .finish = crew_see_done};
 }
 
 /* --- Locks ----------------------------------------------------------------------------
