@@ -100,14 +100,18 @@ static bool has_functions_in_types(const struct dwarf_unit *u)
     }
 }
 
-/* Whether to look for functions among an entry's children. */
-static bool is_scope(const struct dwarf_abbrev *abbrev, bool nested, bool in_types)
+/* Whether to look for functions among the children of an entry within others. */
+static bool is_scope(struct dwarf_unit_state *s, const struct dwarf_abbrev *abbrev,
+                     enum dwarf_depth depth, bool in_types)
 {
-    if (abbrev->role == DWARF_SCOPE)
-        return true;
+    if (abbrev->role == DWARF_SCOPE) {
+        bool closed = depth == DWARF_OUTER && abbrev->has_sibling;
+        s->has_closed_scopes |= closed;
+        return !closed;
+    }
     if (abbrev->role == DWARF_TYPE)
-        return nested || in_types;
-    return nested && abbrev->role != DWARF_SKIP;
+        return depth == DWARF_ALL || in_types;
+    return depth == DWARF_ALL && abbrev->role != DWARF_SKIP;
 }
 
 static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
@@ -122,54 +126,53 @@ static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
                              &r->caches->range_budget);
 }
 
-/* One pass over the unit's entries. With `nested`, within bodies and types, too. */
+/* One pass over the unit's entries. The first one is entered where it is a scope. */
 static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s,
-                              bool nested, struct dwarf_table *out)
+                              enum dwarf_depth depth)
 {
     const struct dwarf_unit *u = s->unit;
+    struct dwarf_table *out = &s->functions[depth];
     struct bytes b = dwarf_unit_bytes(u, u->first);
     bool in_types = has_functions_in_types(u), ignored = false;
-    size_t depth = 0;
-    out->count = 0;
+    size_t level = 0;
     while (b.at < b.end && !b.failed && spend(r, 1)) {
         uint64_t entry = bytes_offset(&b);
         const struct dwarf_abbrev *abbrev = next_entry(&b, s);
-        if (b.failed || (!abbrev && depth <= 1))
+        if (b.failed || (!abbrev && level <= 1))
             break;
         if (!abbrev) {
-            depth--;
+            level--;
             continue;
         }
         if (abbrev->role == DWARF_FUNCTION && !add_function(r, s, b, abbrev, entry, out))
             return false;
-        if (abbrev->has_children && is_scope(abbrev, nested, in_types)) {
+        if (abbrev->has_children &&
+            is_scope(s, abbrev, level ? depth : DWARF_ALL, in_types)) {
             dwarf_skip(&b, u, s->abbrevs, abbrev, false, &ignored);
-            depth++;
+            level++;
         } else {
             spend(r, dwarf_skip_tree(&b, u, s->abbrevs, abbrev));
         }
-        if (!depth)
+        if (!level)
             break;
     }
     return dwarf_table_sort(out, false);
 }
 
-/* Most functions are found without a look into bodies and types; only for code that then
- * belongs to none it is worth one. */
+/* Most functions are found without a look into namespaces, bodies and types; only for
+ * code that then belongs to none it is worth one. */
 bool dwarf_function_at(struct dwarf_reader *r, struct dwarf_unit_state *s,
                        uint64_t address, uint64_t *entry)
 {
-    if (!s->has_functions && !collect_functions(r, s, false, &s->functions))
-        return false;
-    s->has_functions = true;
-    const struct dwarf_range *found = dwarf_table_find(&s->functions, address);
-    if (!found && !s->has_nested) {
-        if (!collect_functions(r, s, true, &s->nested))
+    const struct dwarf_range *found = NULL;
+    for (enum dwarf_depth depth = DWARF_OUTER; depth < DWARF_DEPTHS && !found; depth++) {
+        if (depth == DWARF_SCOPES && !s->has_closed_scopes)
+            continue;
+        if (!s->has_functions[depth] && !collect_functions(r, s, depth))
             return false;
-        s->has_nested = true;
+        s->has_functions[depth] = true;
+        found = dwarf_table_find(&s->functions[depth], address);
     }
-    if (!found)
-        found = dwarf_table_find(&s->nested, address);
     *entry = found ? s->unit->offset + found->value : DWARF_NONE;
     return true;
 }

@@ -6,6 +6,16 @@
 #include "symbol/dwarf_line.h"
 #include "symbol/dwarf_unit.h"
 
+/* Where functions are looked for, one after the other: most are found in the first, which
+ * costs least. */
+enum dwarf_depth {
+    DWARF_OUTER,  /* beside namespaces that are stepped over at once (as GCC writes them:
+                     what it compiled of them lies outside) */
+    DWARF_SCOPES, /* in namespaces, too */
+    DWARF_ALL,    /* in bodies and types, too */
+    DWARF_DEPTHS,
+};
+
 /* What a reader knows of a unit. */
 struct dwarf_unit_state {
     const struct dwarf_unit *unit; /* NULL: nothing yet */
@@ -13,9 +23,9 @@ struct dwarf_unit_state {
     struct dwarf_abbrevs *abbrevs;
     struct dwarf_lines *lines;
     struct dwarf_unit_state *body; /* where the entries are: here, or in a split file */
-    struct dwarf_table functions;  /* by offset of the entry in the unit */
-    struct dwarf_table nested;     /* the same, with those in others and in types, too */
-    bool has_functions, has_nested;
+    struct dwarf_table functions[DWARF_DEPTHS]; /* by offset of the entry in the unit */
+    bool has_functions[DWARF_DEPTHS];
+    bool has_closed_scopes; /* namespaces that were stepped over */
 };
 
 struct dwarf_file_state {
