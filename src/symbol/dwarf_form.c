@@ -248,6 +248,16 @@ static enum dwarf_role role_of(const struct dwarf_abbrev *abbrev)
     }
 }
 
+static void set_leap(const struct compiler *c, struct dwarf_abbrev *abbrev)
+{
+    const struct dwarf_step *first = &c->table->steps[abbrev->steps];
+    abbrev->fixed = first->fixed;
+    if (first->kind == STEP_SIBLING4)
+        abbrev->leap = DWARF_LEAP_SIBLING;
+    else if (first->kind == STEP_END && !abbrev->has_children)
+        abbrev->leap = DWARF_LEAP_END;
+}
+
 /* Whether entries of it are read, and not only stepped over. */
 static bool is_read(const struct dwarf_abbrev *abbrev)
 {
@@ -278,6 +288,8 @@ static bool compile_abbrev(struct compiler *c, struct bytes *b,
     end_step(c, STEP_END);
     abbrev->role = (uint8_t)role_of(abbrev);
     abbrev->exists = !b->failed && !c->failed;
+    if (abbrev->exists)
+        set_leap(c, abbrev);
     if (!is_read(abbrev)) {
         c->table->spec_count = abbrev->specs;
         abbrev->spec_count = 0;
@@ -451,11 +463,13 @@ uint64_t dwarf_skip_tree(struct bytes *b, const struct dwarf_unit *u,
 {
     uint64_t depth = 0, count = 0;
     for (;;) {
-        bool jumped = false;
         count++;
-        dwarf_skip(b, u, t, abbrev, true, &jumped);
-        if (abbrev->has_children && !jumped)
-            depth++;
+        if (!dwarf_leap(b, u, abbrev)) {
+            bool jumped = false;
+            dwarf_skip(b, u, t, abbrev, true, &jumped);
+            if (abbrev->has_children && !jumped)
+                depth++;
+        }
         uint64_t code = 0;
         while (depth && !b->failed && !(code = dwarf_uleb(b)))
             depth--;

@@ -150,7 +150,7 @@ static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s
             is_scope(s, abbrev, level ? depth : DWARF_ALL, in_types)) {
             dwarf_skip(&b, u, s->abbrevs, abbrev, false, &ignored);
             level++;
-        } else {
+        } else if (!dwarf_leap(&b, u, abbrev)) {
             spend(r, dwarf_skip_tree(&b, u, s->abbrevs, abbrev));
         }
         if (!level)
