@@ -47,8 +47,11 @@ enum dwarf_role {
     DWARF_ABSTRACT, /* a subprogram without code */
 };
 
+/* An attribute that is read. */
 struct dwarf_spec {
-    uint16_t name, form;
+    uint16_t form;
+    uint8_t slot;      /* what of struct dwarf_die it is */
+    uint8_t before;    /* bytes of others to step over first */
     uint32_t implicit; /* of DW_FORM_implicit_const: index of the value */
 };
 
