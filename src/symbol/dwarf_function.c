@@ -1,4 +1,5 @@
 #include "symbol/dwarf_function.h"
+#include "base/hash.h"
 #include "symbol/dwarf_table.h"
 
 /* Bodies within bodies. What is deeper is left out. */
@@ -248,9 +249,11 @@ static bool add_inlined(struct dwarf_reader *r, const struct dwarf_die *die,
                             sizeof *r->inlined);
     if (!room)
         return false;
+    bool has_name = die->name.form || die->linkage_name.form;
     r->inlined = room;
     r->inlined[r->inlined_count++] = (struct dwarf_inlined){
         .entry = entry,
+        .origin = has_name ? (struct dwarf_value){0, 0} : die->origin,
         .file = die->call_file,
         .line = (uint32_t)die->call_line,
         .column = (uint32_t)die->call_column,
@@ -391,32 +394,65 @@ static bool read_entry_at(struct dwarf_unit_state *s, uint64_t offset,
 
 /* The linkage name, wherever on the way from the entry to its origins it stands, else the
  * first plain name. */
-void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
-                        struct dwarf_inlined *inlined)
+static void find_name(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t offset,
+                      struct dwarf_known_name *out)
 {
-    uint64_t offset = inlined->entry;
     struct dwarf_die die;
-    if (inlined->is_named)
-        return;
-    inlined->is_named = true;
-    inlined->name = STR("");
+    out->name = STR("");
+    out->is_linkage_name = false;
     for (int i = 0; i < ORIGINS_MAX && spend(r, 1); i++) {
         if (!read_entry_at(s, offset, &die))
             return;
         struct str name = dwarf_value_text(s->unit, die.linkage_name);
-        inlined->is_linkage_name = name.len != 0;
-        if (!name.len && !inlined->name.len)
+        out->is_linkage_name = name.len != 0;
+        if (!name.len && !out->name.len)
             name = dwarf_value_text(s->unit, die.name);
         spend(r, name.len / 16);
         if (name.len)
-            inlined->name = name;
+            out->name = name;
         const struct dwarf_file *file;
         struct dwarf_value origin = die.origin.form ? die.origin : die.specification;
-        if (inlined->is_linkage_name ||
+        if (out->is_linkage_name ||
             !dwarf_value_reference(s->unit, origin, &file, &offset))
             return;
         s = state_of(r, s, file, offset);
         if (!s)
             return;
     }
+}
+
+/* One function is inlined in many places: its name is kept. */
+static const struct dwarf_known_name *known_name(struct dwarf_reader *r,
+                                                 struct dwarf_unit_state *s,
+                                                 uint64_t offset)
+{
+    const struct dwarf_file *file = s->unit->file;
+    struct dwarf_known_name *known =
+        &r->caches->names[hash_mix(offset, HASH_A) & (DWARF_KNOWN_NAMES - 1)];
+    if (known->file != file || known->entry != offset) {
+        find_name(r, s, offset, known);
+        known->file = r->budget ? file : NULL; /* without any the way may be cut short */
+        known->entry = offset;
+    }
+    return known;
+}
+
+void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                        struct dwarf_inlined *inlined)
+{
+    const struct dwarf_file *file;
+    struct dwarf_known_name own = {.name = STR("")};
+    const struct dwarf_known_name *found = &own;
+    uint64_t offset;
+    if (inlined->is_named)
+        return;
+    if (dwarf_value_reference(s->unit, inlined->origin, &file, &offset)) {
+        s = state_of(r, s, file, offset);
+        found = s ? known_name(r, s, offset) : &own;
+    } else {
+        find_name(r, s, inlined->entry, &own);
+    }
+    inlined->is_named = true;
+    inlined->name = found->name;
+    inlined->is_linkage_name = found->is_linkage_name;
 }

@@ -35,6 +35,16 @@ struct dwarf_file_state {
     uint64_t abbrev_budget;
 };
 
+/* The name of an entry that others are instances of. */
+struct dwarf_known_name {
+    const struct dwarf_file *file; /* NULL: nothing is known here */
+    uint64_t entry;                /* offset in .debug_info */
+    struct str name;
+    bool is_linkage_name;
+};
+
+#define DWARF_KNOWN_NAMES 1024 /* a power of two */
+
 /* What a reader keeps for all units. */
 struct dwarf_caches {
     struct dwarf_abbrev_scratch scratch;
@@ -43,11 +53,13 @@ struct dwarf_caches {
     uint64_t range_budget; /* entries of range lists, for all tables of functions */
     struct str *paths;
     size_t path_count, path_cap;
+    struct dwarf_known_name names[DWARF_KNOWN_NAMES]; /* by entry, the last one asked for */
 };
 
 /* An inlined call in the body that is walked; [0] is the body itself. */
 struct dwarf_inlined {
-    uint64_t entry; /* offset in .debug_info */
+    uint64_t entry;            /* offset in .debug_info */
+    struct dwarf_value origin; /* what it is an instance of, where that alone names it */
     uint64_t file;
     uint32_t line, column, parent;
     bool is_named;
