@@ -124,6 +124,15 @@ static inline uint64_t dwarf_uleb(struct bytes *b)
     return bytes_uleb(b);
 }
 
+static inline int64_t dwarf_sleb(struct bytes *b)
+{
+    if (!b->failed && b->at < b->end && !(*b->at & 0x80)) {
+        int value = (unsigned char)*b->at++;
+        return value < 0x40 ? value : value - 0x80;
+    }
+    return bytes_sleb(b);
+}
+
 /* Steps over an entry's attributes. With `follow`, where they tell the next sibling, to
  * that instead, and *jumped says so. */
 void dwarf_skip(struct bytes *b, const struct dwarf_unit *u,
