@@ -53,7 +53,8 @@ struct dwarf_caches {
     uint64_t range_budget; /* entries of range lists, for all tables of functions */
     struct str *paths;
     size_t path_count, path_cap;
-    struct dwarf_known_name names[DWARF_KNOWN_NAMES]; /* by entry, the last one asked for */
+    struct dwarf_known_name
+        names[DWARF_KNOWN_NAMES]; /* by entry, the last one asked for */
 };
 
 /* An inlined call in the body that is walked; [0] is the body itself. */
