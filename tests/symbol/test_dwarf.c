@@ -248,41 +248,47 @@ static void test_unit(void **state)
 #define CODE(low) "\0" low "\0\0\0\0\0\0\20\0\0\0" /* 16 bytes from there */
 
 /* C++: a function in a namespace that tells its end, one beside it, one in a type. */
-static void test_depths(void **state)
-{
-    static const char entries[] = "\121\0\0\0\4\0\0\0\0\0\10"
+static const char depths_info[] = "\121\0\0\0\4\0\0\0\0\0\10"
                                   "\1\4\0\1\0\0\0\0\0\0\0\3\0\0" /* 0b: unit */
                                   "\2\57\0\0\0"                  /* 19: namespace */
                                   "\3in\0" CODE("\1") "\0"       /* 1e */
                                                       "\3out\0" CODE("\2") /* 2f */
-        "\4\3deep\0" CODE("\3") "\0\0";                                    /* 40: type */
-    static const char table[] = "\1\21\1\23\13\21\1\22\6\0\0"
-                                "\2\71\1\1\23\0\0"
-                                "\3\56\0\3\10\21\1\22\6\0\0"
-                                "\4\23\1\0\0\0";
+    "\4\3deep\0" CODE("\3") "\0\0";                                        /* 40: type */
+static const char depths_abbrev[] = "\1\21\1\23\13\21\1\22\6\0\0"
+                                    "\2\71\1\1\23\0\0"
+                                    "\3\56\0\3\10\21\1\22\6\0\0"
+                                    "\4\23\1\0\0\0";
+
+/* Asks for the three functions, one of them first. */
+static void find_in_depths(const struct dwarf *d, unsigned first)
+{
     static const char *const names[] = {"in", "out", "deep"};
-    (void)state;
-    for (unsigned first = 0; first < 3; first++) {
-        struct arena arena = ARENA_INIT;
-        struct dwarf_input input = {
-            DWARF_NO_SECTIONS, DWARF_NO_SECTIONS, 0, UINT64_MAX, NULL, NULL};
-        struct dwarf d;
-        struct dwarf_reader r;
-        struct dwarf_frame frames[4];
-        input.sections.info = (struct str){entries, sizeof entries - 1};
-        input.sections.abbrev = (struct str){table, sizeof table - 1};
-        assert_true(dwarf_init(&d, &input, &arena, NULL));
-        assert_true(dwarf_reader_init(&r, &d, NULL));
-        for (unsigned i = 0; i < 3; i++) {
-            unsigned at = (first + i) % 3;
-            uint64_t address = 0x100 * ((uint64_t)at + 1);
-            assert_int_equal(dwarf_find_one(&r, address + 15, frames, 4), 1);
-            assert_str(frames[0].name, names[at]);
-            assert_int_equal(dwarf_find_one(&r, address + 16, frames, 4), 0);
-        }
-        dwarf_reader_deinit(&r);
-        arena_deinit(&arena);
+    struct dwarf_reader r;
+    struct dwarf_frame frames[4];
+    assert_true(dwarf_reader_init(&r, d, NULL));
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned at = (first + i) % 3;
+        uint64_t address = 0x100 * ((uint64_t)at + 1);
+        assert_int_equal(dwarf_find_one(&r, address + 15, frames, 4), 1);
+        assert_str(frames[0].name, names[at]);
+        assert_int_equal(dwarf_find_one(&r, address + 16, frames, 4), 0);
     }
+    dwarf_reader_deinit(&r);
+}
+
+static void test_depths(void **state)
+{
+    struct arena arena = ARENA_INIT;
+    struct dwarf_input input = {
+        DWARF_NO_SECTIONS, DWARF_NO_SECTIONS, 0, UINT64_MAX, NULL, NULL};
+    struct dwarf d;
+    (void)state;
+    input.sections.info = (struct str){depths_info, sizeof depths_info - 1};
+    input.sections.abbrev = (struct str){depths_abbrev, sizeof depths_abbrev - 1};
+    assert_true(dwarf_init(&d, &input, &arena, NULL));
+    for (unsigned first = 0; first < 3; first++)
+        find_in_depths(&d, first);
+    arena_deinit(&arena);
 }
 
 static void test_order(void **state)
