@@ -245,15 +245,15 @@ static void test_unit(void **state)
     arena_deinit(&l.arena);
 }
 
-#define CODE(low) "\0" low "\0\0\0\0\0\0\20\0\0\0" /* 16 bytes from there */
+/* 16 bytes from there. */
+#define FUNCTION(name, low) "\3" name "\0\0" low "\0\0\0\0\0\0\20\0\0\0"
 
 /* C++: a function in a namespace that tells its end, one beside it, one in a type. */
 static const char depths_info[] = "\121\0\0\0\4\0\0\0\0\0\10"
                                   "\1\4\0\1\0\0\0\0\0\0\0\3\0\0" /* 0b: unit */
                                   "\2\57\0\0\0"                  /* 19: namespace */
-                                  "\3in\0" CODE("\1") "\0"       /* 1e */
-                                                      "\3out\0" CODE("\2") /* 2f */
-    "\4\3deep\0" CODE("\3") "\0\0";                                        /* 40: type */
+    FUNCTION("in", "\1") "\0" FUNCTION("out", "\2") "\4" FUNCTION(
+        "deep", "\3") "\0\0"; /* 40: type */
 static const char depths_abbrev[] = "\1\21\1\23\13\21\1\22\6\0\0"
                                     "\2\71\1\1\23\0\0"
                                     "\3\56\0\3\10\21\1\22\6\0\0"
