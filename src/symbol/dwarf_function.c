@@ -136,6 +136,7 @@ static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s
     struct bytes b = dwarf_unit_bytes(u, u->first);
     bool in_types = has_functions_in_types(u), ignored = false;
     size_t level = 0;
+    out->count = 0;
     while (b.at < b.end && !b.failed && spend(r, 1)) {
         uint64_t entry = bytes_offset(&b);
         const struct dwarf_abbrev *abbrev = next_entry(&b, s);

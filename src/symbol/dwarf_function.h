@@ -53,8 +53,8 @@ struct dwarf_caches {
     uint64_t range_budget; /* entries of range lists, for all tables of functions */
     struct str *paths;
     size_t path_count, path_cap;
-    struct dwarf_known_name
-        names[DWARF_KNOWN_NAMES]; /* by entry, the last one asked for */
+    /* by a hash of the entry: of several the one that was asked for last */
+    struct dwarf_known_name names[DWARF_KNOWN_NAMES];
 };
 
 /* An inlined call in the body that is walked; [0] is the body itself. */

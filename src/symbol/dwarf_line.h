@@ -34,8 +34,7 @@ struct dwarf_lines {
     uint16_t version;
     uint8_t opcode_base, line_range, min_length, max_ops;
     int8_t line_base;
-    uint32_t
-        reciprocal; /* of line_range: x / line_range is x * reciprocal >> 16 for bytes */
+    uint32_t reciprocal; /* a byte / line_range is the byte * reciprocal >> 16 */
     struct dwarf_line_file *files;
     struct dwarf_value *dirs;
     size_t dir_count, file_count, file_cap, dir_cap;
