@@ -399,8 +399,6 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
 struct resolver machine_resolver_seam(struct machine_resolver *m)
 {
     return (struct resolver){.context = m,
-                             .wants_lines = !m->settings->no_lines,
-                             .wants_inlined = !m->settings->no_inline,
                              .object = resolver_object,
                              .unwind = resolver_unwind,
                              .name = resolver_name};
