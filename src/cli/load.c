@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/together.h"
 #include "os/file.h"
+#include "os/guard.h"
 #include "os/parallel.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -283,6 +284,8 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
     }
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
+    if (ok && os_guard_was_cut())
+        builder_warn(b, "a file that was cut short while it was read", 0, 0, STR(""));
     decoder_deinit(&d);
     source_deinit(&raw);
     return ok;

@@ -78,8 +78,7 @@ struct name_job {
 
 struct resolver {
     void *context;
-    bool wants_lines, wants_inlined; /* of names: what is worth the work */
-    const struct crew *crew;         /* who helps the reader; NULL: nobody */
+    const struct crew *crew; /* who helps the reader; NULL: nobody */
 
     /* Makes the file known. Never fails: what cannot be found has a number too, and
      * answers nothing. The same file again may have the same number. The strings are good

@@ -446,8 +446,6 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
 struct resolver machine_resolver_seam(struct machine_resolver *m)
 {
     return (struct resolver){.context = m,
-                             .wants_lines = !m->settings->no_lines,
-                             .wants_inlined = !m->settings->no_inline,
                              .crew = &m->crew,
                              .object = resolver_object,
                              .expect = resolver_expect,

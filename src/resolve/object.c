@@ -57,7 +57,8 @@ static bool is_own_vdso(struct object *o, const struct resolve_settings *s)
     if (s->find.symfs || !elf_init(&o->file.elf, os_vdso(), &o->arena, &ignored))
         return false;
     if (id.len)
-        return str_starts(id, find_hexadecimal(elf_build_id(&o->file.elf), &o->arena));
+        return find_same_build_id(
+            id, find_hexadecimal(elf_build_id(&o->file.elf), &o->arena));
     return release.len == 0 || str_equal(release, os_kernel_release(room, sizeof room));
 }
 
@@ -70,7 +71,7 @@ static void find_vdso(struct object *o, const struct resolve_settings *s)
         o->result = FIND_FOUND;
         return;
     }
-    if (find_cached(&s->find, id, "vdso", path, sizeof path) &&
+    if (find_cached(id, "vdso", path, sizeof path) &&
         os_mapping_open(&o->file.mapping, path, &ignored) &&
         elf_init(&o->file.elf, o->file.mapping.bytes, &o->arena, &ignored))
         o->result = FIND_FOUND;
