@@ -11,13 +11,13 @@ static void test_items_stay(void **state)
         uint64_t *item = shelf_add(&s, &a, sizeof *item);
         assert_non_null(item);
         assert_int_equal(*item, 0);
-        *item = i * 3;
+        *item = (uint64_t)i * 3;
         first[i] = item;
         assert_int_equal(s.count, i + 1);
     }
     for (uint32_t i = 0; i < 3000; i++) {
         assert_ptr_equal(shelf_at(&s, i, sizeof(uint64_t)), first[i]);
-        assert_int_equal(*first[i], i * 3);
+        assert_int_equal(*first[i], (uint64_t)i * 3);
     }
     arena_deinit(&a);
 }
