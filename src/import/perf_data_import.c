@@ -294,10 +294,19 @@ static int perf_data_probe(struct str head)
                : 0;
 }
 
+/* A recording in a file tells at its end what it was made of, by which files are found.
+ */
+static bool perf_data_jumps(struct str head)
+{
+    struct bytes b = bytes_of(str_skip(head, 8), str_starts(head, STR("2ELIFREP")));
+    return perf_data_probe(head) == 100 && bytes_u64(&b) != PERF_PIPE_HEADER;
+}
+
 const struct importer import_perf_data = {
     .name = "perf-data",
     .suffixes = "data",
     .summary = "perf.data, as perf record writes it (perf 3 to 7)",
     .probe = perf_data_probe,
     .read = perf_data_read,
+    .jumps = perf_data_jumps,
 };
