@@ -405,6 +405,12 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     return p;
 }
 
+struct os_crew *load_crew(const struct load_settings *settings)
+{
+    return os_crew_create(settings->threads > 0 ? (unsigned)settings->threads
+                                                : os_core_count());
+}
+
 void load_note_event(const struct profile *p, bool quiet)
 {
     char all[200] = "";
