@@ -113,6 +113,13 @@ stoke annotate -q --json leaf plain.data | sed -n '/"instructions"/,$p' |
 same want got
 echo "annotate: $(wc -l <want) addresses with $(awk '{n += $2} END {print n}' want) samples"
 
+# Of two recordings as much as of each.
+for data in fp plain 'fp.data plain'; do
+    # shellcheck disable=SC2086
+    stoke annotate -q --json leaf $data.data | sed -n 's/.*"module":.*"samples":\([0-9]*\),"lines.*/\1/p'
+done | awk '{n[NR] = $1} END {exit !(NR == 3 && n[1] > 0 && n[3] == n[1] + n[2])}' ||
+    fail 'annotate counts others in two recordings than in each'
+
 stoke annotate -q leaf fp.data >out
 says '^\* .*%       7          x = x \* 6364136223846793005UL + 1;$' out
 says '^               10  *__attribute__((noinline)) void leaf(int n)$' out
