@@ -35,6 +35,7 @@ struct annotated_line {
 struct annotation {
     struct str symbol, module;
     struct str path;    /* of the file that holds its code; empty: there is none */
+    bool is_jit;        /* a JIT made its code: no file has it */
     uint64_t low, high; /* [low, high) */
     struct annotated samples;
     struct annotated_address *addresses; /* in order */

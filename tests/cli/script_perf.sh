@@ -135,5 +135,36 @@ if command -v objdump >/dev/null; then
     says 'no instructions: cannot run objdump' out
     says '^\* .*% *[0-9a-f]*  # load.c:7$' out
 fi
+
+# Code of a JIT: mov $0x10000000,%ecx; 1: dec %ecx; jnz 1b; ret.
+cat >jit.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+    static const unsigned char code[] = {0xb9, 0, 0, 0, 0x10, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+    char name[64];
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(at, code, sizeof code);
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", getpid());
+    FILE *map = fopen(name, "w");
+    fprintf(map, "%lx %zx made_by_jit\n", (unsigned long)at, sizeof code);
+    fclose(map);
+    puts(name);
+    ((void (*)(void))at)();
+    return 0;
+}
+END
+if [ "$(uname -m)" = x86_64 ] && cc jit.c -o jit; then
+    map=$(perf record -q -o jit.data ./jit)
+    stoke annotate -q made_by_jit jit.data >out
+    rm "$map"
+    says '^# a JIT made its code: no source lines are known$' out
+    says 'no instructions: it is code that a JIT made, and in no file$' out
+    says '^\* .*%' out
+fi
 status 1 stoke annotate -q mix fp.data
 says 'it was inlined into: leaf'
