@@ -1,8 +1,10 @@
 /* stoke script: the samples of a recording as text, in perf script's layout. */
 #include "cli/script.h"
+#include "base/visible.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "os/file.h"
+#include "os/terminal.h"
 #include "transform/pattern.h"
 
 #define OFF(field) offsetof(struct script_settings, field)
@@ -115,11 +117,45 @@ static bool print_samples(struct script_settings *s, struct script_recording *r,
     return ok;
 }
 
+/* Where the text goes. A terminal is shown nothing that it would obey. */
+struct text_output {
+    struct os_output file;
+    struct output stream;
+    struct visible_filter filter;
+    bool filtered;
+};
+
+static bool open_output(struct text_output *t, const char *path, struct error *err)
+{
+    *t = (struct text_output){0};
+    if (!os_output_open(&t->file, path, err))
+        return false;
+    t->stream = os_output_stream(&t->file);
+    t->filtered = os_terminal_of(t->file.fd).is_terminal;
+    if (t->filtered)
+        visible_filter_init(&t->filter, &t->stream);
+    return true;
+}
+
+/* Ends it: well, or with nothing left of a file. */
+static bool close_output(struct text_output *t, bool ok, struct error *err)
+{
+    if (t->filtered && !visible_filter_finish(&t->filter) && ok && !t->stream.failed)
+        ok = error_memory(err);
+    if (ok)
+        ok = os_output_close(&t->file, &t->stream, err);
+    else
+        os_output_abandon(&t->file);
+    visible_filter_deinit(&t->filter);
+    output_deinit(&t->stream);
+    return ok;
+}
+
 static int script_run(void *settings, int file_count, char **files)
 {
     struct script_settings *s = settings;
     struct error err = {.place = PLACE_NONE};
-    struct os_output file;
+    struct text_output text;
     char name[4096], *input[] = {name};
     if (s->input && file_count == 0) {
         format_text(name, sizeof name, "%s", s->input);
@@ -132,19 +168,15 @@ static int script_run(void *settings, int file_count, char **files)
     s->load.import.every_address = true;
     s->load.import.signatures = true;
     s->load.default_file = "perf.data";
-    if (!os_output_open(&file, s->output ? s->output : "-", &err)) {
+    if (!open_output(&text, s->output ? s->output : "-", &err)) {
         message_error(&err);
         return STATUS_FAILED;
     }
-    struct output o = os_output_stream(&file);
-    struct script_recording *r = script_recording_create(s, &o);
+    struct output *o = text.filtered ? &text.filter.output : &text.stream;
+    struct script_recording *r = script_recording_create(s, o);
     bool ok = r || error_memory(&err);
-    ok = ok && print_samples(s, r, &o, file_count, files, &err);
-    if (ok)
-        ok = os_output_close(&file, &o, &err);
-    else
-        os_output_abandon(&file);
-    output_deinit(&o);
+    ok = ok && print_samples(s, r, o, file_count, files, &err);
+    ok = close_output(&text, ok, &err);
     script_recording_destroy(r);
     if (!ok)
         message_error(&err);
