@@ -222,7 +222,7 @@ static bool merge_parts(struct loading *l, struct part *parts, unsigned count,
         }
         builder_absorb(b, &parts[i].builder);
     }
-    return import_check(l->importer, b, before, err);
+    return import_check(l->importer, &l->options, b, before, err);
 }
 
 static bool load_parts(struct loading *l, unsigned count, struct builder *b,
@@ -264,7 +264,7 @@ static bool load_whole(struct loading *l, struct source *in, struct builder *b,
     if (!l->settings->taker || l->importer != importer_named(STR("perf-data")))
         return import_read(l->importer, in, &l->options, b, err);
     return perf_data_replay(in, &l->options, b, l->settings->taker, err) &&
-           import_check(l->importer, b, before, err);
+           import_check(l->importer, &l->options, b, before, err);
 }
 
 static bool load_decoded(struct loading *l, struct builder *b, struct error *err)

@@ -106,7 +106,10 @@ static bool print_samples(struct script_settings *s, struct script_recording *r,
 {
     uint32_t missing = 0;
     s->load.taker = script_recording_taker(r);
+    s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
+    if (p && p->facts.samples == 0 && !s->load.quiet)
+        message_note("the recording has no samples");
     bool ok = p && script_recording_check(r, &missing, err);
     if (ok)
         script_write_profile(s, p, o);

@@ -70,3 +70,45 @@ status 1 stoke info empty
 says 'empty'
 status 0 stoke info -o file.txt many.txt
 says '^format' file.txt
+
+# A recording without samples tells what it is of all the same; others say that it has
+# none. What was lost, and when, is in it.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+for name, lost in ("quiet", 0), ("lossy", 1234):
+    rec = Recording([Attr(1, 2, name="page-faults"), Attr(0, 1, ids=(2,), name="instructions")])
+    rec.comm(100, 100, "prog", 1)
+    if lost:
+        rec.kernel(2, rec.pack("QQ", 1, lost), 100, 100, 5)
+    open(name + ".data", "wb").write(rec.file())
+PY
+status 0 stoke info lossy.data
+says '^host  *box$' out
+says '^command  *perf record -g -- the program$' out
+says '^samples  *0 read$' out
+says '^lost  *1,234 samples, says the profiler$' out
+says '^ *0  .*  page-faults ' out
+says '^ *0  .*  instructions$' out
+[ -s err ] && fail "something is said"
+status 0 stoke info --json lossy.data
+says '"samples":0,"lost":1234' out
+status 0 stoke info lossy.data many.txt
+says '^samples  *25 read$' out
+says '^lost  *1,234 samples' out
+says '  page-faults' out
+for command in fold flamegraph report script 'annotate main'; do
+    # shellcheck disable=SC2086
+    status 1 stoke $command quiet.data
+    says 'quiet.data: the recording has no samples$'
+    says "try: 'stoke info FILE' tells what was recorded"
+    # shellcheck disable=SC2086
+    status 1 stoke $command lossy.data
+    says 'lossy.data: the recording has no samples, 1234 were lost$'
+done
+status 0 stoke script --show-lost-events lossy.data
+says ': PERF_RECORD_LOST lost 1234$' out
+says 'the recording has no samples'
+status 0 stoke script --show-task-events quiet.data
+says ': PERF_RECORD_COMM: prog:100/100$' out
