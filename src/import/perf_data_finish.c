@@ -248,7 +248,8 @@ static event_id *make_events(struct perf_profile *p)
     for (size_t i = 0; events && i < count; i++) {
         size_t number = p->event_count ? p->events[i] : i;
         const struct perf_event *e = &d->events[number];
-        enum unit unit = perf_event_unit(e->name, perf_prints_period(e));
+        enum unit unit =
+            perf_event_unit(e->name, perf_prints_period(e) && !p->options->samples);
         events[number] = builder_event(p->b, e->name, unit);
     }
     return events;

@@ -11,7 +11,7 @@ says '^time  *8801.000100 s to ' out
 says '^stacks  *4 distinct, 3 frames deep at most, of 6 functions$' out
 says '^unknown  *12.50% of the weight ends in a function without a name' out
 says '^ *4  *2,000,000 cycles  *cycles (shown unless --event names another)$' out
-says '^ *2  *2 samples  *page-faults$' out
+says '^ *2  *2 events  *page-faults$' out
 says 'thread (3 in all, of 2 processes)$' out
 says '^ *1  *62.50%  cron  pid 77  tid 77$' out
 says 'ends in$' out
@@ -112,3 +112,29 @@ says ': PERF_RECORD_LOST lost 1234$' out
 says 'the recording has no samples'
 status 0 stoke script --show-task-events quiet.data
 says ': PERF_RECORD_COMM: prog:100/100$' out
+
+# A period counts what the event counts, unless samples are asked for.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+for name, attr in ("instructions", Attr(0, 1, name="instructions")), ("clock", Attr(1, 0, name="cpu-clock")):
+    rec = Recording([attr])
+    rec.sample(5, 0x1100, [0x1100], period=85000001)
+    rec.sample(6, 0x1100, [0x1100], period=85000001)
+    open(name + ".data", "wb").write(rec.file({}))
+PY
+stoke script -q instructions.data >instructions.txt
+for input in instructions.data instructions.txt; do
+    status 0 stoke info -q $input
+    says '^ *2  *170,000,002 events  *instructions' out
+    status 0 stoke info -q --count-samples $input
+    says '^ *2  *2 samples  *instructions' out
+done
+status 0 stoke info -q clock.data
+says '^ *2  *170.000 ms  *cpu-clock' out
+stoke script -q clock.data >clock.txt
+for input in clock.data clock.txt; do
+    status 0 stoke info -q --count-samples $input
+    says '^ *2  *2 samples  *cpu-clock' out
+done
