@@ -356,6 +356,20 @@ static bool load_together(const struct load_settings *settings, int file_count,
     return ok;
 }
 
+bool load_inputs(const struct option_list *inputs, int *file_count, char ***files,
+                 struct error *err)
+{
+    if (inputs->count == 0)
+        return true;
+    if (*file_count) {
+        error_set(err, "'%s' stands beside --input", (*files)[0]);
+        return error_hint(err, "give all files alone, or all with --input");
+    }
+    *file_count = (int)inputs->count;
+    *files = (char **)(void *)inputs->items;
+    return true;
+}
+
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err)
 {
