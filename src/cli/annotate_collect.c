@@ -10,7 +10,7 @@
 #include "import/perf_line.h"
 #include "model/name.h"
 #include "resolve/machine.h"
-#include "transform/pattern.h"
+#include "transform/transform.h"
 #include <stdlib.h>
 
 #define CANDIDATES 12
@@ -222,13 +222,6 @@ static void forget_hits(struct annotate_collector *c)
 /* --- Which event ----------------------------------------------------------------------
  */
 
-static bool is_event(const char *wanted, struct str name)
-{
-    struct str pattern = str_of(wanted);
-    return glob_match(pattern, name) ||
-           glob_match(pattern, str_head(name, str_rfind(name, ':')));
-}
-
 static bool choose_event(struct annotate_collector *c, uint32_t *event)
 {
     struct annotations *a = c->a;
@@ -239,7 +232,7 @@ static bool choose_event(struct annotate_collector *c, uint32_t *event)
         struct str name = strings_get(&c->events, i);
         used += format_text(all + used, sizeof all - used, "%s%.*s", i > 1 ? ", " : "",
                             STR_ARG(name));
-        if (a->wanted_event && is_event(a->wanted_event, name)) {
+        if (a->wanted_event && event_matches(str_of(a->wanted_event), name)) {
             *event = i;
             return true;
         }
