@@ -28,7 +28,8 @@ static const struct option_group annotate_groups[] = {
 static bool collect(struct annotate_settings *s, struct annotations *a, int file_count,
                     char **files, struct error *err)
 {
-    struct annotate_collector *c = annotate_collector_create(a);
+    struct annotate_collector *c =
+        annotate_collector_create(a, file_count > 0 ? file_count : 1);
     if (!c)
         return error_memory(err);
     s->load.taker = annotate_collector_taker(c);
@@ -38,9 +39,9 @@ static bool collect(struct annotate_settings *s, struct annotations *a, int file
     annotate_collector_destroy(c);
     if (!ok)
         return false;
-    if (!a->ended) {
-        error_set(err,
-                  "the input is no recording: it does not tell the addresses of code");
+    if (!a->ended && a->err.message[0] == 0) {
+        error_set(err, "%s no recording: it does not tell the addresses of code",
+                  file_count > 1 ? "one of the inputs is" : "the input is");
         return error_hint(err, "give a perf.data, as perf record writes it");
     }
     if (a->ok && a->event_count > 1 && !s->event && !s->load.quiet)

@@ -1,5 +1,5 @@
 /* What the files of `stoke annotate` share: where in the code of one function the samples
- * of a recording were.
+ * of recordings were.
  *
  * Addresses are the file's own, as in its symbol table; of code without a file, those
  * that the processor saw. */
@@ -35,6 +35,7 @@ struct annotated_line {
 struct annotation {
     struct str symbol, module;
     struct str path;    /* of the file that holds its code; empty: there is none */
+    bool is_jit;        /* a JIT made its code: no file has it */
     uint64_t low, high; /* [low, high) */
     struct annotated samples;
     struct annotated_address *addresses; /* in order */
@@ -57,16 +58,17 @@ struct annotations {
     double total;             /* of all samples of the event */
     struct annotation *items; /* the heaviest first */
     size_t count, cap;
-    bool ended; /* a recording was read */
+    bool ended; /* all recordings were read */
     bool ok;
     struct error err; /* where not ok */
 };
 
 struct annotate_collector;
 
-/* NULL when memory is short. It fills `a`, whose wishes are set; the caller's is the
- * arena. */
-struct annotate_collector *annotate_collector_create(struct annotations *a);
+/* NULL when memory is short. It fills `a`, whose wishes are set, at the end of the last
+ * of so many recordings; the caller's is the arena. */
+struct annotate_collector *annotate_collector_create(struct annotations *a,
+                                                     int recordings);
 void annotate_collector_destroy(struct annotate_collector *c);
 const struct perf_taker *annotate_collector_taker(const struct annotate_collector *c);
 

@@ -54,6 +54,8 @@ bool annotation_disassemble(const struct annotation *f, struct annotated_code **
                             size_t *count, struct arena *arena, struct error *err)
 {
     char from[40], to[40], path[4096];
+    if (f->is_jit)
+        return error_set(err, "it is code that a JIT made, and in no file");
     if (f->path.len == 0 || f->path.len >= sizeof path)
         return error_set(err, "the file with the code is not on this machine");
     format_text(from, sizeof from, "--start-address=0x%llx", (unsigned long long)f->low);

@@ -1,44 +1,70 @@
-/* From the samples of a recording to the functions that they were in. */
+/* From the samples of recordings to the functions that they were in.
+ *
+ * Of each recording the samples are counted by place; at its end the places are named and
+ * become spots, which are told by names and addresses, and those are the same in all
+ * recordings. At the end of the last one the spots become annotations, while the objects
+ * are still there. */
 #include "base/hash.h"
 #include "base/sort.h"
 #include "cli/annotate.h"
 #include "import/perf_line.h"
 #include "model/name.h"
 #include "resolve/machine.h"
-#include "transform/pattern.h"
+#include "transform/transform.h"
 #include <stdlib.h>
 
 #define CANDIDATES 12
 #define FUNCTIONS_MOST 16 /* of one name that are shown, the heaviest */
 
-/* Samples of one event at one place. */
+/* Samples of one event at one place, by the recording's numbers. */
 struct hit {
     frame_id place;
-    uint32_t event, function; /* function + 1; 0: none */
+    uint32_t event;
+    struct annotated samples;
+};
+
+/* Samples of one event at one address of a function. */
+struct spot {
+    uint32_t function, event;
+    uint64_t address; /* the file's own */
     struct annotated samples;
 };
 
 /* A function that samples were in. */
 struct function {
-    struct str name; /* the resolver's */
-    uint32_t file;
-    double weight;
+    struct str name;             /* the resolver's */
+    struct str module;           /* as perf shows it */
+    const struct object *object; /* or NULL: there is no file, or not here */
+    double weight;               /* of the event that is shown */
     bool matches;
+    bool holds_wanted; /* the wanted one is inlined into it */
+};
+
+/* An event, by its name. */
+struct event_total {
+    double weight;
+    enum unit unit;
 };
 
 struct annotate_collector {
     struct annotations *a;
     struct perf_taker taker;
-    struct arena arena;
+    int recordings_left;
+
+    struct arena hit_arena; /* of the recording under way */
     struct idmap by_place;
     struct hit *hits;
     size_t hit_count, hit_cap;
-    uint32_t *events; /* those that have samples, in the order of appearance */
-    size_t event_count, event_cap;
-    struct idmap seen_events;
-    struct function *functions;
-    size_t function_count, function_cap;
-    struct idmap by_start;
+
+    struct arena arena;
+    struct strings events;      /* those that have samples, in the order of appearance */
+    struct event_total *totals; /* by the events' numbers */
+    size_t total_cap;
+    struct strings keys;        /* of the functions; their numbers are the functions' */
+    struct function *functions; /* [0] is none */
+    size_t function_cap;
+    struct spot *spots;
+    size_t spot_count, spot_cap;
 };
 
 /* --- Samples --------------------------------------------------------------------------
@@ -54,27 +80,15 @@ static bool take_sample(void *context, struct perf_profile *p,
     return true;
 }
 
-static void note_event(struct annotate_collector *c, uint32_t event)
-{
-    uint64_t *seen = idmap_put(&c->seen_events, &c->arena, event);
-    uint32_t *events = arena_grow(&c->arena, c->events, &c->event_cap, c->event_count + 1,
-                                  sizeof *events);
-    if (events)
-        c->events = events;
-    if (!events || !seen || *seen)
-        return;
-    *seen = 1;
-    events[c->event_count++] = event;
-}
-
 static void take_stack(void *context, struct perf_profile *p, const struct sample *s,
                        const frame_id *places, size_t count, size_t unwound)
 {
     struct annotate_collector *c = context;
     frame_id place = count ? places[0] : 0;
-    uint64_t *at = idmap_put(&c->by_place, &c->arena, (uint64_t)s->event << 32 | place);
+    uint64_t *at =
+        idmap_put(&c->by_place, &c->hit_arena, (uint64_t)s->event << 32 | place);
     struct hit *hits =
-        arena_grow(&c->arena, c->hits, &c->hit_cap, c->hit_count + 1, sizeof *hits);
+        arena_grow(&c->hit_arena, c->hits, &c->hit_cap, c->hit_count + 1, sizeof *hits);
     (void)p;
     (void)unwound;
     if (!at || !hits)
@@ -83,37 +97,143 @@ static void take_stack(void *context, struct perf_profile *p, const struct sampl
     if (*at == 0) {
         hits[c->hit_count] = (struct hit){.place = place, .event = s->event};
         *at = ++c->hit_count;
-        note_event(c, s->event);
     }
     hits[*at - 1].samples.weight += s->weight;
     hits[*at - 1].samples.count++;
 }
 
+/* --- From places to spots -------------------------------------------------------------
+ */
+
+static const struct name_job *names_of(const struct perf_profile *p, frame_id place)
+{
+    static const struct name_job none;
+    return place < p->named_count ? &p->jobs[place] : &none;
+}
+
+static bool is_exact(struct str wanted, struct str name)
+{
+    return str_equal(wanted, name) || str_equal(wanted, name_without_arguments(name));
+}
+
+/* The event's number among all recordings'; 0 when memory is short. */
+static uint32_t event_of(struct annotate_collector *c, const struct perf_event *e)
+{
+    size_t before = c->events.count;
+    uint32_t number = strings_add(&c->events, e->name);
+    struct event_total *totals = arena_grow(&c->arena, c->totals, &c->total_cap,
+                                            (size_t)number + 1, sizeof *totals);
+    if (!totals)
+        return 0;
+    c->totals = totals;
+    if (c->events.count > before)
+        totals[number] =
+            (struct event_total){0, perf_event_unit(e->name, perf_prints_period(e))};
+    return number;
+}
+
+/* What tells a function from all others: its name, the file it is in and where there. Of
+ * one build of a file there is an object a recording. */
+static struct str function_key(struct annotate_collector *c, const struct perf_file *file,
+                               const struct object *o, struct str name, uint64_t start)
+{
+    struct output key = OUTPUT_KEEP;
+    output_format(&key, "%llx ", (unsigned long long)start);
+    output_str(&key, o ? o->wanted.build_id : STR(""));
+    output_char(&key, 0);
+    output_str(&key, o && o->file.mapping.map ? o->file.path : STR(""));
+    output_char(&key, 0);
+    output_str(&key, file->module);
+    output_char(&key, 0);
+    output_str(&key, name);
+    struct str kept = arena_str(&c->hit_arena, output_kept(&key));
+    output_deinit(&key);
+    return kept;
+}
+
+/* The function of a place, made known where it is not; 0 where it has no name. `address`
+ * is the place's in the object. */
+static uint32_t function_of(struct annotate_collector *c, const struct perf_profile *p,
+                            frame_id number, const struct object *o, uint64_t address)
+{
+    const struct perf_file *file = &p->files[p->places.items[number].file];
+    const struct name_job *job = names_of(p, number);
+    const struct resolved_frame *frame = job->count ? &job->frames[job->count - 1] : NULL;
+    struct str name = frame ? frame->name : file->symbol;
+    if (name.len == 0)
+        return 0;
+    uint64_t start = frame ? address - frame->offset : 0;
+    size_t before = c->keys.count;
+    uint32_t function = strings_add(&c->keys, function_key(c, file, o, name, start));
+    struct function *functions = arena_grow(&c->arena, c->functions, &c->function_cap,
+                                            (size_t)function + 1, sizeof *functions);
+    if (!functions)
+        return 0;
+    c->functions = functions;
+    if (c->keys.count > before)
+        functions[function] =
+            (struct function){.name = arena_str(&c->arena, name),
+                              .module = arena_str(&c->arena, file->module),
+                              .object = o};
+    for (size_t k = 0; k + 1 < job->count; k++)
+        functions[function].holds_wanted |=
+            is_exact(str_of(c->a->wanted), job->frames[k].name);
+    return function;
+}
+
+/* The object of a place, and the place's address there. */
+static const struct object *object_of(const struct perf_profile *p, frame_id number,
+                                      uint64_t *address)
+{
+    const struct perf_place *place = &p->places.items[number];
+    const struct object *o =
+        machine_resolver_object(p->resolver, p->files[place->file].object);
+    if (!o || !object_address(o, place->address, address))
+        *address = place->address;
+    return o;
+}
+
+static void add_spot(struct annotate_collector *c, const struct perf_profile *p,
+                     const struct hit *hit)
+{
+    uint64_t address = 0;
+    const struct object *o = hit->place ? object_of(p, hit->place, &address) : NULL;
+    uint32_t event = event_of(c, &p->data.events[hit->event]);
+    uint32_t function = hit->place ? function_of(c, p, hit->place, o, address) : 0;
+    struct spot *spots =
+        arena_grow(&c->arena, c->spots, &c->spot_cap, c->spot_count + 1, sizeof *spots);
+    if (!spots || !event)
+        return;
+    c->spots = spots;
+    c->totals[event].weight += hit->samples.weight;
+    if (function)
+        spots[c->spot_count++] = (struct spot){function, event, address, hit->samples};
+}
+
+static void forget_hits(struct annotate_collector *c)
+{
+    arena_deinit(&c->hit_arena);
+    c->hit_arena = ARENA_INIT;
+    c->by_place = (struct idmap){0};
+    c->hits = NULL;
+    c->hit_count = c->hit_cap = 0;
+}
+
 /* --- Which event ----------------------------------------------------------------------
  */
 
-static bool is_event(const char *wanted, struct str name)
-{
-    struct str pattern = str_of(wanted);
-    return glob_match(pattern, name) ||
-           glob_match(pattern, str_head(name, str_rfind(name, ':')));
-}
-
-static bool choose_event(struct annotate_collector *c, const struct perf_data *d,
-                         uint32_t *event)
+static bool choose_event(struct annotate_collector *c, uint32_t *event)
 {
     struct annotations *a = c->a;
     char all[200] = "";
     size_t used = 0;
-    if (c->event_count == 0)
-        return error_set(&a->err, "the recording has no samples");
-    *event = c->events[0];
-    for (size_t i = 0; i < c->event_count; i++) {
-        struct str name = d->events[c->events[i]].name;
-        used += format_text(all + used, sizeof all - used, "%s%.*s", i ? ", " : "",
+    *event = 1;
+    for (uint32_t i = 1; i < c->events.count; i++) {
+        struct str name = strings_get(&c->events, i);
+        used += format_text(all + used, sizeof all - used, "%s%.*s", i > 1 ? ", " : "",
                             STR_ARG(name));
-        if (a->wanted_event && is_event(a->wanted_event, name)) {
-            *event = c->events[i];
+        if (a->wanted_event && event_matches(str_of(a->wanted_event), name)) {
+            *event = i;
             return true;
         }
     }
@@ -126,75 +246,27 @@ static bool choose_event(struct annotate_collector *c, const struct perf_data *d
 /* --- Which function -------------------------------------------------------------------
  */
 
-static const struct resolved_frame *outer_frame(const struct perf_profile *p,
-                                                frame_id place)
-{
-    const struct name_job *job = place < p->named_count ? &p->jobs[place] : NULL;
-    return job && job->count ? &job->frames[job->count - 1] : NULL;
-}
-
-/* The function of a place, made known where it is not; 0 where it has no name. */
-static uint32_t function_of(struct annotate_collector *c, const struct perf_profile *p,
-                            frame_id number)
-{
-    const struct perf_place *place = &p->places.items[number];
-    const struct resolved_frame *frame = outer_frame(p, number);
-    struct str name = frame ? frame->name : p->files[place->file].symbol;
-    uint64_t offset = frame ? frame->offset : 0;
-    if (number == 0 || name.len == 0)
-        return 0;
-    uint64_t start = frame ? place->address - offset : 0;
-    uint64_t *at = idmap_put(&c->by_start, &c->arena,
-                             hash_mix(start ^ HASH_A, HASH_B + place->file));
-    struct function *functions = arena_grow(&c->arena, c->functions, &c->function_cap,
-                                            c->function_count + 1, sizeof *functions);
-    if (!at || !functions)
-        return 0;
-    c->functions = functions;
-    if (*at == 0) {
-        functions[c->function_count] =
-            (struct function){.name = name, .file = place->file};
-        *at = ++c->function_count;
-    }
-    return (uint32_t)*at;
-}
-
-static void find_functions(struct annotate_collector *c, const struct perf_profile *p,
-                           uint32_t event)
-{
-    for (size_t i = 0; i < c->hit_count; i++) {
-        struct hit *hit = &c->hits[i];
-        if (hit->event != event)
-            continue;
-        c->a->total += hit->samples.weight;
-        hit->function = function_of(c, p, hit->place);
-        if (hit->function)
-            c->functions[hit->function - 1].weight += hit->samples.weight;
-    }
-}
-
 static bool lighter_first(const void *context, uint32_t a, uint32_t b)
 {
     const struct function *f = context;
     return f[a].weight > f[b].weight;
 }
 
-/* The functions' numbers, the heaviest first. */
+/* The numbers of the functions that have samples of the event, the heaviest first; behind
+ * them a 0. */
 static uint32_t *ranked(struct annotate_collector *c)
 {
-    uint32_t *order = arena_alloc(&c->arena, (c->function_count + 1) * sizeof *order);
-    uint32_t *room = arena_alloc(&c->arena, (c->function_count + 1) * sizeof *room);
+    size_t count = 0;
+    uint32_t *order = arena_alloc(&c->arena, c->keys.count * sizeof *order);
+    uint32_t *room = arena_alloc(&c->arena, c->keys.count * sizeof *room);
     if (!order || !room)
         return NULL;
-    for (uint32_t i = 0; i < c->function_count; i++)
-        order[i] = i;
-    sort_u32(order, c->function_count, room, lighter_first, c->functions);
+    for (uint32_t i = 1; i < c->keys.count; i++)
+        if (c->functions[i].weight > 0)
+            order[count++] = i;
+    sort_u32(order, count, room, lighter_first, c->functions);
+    order[count] = 0;
     return order;
-}
-
-static bool is_exact(struct str wanted, struct str name)
-{
-    return str_equal(wanted, name) || str_equal(wanted, name_without_arguments(name));
 }
 
 /* The functions with a part of that name, unless they have several names. */
@@ -205,8 +277,8 @@ static bool match_part(struct annotate_collector *c, const uint32_t *order)
     struct output all = OUTPUT_KEEP;
     if (!strings_init(&names, &c->arena))
         return false;
-    for (size_t i = 0; i < c->function_count; i++) {
-        struct function *f = &c->functions[order[i]];
+    for (; *order; order++) {
+        struct function *f = &c->functions[*order];
         if (!str_has(f->name, wanted))
             continue;
         f->matches = true;
@@ -227,35 +299,27 @@ static bool match_part(struct annotate_collector *c, const uint32_t *order)
 }
 
 /* The functions that one of the name is inlined into, for the message. */
-static void tell_where_inlined(struct annotate_collector *c, const struct perf_profile *p)
+static void tell_where_inlined(struct annotate_collector *c, const uint32_t *order)
 {
-    struct str wanted = str_of(c->a->wanted), last = STR("");
     struct output all = OUTPUT_KEEP;
     size_t names = 0;
-    for (size_t i = 0; p->jobs && i < c->hit_count && names < CANDIDATES; i++) {
-        const struct name_job *job = &p->jobs[c->hits[i].place];
-        bool found = false;
-        for (size_t k = 0; c->hits[i].place && k + 1 < job->count; k++)
-            found |= is_exact(wanted, job->frames[k].name);
-        if (!found || !c->hits[i].function)
-            continue;
-        struct str name = c->functions[c->hits[i].function - 1].name;
-        if (!str_equal(name, last))
-            output_format(&all, "%s%.*s", names++ ? ", " : "", STR_ARG(name));
-        last = name;
+    for (; *order && names < CANDIDATES; order++) {
+        const struct function *f = &c->functions[*order];
+        if (f->holds_wanted)
+            output_format(&all, "%s%.*s", names++ ? ", " : "", STR_ARG(f->name));
     }
     if (names)
         error_hint(&c->a->err, "it was inlined into: %.*s", STR_ARG(output_kept(&all)));
     output_deinit(&all);
 }
 
-static bool match_functions(struct annotate_collector *c, const struct perf_profile *p,
-                            const uint32_t *order)
+static bool match_functions(struct annotate_collector *c, const uint32_t *order)
 {
     bool found = false;
-    for (size_t i = 0; i < c->function_count; i++) {
-        c->functions[i].matches = is_exact(str_of(c->a->wanted), c->functions[i].name);
-        found |= c->functions[i].matches;
+    for (const uint32_t *at = order; *at; at++) {
+        struct function *f = &c->functions[*at];
+        f->matches = is_exact(str_of(c->a->wanted), f->name);
+        found |= f->matches;
     }
     if (found || match_part(c, order))
         return true;
@@ -263,7 +327,7 @@ static bool match_functions(struct annotate_collector *c, const struct perf_prof
         return false;
     error_set(&c->a->err, "no sample was in a function named '%s'", c->a->wanted);
     error_hint(&c->a->err, "'stoke report' lists the functions");
-    tell_where_inlined(c, p);
+    tell_where_inlined(c, order);
     return false;
 }
 
@@ -302,25 +366,23 @@ static bool order_addresses(struct annotation *f, struct arena *arena)
     return true;
 }
 
-static void add_addresses(struct annotate_collector *c, const struct perf_profile *p,
-                          const struct object *o, uint32_t function, uint32_t event,
+static void add_addresses(struct annotate_collector *c, uint32_t function, uint32_t event,
                           struct annotation *f)
 {
-    for (size_t i = 0; i < c->hit_count; i++) {
-        const struct hit *hit = &c->hits[i];
-        uint64_t address = p->places.items[hit->place].address;
+    for (size_t i = 0; i < c->spot_count; i++) {
+        const struct spot *spot = &c->spots[i];
+        if (spot->function != function || spot->event != event)
+            continue;
         struct annotated_address *addresses =
             arena_grow(&c->a->arena, f->addresses, &f->address_cap, f->address_count + 1,
                        sizeof *addresses);
         if (!addresses)
             return;
         f->addresses = addresses;
-        if (hit->function != function || hit->event != event ||
-            (o && !object_address(o, address, &address)))
-            continue;
-        addresses[f->address_count++] = (struct annotated_address){address, hit->samples};
-        f->samples.weight += hit->samples.weight;
-        f->samples.count += hit->samples.count;
+        addresses[f->address_count++] =
+            (struct annotated_address){spot->address, spot->samples};
+        f->samples.weight += spot->samples.weight;
+        f->samples.count += spot->samples.count;
     }
 }
 
@@ -428,22 +490,21 @@ static void set_range(struct annotation *f, const struct object *o)
     }
 }
 
-static bool annotate(struct annotate_collector *c, const struct perf_profile *p,
-                     uint32_t number, uint32_t event)
+static bool annotate(struct annotate_collector *c, uint32_t number, uint32_t event)
 {
     const struct function *function = &c->functions[number];
-    const struct perf_file *file = &p->files[function->file];
-    const struct object *o = machine_resolver_object(p->resolver, file->object);
+    const struct object *o = function->object;
     struct arena *arena = &c->a->arena;
     struct annotation f = {.symbol = arena_str(arena, function->name),
-                           .module = arena_str(arena, file->module),
+                           .module = arena_str(arena, function->module),
                            .path = STR("")};
     if (!strings_init(&f.files, arena))
         return false;
-    add_addresses(c, p, o, number + 1, event, &f);
+    add_addresses(c, number, event, &f);
     if (!order_addresses(&f, arena))
         return false;
     set_range(&f, o);
+    f.is_jit = o && (o->wanted.kind == FRAME_JIT || o->has_jit);
     if (o && o->file.mapping.map && o->file.path.len)
         f.path = arena_str(arena, o->file.path);
     if (o)
@@ -459,29 +520,49 @@ static bool annotate(struct annotate_collector *c, const struct perf_profile *p,
     return !arena->failed;
 }
 
+/* All recordings were read. */
+static bool finish(struct annotate_collector *c)
+{
+    struct annotations *a = c->a;
+    uint32_t event = 0;
+    if (c->events.count == 1)
+        return error_set(&a->err, "the recording has no samples");
+    if (!choose_event(c, &event))
+        return false;
+    a->event = arena_str(&a->arena, strings_get(&c->events, event));
+    a->unit = c->totals[event].unit;
+    a->total = c->totals[event].weight;
+    a->event_count = c->events.count - 1;
+    for (size_t i = 0; i < c->spot_count; i++)
+        if (c->spots[i].event == event)
+            c->functions[c->spots[i].function].weight += c->spots[i].samples.weight;
+    const uint32_t *order = ranked(c);
+    if (!order || !match_functions(c, order))
+        return false;
+    for (; *order && a->count < FUNCTIONS_MOST; order++)
+        if (c->functions[*order].matches && !annotate(c, *order, event))
+            return false;
+    return true;
+}
+
 static void take_end(void *context, struct perf_profile *p)
 {
     struct annotate_collector *c = context;
     struct annotations *a = c->a;
-    uint32_t event = 0;
-    a->ended = true;
-    a->ok = choose_event(c, &p->data, &event);
-    if (!a->ok)
-        return;
-    const struct perf_event *e = &p->data.events[event];
-    a->event = arena_str(&a->arena, e->name);
-    a->unit = perf_event_unit(e->name, perf_prints_period(e));
-    a->event_count = c->event_count;
     perf_files_finish(p);
-    a->ok = !p->resolver || perf_places_name(p) || error_memory(&a->err);
-    if (!a->ok)
+    bool ok = !p->resolver || perf_places_name(p);
+    for (size_t i = 0; ok && i < c->hit_count; i++)
+        add_spot(c, p, &c->hits[i]);
+    ok = ok && !c->hit_arena.failed && !c->arena.failed;
+    forget_hits(c);
+    if (!ok) {
+        error_memory(&a->err);
         return;
-    find_functions(c, p, event);
-    const uint32_t *order = ranked(c);
-    a->ok = order && match_functions(c, p, order);
-    for (size_t i = 0; a->ok && i < c->function_count && a->count < FUNCTIONS_MOST; i++)
-        if (c->functions[order[i]].matches && c->functions[order[i]].weight > 0)
-            a->ok = annotate(c, p, order[i], event);
+    }
+    if (--c->recordings_left)
+        return;
+    a->ended = true;
+    a->ok = finish(c);
     if (!a->ok && !a->err.message[0])
         error_memory(&a->err);
 }
@@ -489,12 +570,18 @@ static void take_end(void *context, struct perf_profile *p)
 /* --- The whole ------------------------------------------------------------------------
  */
 
-struct annotate_collector *annotate_collector_create(struct annotations *a)
+struct annotate_collector *annotate_collector_create(struct annotations *a,
+                                                     int recordings)
 {
     struct annotate_collector *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
+    if (!strings_init(&c->events, &c->arena) || !strings_init(&c->keys, &c->arena)) {
+        annotate_collector_destroy(c);
+        return NULL;
+    }
     c->a = a;
+    c->recordings_left = recordings;
     c->taker = (struct perf_taker){.context = c,
                                    .leaf_alone = true,
                                    .sample = take_sample,
@@ -505,8 +592,10 @@ struct annotate_collector *annotate_collector_create(struct annotations *a)
 
 void annotate_collector_destroy(struct annotate_collector *c)
 {
-    if (c)
+    if (c) {
+        arena_deinit(&c->hit_arena);
         arena_deinit(&c->arena);
+    }
     free(c);
 }
 

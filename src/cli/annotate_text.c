@@ -177,7 +177,9 @@ static void write_head(const struct writer *w)
     visible_print(w->out, w->a->event);
     output_format(w->out, ": %.2f%% of the recording's\n",
                   share(f->samples.weight, w->a->total));
-    if (f->line_count == 0)
+    if (f->line_count == 0 && f->is_jit)
+        output_text(w->out, "# a JIT made its code: no source lines are known\n");
+    else if (f->line_count == 0)
         output_text(w->out, "# its file has no debug information: no source lines\n");
 }
 

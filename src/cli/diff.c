@@ -293,11 +293,11 @@ static int diff_run(void *settings, int file_count, char **files)
     struct error err = {.place = PLACE_NONE};
     size_t grown = 0;
     const struct exporter *e = NULL;
-    if (!check_files(file_count, files, &err) || !(e = choose_exporter(s, &err))) {
+    if (!check_files(file_count, files, &err) ||
+        !tables_prepare(&s->tables, &s->view, &err) || !(e = choose_exporter(s, &err))) {
         message_error(&err);
         return STATUS_USAGE;
     }
-    tables_prepare(&s->tables, &s->view);
     view_prepare(&s->view, &s->load);
     s->view.transform.threads = thread_style_of(s);
     struct profile *p = make_diff(s, files, &err);

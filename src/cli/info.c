@@ -289,7 +289,8 @@ static void print_text(const struct report *r)
     print_times(r);
     print_field(r, "samples");
     print_count(r->out, (double)facts->samples, "read\n", "read\n");
-    print_stacks(r);
+    if (facts->samples)
+        print_stacks(r);
     print_losses(r);
     print_events(r);
     print_threads(r);
@@ -467,7 +468,7 @@ static int info_run(void *settings, int file_count, char **files)
     struct info_settings *s = settings;
     struct error err = {.place = PLACE_NONE};
     struct summary summary = {0};
-    s->load.own_warnings = s->load.events_apart = true;
+    s->load.own_warnings = s->load.events_apart = s->load.import.empty = true;
     view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);

@@ -223,7 +223,7 @@ static bool merge_parts(struct loading *l, struct part *parts, unsigned count,
         }
         builder_absorb(b, &parts[i].builder);
     }
-    return import_check(l->importer, b, before, err);
+    return import_check(l->importer, &l->options, b, before, err);
 }
 
 static bool load_parts(struct loading *l, unsigned count, struct builder *b,
@@ -265,7 +265,7 @@ static bool load_whole(struct loading *l, struct source *in, struct builder *b,
     if (!l->settings->taker || l->importer != importer_named(STR("perf-data")))
         return import_read(l->importer, in, &l->options, b, err);
     return perf_data_replay(in, &l->options, b, l->settings->taker, err) &&
-           import_check(l->importer, b, before, err);
+           import_check(l->importer, &l->options, b, before, err);
 }
 
 /* Whole, from a copy where what is at hand can only be read on. */
@@ -370,6 +370,20 @@ static bool load_together(const struct load_settings *settings, int file_count,
     if (ok && !settings->quiet)
         together_note(&together);
     return ok;
+}
+
+bool load_inputs(const struct option_list *inputs, int *file_count, char ***files,
+                 struct error *err)
+{
+    if (inputs->count == 0)
+        return true;
+    if (*file_count) {
+        error_set(err, "'%s' stands beside --input", (*files)[0]);
+        return error_hint(err, "give all files alone, or all with --input");
+    }
+    *file_count = (int)inputs->count;
+    *files = (char **)(void *)inputs->items;
+    return true;
 }
 
 struct profile *load_profiles(const struct load_settings *settings, int file_count,

@@ -27,6 +27,11 @@ struct load_settings {
 /* The options of every command that reads profiles. */
 extern const struct option load_options[];
 
+/* The files of a command that also has --input FILE: those named in the one way or in the
+ * other; false where some are in each. */
+bool load_inputs(const struct option_list *inputs, int *file_count, char ***files,
+                 struct error *err);
+
 /* Reads the files ("-" or none: standard input) into one profile (see together.h), says
  * what was wrong with them, and hands it out; NULL with err set when any could not be
  * read. */

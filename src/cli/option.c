@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 /* An option's first name, for "%.*s". */
 #define OPTION_NAME(o) (int)str_find(str_of((o)->names), ','), (o)->names
@@ -168,6 +169,14 @@ static void set_flag(const struct option *o, void *value, bool on)
         *(int *)value = on ? o->value : 0;
 }
 
+/* Whether the argument behind an option that needs none is its value: where it is none
+ * that the option takes and there is a file of that name, it is the file. */
+static bool is_value(const struct option *o, const char *text, void *value,
+                     struct error *err)
+{
+    return o->parse(text, value, err) || access(text, F_OK) != 0;
+}
+
 /* The option's value: what stands behind '=' or in the next argument. */
 static const char *take_value(struct parsing *p, const struct option *o, void *value,
                               const char *attached)
@@ -175,7 +184,7 @@ static const char *take_value(struct parsing *p, const struct option *o, void *v
     const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
     if (attached)
         return attached;
-    if (o->fallback && (!next || next[0] == '-' || !o->parse(next, value, p->err)))
+    if (o->fallback && (!next || next[0] == '-' || !is_value(o, next, value, p->err)))
         return o->fallback;
     if (p->at + 1 < p->argc)
         return p->argv[++p->at];

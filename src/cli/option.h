@@ -39,7 +39,7 @@ struct option {
     int value;                  /* OPTION_SET */
     bool (*parse)(const char *text, void *value, struct error *err); /* OPTION_PARSED */
     const char *fallback; /* OPTION_PARSED: the value where the next argument is none that
-                             `parse` takes; NULL: there must be one */
+                             `parse` takes, but a file; NULL: there must be one */
     double least, most;   /* OPTION_INT, OPTION_NUMBER: its range; both 0: any */
 };
 

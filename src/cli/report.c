@@ -22,7 +22,8 @@ struct report_settings {
 static const struct option report_options[] = {
     {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
      OFF(output)},
-    {"input", 'i', "FILE", "the same as FILE alone", OPTION_LIST, OFF(inputs)},
+    {"input", 'i', "FILE", "the same as FILE alone (repeatable)", OPTION_LIST,
+     OFF(inputs)},
     {0}};
 
 static const struct report_settings report_defaults = {.tables = TABLES_DEFAULTS,
@@ -45,15 +46,9 @@ static struct profile *read_inputs(struct report_settings *s, int file_count,
     static char *recordings[] = {recording};
     view_prepare(&s->view, &s->load);
     rows_prepare(&s->rows, &s->load);
-    if (s->inputs.count && file_count) {
-        error_set(err, "'%s' stands beside --input", files[0]);
-        error_hint(err, "give all files alone, or all with --input");
+    if (!load_inputs(&s->inputs, &file_count, &files, err))
         return NULL;
-    }
-    if (s->inputs.count) {
-        file_count = (int)s->inputs.count;
-        files = (char **)(void *)s->inputs.items;
-    } else if (file_count == 0 && !os_input_is_given()) {
+    if (file_count == 0 && !os_input_is_given()) {
         file_count = 1;
         files = recordings;
         if (access(recording, F_OK) != 0) {
@@ -80,11 +75,11 @@ static int report_run(void *settings, int file_count, char **files)
     struct table_options table;
     struct rows_options rows;
     s->tables.sort = s->rows.sort.column;
-    if (!rows_check(&s->rows, &s->tables, &err)) {
+    if (!tables_prepare(&s->tables, &s->view, &err) ||
+        !rows_check(&s->rows, &s->tables, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
-    tables_prepare(&s->tables, &s->view);
     struct profile *p = read_inputs(s, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     bool ok = p != NULL;

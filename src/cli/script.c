@@ -1,24 +1,16 @@
 /* stoke script: the samples of a recording as text, in perf script's layout. */
 #include "cli/script.h"
+#include "base/visible.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "os/file.h"
-#include "transform/pattern.h"
+#include "os/terminal.h"
 
 #define OFF(field) offsetof(struct script_settings, field)
 
 static bool add_numbers(const char *text, void *value, struct error *err)
 {
     return number_set_add(value, str_of(text), err);
-}
-
-/* "START,STOP": either may be missing. */
-static bool parse_times(const char *text, void *value, struct error *err)
-{
-    struct script_times *times = value;
-    struct str stop = str_of(text), start = str_cut(&stop, ',');
-    return (start.len == 0 || time_point_parse(start, &times->start, err)) &&
-           (stop.len == 0 || time_point_parse(stop, &times->end, err));
 }
 
 static const struct option script_options[] = {
@@ -31,25 +23,27 @@ static const struct option script_options[] = {
     {"hide-call-graph", 'G', NULL, "the innermost frame alone, on the sample's line",
      OPTION_FLAG, OFF(no_chain)},
     {"event", 0, "LIST", "samples of these events alone; * and ? stand for others",
-     OPTION_STRING, OFF(events)},
+     OPTION_PARSED, OFF(wishes.events), .parse = script_events_parse},
     {"comms", 0, "LIST", "samples of threads of these names alone", OPTION_STRING,
-     OFF(comms)},
-    {"pid", 0, "LIST", "of these processes alone: 7,12-15", OPTION_PARSED, OFF(pids),
+     OFF(wishes.comms)},
+    {"pid", 0, "LIST", "of these processes alone: 7,12-15", OPTION_PARSED,
+     OFF(wishes.pids), .parse = add_numbers},
+    {"tid", 0, "LIST", "of these threads alone", OPTION_PARSED, OFF(wishes.tids),
      .parse = add_numbers},
-    {"tid", 0, "LIST", "of these threads alone", OPTION_PARSED, OFF(tids),
-     .parse = add_numbers},
-    {"cpu", 'C', "LIST", "of these CPUs alone", OPTION_PARSED, OFF(cpus),
+    {"cpu", 'C', "LIST", "of these CPUs alone", OPTION_PARSED, OFF(wishes.cpus),
      .parse = add_numbers},
     {"time", 0, "START,STOP",
-     "from START on and up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%",
-     OPTION_PARSED, OFF(times), .parse = parse_times},
+     "from START on and up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
+     "shares: 10%-20%,30%-40%, 10%/2 (the second tenth)",
+     OPTION_PARSED, OFF(wishes.times), .parse = script_times_parse},
     {"show-mmap-events", 0, NULL, "recordings: what was mapped, too", OPTION_FLAG,
      OFF(shows_maps)},
     {"show-task-events", 0, NULL, "recordings: threads that began, ended, were named",
      OPTION_FLAG, OFF(shows_tasks)},
     {"show-lost-events", 0, NULL, "recordings: where samples were lost", OPTION_FLAG,
      OFF(shows_lost)},
-    {"input", 'i', "FILE", "the same as FILE", OPTION_STRING, OFF(input)},
+    {"input", 'i', "FILE", "the same as FILE alone (repeatable)", OPTION_LIST,
+     OFF(inputs)},
     {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
@@ -57,98 +51,98 @@ static const struct option script_options[] = {
 static const struct option_group script_groups[] = {
     {"options", script_options, 0}, {"input", load_options, OFF(load)}, {0}};
 
-/* --- Which samples --------------------------------------------------------------------
- */
-
-static bool is_listed(const char *list, struct str name)
-{
-    struct str rest = str_of(list ? list : "");
-    while (rest.len)
-        if (glob_match(str_cut(&rest, ','), name))
-            return true;
-    return list == NULL;
-}
-
-static bool has_number(const struct number_set *set, int64_t number)
-{
-    return set->count == 0 ||
-           (number != ID_NONE && number_set_has(set, (uint64_t)number));
-}
-
-static bool is_in_time(const struct script_times *t, uint64_t time, uint64_t first,
-                       uint64_t last)
-{
-    if (!t->start.at && !t->end.at)
-        return true;
-    return time != TIME_NONE &&
-           (!t->start.at || time >= time_point_resolve(&t->start, first, last)) &&
-           (!t->end.at || time < time_point_resolve(&t->end, first, last));
-}
-
-bool script_wants(const struct script_settings *s, const struct script_origin *of,
-                  uint64_t first, uint64_t last)
-{
-    int64_t cpu = of->cpu == CPU_NONE ? ID_NONE : (int64_t)of->cpu;
-    return is_listed(s->comms, of->comm) && is_listed(s->events, of->event) &&
-           has_number(&s->pids, of->pid) && has_number(&s->tids, of->tid) &&
-           has_number(&s->cpus, cpu) && is_in_time(&s->times, of->time, first, last);
-}
-
 /* --- The command ----------------------------------------------------------------------
  */
 
 /* Reads, and prints what is read: recordings on the way, all else at the end. */
-static bool print_samples(struct script_settings *s, struct script_recording *r,
+static bool print_samples(struct script_settings *s, struct script_choice *choice,
                           struct output *o, int file_count, char **files,
                           struct error *err)
 {
     uint32_t missing = 0;
+    struct script_recording *r = script_recording_create(s, choice, o);
+    if (!r)
+        return error_memory(err);
     s->load.taker = script_recording_taker(r);
+    s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
+    if (p && p->facts.samples == 0 && !s->load.quiet)
+        message_note("the recording has no samples");
     bool ok = p && script_recording_check(r, &missing, err);
     if (ok)
-        script_write_profile(s, p, o);
+        script_write_profile(s, choice, p, o);
     profile_destroy(p);
+    script_recording_destroy(r);
+    ok = ok && script_choice_check(choice, err);
     if (missing && !s->load.quiet)
         message_note("the field '%s' is not in the recording's samples and is left out",
                      script_field_name(missing));
     return ok;
 }
 
+/* Where the text goes. A terminal is shown nothing that it would obey. */
+struct text_output {
+    struct os_output file;
+    struct output stream;
+    struct visible_filter filter;
+    bool filtered;
+};
+
+static bool open_output(struct text_output *t, const char *path, struct error *err)
+{
+    *t = (struct text_output){0};
+    if (!os_output_open(&t->file, path, err))
+        return false;
+    t->stream = os_output_stream(&t->file);
+    t->filtered = os_terminal_of(t->file.fd).is_terminal;
+    if (t->filtered)
+        visible_filter_init(&t->filter, &t->stream);
+    return true;
+}
+
+/* Ends it: well, or with nothing left of a file. */
+static bool close_output(struct text_output *t, bool ok, struct error *err)
+{
+    if (t->filtered && !visible_filter_finish(&t->filter) && ok && !t->stream.failed)
+        ok = error_memory(err);
+    if (ok)
+        ok = os_output_close(&t->file, &t->stream, err);
+    else
+        os_output_abandon(&t->file);
+    visible_filter_deinit(&t->filter);
+    output_deinit(&t->stream);
+    return ok;
+}
+
+static bool print_to(struct script_settings *s, const char *path, int file_count,
+                     char **files, struct error *err)
+{
+    struct text_output text;
+    struct script_choice choice;
+    if (!open_output(&text, path, err))
+        return false;
+    struct output *o = text.filtered ? &text.filter.output : &text.stream;
+    bool ok = script_choice_init(&choice, &s->wishes) || error_memory(err);
+    ok = ok && print_samples(s, &choice, o, file_count, files, err);
+    script_choice_deinit(&choice);
+    return close_output(&text, ok, err);
+}
+
 static int script_run(void *settings, int file_count, char **files)
 {
     struct script_settings *s = settings;
     struct error err = {.place = PLACE_NONE};
-    struct os_output file;
-    char name[4096], *input[] = {name};
-    if (s->input && file_count == 0) {
-        format_text(name, sizeof name, "%s", s->input);
-        files = input;
-        file_count = 1;
-    }
     for (unsigned t = 0; t < SCRIPT_TYPES; t++)
         s->load.import.lines |= (s->fields.shown[t] & FIELD_SRCLINE) != 0;
     s->load.keep = true;
     s->load.import.every_address = true;
     s->load.import.signatures = true;
     s->load.default_file = "perf.data";
-    if (!os_output_open(&file, s->output ? s->output : "-", &err)) {
-        message_error(&err);
-        return STATUS_FAILED;
-    }
-    struct output o = os_output_stream(&file);
-    struct script_recording *r = script_recording_create(s, &o);
-    bool ok = r || error_memory(&err);
-    ok = ok && print_samples(s, r, &o, file_count, files, &err);
-    if (ok)
-        ok = os_output_close(&file, &o, &err);
-    else
-        os_output_abandon(&file);
-    output_deinit(&o);
-    script_recording_destroy(r);
-    if (!ok)
-        message_error(&err);
-    return ok ? STATUS_OK : STATUS_FAILED;
+    if (load_inputs(&s->inputs, &file_count, &files, &err) &&
+        print_to(s, s->output ? s->output : "-", file_count, files, &err))
+        return STATUS_OK;
+    message_error(&err);
+    return STATUS_FAILED;
 }
 
 static const struct script_settings script_defaults = {.fields = SCRIPT_FIELDS_DEFAULT,

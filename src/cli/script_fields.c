@@ -21,7 +21,6 @@ static const struct {
     {"weight", FIELD_WEIGHT, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT},
     {"phys_addr", FIELD_PHYS_ADDR, PERF_SAMPLE_PHYS_ADDR},
     {"misc", FIELD_MISC, 0},
-    {"trace", FIELD_TRACE, PERF_SAMPLE_RAW},
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
@@ -40,6 +39,24 @@ const char *script_field_name(uint32_t wanted)
     return "";
 }
 
+/* Whether perf script has it: then it is no slip of the pen. */
+static bool is_of_perf(struct str name)
+{
+    static const char *const others[] = {
+        "trace",         "iregs",      "uregs",          "brstack",
+        "brstacksym",    "brstackoff", "brstackinsn",    "brstackinsnlen",
+        "bpf-output",    "insn",       "insnlen",        "callindent",
+        "synth",         "metric",     "srccode",        "tod",
+        "data_src",      "ipc",        "data_page_size", "code_page_size",
+        "cgroup",        "ins_lat",    "retire_lat",     "machine_pid",
+        "vcpu",          "flags",      "dsoff",          "disasm",
+        "brstackdisasm", "brcntr"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_equal(name, str_of(others[i])))
+            return true;
+    return false;
+}
+
 static uint32_t field_named(struct str name, struct error *err)
 {
     char all[200];
@@ -50,7 +67,10 @@ static uint32_t field_named(struct str name, struct error *err)
     for (size_t i = 0; i < FIELDS; i++)
         used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
                             fields[i].name);
-    error_set(err, "there is no field '%.*s'", STR_ARG(name));
+    error_set(err,
+              is_of_perf(name) ? "the field '%.*s' of perf script is not printed"
+                               : "there is no field '%.*s'",
+              STR_ARG(name));
     error_hint(err, "fields: %s", all);
     return 0;
 }

@@ -4,6 +4,8 @@
 
 struct writer {
     const struct script_settings *settings;
+    struct script_choice *choice;
+    struct script_span span;
     const struct profile *p;
     struct output *o;
     size_t event_width;
@@ -75,7 +77,7 @@ static void write_sample(const struct writer *w, const struct sample *s)
                                .tid = h.tid,
                                .cpu = h.cpu,
                                .time = h.time};
-    if (!script_wants(w->settings, &of, p->facts.time_first, p->facts.time_last))
+    if (!script_wants(w->choice, &of, &w->span))
         return;
     h.pid = h.pid == ID_NONE ? 0 : h.pid;
     h.tid = h.tid == ID_NONE ? h.pid : h.tid;
@@ -92,10 +94,15 @@ static void write_sample(const struct writer *w, const struct sample *s)
     output_char(w->o, '\n');
 }
 
-void script_write_profile(const struct script_settings *s, const struct profile *p,
-                          struct output *o)
+void script_write_profile(const struct script_settings *s, struct script_choice *choice,
+                          const struct profile *p, struct output *o)
 {
-    struct writer w = {.settings = s, .p = p, .o = o};
+    struct writer w = {.settings = s,
+                       .choice = choice,
+                       .span = {p->facts.time_first, p->facts.time_last,
+                                p->facts.time_first != TIME_NONE},
+                       .p = p,
+                       .o = o};
     for (event_id e = 1; e < p->event_count; e++) {
         size_t length = profile_string(p, p->events[e].name).len;
         w.event_width = length > w.event_width ? length : w.event_width;

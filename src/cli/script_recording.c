@@ -29,6 +29,7 @@ struct item {
 
 struct script_recording {
     const struct script_settings *settings;
+    struct script_choice *choice;
     struct output *out;
     struct perf_taker taker;
     struct arena arena;
@@ -128,20 +129,24 @@ static int64_t number_or_none(uint32_t id)
 }
 
 static bool wants(struct script_recording *r, const struct perf_profile *p,
-                  const struct script_head *h, bool any_event)
+                  const struct script_head *h, bool is_record)
 {
     struct script_origin of = {.comm = h->comm,
-                               .event = any_event ? STR("") : h->event,
+                               .event = h->event,
                                .pid = h->pid,
                                .tid = h->tid,
                                .cpu = h->cpu,
-                               .time = h->time};
+                               .time = h->time,
+                               .is_record = is_record};
     const struct perf_facts *facts = &p->data.facts;
+    struct script_span span = {facts->time_first, facts->time_last,
+                               facts->time_first &&
+                                   facts->time_first <= facts->time_last};
     if (h->time < r->first_time)
         r->first_time = h->time;
-    bool known = facts->time_first && facts->time_first <= facts->time_last;
-    return script_wants(r->settings, &of, known ? facts->time_first : r->first_time,
-                        known ? facts->time_last : r->first_time);
+    if (!span.known)
+        span.first = r->first_time;
+    return script_wants(r->choice, &of, &span);
 }
 
 static void write_sample(struct slot *slot, const struct script_head *h,
@@ -396,19 +401,24 @@ static void take_stack(void *context, struct perf_profile *p, const struct sampl
 
 static void take_end(void *context, struct perf_profile *p)
 {
-    write_waiting(context, p);
+    struct script_recording *r = context;
+    write_waiting(r, p);
+    r->field_count = 0; /* the next one has other events */
+    r->first_time = TIME_NONE;
 }
 
 /* --- The whole ------------------------------------------------------------------------
  */
 
 struct script_recording *script_recording_create(const struct script_settings *s,
+                                                 struct script_choice *choice,
                                                  struct output *o)
 {
     struct script_recording *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     r->settings = s;
+    r->choice = choice;
     r->out = o;
     r->wait_for = WAITING_FIRST;
     r->first_time = TIME_NONE;

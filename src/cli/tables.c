@@ -17,14 +17,16 @@ const struct option tables_options[] = {
      OFF(callers)},
     {"depth", 0, "N", "of the tree, at most so deep", OPTION_INT, OFF(depth),
      .most = UINT32_MAX},
-    {"csv", 0, NULL, "as comma-separated values", OPTION_SET, OFF(form),
-     .value = TABLE_CSV},
-    {"json", 0, NULL, "as JSON", OPTION_SET, OFF(form), .value = TABLE_JSON},
+    {"csv", 0, NULL, "as comma-separated values", OPTION_FLAG, OFF(csv)},
+    {"json", 0, NULL, "as JSON", OPTION_FLAG, OFF(json)},
     {0}};
 
-void tables_prepare(const struct tables_settings *s, struct view_settings *view)
+bool tables_prepare(struct tables_settings *s, struct view_settings *view,
+                    struct error *err)
 {
     view->transform.reverse |= s->callers;
+    s->form = s->csv ? TABLE_CSV : s->json ? TABLE_JSON : TABLE_TEXT;
+    return !(s->csv && s->json) || error_set(err, "--csv and --json exclude each other");
 }
 
 /* So many rows an event that all of it can be seen at once. */

@@ -7,7 +7,8 @@
 #include "export/table.h"
 
 struct tables_settings {
-    int form; /* enum table_form */
+    bool csv, json;
+    int form; /* enum table_form, once prepared */
     int sort; /* enum table_sort */
     bool tree, callers;
     int64_t limit; /* 0: what fits the terminal; of what is no terminal, all */
@@ -26,8 +27,10 @@ extern const struct option tables_options[];
  */
 extern const char *const tables_sorts[];
 
-/* Turns stacks around where callers are asked for. */
-void tables_prepare(const struct tables_settings *s, struct view_settings *view);
+/* Checks what has to fit together, and works out the form; turns stacks around where
+ * callers are asked for. */
+bool tables_prepare(struct tables_settings *s, struct view_settings *view,
+                    struct error *err);
 
 /* The exporter's options for p, written to the file of that name (NULL: standard output).
  */

@@ -199,7 +199,7 @@ static void write_event(const struct layout *l)
     visible_print(l->out, profile_string(b->p, event->name));
     output_text(l->out, "'\n# Event count: ");
     output_double(l->out, b->total);
-    if (event->unit != UNIT_COUNT)
+    if (event->unit != UNIT_COUNT && event->unit != UNIT_EVENTS)
         output_format(l->out, " %s", unit_name((enum unit)event->unit));
     output_text(l->out, "\n#\n");
 }

@@ -1,4 +1,5 @@
 #include "import/importer.h"
+#include "base/format.h"
 
 #define IMPORTER(name) extern const struct importer import_##name;
 #include "import/importers.def"
@@ -46,21 +47,43 @@ const struct importer *importer_probe(struct str head, struct str name)
     return best;
 }
 
-bool import_check(const struct importer *im, struct builder *b, uint64_t before,
-                  struct error *err)
+/* Nothing was found in an input whose format is known for sure. */
+static bool no_samples(const struct importer *im, const struct facts *facts,
+                       struct error *err)
+{
+    char lost[64] = "";
+    if (facts->lost)
+        format_text(lost, sizeof lost, ", %llu %s lost", (unsigned long long)facts->lost,
+                    facts->lost == 1 ? "was" : "were");
+    if (facts->warning_count) {
+        error_set(err, "%s%s: %s", im->empty, lost, facts->warnings[0].what);
+        err->place = facts->warnings[0].first;
+    } else {
+        error_set(err, "%s%s", im->empty, lost);
+    }
+    return error_hint(err, "'stoke info FILE' tells what was recorded");
+}
+
+static bool no_stacks(const struct importer *im, const struct facts *facts,
+                      struct error *err)
+{
+    error_set(err, "no stacks found in this %s input", im->name);
+    if (facts->warning_count) {
+        error_set(err, "nothing could be read as %s: %s", im->name,
+                  facts->warnings[0].what);
+        err->place = facts->warnings[0].first;
+    }
+    return error_hint(err, "if it is of another format, name it with --format");
+}
+
+bool import_check(const struct importer *im, const struct import_options *options,
+                  struct builder *b, uint64_t before, struct error *err)
 {
     const struct facts *facts = &b->profile->facts;
     if (builder_failed(b))
         return error_memory(err);
-    if (facts->samples == before) {
-        error_set(err, "no stacks found in this %s input", im->name);
-        if (facts->warning_count) {
-            error_set(err, "nothing could be read as %s: %s", im->name,
-                      facts->warnings[0].what);
-            err->place = facts->warnings[0].first;
-        }
-        return error_hint(err, "if it is of another format, name it with --format");
-    }
+    if (facts->samples == before && !(im->empty && options->empty))
+        return im->empty ? no_samples(im, facts, err) : no_stacks(im, facts, err);
     b->profile->facts.format = builder_string(b, str_of(im->name));
     return true;
 }
@@ -70,5 +93,5 @@ bool import_read(const struct importer *im, struct source *in,
                  struct error *err)
 {
     uint64_t before = b->profile->facts.samples;
-    return im->read(in, options, b, err) && import_check(im, b, before, err);
+    return im->read(in, options, b, err) && import_check(im, options, b, before, err);
 }

@@ -30,6 +30,7 @@ struct import_options {
     bool signatures;  /* keep argument lists in names, see model/name.h */
     bool samples;     /* weigh each sample 1, whatever period or value it carries */
     bool all_threads; /* thread dumps: idle and waiting threads too */
+    bool empty;       /* recordings: one without samples, too, for what else it tells */
     enum ghc_column ghc;
     const struct str *skip_after; /* perf: frames called by one of these are dropped */
     size_t skip_after_count;
@@ -46,6 +47,10 @@ struct importer {
     /* How sure it is that the file beginning with `head` (up to 64 KiB) is its own: 0 no,
      * 100 a signature only this format has; a text that merely parses scores below 50. */
     int (*probe)(struct str head);
+
+    /* What is said of an input without samples, where the format cannot be another; NULL:
+     * that no stacks were found in it. */
+    const char *empty;
 
     /* Reads all of the source. False, with err set, where nothing could be read. */
     bool (*read)(struct source *in, const struct import_options *options,
@@ -82,7 +87,7 @@ bool import_read(const struct importer *im, struct source *in,
 
 /* Those checks alone, for a builder whose parts were read apart: `before` is the count of
  * samples (facts.samples) that it held at first. */
-bool import_check(const struct importer *im, struct builder *b, uint64_t before,
-                  struct error *err);
+bool import_check(const struct importer *im, const struct import_options *options,
+                  struct builder *b, uint64_t before, struct error *err);
 
 #endif

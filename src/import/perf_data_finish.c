@@ -238,15 +238,19 @@ static stack_id *make_stacks(struct finish *f)
     return stacks;
 }
 
-/* The profile's number for each of the recording's events. */
+/* The profile's number for each of the recording's events: of those with samples, in the
+ * order of appearance; of a recording that has none, all. */
 static event_id *make_events(struct perf_profile *p)
 {
     const struct perf_data *d = &p->data;
+    size_t count = p->event_count ? p->event_count : d->event_count;
     event_id *events = arena_zalloc(&p->arena, d->event_count + 1, sizeof *events);
-    for (size_t i = 0; events && i < p->event_count; i++) {
-        const struct perf_event *e = &d->events[p->events[i]];
-        enum unit unit = perf_event_unit(e->name, perf_prints_period(e));
-        events[p->events[i]] = builder_event(p->b, e->name, unit);
+    for (size_t i = 0; events && i < count; i++) {
+        size_t number = p->event_count ? p->events[i] : i;
+        const struct perf_event *e = &d->events[number];
+        enum unit unit =
+            perf_event_unit(e->name, perf_prints_period(e) && !p->options->samples);
+        events[number] = builder_event(p->b, e->name, unit);
     }
     return events;
 }

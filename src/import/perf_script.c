@@ -130,7 +130,8 @@ static event_id event_of(struct perf_reader *r, struct str name, bool has_period
 {
     if (r->event && str_equal(name, r->event_name))
         return r->event;
-    r->event = builder_event(r->b, name, perf_event_unit(name, has_period));
+    r->event = builder_event(r->b, name,
+                             perf_event_unit(name, has_period && !r->options->samples));
     r->event_name = profile_string(r->b->profile, r->b->profile->events[r->event].name);
     return r->event;
 }

@@ -522,6 +522,8 @@ static struct value_unit unit_of(const struct speedscope *r, const struct part *
             unit = value_units[i];
     if (str_equal(ours, STR("cycles")))
         unit.unit = UNIT_CYCLES;
+    if (str_equal(ours, STR("events")))
+        unit.unit = UNIT_EVENTS;
     if (str_equal(ours, STR("ms")) && unit.unit == UNIT_NANOSECONDS) {
         unit.unit = UNIT_MILLISECONDS;
         unit.scale /= 1e6;

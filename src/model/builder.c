@@ -505,7 +505,7 @@ void builder_merge(struct builder *b, const struct profile *other)
 static bool is_empty(const struct builder *b)
 {
     return b->profile->sample_count == 0 && b->profile->stack_count == 1 &&
-           b->profile->facts.warning_count == 0;
+           b->profile->event_count == 1 && b->profile->facts.warning_count == 0;
 }
 
 void builder_absorb(struct builder *b, struct builder *other)

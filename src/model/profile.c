@@ -34,6 +34,7 @@ enum frame_kind module_kind(struct str path)
 
 const char *unit_name(enum unit unit)
 {
-    static const char *const names[] = {"samples", "ns", "bytes", "cycles", "ms"};
+    static const char *const names[] = {"samples", "ns", "bytes",
+                                        "cycles",  "ms", "events"};
     return names[unit];
 }

@@ -62,11 +62,12 @@ struct thread {
 };
 
 enum unit {
-    UNIT_COUNT,
+    UNIT_COUNT, /* samples */
     UNIT_NANOSECONDS,
     UNIT_BYTES,
     UNIT_CYCLES,
     UNIT_MILLISECONDS, /* where the input is no finer */
+    UNIT_EVENTS,       /* a sample stands for many of its event: page faults */
 };
 
 /* What was measured. The weight of a sample is in the event's unit. */

@@ -48,6 +48,20 @@ static bool fail_input(struct error *err, const char *path, int reason)
     return false;
 }
 
+/* A folder is no input; perf record --threads writes one, with a file a thread. */
+static bool fail_folder(struct error *err, const char *path)
+{
+    char data[4096];
+    size_t n = format_text(data, sizeof data, "%s/data.0", path);
+    if (n >= sizeof data - 1 || access(data, F_OK) != 0) {
+        fail_errno(err, "read", path, EISDIR);
+        return error_hint(err, "name the files in it");
+    }
+    error_set(err, "a folder, as perf record --threads writes it, is not read as it is");
+    format_text(err->file, sizeof err->file, "%s", path);
+    return error_hint(err, "perf script -i %s | stoke ...", path);
+}
+
 bool os_input_open(struct os_input *in, const char *name, struct error *err)
 {
     struct stat st;
@@ -61,7 +75,7 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err)
     }
     if (S_ISDIR(st.st_mode)) {
         os_input_close(in);
-        return fail_errno(err, "read", in->name, EISDIR);
+        return fail_folder(err, in->name);
     }
     in->regular = S_ISREG(st.st_mode);
     in->size = in->regular ? (uint64_t)st.st_size : 0;

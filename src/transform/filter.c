@@ -47,9 +47,17 @@ static struct str without_modifiers(struct str event)
     return str_head(event, colon);
 }
 
+bool event_matches(struct str wanted, struct str name)
+{
+    return glob_match(wanted, name) || glob_match(wanted, without_modifiers(name));
+}
+
 static bool event_in(const struct transform_words *words, struct str name)
 {
-    return in_words(words, name) || in_words(words, without_modifiers(name));
+    for (size_t i = 0; i < words->count; i++)
+        if (event_matches(str_of(words->items[i]), name))
+            return true;
+    return false;
 }
 
 static bool no_such_event(const struct profile *p, const char *wanted, struct error *err)

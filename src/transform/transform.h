@@ -147,6 +147,10 @@ struct diff_options {
 struct profile *transform_diff(const struct profile *before, const struct profile *after,
                                const struct diff_options *o, struct error *err);
 
+/* Whether the event is one that the user wants: the name may have '*' and '?', and be
+ * without the modifiers that perf puts behind it (cycles:ppp). */
+bool event_matches(struct str wanted, struct str name);
+
 /* What users write: "3,7,10-12", added to the set. */
 bool number_set_add(struct number_set *set, struct str text, struct error *err);
 bool number_set_has(const struct number_set *set, uint64_t number);

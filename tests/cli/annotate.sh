@@ -26,6 +26,20 @@ echo '{"event":"cycles","unit":"cycles","total":9005,"functions":[{"name":"do_sy
     tr -d '\n' >want
 same want got
 
+# Several recordings: their samples are counted together, whatever their places' numbers.
+status 0 stoke annotate $names do_syscall_64 perf.data perf.data
+says '^# 6 samples, 6,000 of cycles: 33.31% of the recording.s$' out
+says '^\* 100.00% ffffffff81000010$' out
+[ "$(grep -c '^# [^0-9i]' out)" = 1 ] || fail "$(grep -c '^# [^0-9i]' out) functions"
+data=$TESTS/import/perf-data
+status 0 stoke annotate $names do_syscall_64 "$data/deferred.in" perf.data
+says '^# 7 samples, 7,000 of cycles: 49.98% of the recording.s$' out
+status 0 stoke annotate $names do_syscall_64 perf.data "$data/dumps.in" "$data/deferred.in"
+says '^# 7 samples, 7,000 of cycles: ' out
+echo 'a;b 1' >in.folded
+status 1 stoke annotate $names do_syscall_64 perf.data in.folded
+says 'one of the inputs is no recording'
+
 # Events.
 status 0 stoke annotate $names --event context-switches schedule
 says '^# 1 sample, 1,000 of context-switches: 100.00%' out

@@ -46,3 +46,17 @@ status 0 stoke fold --format perf perf.txt
 [ ! -s err ] || fail "it says something: $(cat err)"
 status 0 stoke fold -q --format perf in.folded
 [ ! -s err ] || fail "--quiet says something: $(cat err)"
+
+# Folders: one of perf record --threads goes by perf script.
+mkdir folder threads.data
+printf PERFILE2 >threads.data/data
+: >threads.data/data.0
+status 1 stoke fold folder
+says 'folder: cannot read: Is a directory$'
+says 'try: name the files in it$'
+for command in fold report info script 'annotate main'; do
+    # shellcheck disable=SC2086
+    status 1 stoke $command threads.data
+    says 'threads.data: a folder, as perf record --threads writes it, is not read as it is$'
+    says 'try: perf script -i threads.data | stoke ...$'
+done

@@ -26,3 +26,29 @@ for command in 'convert in.folded --to folded' 'convert in.folded --to speedscop
 done
 NO_COLOR=1 status 0 on_terminal 80 40 stoke info in.folded
 says_not "$escape" out
+
+# stoke script: the heads of samples, their frames, and records.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+rec = Recording([Attr(0, 0, name="cycles")])
+rec.comm(100, 100, "evil\033[2J", 1)
+rec.mmap2(100, 0x1000, 0x1000, 0, "/bin/ev\033]0;il", time=1)
+rec.sample(5, 0x1100, [0x1100])
+open("evil.data", "wb").write(rec.file({}))
+PY
+status 0 stoke script -q --show-mmap-events evil.data
+says "^evil$escape\[2J" out
+says "(/bin/ev$escape\]0;il)$" out
+cp out piped
+status 0 stoke script -q --show-mmap-events evil.data -o file.txt
+same piped file.txt
+status 0 on_terminal 80 40 stoke script -q --show-mmap-events evil.data
+sed "s/$escape/\\\\x1b/g" piped >shown
+same shown out
+status 0 on_terminal 80 40 stoke script -q --show-mmap-events evil.data -o /dev/tty
+same shown out
+status 0 on_terminal 80 40 stoke script in.folded
+says 'evil\\x1b' out
+says_not "$escape" out

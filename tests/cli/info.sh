@@ -11,7 +11,7 @@ says '^time  *8801.000100 s to ' out
 says '^stacks  *4 distinct, 3 frames deep at most, of 6 functions$' out
 says '^unknown  *12.50% of the weight ends in a function without a name' out
 says '^ *4  *2,000,000 cycles  *cycles (shown unless --event names another)$' out
-says '^ *2  *2 samples  *page-faults$' out
+says '^ *2  *2 events  *page-faults$' out
 says 'thread (3 in all, of 2 processes)$' out
 says '^ *1  *62.50%  cron  pid 77  tid 77$' out
 says 'ends in$' out
@@ -70,3 +70,71 @@ status 1 stoke info empty
 says 'empty'
 status 0 stoke info -o file.txt many.txt
 says '^format' file.txt
+
+# A recording without samples tells what it is of all the same; others say that it has
+# none. What was lost, and when, is in it.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+for name, lost in ("quiet", 0), ("lossy", 1234):
+    rec = Recording([Attr(1, 2, name="page-faults"), Attr(0, 1, ids=(2,), name="instructions")])
+    rec.comm(100, 100, "prog", 1)
+    if lost:
+        rec.kernel(2, rec.pack("QQ", 1, lost), 100, 100, 5)
+    open(name + ".data", "wb").write(rec.file())
+PY
+status 0 stoke info lossy.data
+says '^host  *box$' out
+says '^command  *perf record -g -- the program$' out
+says '^samples  *0 read$' out
+says '^lost  *1,234 samples, says the profiler$' out
+says '^ *0  .*  page-faults ' out
+says '^ *0  .*  instructions$' out
+[ -s err ] && fail "something is said"
+status 0 stoke info --json lossy.data
+says '"samples":0,"lost":1234' out
+status 0 stoke info lossy.data many.txt
+says '^samples  *25 read$' out
+says '^lost  *1,234 samples' out
+says '  page-faults' out
+for command in fold flamegraph report script 'annotate main'; do
+    # shellcheck disable=SC2086
+    status 1 stoke $command quiet.data
+    says 'quiet.data: the recording has no samples$'
+    says "try: 'stoke info FILE' tells what was recorded"
+    # shellcheck disable=SC2086
+    status 1 stoke $command lossy.data
+    says 'lossy.data: the recording has no samples, 1234 were lost$'
+done
+status 0 stoke script --show-lost-events lossy.data
+says ': PERF_RECORD_LOST lost 1234$' out
+says 'the recording has no samples'
+status 0 stoke script --show-task-events quiet.data
+says ': PERF_RECORD_COMM: prog:100/100$' out
+
+# A period counts what the event counts, unless samples are asked for.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+for name, attr in ("instructions", Attr(0, 1, name="instructions")), ("clock", Attr(1, 0, name="cpu-clock")):
+    rec = Recording([attr])
+    rec.sample(5, 0x1100, [0x1100], period=85000001)
+    rec.sample(6, 0x1100, [0x1100], period=85000001)
+    open(name + ".data", "wb").write(rec.file({}))
+PY
+stoke script -q instructions.data >instructions.txt
+for input in instructions.data instructions.txt; do
+    status 0 stoke info -q $input
+    says '^ *2  *170,000,002 events  *instructions' out
+    status 0 stoke info -q --count-samples $input
+    says '^ *2  *2 samples  *instructions' out
+done
+status 0 stoke info -q clock.data
+says '^ *2  *170.000 ms  *cpu-clock' out
+stoke script -q clock.data >clock.txt
+for input in clock.data clock.txt; do
+    status 0 stoke info -q --count-samples $input
+    says '^ *2  *2 samples  *cpu-clock' out
+done

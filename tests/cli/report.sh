@@ -98,6 +98,19 @@ says 'from 0 on'
 status 2 stoke report --percent-limit 200 in.folded
 status 2 stoke report --sort size in.folded
 says 'it is one of: default, self, total, name, module'
+status 2 stoke report --csv --json in.folded
+says '--csv and --json exclude each other'
+status 2 stoke diff --json --csv in.folded in.folded
+says '--csv and --json exclude each other'
+status 2 stoke report -g missing.folded in.folded
+says "'missing.folded' is no call graph"
+says 'try: caller'
+status 0 stoke report -g in.folded
+says 'parse' out
+status 0 stoke report --csv -i in.folded -i in.folded
+says '^"samples",4,28,' out
+status 1 stoke report -i in.folded in.folded
+says "'in.folded' stands beside --input"
 status 1 stoke report missing.folded
 says 'missing.folded: cannot open'
 : >empty

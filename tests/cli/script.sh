@@ -52,6 +52,11 @@ says_not ' cycles' out
 status 2 stoke script -F ip,nothing "$data/file.in"
 says "no field 'nothing'"
 says 'try: fields: comm, '
+for field in trace brstackinsn uregs cgroup; do
+    status 2 stoke script -F +$field "$data/file.in"
+    says "the field '$field' of perf script is not printed$"
+    says 'try: fields: comm, '
+done
 status 2 stoke script -F odd:ip "$data/file.in"
 says "no type of events 'odd'"
 status 0 stoke script -F +cpu "$data/plain.in"
@@ -71,7 +76,58 @@ wanted_samples=1 count --cpu 1
 wanted_samples=1 count --event context-switches
 wanted_samples=4 count --time 0.000002,0.000003
 wanted_samples=4 count --time ,0.000003
-wanted_samples=0 count --pid 4711
+wanted_samples=22 count -i "$data/file.in" -i
+
+# Shares of the time, which the header tells.
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+rec = Recording([Attr(0, 0, name="cycles:HG")])
+for i in range(11):
+    rec.sample(1000000 + i * 1000, 0x1100, [0x1100])
+open("timed.data", "wb").write(rec.file({21: rec.pack("QQ", 1000000, 1010000)}))
+open("untimed.data", "wb").write(rec.file({}))
+PY
+chosen_by() {
+    printf '%s' "$2" | tr ' ' '\n' | sed 's/.*/    0.00&: /' >want
+    [ -z "$2" ] || echo >>want
+    status 0 stoke script -q -F time --time "$1" timed.data
+    same want out
+}
+chosen_by 10%-30% '1001 1002'
+chosen_by 10%/2 '1001'
+chosen_by 20%/5 '1008 1009 1010'
+chosen_by 0%-10%,90%-100% '1000 1009 1010'
+chosen_by '20%/1,40%-50% 0.001007,0.001008' '1000 1001 1004 1007'
+chosen_by 80%, '1008 1009 1010'
+status 0 stoke script -q --event cycles timed.data
+says 'cycles:HG' out
+
+# What was asked for and is not there, as stoke report tells it.
+status 1 stoke script --pid 4711 "$data/file.in"
+says 'no sample is left by the choice of'
+status 1 stoke script --event nosuch "$data/file.in"
+says "there is no event 'nosuch' in the input"
+says 'it has: cycles, context-switches'
+status 1 stoke script -o nothing.txt --cpu 0 "$data/plain.in"
+says 'the input tells no CPUs to choose by'
+[ -e nothing.txt ] && fail 'a file is left of nothing'
+for time in 90%,10% 50%-40% 2,1 +2,+1; do
+    status 2 stoke script --time $time "$data/file.in"
+    says "'$time' ends before it begins"
+done
+for time in 10%- 10%-x% 10%/0 10%/11 /2 x; do
+    status 2 stoke script --time $time "$data/file.in"
+done
+printf 'a;b 1\n' >in.folded
+status 1 stoke script --time 1,2 in.folded
+says 'the input tells no times to choose by'
+status 1 stoke script --time 10%-20% untimed.data
+says 'does not tell when it ends'
+status 0 stoke script --time +0,+1 untimed.data
+status 1 stoke script -i "$data/file.in" "$data/file.in"
+says 'stands beside --input'
 status 0 stoke script -q --max-stack 1 --event cycles "$data/file.in"
 says '^	ffffffff81000010' out
 says_not 2010 out

@@ -94,6 +94,9 @@ for name in fp dwarf plain pipe packed events; do
         same want got
     done
 done
+for time in 10%-50% 10%/2 0%-10%,30%-40%; do
+    compare fp --time $time
+done
 compare fp --show-mmap-events --show-task-events
 compare dwarf --show-mmap-events --show-task-events
 perf record -q -a -o all.data -e cpu-clock -e sched:sched_switch ./load 2>/dev/null &&
@@ -113,6 +116,13 @@ stoke annotate -q --json leaf plain.data | sed -n '/"instructions"/,$p' |
 same want got
 echo "annotate: $(wc -l <want) addresses with $(awk '{n += $2} END {print n}' want) samples"
 
+# Of two recordings as much as of each.
+for data in fp plain 'fp.data plain'; do
+    # shellcheck disable=SC2086
+    stoke annotate -q --json leaf $data.data | sed -n 's/.*"module":.*"samples":\([0-9]*\),"lines.*/\1/p'
+done | awk '{n[NR] = $1} END {exit !(NR == 3 && n[1] > 0 && n[3] == n[1] + n[2])}' ||
+    fail 'annotate counts others in two recordings than in each'
+
 stoke annotate -q leaf fp.data >out
 says '^\* .*%       7          x = x \* 6364136223846793005UL + 1;$' out
 says '^               10  *__attribute__((noinline)) void leaf(int n)$' out
@@ -127,6 +137,37 @@ if command -v objdump >/dev/null; then
     PATH=$PWD/empty:$(dirname "$(command -v stoke)") stoke annotate -q leaf fp.data >out
     says 'no instructions: cannot run objdump' out
     says '^\* .*% *[0-9a-f]*  # load.c:7$' out
+fi
+
+# Code of a JIT: mov $0x10000000,%ecx; 1: dec %ecx; jnz 1b; ret.
+cat >jit.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+    static const unsigned char code[] = {0xb9, 0, 0, 0, 0x10, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+    char name[64];
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(at, code, sizeof code);
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", getpid());
+    FILE *map = fopen(name, "w");
+    fprintf(map, "%lx %zx made_by_jit\n", (unsigned long)at, sizeof code);
+    fclose(map);
+    puts(name);
+    ((void (*)(void))at)();
+    return 0;
+}
+END
+if [ "$(uname -m)" = x86_64 ] && cc jit.c -o jit; then
+    map=$(perf record -q -o jit.data ./jit)
+    stoke annotate -q made_by_jit jit.data >out
+    rm "$map"
+    says '^# a JIT made its code: no source lines are known$' out
+    says 'no instructions: it is code that a JIT made, and in no file$' out
+    says '^\* .*%' out
 fi
 status 1 stoke annotate -q mix fp.data
 says 'it was inlined into: leaf'

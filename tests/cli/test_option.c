@@ -194,11 +194,12 @@ static void a_value_may_be_missing(void **state)
     assert_string_equal(parse("-gfour -i")->s.parsed, "four");
     assert_string_equal(parse("-g")->s.parsed, "none");
     assert_string_equal(parse("--graph -i")->s.parsed, "none");
-    struct parsed *p = parse("-ig odd");
+    struct parsed *p = parse("-ig /"); /* a file that is there */
     assert_true(p->ok && p->s.inverted && p->rest == 1);
-    assert_string_equal(p->argv[0], "odd");
+    assert_string_equal(p->argv[0], "/");
     assert_string_equal(p->s.parsed, "none");
     assert_refused("--graph=odd", "odd", "");
+    assert_refused("-g odd", "odd", "");
 }
 
 static void a_letter_may_be_taken(void **state)
