@@ -105,7 +105,11 @@ class Recording:
         self.as_dwfl = False  # until it was compared
 
     def record(self, folder):
-        """Why it cannot be; empty where it was."""
+        """Why it cannot be; empty where it was. In a home of its own: perf keeps what it
+        recorded in ~/.debug by build id, and that of a stripped program is the whole
+        one's."""
+        os.environ["HOME"] = os.path.join(folder, "home of " + self.name)
+        os.makedirs(os.environ["HOME"], exist_ok=True)
         self.path = os.path.join(folder, self.name + ".data")
         what = [os.path.join(folder, self.program), str(self.milliseconds)]
         if self.program not in ("static", "jit"):

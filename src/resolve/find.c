@@ -107,39 +107,57 @@ static struct str bare_path(struct str path)
     return str_ends(path, deleted) ? str_head(path, path.len - deleted.len) : path;
 }
 
+/* Without "..": it leads nowhere else. */
+static bool is_straight(struct str path)
+{
+    for (struct str rest = path; rest.len;)
+        if (str_equal(str_cut(&rest, '/'), STR("..")))
+            return false;
+    return path.len && !memchr(path.ptr, 0, path.len);
+}
+
 /* The kernel tells paths from the root, without "..": what has one was made up, perhaps
  * to lead out of the folder that stands for the root. */
 static bool is_kernel_path(struct str path)
 {
-    if (path.len == 0 || path.ptr[0] != '/' || memchr(path.ptr, 0, path.len))
-        return false;
-    for (struct str rest = path; rest.len;)
-        if (str_equal(str_cut(&rest, '/'), STR("..")))
-            return false;
-    return true;
+    return path.len && path.ptr[0] == '/' && is_straight(path);
 }
 
-/* What may be tried, one after the other: below the folder that stands for the root, the
- * process's own root, as it may be in a container, and the path as it is. */
+/* What stands for the root, one after the other: the folder that was given for it; else
+ * the process's own root, as it may be in a container, and the root itself. Another
+ * program may have the process's number by now: only with a build id. */
+struct roots {
+    char process[64];
+    const char *paths[2];
+    size_t count;
+};
+
+static void find_roots(const struct find_settings *s, const struct object_wanted *w,
+                       struct roots *r)
+{
+    r->count = 0;
+    if (s->symfs) {
+        r->paths[r->count++] = s->symfs;
+        return;
+    }
+    if (w->pid != ID_NONE && w->pid > 0 && w->build_id.len) {
+        format_text(r->process, sizeof r->process, "/proc/%lld/root", (long long)w->pid);
+        r->paths[r->count++] = r->process;
+    }
+    r->paths[r->count++] = "";
+}
+
 static enum find_result try_paths(const struct find_settings *s,
                                   const struct object_wanted *w, struct found *f,
                                   struct str *other, struct arena *arena)
 {
-    char path[PATH_SIZE], process[64] = "";
+    char path[PATH_SIZE];
+    struct roots roots;
     struct str bare = bare_path(w->path);
-    if (w->pid != ID_NONE && w->pid > 0 && !s->symfs)
-        format_text(process, sizeof process, "/proc/%lld/root", (long long)w->pid);
-    const char *roots[] = {s->symfs ? s->symfs : "", process, NULL};
     enum find_result best = FIND_NONE;
-    for (size_t i = 0; i < 3 && is_kernel_path(bare); i++) {
-        const char *root = roots[i] ? roots[i] : "";
-        bool last = i == 2;
-        if ((!last && !root[0]) || (last && s->symfs))
-            continue;
-        /* another program may have the process's number by now: only with a build id */
-        if (root == process && w->build_id.len == 0)
-            continue;
-        if (!fits(format_text(path, sizeof path, "%s%.*s", root, STR_ARG(bare)),
+    find_roots(s, w, &roots);
+    for (size_t i = 0; i < roots.count && is_kernel_path(bare); i++) {
+        if (!fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i], STR_ARG(bare)),
                   sizeof path))
             continue;
         enum find_result now = try_object(path, w->build_id, f, arena);
@@ -159,16 +177,56 @@ enum find_result find_object(const struct find_settings *s, const struct object_
     char path[PATH_SIZE];
     *f = (struct found){.mapping = OS_MAPPING_NONE};
     *other = STR("");
+    enum find_result result = try_paths(s, w, f, other, arena);
+    if (result == FIND_FOUND || !is_build_id(w->build_id))
+        return result;
     if (find_cached(w->build_id, "elf", path, sizeof path) &&
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
         return FIND_FOUND;
-    enum find_result result = try_paths(s, w, f, other, arena);
-    if (result == FIND_FOUND || s->no_debuginfod || !is_build_id(w->build_id))
-        return result;
-    if (debuginfod_program(w->build_id, path, sizeof path) &&
+    if (!s->no_debuginfod && debuginfod_program(w->build_id, path, sizeof path) &&
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
         return FIND_FOUND;
     return result;
+}
+
+/* --- What lies beside -----------------------------------------------------------------
+ */
+
+static struct str folder_of(struct str path)
+{
+    return str_head(path, path.len - str_basename(path).len);
+}
+
+static void add_folder(struct find_beside *b, struct str folder)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (str_equal(b->folders[i], folder))
+            return;
+    if (folder.len && b->count < FIND_FOLDERS)
+        b->folders[b->count++] = folder;
+}
+
+struct find_beside find_beside(const struct find_settings *s,
+                               const struct object_wanted *w, struct str found,
+                               struct arena *arena)
+{
+    char path[PATH_SIZE];
+    struct roots roots;
+    struct find_beside b = {
+        .folder = STR(""), .name = str_basename(found), .found = found, .count = 0};
+    struct str bare = bare_path(w->path);
+    if (is_kernel_path(bare)) {
+        b.folder = folder_of(bare);
+        b.name = str_basename(bare);
+    }
+    find_roots(s, w, &roots);
+    for (size_t i = 0; i < roots.count && b.folder.len; i++)
+        if (fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i],
+                             STR_ARG(b.folder)),
+                 sizeof path))
+            add_folder(&b, arena_str(arena, str_of(path)));
+    add_folder(&b, folder_of(found));
+    return b;
 }
 
 /* --- Debug files -----------------------------------------------------------------------
@@ -180,95 +238,174 @@ static bool has_debug(const struct elf *e)
     return s && s->type != ELF_NOBITS && s->raw.len;
 }
 
-/* A file is taken for a debug file where it is not the object itself. */
-static bool try_debug(const char *path, struct str build_id, struct found *f,
-                      struct arena *arena)
+/* A search that goes on until there is debug information: what has only symbols is kept
+ * for the case that nothing better comes. */
+struct debug_search {
+    const struct find_settings *settings;
+    const struct find_beside *beside;
+    const struct elf *object;
+    struct str id;
+    struct found *best;
+    struct arena *arena;
+};
+
+/* Whether this is the end of the search. */
+static bool try_debug(struct debug_search *d, const char *path)
 {
-    if (try_object(path, build_id, f, arena) != FIND_FOUND)
+    struct found f;
+    if (str_equal(str_of(path), d->beside->found) ||
+        try_object(path, d->id, &f, d->arena) != FIND_FOUND)
         return false;
-    if (has_debug(&f->elf) || elf_section_typed(&f->elf, ELF_SYMTAB))
-        return true;
-    os_mapping_close(&f->mapping);
+    bool whole = has_debug(&f.elf);
+    bool symbols = !d->best->mapping.map && !elf_section_typed(d->object, ELF_SYMTAB) &&
+                   elf_section_typed(&f.elf, ELF_SYMTAB);
+    if (!whole && !symbols) {
+        os_mapping_close(&f.mapping);
+        return false;
+    }
+    os_mapping_close(&d->best->mapping);
+    *d->best = f;
+    return whole;
+}
+
+/* The files of that build id below the debug folders, until one will do. */
+static bool each_by_build_id(const struct find_settings *s, struct str id,
+                             bool (*try)(void *context, const char *path), void *context)
+{
+    char path[PATH_SIZE];
+    const char *roots[] = {s->symfs ? s->symfs : "", ""};
+    for (size_t i = s->symfs ? 0 : 1; i < 2 && is_build_id(id); i++)
+        for (const char *const *dir = debug_dirs(s); *dir; dir++) {
+            size_t used =
+                format_text(path, sizeof path, "%s%s/.build-id/%.*s/%.*s.debug", roots[i],
+                            *dir, STR_ARG(str_head(id, 2)), STR_ARG(str_skip(id, 2)));
+            if (fits(used, sizeof path) && try(context, path))
+                return true;
+        }
     return false;
 }
 
-static bool debug_by_build_id(const struct find_settings *s, struct str id,
-                              struct found *f, struct arena *arena)
+static bool try_debug_path(void *context, const char *path)
+{
+    return try_debug(context, path);
+}
+
+static bool try_joined(struct debug_search *d, const char *root, struct str folder,
+                       const char *below, struct str name)
 {
     char path[PATH_SIZE];
-    if (!is_build_id(id))
-        return false;
-    for (const char *const *dir = debug_dirs(s); *dir; dir++) {
-        size_t used = format_text(path, sizeof path, "%s%s/.build-id/%.*s/%.*s.debug",
-                                  s->symfs ? s->symfs : "", *dir,
-                                  STR_ARG(str_head(id, 2)), STR_ARG(str_skip(id, 2)));
-        if (fits(used, sizeof path) && try_debug(path, id, f, arena))
-            return true;
-    }
-    if (find_cached(id, "debug", path, sizeof path) && try_debug(path, id, f, arena))
-        return true;
-    return !s->no_debuginfod && debuginfod_debug(id, path, sizeof path) &&
-           try_debug(path, id, f, arena);
+    size_t used = format_text(path, sizeof path, "%s%.*s%s%.*s", root, STR_ARG(folder),
+                              below, STR_ARG(name));
+    return fits(used, sizeof path) && try_debug(d, path);
 }
 
 /* As gdb looks: beside the object, in .debug beside it, and below the debug folders. */
-static bool debug_by_link(const struct find_settings *s, const struct elf *object,
-                          struct str at, struct str id, struct found *f,
-                          struct arena *arena)
+static bool debug_by_link(struct debug_search *d)
 {
-    char path[PATH_SIZE];
+    const struct find_settings *s = d->settings;
+    const struct find_beside *b = d->beside;
     struct str name;
     uint32_t crc;
-    if (!elf_debug_link(object, &name, &crc))
+    if (!elf_debug_link(d->object, &name, &crc))
         return false;
-    struct str folder = str_head(at, at.len - str_basename(at).len);
-    format_text(path, sizeof path, "%.*s%.*s", STR_ARG(folder), STR_ARG(name));
-    if (!str_equal(str_of(path), at) && try_debug(path, id, f, arena))
-        return true;
-    format_text(path, sizeof path, "%.*s.debug/%.*s", STR_ARG(folder), STR_ARG(name));
-    if (try_debug(path, id, f, arena))
-        return true;
+    for (size_t i = 0; i < b->count; i++)
+        if (try_joined(d, "", b->folders[i], "", name) ||
+            try_joined(d, "", b->folders[i], ".debug/", name))
+            return true;
     for (const char *const *dir = debug_dirs(s); *dir; dir++) {
-        format_text(path, sizeof path, "%s%.*s%.*s", *dir, STR_ARG(folder),
-                    STR_ARG(name));
-        if (try_debug(path, id, f, arena))
+        char root[PATH_SIZE];
+        format_text(root, sizeof root, "%s%s", s->symfs ? s->symfs : "", *dir);
+        if (try_joined(d, *dir, b->folder, "", name) ||
+            (s->symfs && try_joined(d, root, b->folder, "", name)))
             return true;
     }
     return false;
 }
 
-bool find_debug(const struct find_settings *s, struct elf *object, struct str path,
-                struct found *debug, struct arena *arena)
+bool find_debug(const struct find_settings *s, struct elf *object,
+                const struct find_beside *beside, struct found *debug,
+                struct arena *arena)
 {
+    char path[PATH_SIZE];
+    struct debug_search d = {s, beside, object, STR(""), debug, arena};
     *debug = (struct found){.mapping = OS_MAPPING_NONE};
-    struct str id = find_hexadecimal(elf_build_id(object), arena);
     if (has_debug(object))
         return false;
-    return debug_by_build_id(s, id, debug, arena) ||
-           debug_by_link(s, object, path, id, debug, arena);
+    d.id = find_hexadecimal(elf_build_id(object), arena);
+    bool whole = each_by_build_id(s, d.id, try_debug_path, &d) || debug_by_link(&d) ||
+                 (find_cached(d.id, "debug", path, sizeof path) && try_debug(&d, path)) ||
+                 (find_cached(d.id, "elf", path, sizeof path) && try_debug(&d, path)) ||
+                 (!s->no_debuginfod && is_build_id(d.id) &&
+                  debuginfod_debug(d.id, path, sizeof path) && try_debug(&d, path));
+    return whole || debug->mapping.map;
 }
 
-bool find_alternate(const struct find_settings *s, struct elf *debug, struct str at,
+/* --- dwz's files ----------------------------------------------------------------------
+ */
+
+struct alternate_search {
+    struct str id;
+    struct found *found;
+    struct arena *arena;
+};
+
+static bool try_alternate(void *context, const char *path)
+{
+    struct alternate_search *a = context;
+    return try_object(path, a->id, a->found, a->arena) == FIND_FOUND;
+}
+
+static bool try_alternate_at(struct alternate_search *a, const char *root,
+                             struct str folder, const char *below, struct str name)
+{
+    char path[PATH_SIZE];
+    size_t used = format_text(path, sizeof path, "%s%.*s%s%.*s", root, STR_ARG(folder),
+                              below, STR_ARG(name));
+    return is_straight(name) && fits(used, sizeof path) && try_alternate(a, path);
+}
+
+/* Where the link leads: from the root, or from beside the file. Distributions lead to
+ * .dwz of the debug folder, with more or fewer folders in it. */
+static bool alternate_by_link(const struct find_settings *s, struct str link,
+                              const struct find_beside *b, struct str at,
+                              struct alternate_search *a)
+{
+    bool absolute = link.len && link.ptr[0] == '/';
+    struct str name = str_basename(link), folder = folder_of(at), mark = STR("/.dwz/");
+    struct str tail = str_skip(link, str_search(link, mark) + mark.len);
+    const char *root = s->symfs ? s->symfs : "";
+    if (absolute && try_alternate_at(a, root, STR(""), "", link))
+        return true;
+    for (const char *const *dir = debug_dirs(s); *dir; dir++)
+        if (try_alternate_at(a, root, str_of(*dir), "/.dwz/", tail) ||
+            try_alternate_at(a, root, str_of(*dir), "/.dwz/", name) ||
+            (s->symfs && try_alternate_at(a, "", str_of(*dir), "/.dwz/", tail)))
+            return true;
+    for (size_t i = 0; i <= b->count; i++) {
+        struct str beside = i ? b->folders[i - 1] : folder;
+        if ((!absolute && try_alternate_at(a, "", beside, "", link)) ||
+            try_alternate_at(a, "", beside, "", name))
+            return true;
+    }
+    return false;
+}
+
+bool find_alternate(const struct find_settings *s, struct elf *debug,
+                    const struct find_beside *beside, struct str at,
                     struct found *alternate, struct arena *arena)
 {
     char path[PATH_SIZE];
     struct str link, raw;
+    struct alternate_search a = {STR(""), alternate, arena};
     *alternate = (struct found){.mapping = OS_MAPPING_NONE};
     if (!elf_alt_link(debug, &link, &raw))
         return false;
-    struct str id = find_hexadecimal(raw, arena), name = str_basename(link);
-    if (debug_by_build_id(s, id, alternate, arena))
-        return true;
-    for (const char *const *dir = debug_dirs(s); *dir; dir++) {
-        format_text(path, sizeof path, "%s/.dwz/%.*s", *dir, STR_ARG(name));
-        if (try_object(path, id, alternate, arena) == FIND_FOUND)
-            return true;
-        format_text(path, sizeof path, "%s/.dwz/x86_64-linux-gnu/%.*s", *dir,
-                    STR_ARG(name));
-        if (try_object(path, id, alternate, arena) == FIND_FOUND)
-            return true;
-    }
-    struct str folder = str_head(at, at.len - str_basename(at).len);
-    format_text(path, sizeof path, "%.*s%.*s", STR_ARG(folder), STR_ARG(name));
-    return try_object(path, id, alternate, arena) == FIND_FOUND;
+    a.id = find_hexadecimal(raw, arena);
+    if (!is_build_id(a.id))
+        return false;
+    return each_by_build_id(s, a.id, try_alternate, &a) ||
+           alternate_by_link(s, link, beside, at, &a) ||
+           (find_cached(a.id, "debug", path, sizeof path) && try_alternate(&a, path)) ||
+           (!s->no_debuginfod && debuginfod_debug(a.id, path, sizeof path) &&
+            try_alternate(&a, path));
 }

@@ -30,18 +30,39 @@ enum find_result {
     FIND_FOUND,
 };
 
-/* Finds what was mapped. Close found->mapping. `other` may stay empty. */
+/* Finds what was mapped: below --symfs, or in the process's root and at the path that was
+ * recorded; where another file lies there, or none, in perf's cache, then by debuginfod.
+ * Close found->mapping. `other` may stay empty. */
 enum find_result find_object(const struct find_settings *s,
                              const struct object_wanted *wanted, struct found *found,
                              struct str *other, struct arena *arena);
 
-/* Finds the debug file of an object that was found at `path`; false where there is none,
- * or the object has its own debug information. */
-bool find_debug(const struct find_settings *s, struct elf *object, struct str path,
-                struct found *debug, struct arena *arena);
+/* Where that lies which belongs to an object: beside the path that was recorded, below
+ * whatever stands for the root, and beside the file that was found, which may be a copy
+ * in a cache. */
+#define FIND_FOLDERS 3
+struct find_beside {
+    struct str folders[FIND_FOLDERS]; /* each with its last '/' */
+    size_t count;
+    struct str folder; /* as recorded, or empty */
+    struct str name;   /* of the program */
+    struct str found;  /* the path of the file that was found */
+};
 
-/* Finds dwz's file of a file with debug information. */
-bool find_alternate(const struct find_settings *s, struct elf *debug, struct str path,
+/* `found`: the path, which outlives it, as does wanted->path. Texts in the arena. */
+struct find_beside find_beside(const struct find_settings *s,
+                               const struct object_wanted *wanted, struct str found,
+                               struct arena *arena);
+
+/* Finds the debug file of an object; false where there is none, or the object has its own
+ * debug information. Where nobody has debug information, a file with symbols will do. */
+bool find_debug(const struct find_settings *s, struct elf *object,
+                const struct find_beside *beside, struct found *debug,
+                struct arena *arena);
+
+/* Finds dwz's file of a file with debug information, which lies at `path`. */
+bool find_alternate(const struct find_settings *s, struct elf *debug,
+                    const struct find_beside *beside, struct str path,
                     struct found *alternate, struct arena *arena);
 
 /* Whether a file's build id is the one wanted (both hexadecimal). One may be cut or

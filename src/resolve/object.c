@@ -88,8 +88,10 @@ static void search(struct object *o, const struct resolve_settings *s)
         find_vdso(o, s);
     else if (o->wanted.kind != FRAME_JIT)
         o->result = find_object(&s->find, &o->wanted, &o->file, &o->other, &o->arena);
-    if (o->result == FIND_FOUND && !is_vdso(o))
-        find_debug(&s->find, &o->file.elf, o->file.path, &o->debug, &o->arena);
+    if (o->result != FIND_FOUND || is_vdso(o))
+        return;
+    o->beside = find_beside(&s->find, &o->wanted, o->file.path, &o->arena);
+    find_debug(&s->find, &o->file.elf, &o->beside, &o->debug, &o->arena);
 }
 
 static struct elf *debug_elf(struct object *o)
@@ -221,10 +223,15 @@ static void read_file(struct object *o, const struct resolve_settings *s)
     if (s->no_inline && s->no_lines)
         return;
     struct str path = debug ? o->debug.path : o->file.path;
-    bool dwz = find_alternate(&s->find, with_dwarf, path, &o->alternate, &o->arena);
+    bool dwz =
+        find_alternate(&s->find, with_dwarf, &o->beside, path, &o->alternate, &o->arena);
     struct dwarf_input input =
         dwarf_elf_input(with_dwarf, dwz ? &o->alternate.elf : NULL);
-    o->split = (struct split_files){.lock = &o->lock, .arena = &o->arena, .path = path};
+    o->split = (struct split_files){.lock = &o->lock,
+                                    .arena = &o->arena,
+                                    .symfs = s->find.symfs,
+                                    .beside = &o->beside,
+                                    .path = path};
     input.split = split_find;
     input.split_context = &o->split;
     o->has_dwarf =

@@ -40,8 +40,9 @@ struct object {
     bool searched, named;
     enum find_result result;
     struct found file, debug, alternate;
-    struct os_mapping text; /* kallsyms, a perf map */
-    struct str other;       /* what lies where the file should */
+    struct find_beside beside; /* once the file was found */
+    struct os_mapping text;    /* kallsyms, a perf map */
+    struct str other;          /* what lies where the file should */
     enum addressing addressing;
     uint64_t moved;
     struct symbol_table symbols;

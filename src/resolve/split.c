@@ -2,13 +2,14 @@
 #include "base/format.h"
 
 struct split_file {
-    struct split_file *next;
+    struct split_file *next, *next_package;
     struct os_mapping mapping;
     struct elf elf;
+    struct dwarf_package package; /* where it is one */
 };
 
 /* Opens an ELF file that stays open as long as the object. NULL where it is none. */
-static struct elf *open_file(struct split_files *s, const char *path)
+static struct split_file *open_file(struct split_files *s, const char *path)
 {
     struct error ignored;
     struct split_file *file = arena_zalloc(s->arena, 1, sizeof *file);
@@ -16,52 +17,81 @@ static struct elf *open_file(struct split_files *s, const char *path)
         return NULL;
     file->next = s->files;
     s->files = file;
-    return elf_init(&file->elf, file->mapping.bytes, s->arena, &ignored) ? &file->elf
-                                                                         : NULL;
+    return elf_init(&file->elf, file->mapping.bytes, s->arena, &ignored) ? file : NULL;
 }
 
-static void find_package(struct split_files *s)
+static void open_package(struct split_files *s, struct str folder, struct str name)
 {
     char path[4096];
+    format_text(path, sizeof path, "%.*s%.*s.dwp", STR_ARG(folder), STR_ARG(name));
+    struct split_file *file = open_file(s, path);
+    if (!file)
+        return;
+    file->package = dwarf_elf_package(&file->elf);
+    file->next_package = s->packages;
+    s->packages = file;
+}
+
+/* Beside the program and beside the file with debug information, called after either: one
+ * may be left over from another build, so all of them are asked. */
+static void find_packages(struct split_files *s)
+{
+    const struct find_beside *b = s->beside;
+    struct str name = str_basename(s->path);
+    struct str folder = str_head(s->path, s->path.len - name.len);
     if (s->searched)
         return;
     s->searched = true;
-    format_text(path, sizeof path, "%.*s.dwp", STR_ARG(s->path));
-    struct elf *elf = open_file(s, path);
-    if (elf)
-        s->package = dwarf_elf_package(elf);
+    for (size_t i = 0; i < b->count; i++)
+        open_package(s, b->folders[i], b->name);
+    if (!str_equal(name, b->name))
+        open_package(s, folder, name);
+}
+
+static bool find_packed(struct split_files *s, const struct dwarf_split *wanted,
+                        struct dwarf_sections *out)
+{
+    find_packages(s);
+    for (struct split_file *f = s->packages; f; f = f->next_package)
+        if (f->package.index.len && dwarf_package_find(&f->package, wanted->id, out))
+            return true;
+    return false;
+}
+
+/* Where the compiler put it. */
+static struct split_file *open_compiled(struct split_files *s,
+                                        const struct dwarf_split *wanted)
+{
+    char path[4096];
+    bool absolute = wanted->name.len && wanted->name.ptr[0] == '/';
+    struct str folder = absolute ? STR("") : wanted->directory;
+    if (!absolute && (folder.len == 0 || folder.ptr[0] != '/'))
+        return NULL;
+    format_text(path, sizeof path, "%s%.*s%s%.*s", s->symfs ? s->symfs : "",
+                STR_ARG(folder), absolute ? "" : "/", STR_ARG(wanted->name));
+    return open_file(s, path);
 }
 
 static bool find_file(struct split_files *s, const struct dwarf_split *wanted,
                       struct dwarf_sections *out)
 {
     char path[4096];
-    bool absolute = wanted->name.len && wanted->name.ptr[0] == '/';
-    struct str folder = str_head(s->path, s->path.len - str_basename(s->path).len);
-    if (absolute || wanted->directory.len == 0)
-        format_text(path, sizeof path, "%.*s", STR_ARG(wanted->name));
-    else
-        format_text(path, sizeof path, "%.*s/%.*s", STR_ARG(wanted->directory),
-                    STR_ARG(wanted->name));
-    struct elf *elf = path[0] == '/' ? open_file(s, path) : NULL;
-    if (!elf) {
-        format_text(path, sizeof path, "%.*s%.*s", STR_ARG(folder),
+    struct split_file *file = open_compiled(s, wanted);
+    for (size_t i = 0; !file && i < s->beside->count; i++) {
+        format_text(path, sizeof path, "%.*s%.*s", STR_ARG(s->beside->folders[i]),
                     STR_ARG(str_basename(wanted->name)));
-        elf = open_file(s, path);
+        file = open_file(s, path);
     }
-    if (elf)
-        *out = dwarf_elf_sections(elf, true);
-    return elf != NULL;
+    if (file)
+        *out = dwarf_elf_sections(&file->elf, true);
+    return file != NULL;
 }
 
 bool split_find(void *split, const struct dwarf_split *wanted, struct dwarf_sections *out)
 {
     struct split_files *s = split;
     os_lock_take(s->lock);
-    find_package(s);
-    bool found =
-        (s->package.index.len && dwarf_package_find(&s->package, wanted->id, out)) ||
-        find_file(s, wanted, out);
+    bool found = find_packed(s, wanted, out) || find_file(s, wanted, out);
     os_lock_give(s->lock);
     return found;
 }

@@ -4,6 +4,7 @@
 
 #include "os/mapping.h"
 #include "os/parallel.h"
+#include "resolve/find.h"
 #include "symbol/dwarf_package.h"
 
 struct split_file;
@@ -12,14 +13,16 @@ struct split_file;
 struct split_files {
     struct os_lock *lock; /* the object's */
     struct arena *arena;
-    struct split_file *files; /* open */
-    struct dwarf_package package;
-    bool searched;   /* for a package */
+    struct split_file *files, *packages; /* open */
+    bool searched;                       /* for packages */
+    const char *symfs;                   /* or NULL */
+    const struct find_beside *beside;
     struct str path; /* of the file with debug information */
 };
 
-/* For struct dwarf_input, with a struct split_files as its context: from the package
- * beside the file, else from the .dwo where the compiler put it or beside the file. */
+/* For struct dwarf_input, with a struct split_files as its context: from a package
+ * beside the program, else from the .dwo where the compiler put it or beside the program.
+ */
 bool split_find(void *split, const struct dwarf_split *wanted,
                 struct dwarf_sections *out);
 

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Where the files lie that a recording names: the path that was recorded, perf's cache of
+them (which perf record fills), --symfs, debug files beside them and elsewhere. Each case
+has a home, and so a cache, of its own."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+import tap
+
+SOURCE = """
+static volatile unsigned sink;
+static inline __attribute__((always_inline)) void inlined_work(unsigned n)
+{ for (unsigned i = 0; i < n; i++) sink = sink * 31 + i; }
+static __attribute__((noipa)) void hidden_function(unsigned n)
+{ inlined_work(n); sink++; }
+int main(void) { for (int i = 0; i < 700; i++) { hidden_function(100000); sink++; } }
+"""
+NAMED = "hidden_function;inlined_work"
+
+
+class Case:
+    """A folder with a program that is recorded, and a home."""
+
+    def __init__(self, folder, name):
+        self.folder = os.path.join(folder, name)
+        self.env = dict(os.environ, HOME=os.path.join(self.folder, "home"),
+                        DEBUGINFOD_URLS="")
+        self.env.pop("XDG_CACHE_HOME", None)
+        os.makedirs(self.at("home"))
+        self.write("a.c", SOURCE)
+
+    def at(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.at(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run(self, *command):
+        return subprocess.run(command, check=True, cwd=self.folder, env=self.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+    def build(self, *flags, name="app"):
+        self.run("gcc", "-O2", "-g", *flags, "-o", name, "a.c")
+
+    def split(self, link=True):
+        """app without and app.debug with debug information."""
+        self.run("objcopy", "--only-keep-debug", "app", "app.debug")
+        self.run("strip", "app")
+        if link:
+            self.run("objcopy", "--add-gnu-debuglink=app.debug", "app")
+
+    def record(self, program="app", cached=True):
+        self.run("perf", "record", "-q", "-F", "999", "-g", "-o", "perf.data",
+                 *([] if cached else ["--no-buildid-cache"]), self.at(program))
+
+    def move(self, name, *to):
+        os.makedirs(os.path.dirname(self.at(*to)), exist_ok=True)
+        shutil.move(self.at(name), self.at(*to))
+
+    def fold(self, *options):
+        """(stacks, messages)"""
+        status, out, err = tap.run([tap.STOKE, "fold", *options, "perf.data"],
+                                   cwd=self.folder, env=self.env)
+        out, err = out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+        return out, f"status {status}\n{err}"
+
+
+def named(case, *options, wanted=True):
+    """Empty where the functions have their names (or, not wanted, have none)."""
+    out, err = case.fold(*options)
+    return "" if out and (NAMED in out) == wanted and \
+        ("hidden_function" in out) == wanted else f"{err}\n{out[:1500]}"
+
+
+# --- Not shadowed by perf's cache --------------------------------------------------------
+
+def check_debug_link(report, folder):
+    for place in ("app.debug", ".debug/app.debug"):
+        case = Case(folder, "link" + place.replace("/", "-"))
+        case.build()
+        case.split()
+        case.record()
+        if place != "app.debug":
+            case.move("app.debug", place)
+        report.result(f"{place} beside the program, the cache has a stripped copy",
+                      named(case))
+    case.move(".debug/app.debug", "debug" + case.at("app.debug"))
+    os.unlink(case.at("app"))
+    report.result("the recorded path below --debug-dir, the program is only in the cache",
+                  named(case, "--debug-dir", case.at("debug")))
+
+
+def check_symfs(report, folder):
+    case = Case(folder, "symfs")
+    case.build()
+    case.run("cp", "app", "app.full")
+    case.run("strip", "app")
+    case.record()
+    report.result("a stripped program has no names", named(case, wanted=False))
+    case.move("app.full", "root" + case.at("app"))
+    report.result("--symfs has the program with names, the cache without",
+                  named(case, "--symfs", case.at("root")))
+
+
+def check_cache(report, folder):
+    case = Case(folder, "cache")
+    case.build()
+    case.record()
+    case.run("strip", "-o", "stripped", "app")  # the cache has links, not copies
+    case.move("stripped", "app")
+    report.result("the program was stripped since, the cache has it whole", named(case))
+    case.run("gcc", "-O0", "-o", "other", "a.c")
+    case.move("other", "app")
+    report.result("another program lies there, the cache has the recorded one",
+                  named(case))
+    shutil.rmtree(case.at("home", ".debug"))
+    report.result("another program lies there, and there is no cache",
+                  named(case, wanted=False))
+
+
+def check_symbols_only(report, folder):
+    """A file with symbols and nothing else does not end the search for the rest."""
+    case = Case(folder, "symbols")
+    case.build()
+    case.run("cp", "app", "full")
+    case.split(link=False)
+    case.run("objcopy", "--strip-debug", "full", "app.symbols")
+    case.run("objcopy", "--add-gnu-debuglink=app.symbols", "app")
+    case.record()
+    out, err = case.fold()
+    report.result("a linked file with symbols only: its symbols",
+                  "" if "hidden_function" in out and "inlined_work" not in out
+                  else err + out[:1000])
+    build_id = case.run("readelf", "-n", "app").decode().split("Build ID: ")[1].split()[0]
+    cached = case.at("home", ".debug", ".build-id", build_id[:2], build_id[2:])
+    shutil.copy(case.at("app.debug"), os.path.join(cached, "debug"))
+    report.result("and its debug information from the cache", named(case))
+
+
+def check_packages(report, folder):
+    name = "a .dwp beside the program, which is in the cache, too"
+    if not shutil.which("dwp"):
+        report.skip(name, "there is no dwp")
+        return
+    case = Case(folder, "package")
+    case.build("-gdwarf-4", "-gsplit-dwarf")
+    case.run("dwp", "-e", "app", "-o", "app.dwp")
+    for file in os.listdir(case.folder):
+        if file.endswith(".dwo"):
+            os.unlink(case.at(file))
+    case.record()
+    report.result(name, named(case))
+    case.move("app.dwp", "kept")
+    os.unlink(case.at("app"))
+    out, err = case.fold()
+    report.result("the same without the package: symbols, and nothing inlined",
+                  "" if "hidden_function" in out and "inlined_work" not in out
+                  else err + out[:1000])
+    case.move("kept", "app.dwp")
+    report.result("a .dwp beside the path of a program that is only in the cache",
+                  named(case))
+    shutil.copy(case.at("app.dwp"), case.at("root.dwp"))
+    case.move("root.dwp", "root" + case.at("app.dwp"))
+    os.unlink(case.at("app.dwp"))
+    report.result("a .dwp below --symfs", named(case, "--symfs", case.at("root")))
+
+
+def check_dwz(report, folder):
+    name = "dwz's file by a relative link from beside the recorded path"
+    if not shutil.which("dwz"):
+        report.skip(name, "there is no dwz")
+        return
+    case = Case(folder, "dwz")
+    case.build()
+    case.build("-DOTHER", name="other")
+    os.mkdir(case.at("shared"))
+    case.run("dwz", "-r", "-m", "shared/common.dbg", "app", "other")
+    case.record()
+    report.result(name, named(case))
+
+
+def main():
+    report = tap.Tap()
+    missing = [tool for tool in ("perf", "gcc", "objcopy", "strip", "readelf")
+               if not shutil.which(tool)]
+    status, _, _ = (1, "", "") if missing else \
+        tap.run(["perf", "record", "-o", os.devnull, "true"])
+    with tempfile.TemporaryDirectory(prefix="stoke-finding-") as folder:
+        if status != 0:
+            report.skip("finding", " and ".join(missing or ["perf record"]) + " is missing")
+        else:
+            check_debug_link(report, folder)
+            check_symfs(report, folder)
+            check_cache(report, folder)
+            check_symbols_only(report, folder)
+            check_packages(report, folder)
+            check_dwz(report, folder)
+    report.done()
+
+
+main()
