@@ -78,6 +78,27 @@ wanted_samples=4 count --time 0.000002,0.000003
 wanted_samples=4 count --time ,0.000003
 wanted_samples=22 count -i "$data/file.in" -i
 
+# How many files are missing, in words for one and for many.
+status 0 stoke script $names "$data/file.in"
+says '4 of the files that were recorded are not on this machine, the first /usr/bin/prog: their functions'
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+rec = Recording([Attr(0, 0, name="cycles")])
+rec.mmap2(100, 0x1000, 0x1000, 0, "/nowhere/prog", time=1)
+rec.sample(5, 0x1100, [0x1100])
+open("one.data", "wb").write(rec.file({}))
+rec = Recording([Attr(0, 0, name="cycles")])
+rec.mmap2(100, 0x1000, 0x1000, 0, "/bin/sh", build_id=b"\1" * 20, time=1)
+rec.sample(5, 0x1100, [0x1100])
+open("changed.data", "wb").write(rec.file({}))
+PY
+status 0 stoke script one.data
+says '1 of the files that were recorded is not on this machine, /nowhere/prog: its functions'
+status 0 stoke script changed.data
+says '1 of the files is another one than was recorded, /bin/sh: its functions'
+
 # Shares of the time, which the header tells.
 python3 - <<'PY'
 import os, sys
