@@ -119,6 +119,7 @@ const struct command command_flamegraph = {
     .summary = "stacks of any format to an interactive SVG",
     .usage = "[OPTION...] [FILE...]",
     .examples =
+        "  stoke flamegraph perf.data > out.svg\n"
         "  perf script | stoke flamegraph > out.svg\n"
         "  stoke flamegraph --colors java --title 'Java, 60 s' out.folded -o a.svg\n",
     .groups = flamegraph_groups,

@@ -55,7 +55,8 @@ const struct command command_fold = {
     .name = "fold",
     .summary = "stacks of any format to folded lines",
     .usage = "[OPTION...] [FILE...]",
-    .examples = "  perf script | stoke fold > out.folded\n",
+    .examples = "  stoke fold perf.data > out.folded\n"
+                "  perf script | stoke fold > out.folded\n",
     .groups = fold_groups,
     .settings_size = sizeof(struct fold_settings),
     .run = fold_run,

@@ -15,7 +15,7 @@ void help_commands(void)
         "\n  %-12s what a command does and takes\n  %-12s what can be read and written\n"
         "\nFor example:\n"
         "  perf record -F 99 -a -g -- sleep 10\n"
-        "  perf script | stoke flamegraph > out.svg\n",
+        "  stoke flamegraph perf.data > out.svg\n",
         "help COMMAND", "help formats");
 }
 

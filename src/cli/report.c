@@ -112,8 +112,8 @@ const struct command command_report = {
         "  stoke report                 (reads ./perf.data, as perf report does)\n"
         "  stoke report --no-children --sort comm,dso,sym perf.data\n"
         "  stoke report -g caller --percent-limit 1 perf.data\n"
+        "  stoke report --sort total --by module perf.data\n"
         "  perf script | stoke report\n"
-        "  stoke report --sort total --by module out.perf\n"
         "  stoke report --tree --focus parse out.folded\n"
         "  stoke report --callers --focus malloc out.folded\n",
     .groups = report_groups,

@@ -16,7 +16,8 @@ static bool add_numbers(const char *text, void *value, struct error *err)
 static const struct option script_options[] = {
     {"fields", 'F', "LIST",
      "what is printed: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
-     "weight,phys_addr,misc; or +FIELD and -FIELD; for one type of events TYPE:LIST",
+     "weight,phys_addr,misc,brstack; or +FIELD and -FIELD; for one type of events "
+     "TYPE:LIST",
      OPTION_PARSED, OFF(fields), .parse = script_fields_parse},
     {"max-stack", 0, "N", "at most so many frames of a stack", OPTION_INT, OFF(max_stack),
      .least = 1, .most = UINT32_MAX},

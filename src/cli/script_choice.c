@@ -88,8 +88,7 @@ bool script_times_parse(const char *text, void *value, struct error *err)
     times->count = 0;
     while (rest.len) {
         struct str word = str_cut(&rest, ' ');
-        bool is_slice =
-            str_has(word, STR("%-")) || str_has(word, STR("%/"));
+        bool is_slice = str_has(word, STR("%-")) || str_has(word, STR("%/"));
         while (word.len) {
             struct str one = is_slice ? str_cut(&word, ',') : word;
             word = is_slice ? word : STR("");
@@ -173,8 +172,7 @@ static bool is_in_time(struct script_choice *c, uint64_t time,
     for (size_t i = 0; i < times->count && time != TIME_NONE; i++) {
         const struct time_point *start = &times->ranges[i].start,
                                 *end = &times->ranges[i].end;
-        bool shares =
-            start->at == TIME_POINT_PERCENT || end->at == TIME_POINT_PERCENT;
+        bool shares = start->at == TIME_POINT_PERCENT || end->at == TIME_POINT_PERCENT;
         if (shares && !span->known)
             c->span_missing = true;
         else if ((!start->at ||

@@ -1,4 +1,5 @@
-/* Which samples `stoke script` prints, and whether what was asked for was there at all. */
+/* Which samples `stoke script` prints, and whether what was asked for was there at all.
+ */
 #ifndef STOKE_CLI_SCRIPT_CHOICE_H
 #define STOKE_CLI_SCRIPT_CHOICE_H
 
@@ -54,8 +55,8 @@ struct script_choice {
     bool kept;         /* something is printed */
 };
 
-/* For struct option: "START,STOP", several of them with spaces between, and perf's shares:
- * "10%-20%,30%-40%", "10%/2" (the second tenth). */
+/* For struct option: "START,STOP", several of them with spaces between, and perf's
+ * shares: "10%-20%,30%-40%", "10%/2" (the second tenth). */
 bool script_times_parse(const char *text, void *times, struct error *err);
 
 /* For struct option: names with commas between them. */

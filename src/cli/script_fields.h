@@ -21,6 +21,7 @@ enum script_field {
     FIELD_WEIGHT = 1 << 13,
     FIELD_PHYS_ADDR = 1 << 14,
     FIELD_MISC = 1 << 15,
+    FIELD_BRSTACK = 1 << 16,
 };
 
 /* Types of events as perf tells them apart here: those of enum perf_event_type, and all

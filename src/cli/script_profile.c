@@ -47,7 +47,7 @@ static struct script_head head_of(const struct writer *w, const struct sample *s
     uint32_t fields = w->settings->fields.shown[PERF_TYPE_KNOWN];
     fields &= s->cpu == CPU_NONE ? ~(uint32_t)FIELD_CPU : UINT32_MAX;
     fields &= s->time == TIME_NONE ? ~(uint32_t)FIELD_TIME : UINT32_MAX;
-    h.fields = fields & ~(uint32_t)(FIELD_MISC | FIELD_ADDR);
+    h.fields = fields & ~(uint32_t)(FIELD_MISC | FIELD_ADDR | FIELD_BRSTACK);
     return h;
 }
 

@@ -11,11 +11,12 @@
 #define WAITING_MOST 65536
 #define PLACES_MOST ((size_t)4 << 20)
 
-/* A sample's head. Slots are used again, with the memory they have. */
+/* What a sample is printed with but for its stack. Slots are used again, with the memory
+ * they have. */
 struct slot {
-    struct output text;
+    struct output text; /* the head, then what stands behind the stack */
+    size_t head_size;
     uint32_t fields;
-    uint64_t physical_address; /* printed behind the stack */
     bool has_chain, is_sample;
     uint32_t next_free;
 };
@@ -162,6 +163,11 @@ static void write_sample(struct slot *slot, const struct script_head *h,
         output_format(o, "%16llx", (unsigned long long)s->address);
     if (fields & FIELD_WEIGHT)
         output_format(o, "%16llu", (unsigned long long)s->weight);
+    slot->head_size = o->used;
+    if (fields & FIELD_BRSTACK)
+        script_write_branches(o, s->branches);
+    if (fields & FIELD_PHYS_ADDR)
+        output_format(o, "%16llx", (unsigned long long)s->physical_address);
 }
 
 static bool take_sample(void *context, struct perf_profile *p,
@@ -188,7 +194,6 @@ static bool take_sample(void *context, struct perf_profile *p,
     slot->fields = h.fields;
     slot->has_chain = h.has_chain;
     slot->is_sample = true;
-    slot->physical_address = s->physical_address;
     write_sample(slot, &h, s);
     return true;
 }
@@ -349,13 +354,15 @@ static void write_item(struct script_recording *r, const struct perf_profile *p,
                        const struct item *item)
 {
     const struct slot *slot = &r->slots[item->slot];
-    output_str(r->out, output_kept(&slot->text));
-    if (!slot->is_sample)
+    struct str text = output_kept(&slot->text);
+    if (!slot->is_sample) {
+        output_str(r->out, text);
         return;
+    }
+    output_str(r->out, str_head(text, slot->head_size));
     if (slot->fields & FIELD_IP)
         write_stack(r, p, slot, item);
-    if (slot->fields & FIELD_PHYS_ADDR)
-        output_format(r->out, "%16llx", (unsigned long long)slot->physical_address);
+    output_str(r->out, str_skip(text, slot->head_size));
     output_char(r->out, '\n');
 }
 

@@ -122,6 +122,53 @@ void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
         output_char(o, '\n');
 }
 
+/* --- Branches -------------------------------------------------------------------------
+ */
+
+/* A part of a branch's flags, struct perf_branch_entry of the kernel's perf_event.h: bit
+ * fields stand from the other end where the machine is big-endian. */
+static unsigned branch_bits(uint64_t flags, bool big_endian, unsigned at, unsigned count)
+{
+    unsigned shift = big_endian ? 64 - at - count : at;
+    return (unsigned)(flags >> shift & ((1u << count) - 1));
+}
+
+static const char *branch_type(uint64_t flags, bool big_endian)
+{
+    static const char *const types[] = {
+        "",       "COND",      "UNCOND",   "IND",  "CALL", "IND_CALL", "RET",  "SYSCALL",
+        "SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",  "SERROR",   "NO_TX"};
+    static const char *const newer[] = {"FAULT_ALGN", "FAULT_DATA", "FAULT_INST",
+                                        "ARCH_1",     "ARCH_2",     "ARCH_3",
+                                        "ARCH_4",     "ARCH_5"};
+    unsigned type = branch_bits(flags, big_endian, 20, 4);
+    if (type < sizeof types / sizeof *types)
+        return types[type];
+    type = branch_bits(flags, big_endian, 26, 4);
+    return type < sizeof newer / sizeof *newer ? newer[type] : "";
+}
+
+void script_write_branches(struct output *o, struct perf_words branches)
+{
+    for (size_t i = 0; i + PERF_BRANCH_WORDS <= perf_word_count(branches);
+         i += PERF_BRANCH_WORDS) {
+        uint64_t flags = perf_word(branches, i + 2);
+        bool big = branches.big_endian;
+        bool missed = branch_bits(flags, big, 0, 1), hit = branch_bits(flags, big, 1, 1);
+        output_text(o, " 0x");
+        write_hex(o, perf_word(branches, i), 0);
+        output_text(o, "/0x");
+        write_hex(o, perf_word(branches, i + 1), 0);
+        output_format(o, "/%c/%c/%c/%u/%s ",
+                      missed ? 'M'
+                      : hit  ? 'P'
+                             : '-',
+                      branch_bits(flags, big, 2, 1) ? 'X' : '-',
+                      branch_bits(flags, big, 3, 1) ? 'A' : '-',
+                      branch_bits(flags, big, 4, 16), branch_type(flags, big));
+    }
+}
+
 /* --- Records that are not samples -----------------------------------------------------
  */
 

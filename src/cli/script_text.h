@@ -22,6 +22,9 @@ void script_write_head(struct output *o, const struct script_head *h);
 
 void script_write_event(struct output *o, const struct script_head *h);
 
+/* The branches that were recorded, the newest first: "0x1100/0x2200/P/-/-/0/COND  ". */
+void script_write_branches(struct output *o, struct perf_words branches);
+
 /* A record that is not a sample, behind its head: with the end of the line. False where
  * it is of a type that is not printed. */
 bool script_write_record(struct output *o, const struct perf_data *d,

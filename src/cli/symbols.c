@@ -55,14 +55,18 @@ void symbols_report(const struct symbols *s)
     struct resolve_report r;
     machine_resolver_report(s->machine, &r);
     if (r.missing)
-        message_note("%zu of the files that were recorded are not on this machine, the "
-                     "first %.*s: their functions have no names (--symfs, --debug-dir)",
-                     r.missing, STR_ARG(r.missing_path));
+        message_note(
+            "%zu of the files that were recorded %s not on this machine, %s%.*s: "
+            "%s functions have no names (--symfs, --debug-dir)",
+            r.missing, r.missing == 1 ? "is" : "are", r.missing == 1 ? "" : "the first ",
+            STR_ARG(r.missing_path), r.missing == 1 ? "its" : "their");
     if (r.changed)
-        message_note("%zu of the files are other ones than were recorded, the first "
-                     "%.*s: their functions have no names (--symfs tells where the "
-                     "recorded ones are)",
-                     r.changed, STR_ARG(r.changed_path));
+        message_note("%zu of the files %s than %s recorded, %s%.*s: %s functions have no "
+                     "names (--symfs tells where the recorded %s)",
+                     r.changed, r.changed == 1 ? "is another one" : "are other ones",
+                     r.changed == 1 ? "was" : "were", r.changed == 1 ? "" : "the first ",
+                     STR_ARG(r.changed_path), r.changed == 1 ? "its" : "their",
+                     r.changed == 1 ? "one is" : "ones are");
     if (r.kernel_hidden)
         message_note("the kernel hides its addresses (sysctl kernel.kptr_restrict), so "
                      "its functions have no names: give --kallsyms or --vmlinux, or run "

@@ -57,6 +57,43 @@ for field in trace brstackinsn uregs cgroup; do
     says "the field '$field' of perf script is not printed$"
     says 'try: fields: comm, '
 done
+
+# Branches: what perf prints of them without modules.
+python3 - <<'PY'
+import os, struct, sys
+sys.path.insert(0, os.environ["TESTS"])
+import make_perf_data as m
+flags = [1, 0, 2 | 4, 2 | 8 | 77 << 4] + [2 | i << 20 for i in range(15)] + \
+        [2 | 15 << 20 | i << 26 for i in range(3)]
+for big in False, True:
+    rec = m.Recording([m.Attr(0, 0, sample_type=m.USUAL & ~m.CALLCHAIN | m.BRANCH_STACK,
+                              name="cycles", branches=1 << 3)], big)
+    words = [len(flags)]
+    for i, flag in enumerate(flags):
+        words += [0x1100 + i, 0x2200 + i, int(f"{flag:064b}"[::-1], 2) if big else flag]
+    if big:  # fields of several bits keep their own order
+        words[3 * 4] = 2 << 61 | 77 << 44 | 1 << 60
+        for i in range(15):
+            words[3 * (5 + i)] = 1 << 62 | i << 40
+        for i in range(3):
+            words[3 * (20 + i)] = 1 << 62 | 15 << 40 | i << 34
+    rec.mmap2(100, 0x1000, 0x4000, 0, "/usr/bin/prog", time=1)
+    rec.sample(5, 0x1100, extra={m.BRANCH_STACK: rec.words(words)})
+    open("big.data" if big else "little.data", "wb").write(rec.file())
+PY
+status 0 stoke script -q -F comm,event,brstack little.data
+says '^ *:100 *cycles:  0x1100/0x2200/M/-/-/0/  0x1101/0x2201/-/-/-/0/  0x1102/0x2202/P/X/-/0/  0x1103/0x2203/P/-/A/77/  0x1104' out
+says ' 0x1105/0x2205/P/-/-/0/COND  .*/NO_TX  .*/FAULT_ALGN  .*/FAULT_INST $' out
+cp out want
+if perf --version 2>/dev/null | grep -q ' 6\.1\.' && perf script -F comm,event,brstack -i little.data >theirs 2>/dev/null; then
+    sed 's/^.*: / /' want >ours
+    sed -i 's/^.*: / /' theirs
+    same theirs ours
+fi
+status 0 stoke script -q -F comm,event,brstack big.data
+same want out
+status 0 stoke script -F +brstack "$data/file.in"
+says "the field 'brstack' is not in the recording"
 status 2 stoke script -F odd:ip "$data/file.in"
 says "no type of events 'odd'"
 status 0 stoke script -F +cpu "$data/plain.in"
@@ -77,6 +114,27 @@ wanted_samples=1 count --event context-switches
 wanted_samples=4 count --time 0.000002,0.000003
 wanted_samples=4 count --time ,0.000003
 wanted_samples=22 count -i "$data/file.in" -i
+
+# How many files are missing, in words for one and for many.
+status 0 stoke script $names "$data/file.in"
+says '4 of the files that were recorded are not on this machine, the first /usr/bin/prog: their functions'
+python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["TESTS"])
+from make_perf_data import Attr, Recording
+rec = Recording([Attr(0, 0, name="cycles")])
+rec.mmap2(100, 0x1000, 0x1000, 0, "/nowhere/prog", time=1)
+rec.sample(5, 0x1100, [0x1100])
+open("one.data", "wb").write(rec.file({}))
+rec = Recording([Attr(0, 0, name="cycles")])
+rec.mmap2(100, 0x1000, 0x1000, 0, "/bin/sh", build_id=b"\1" * 20, time=1)
+rec.sample(5, 0x1100, [0x1100])
+open("changed.data", "wb").write(rec.file({}))
+PY
+status 0 stoke script one.data
+says '1 of the files that were recorded is not on this machine, /nowhere/prog: its functions'
+status 0 stoke script changed.data
+says '1 of the files is another one than was recorded, /bin/sh: its functions'
 
 # Shares of the time, which the header tells.
 python3 - <<'PY'
