@@ -183,6 +183,78 @@ def check_dwz(report, folder):
     report.result(name, named(case))
 
 
+# --- Code that was made while the program ran --------------------------------------------
+
+def check_jitdump(report, folder):
+    case = Case(folder, "jitdump")
+    case.run("gcc", "-O1", "-o", "app",
+             os.path.join(tap.SOURCE_ROOT, "tests", "truth", "jitdump.c"))
+
+    def record(*options):
+        """(the process's number, where its code was, the dump)"""
+        pid, room = case.run("perf", "record", "-q", "-F", "999", *options, "-o",
+                             "perf.data", case.at("app"), "80").split()
+        return pid.decode(), int(room, 16), case.at(f"jit-{pid.decode()}.dump")
+
+    def samples(*options):
+        """{function: samples}, and all that was said"""
+        out, err = case.fold("--count-samples", *options)
+        counts = {}
+        for line in out.splitlines():
+            stack, _, count = line.rpartition(" ")
+            for name in stack.split(";"):
+                counts[name] = counts.get(name, 0) + int(count)
+        return counts, err + out[:1500]
+
+    record("-k", "mono", "-g")
+    counts, text = samples()
+    report.result("a jitdump names code, and what was written over it later",
+                  "" if counts.get("second_code", 0) > 20 and
+                  counts.get("first_code", 0) > counts["second_code"] * 3 // 2 else text)
+    counts, text = samples("--srcline")
+    report.result("its lines", "" if any("first.script:7" in name for name in counts)
+                  and "second_code" in counts else text)
+    pid, room, dump = record("-g")
+    counts, text = samples()
+    report.result("by another clock: what was at an address last",
+                  "" if counts.get("first_code", 0) > 20 and
+                  counts.get("second_code", 0) > counts["first_code"] * 3 // 2 else text)
+    perf_map = f"/tmp/perf-{pid}.map"
+    with open(perf_map, "w", encoding="utf-8") as file:
+        file.write(f"{room:x} 2000 name_of_the_map\n")
+    try:
+        refused_dumps(report, case, samples, dump)
+    finally:
+        os.unlink(perf_map)
+
+
+def refused_dumps(report, case, samples, dump):
+    """What is not read, so that the perf map tells the names."""
+    kept = case.at("kept.dump")
+    shutil.move(dump, kept)
+
+    def refused(what):
+        counts, text = samples()
+        report.result(f"a jitdump that is {what} is not read: the perf map is",
+                      "" if "name_of_the_map" in counts and "first_code" not in counts
+                      else text)
+        os.unlink(dump)
+
+    os.symlink(kept, dump)
+    refused("a link")
+    os.mkfifo(dump)
+    refused("a FIFO")
+    with open(dump, "wb") as file:
+        file.write(os.urandom(4096))
+    refused("none")
+    if os.getuid() == 0:
+        shutil.copy(kept, dump)
+        os.chown(dump, 12345, 12345)
+        refused("someone else's")
+    else:
+        report.skip("a jitdump that is someone else's", "needs root")
+
+
 def main():
     report = tap.Tap()
     missing = [tool for tool in ("perf", "gcc", "objcopy", "strip", "readelf")
@@ -199,6 +271,10 @@ def main():
             check_symbols_only(report, folder)
             check_packages(report, folder)
             check_dwz(report, folder)
+            if os.uname().machine == "x86_64":
+                check_jitdump(report, folder)
+            else:
+                report.skip("jitdump", "the code that the test runs is x86-64's")
     report.done()
 
 

@@ -116,9 +116,7 @@ static bool is_straight(struct str path)
     return path.len && !memchr(path.ptr, 0, path.len);
 }
 
-/* The kernel tells paths from the root, without "..": what has one was made up, perhaps
- * to lead out of the folder that stands for the root. */
-static bool is_kernel_path(struct str path)
+bool find_is_path(struct str path)
 {
     return path.len && path.ptr[0] == '/' && is_straight(path);
 }
@@ -156,7 +154,7 @@ static enum find_result try_paths(const struct find_settings *s,
     struct str bare = bare_path(w->path);
     enum find_result best = FIND_NONE;
     find_roots(s, w, &roots);
-    for (size_t i = 0; i < roots.count && is_kernel_path(bare); i++) {
+    for (size_t i = 0; i < roots.count && find_is_path(bare); i++) {
         if (!fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i], STR_ARG(bare)),
                   sizeof path))
             continue;
@@ -215,7 +213,7 @@ struct find_beside find_beside(const struct find_settings *s,
     struct find_beside b = {
         .folder = STR(""), .name = str_basename(found), .found = found, .count = 0};
     struct str bare = bare_path(w->path);
-    if (is_kernel_path(bare)) {
+    if (find_is_path(bare)) {
         b.folder = folder_of(bare);
         b.name = str_basename(bare);
     }

@@ -65,6 +65,10 @@ bool find_alternate(const struct find_settings *s, struct elf *debug,
                     const struct find_beside *beside, struct str path,
                     struct found *alternate, struct arena *arena);
 
+/* Whether the kernel would tell such a path: from the root, without "..". What has one
+ * was made up, perhaps to lead out of the folder that stands for the root. */
+bool find_is_path(struct str path);
+
 /* Whether a file's build id is the one wanted (both hexadecimal). One may be cut or
  * padded with zeros, as older perfs do; one of fewer than 8 digits, as of a file without
  * any, is that of no other. */

@@ -1,5 +1,6 @@
 #include "resolve/machine.h"
 #include "base/hash.h"
+#include "base/idmap.h"
 #include "base/shelf.h"
 #include "base/sort.h"
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct entry {
 struct machine_resolver {
     const struct resolve_settings *settings;
     struct shelf entries; /* of objects, by their numbers; [0] is none */
+    struct idmap dumps;   /* by process: where the object of its jitdump will stand */
     struct arena arena;
     struct os_crew *os_crew;
     struct crew crew;
@@ -81,6 +83,26 @@ void machine_resolver_destroy(struct machine_resolver *m)
     free(m);
 }
 
+/* What runs in memory without a file is told by the jitdump of the process, which may be
+ * mapped later. */
+static void join_jitdump(struct machine_resolver *m, struct object *o)
+{
+    bool is_jit = o->wanted.kind == FRAME_JIT;
+    if (!is_jit && !o->is_dump)
+        return;
+    uint64_t *at = idmap_put(&m->dumps, &m->arena, (uint64_t)o->wanted.pid);
+    struct object **dump = at ? (struct object **)(uintptr_t)*at : NULL;
+    if (at && !dump)
+        dump = arena_zalloc(&m->arena, 1, sizeof(struct object *));
+    if (!dump)
+        return;
+    *at = (uint64_t)(uintptr_t)dump;
+    if (is_jit)
+        o->own_dump = dump;
+    else if (!*dump)
+        __atomic_store_n(dump, o, __ATOMIC_RELEASE);
+}
+
 static object_id resolver_object(void *context, const struct object_wanted *wanted)
 {
     struct machine_resolver *m = context;
@@ -91,6 +113,7 @@ static object_id resolver_object(void *context, const struct object_wanted *want
         return 0;
     }
     *entry = (struct entry){.object = o, .settings = m->settings};
+    join_jitdump(m, o);
     return (object_id)(m->entries.count - 1);
 }
 
@@ -366,37 +389,41 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
     job->count = inlined + 1;
 }
 
-static void answer_jit(struct namer *r, const struct object *o,
+/* Code of a jitdump, by its version. */
+static bool answer_jit(struct namer *r, const struct jitdump *jit,
                        const struct dwarf_query *q, struct name_job *job)
 {
-    const struct jit_code *code = jitdump_find(&o->jit, q->address, UINT64_MAX);
+    const struct jit_code *code = job->version
+                                      ? &jit->codes[job->version - 1]
+                                      : jitdump_find(jit, q->address, UINT64_MAX);
     struct resolved_frame *frame = code ? arena_alloc(r->arena, sizeof *frame) : NULL;
     if (!frame)
-        return;
-    const struct jit_line *line = jitdump_line(&o->jit, code, q->address);
+        return false;
+    const struct jit_line *line = jitdump_line(jit, code, q->address);
     *frame = (struct resolved_frame){.name = shown_name(r, code->name),
                                      .file = line ? kept_file(r, line->file) : STR(""),
                                      .line = line ? line->line : 0,
                                      .kind = FRAME_JIT,
-                                     .offset = q->address - code->address};
+                                     .offset = q->address + job->is_call - code->address};
     job->frames = frame;
     job->count = 1;
+    return true;
 }
 
 static void answer_share(struct naming *n, struct namer *r, const struct share *s)
 {
     struct dwarf_reader reader;
     struct error ignored;
-    const struct object *o = s->object;
+    struct object *o = s->object;
+    const struct jitdump *jit = object_jitdump(o, n->m->settings);
     bool reads = o->has_dwarf && dwarf_reader_init(&reader, &o->dwarf, &ignored);
     if (reads && !dwarf_find(&reader, s->queries, s->count, &ignored))
         for (size_t i = 0; i < s->count; i++)
             s->queries[i].count = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct name_job *job = &n->jobs[s->queries[i].tag];
-        if (o->has_jit)
-            answer_jit(r, o, &s->queries[i], job);
-        else
+        bool dumped = jit && job->version <= jit->code_count;
+        if (!dumped || !answer_jit(r, jit, &s->queries[i], job))
             answer(r, o, &s->queries[i], job);
     }
     if (!reads)
@@ -443,6 +470,23 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
     arena_deinit(&n.scratch);
 }
 
+/* Versions are places among the codes of a jitdump, + 1. */
+#define NO_CODE UINT32_MAX
+
+static uint32_t resolver_version(void *context, object_id id, uint64_t address,
+                                 uint64_t time)
+{
+    const struct machine_resolver *m = context;
+    struct object *o = object_of(m, id);
+    if (!o || o->wanted.kind != FRAME_JIT)
+        return 0;
+    const struct jitdump *jit = object_jitdump(o, m->settings);
+    if (jit && jit->arch_timestamp)
+        return 0;
+    const struct jit_code *code = jit ? jitdump_find(jit, address, time) : NULL;
+    return code ? (uint32_t)(code - jit->codes) + 1 : NO_CODE;
+}
+
 struct resolver machine_resolver_seam(struct machine_resolver *m)
 {
     return (struct resolver){.context = m,
@@ -450,7 +494,8 @@ struct resolver machine_resolver_seam(struct machine_resolver *m)
                              .object = resolver_object,
                              .expect = resolver_expect,
                              .unwind = resolver_unwind,
-                             .name = resolver_name};
+                             .name = resolver_name,
+                             .version = resolver_version};
 }
 
 struct object *machine_resolver_object(const struct resolver *seam, object_id id)
@@ -468,7 +513,7 @@ void machine_resolver_report(const struct machine_resolver *m, struct resolve_re
     for (size_t i = 1; i < m->entries.count; i++) {
         const struct object *o = entry_at(m, i)->object;
         bool is_file = o->wanted.path.len && o->wanted.path.ptr[0] == '/' &&
-                       o->wanted.kind == FRAME_USER && !o->has_jit;
+                       o->wanted.kind == FRAME_USER && !o->is_dump;
         r->kernel_hidden |= o->is_hidden;
         if (!o->named || !is_file)
             continue;
