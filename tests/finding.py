@@ -183,6 +183,34 @@ def check_dwz(report, folder):
     report.result(name, named(case))
 
 
+# --- What the user names -----------------------------------------------------------------
+
+def check_options(report, folder):
+    case = Case(folder, "options")
+    case.build()
+    case.record()
+    with open(case.at("random"), "wb") as file:
+        file.write(bytes(range(256)) * 400)
+    case.run("strip", "-o", "stripped", "app")
+    case.write("kallsyms", "ffffffff81000000 T _text\n")
+    os.mkfifo(case.at("fifo"))
+    for option, value, why in (
+            ("--kallsyms", "/nope", "No such file"), ("--kallsyms", "random", "no symbols"),
+            ("--kallsyms", "fifo", "no symbols"), ("--kallsyms", ".", "directory"),
+            ("--vmlinux", "/nope", "No such file"), ("--vmlinux", "random", "ELF"),
+            ("--vmlinux", "stripped", "no symbol table"), ("--vmlinux", "fifo", "regular"),
+            ("--debug-dir", "/nope", "No such file"), ("--debug-dir", "app", "directory"),
+            ("--symfs", "/nope", "No such file"), ("--symfs", "app", "directory")):
+        out, err = case.fold(option, value)
+        good = "status 0" not in err and not out and option in err and value in err and \
+            why in err
+        report.result(f"{option} {value} is an error", "" if good else err + out[:500])
+    out, err = case.fold("--kallsyms", "kallsyms", "--vmlinux", "app", "--debug-dir", ".",
+                         "--symfs", "/")
+    report.result("what is there is none", "" if NAMED in out and "status 0" in err
+                  else err + out[:500])
+
+
 # --- Code that was made while the program ran --------------------------------------------
 
 def check_jitdump(report, folder):
@@ -271,6 +299,7 @@ def main():
             check_symbols_only(report, folder)
             check_packages(report, folder)
             check_dwz(report, folder)
+            check_options(report, folder)
             if os.uname().machine == "x86_64":
                 check_jitdump(report, folder)
             else:

@@ -1,6 +1,7 @@
 #include "cli/symbols.h"
 #include "base/format.h"
 #include "cli/message.h"
+#include "resolve/kernel.h"
 #include <stdlib.h>
 
 const char *const demangle_choices[] = {"simple", "no", "full", NULL};
@@ -37,6 +38,8 @@ bool symbols_init(struct symbols *s, const struct symbol_settings *settings, boo
     s->settings.cache_dir = find_cache_dir(s);
     s->settings.demangle = demangle_values[settings->demangle];
     s->settings.threads = threads > 0 ? (unsigned)threads : 0;
+    if (!find_check(&s->settings.find, err) || !kernel_check(&s->settings, err))
+        return false;
     s->machine = machine_resolver_create(&s->settings);
     if (!s->machine)
         return error_memory(err);

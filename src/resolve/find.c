@@ -1,7 +1,9 @@
 #include "resolve/find.h"
 #include "base/format.h"
 #include "resolve/debuginfod.h"
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PATH_SIZE 4096
@@ -13,6 +15,23 @@ static const char *const default_debug_dirs[] = {"/usr/lib/debug", NULL};
 static const char *const *debug_dirs(const struct find_settings *s)
 {
     return s->debug_dirs && s->debug_dirs[0] ? s->debug_dirs : default_debug_dirs;
+}
+
+static bool check_folder(const char *option, const char *path, struct error *err)
+{
+    char inside[PATH_SIZE];
+    format_text(inside, sizeof inside, "%s/.", path);
+    if (access(inside, X_OK) == 0)
+        return true;
+    return error_set(err, "%s %s: %s", option, path, strerror(errno));
+}
+
+bool find_check(const struct find_settings *s, struct error *err)
+{
+    for (const char *const *dir = s->debug_dirs; dir && *dir; dir++)
+        if (!check_folder("--debug-dir", *dir, err))
+            return false;
+    return !s->symfs || check_folder("--symfs", s->symfs, err);
 }
 
 static bool is_build_id(struct str id)

@@ -30,6 +30,9 @@ enum find_result {
     FIND_FOUND,
 };
 
+/* Whether the folders that the user named can be looked into. */
+bool find_check(const struct find_settings *s, struct error *err);
+
 /* Finds what was mapped: below --symfs, or in the process's root and at the path that was
  * recorded; where another file lies there, or none, in perf's cache, then by debuginfod.
  * Close found->mapping. `other` may stay empty. */
