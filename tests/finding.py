@@ -183,6 +183,43 @@ def check_dwz(report, folder):
     report.result(name, named(case))
 
 
+# --- Files that are another's ------------------------------------------------------------
+
+def check_sums(report, folder):
+    """Programs without a build id: the link's checksum tells."""
+    case = Case(folder, "sums")
+    case.build("-Wl,--build-id=none")
+    case.split()
+    case.record()
+    report.result("a debug file by its link, without build ids", named(case))
+    with open(case.at("app.debug"), "ab") as file:
+        file.write(b"and more")
+    report.result("a debug file with another checksum is refused",
+                  named(case, wanted=False))
+
+
+def check_nameless(report, folder):
+    """A file without a build id where one with it is looked for."""
+    case = Case(folder, "nameless")
+    case.build()
+    case.run("cp", "app", "full")
+    case.split(link=False)
+    case.record()
+    build_id = case.run("readelf", "-n", "app").decode().split("Build ID: ")[1].split()[0]
+    place = os.path.join("debug", ".build-id", build_id[:2], build_id[2:] + ".debug")
+    case.move("app.debug", place)
+    report.result("a debug file by build id",
+                  named(case, "--debug-dir", case.at("debug")))
+    case.run("objcopy", "--remove-section=.note.gnu.build-id", "full", place)
+    report.result("one without a build id in its place is refused",
+                  named(case, "--debug-dir", case.at("debug"), wanted=False))
+    shutil.rmtree(case.at("home", ".debug"))
+    shutil.copy(case.at(place), case.at("other"))
+    case.move("other", "app")
+    report.result("a program without a build id in the place of one that has it",
+                  named(case, wanted=False))
+
+
 # --- What the user names -----------------------------------------------------------------
 
 def check_options(report, folder):
@@ -299,6 +336,8 @@ def main():
             check_symbols_only(report, folder)
             check_packages(report, folder)
             check_dwz(report, folder)
+            check_sums(report, folder)
+            check_nameless(report, folder)
             check_options(report, folder)
             if os.uname().machine == "x86_64":
                 check_jitdump(report, folder)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define PATH_SIZE 4096
 #define BUILD_ID_MIN 8 /* digits: shorter ones are not told apart */
@@ -80,14 +81,15 @@ static bool open_object(const char *path, struct found *f, struct arena *arena)
     return false;
 }
 
-/* Opens the file at a path, where it is the one with that build id (empty: any). */
+/* Opens the file at a path, where it is the one with that build id (empty: any). A file
+ * without one is another than a file that has one. */
 static enum find_result try_object(const char *path, struct str build_id, struct found *f,
                                    struct arena *arena)
 {
     if (!open_object(path, f, arena))
         return FIND_NONE;
     struct str has = find_hexadecimal(elf_build_id(&f->elf), arena);
-    if (build_id.len == 0 || has.len == 0 || find_same_build_id(build_id, has))
+    if (build_id.len == 0 || find_same_build_id(build_id, has))
         return FIND_FOUND;
     os_mapping_close(&f->mapping);
     return FIND_OTHER;
@@ -262,9 +264,17 @@ struct debug_search {
     const struct find_beside *beside;
     const struct elf *object;
     struct str id;
+    bool by_sum; /* there is no build id: the link's checksum must hold */
+    uint32_t sum;
     struct found *best;
     struct arena *arena;
 };
+
+/* The checksum of a debug link: zlib's of the whole file. */
+static bool has_sum(struct str file, uint32_t sum)
+{
+    return crc32_z(0, (const unsigned char *)file.ptr, file.len) == sum;
+}
 
 /* Whether this is the end of the search. */
 static bool try_debug(struct debug_search *d, const char *path)
@@ -273,8 +283,10 @@ static bool try_debug(struct debug_search *d, const char *path)
     if (str_equal(str_of(path), d->beside->found) ||
         try_object(path, d->id, &f, d->arena) != FIND_FOUND)
         return false;
-    bool whole = has_debug(&f.elf);
-    bool symbols = !d->best->mapping.map && !elf_section_typed(d->object, ELF_SYMTAB) &&
+    bool sound = !d->by_sum || has_sum(f.mapping.bytes, d->sum);
+    bool whole = sound && has_debug(&f.elf);
+    bool symbols = sound && !d->best->mapping.map &&
+                   !elf_section_typed(d->object, ELF_SYMTAB) &&
                    elf_section_typed(&f.elf, ELF_SYMTAB);
     if (!whole && !symbols) {
         os_mapping_close(&f.mapping);
@@ -322,9 +334,9 @@ static bool debug_by_link(struct debug_search *d)
     const struct find_settings *s = d->settings;
     const struct find_beside *b = d->beside;
     struct str name;
-    uint32_t crc;
-    if (!elf_debug_link(d->object, &name, &crc))
+    if (!elf_debug_link(d->object, &name, &d->sum))
         return false;
+    d->by_sum = d->id.len == 0;
     for (size_t i = 0; i < b->count; i++)
         if (try_joined(d, "", b->folders[i], "", name) ||
             try_joined(d, "", b->folders[i], ".debug/", name))
@@ -344,7 +356,12 @@ bool find_debug(const struct find_settings *s, struct elf *object,
                 struct arena *arena)
 {
     char path[PATH_SIZE];
-    struct debug_search d = {s, beside, object, STR(""), debug, arena};
+    struct debug_search d = {.settings = s,
+                             .beside = beside,
+                             .object = object,
+                             .id = STR(""),
+                             .best = debug,
+                             .arena = arena};
     *debug = (struct found){.mapping = OS_MAPPING_NONE};
     if (has_debug(object))
         return false;
