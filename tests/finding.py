@@ -4,6 +4,7 @@ them (which perf record fills), --symfs, debug files beside them and elsewhere. 
 has a home, and so a cache, of its own."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -160,6 +161,8 @@ def check_packages(report, folder):
     report.result("the same without the package: symbols, and nothing inlined",
                   "" if "hidden_function" in out and "inlined_work" not in out
                   else err + out[:1000])
+    report.result("and it is told which file is missing, once",
+                  "" if err.count(".dwo") == 2 and "1 of the programs" in err else err)
     case.move("kept", "app.dwp")
     report.result("a .dwp beside the path of a program that is only in the cache",
                   named(case))
@@ -181,6 +184,33 @@ def check_dwz(report, folder):
     case.run("dwz", "-r", "-m", "shared/common.dbg", "app", "other")
     case.record()
     report.result(name, named(case))
+    os.unlink(case.at("shared", "common.dbg"))
+    out, err = case.fold()
+    report.result("dwz's file is missing: told, and no frame is unknown for it",
+                  "" if "hidden_function" in out and "common.dbg" in err and
+                  "[unknown]_[i]" not in out and ";;" not in out else err + out[:1000])
+
+
+def check_kernel(report, folder):
+    case = Case(folder, "kernel")
+    case.run("perf", "record", "-q", "-F", "999", "-g", "-o", "perf.data", "dd",
+             "if=/dev/zero", "of=/dev/null", "bs=1", "count=200000")
+    shutil.rmtree(case.at("home", ".debug"), ignore_errors=True)
+    out, err = case.fold()
+    nameless = "[[kernel.kallsyms]]"
+    if not re.search(r"vfs_|ksys_|do_syscall_64|entry_SYSCALL_64", out):
+        report.skip("the symbols of another kernel", "those of this one are hidden")
+        return
+    with open(case.at("perf.data"), "rb") as file:
+        data = file.read()
+    here = os.uname().release
+    other = ("9" if here[0] != "9" else "8") + here[1:]
+    with open(case.at("perf.data"), "wb") as file:
+        file.write(data.replace(here.encode(), other.encode()))
+    out, err = case.fold()
+    report.result("the symbols of another kernel are missing: told, with what to give",
+                  "" if nameless in out and other in err and "--kallsyms" in err
+                  else err + out[:1000])
 
 
 # --- Files that are another's ------------------------------------------------------------
@@ -291,6 +321,11 @@ def check_jitdump(report, folder):
         refused_dumps(report, case, samples, dump)
     finally:
         os.unlink(perf_map)
+    _, _, dump = record("-g")
+    os.unlink(dump)
+    counts, text = samples()
+    report.result("neither jitdump nor perf map: told once, with the reason",
+                  "" if text.count(dump) == 1 and "No such file" in text else text)
 
 
 def refused_dumps(report, case, samples, dump):
@@ -298,24 +333,24 @@ def refused_dumps(report, case, samples, dump):
     kept = case.at("kept.dump")
     shutil.move(dump, kept)
 
-    def refused(what):
+    def refused(what, why):
         counts, text = samples()
-        report.result(f"a jitdump that is {what} is not read: the perf map is",
+        report.result(f"a jitdump that is {what} is not read but told: the perf map is",
                       "" if "name_of_the_map" in counts and "first_code" not in counts
-                      else text)
+                      and dump in text and why in text else text)
         os.unlink(dump)
 
     os.symlink(kept, dump)
-    refused("a link")
+    refused("a link", "it is a link")
     os.mkfifo(dump)
-    refused("a FIFO")
+    refused("a FIFO", "not a regular file")
     with open(dump, "wb") as file:
         file.write(os.urandom(4096))
-    refused("none")
+    refused("none", "not a jitdump")
     if os.getuid() == 0:
         shutil.copy(kept, dump)
         os.chown(dump, 12345, 12345)
-        refused("someone else's")
+        refused("someone else's", "belongs to user 12345")
     else:
         report.skip("a jitdump that is someone else's", "needs root")
 
@@ -338,6 +373,7 @@ def main():
             check_dwz(report, folder)
             check_sums(report, folder)
             check_nameless(report, folder)
+            check_kernel(report, folder)
             check_options(report, folder)
             if os.uname().machine == "x86_64":
                 check_jitdump(report, folder)

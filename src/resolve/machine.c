@@ -354,13 +354,23 @@ static struct str kept_file(struct namer *r, struct str file)
     return slot->text;
 }
 
+/* How many functions are inlined at an address. Those without a name, which may stand in
+ * a file that is not there, are no frames: what they are part of has its own. */
+static size_t named_inlined(const struct namer *r, const struct dwarf_query *q)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < q->count && !r->settings->no_inline; i++)
+        count += q->frames[i].name.len != 0;
+    return count;
+}
+
 /* The frames of one address: those inlined, the innermost first, then the function that
  * the symbol table has there. */
 static void answer(struct namer *r, const struct object *o, const struct dwarf_query *q,
                    struct name_job *job)
 {
     struct symbol symbol;
-    size_t inlined = q->count && !r->settings->no_inline ? q->count - 1 : 0;
+    size_t inlined = named_inlined(r, q);
     bool has_symbol =
         o->has_symbols && symbol_table_find(&o->symbols, q->address, &symbol);
     if (!has_symbol && q->count == 0)
@@ -368,10 +378,11 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
     struct resolved_frame *frames = arena_alloc(r->arena, (inlined + 1) * sizeof *frames);
     if (!frames)
         return;
-    for (size_t i = 0; i < inlined; i++)
-        frames[i] = (struct resolved_frame){shown_name(r, q->frames[i].name),
-                                            kept_file(r, q->frames[i].file),
-                                            q->frames[i].line, FRAME_INLINED, 0};
+    for (size_t i = 0, at = 0; at < inlined; i++)
+        if (q->frames[i].name.len)
+            frames[at++] = (struct resolved_frame){shown_name(r, q->frames[i].name),
+                                                   kept_file(r, q->frames[i].file),
+                                                   q->frames[i].line, FRAME_INLINED, 0};
     struct resolved_frame *outer = &frames[inlined];
     *outer = (struct resolved_frame){.name = STR(""), .kind = o->wanted.kind};
     if (q->count) {
@@ -507,6 +518,31 @@ struct object *machine_resolver_object(const struct resolver *seam, object_id id
     return id < m->entries.count ? object_of(m, id) : NULL;
 }
 
+static void report_first(size_t *count, struct str *first, struct str path)
+{
+    if (path.len && (*count)++ == 0)
+        *first = path;
+}
+
+/* What an object's names would have come from, and was not there. */
+static void report_parts(const struct object *o, struct resolve_report *r)
+{
+    bool is_jit = o->wanted.kind == FRAME_JIT;
+    const struct object *dump = is_jit && o->own_dump ? *o->own_dump : NULL;
+    r->kernel_hidden |= o->is_hidden;
+    if (o->wanted.kind == FRAME_KERNEL && o->named && !o->has_symbols && !o->is_hidden &&
+        str_starts(o->wanted.path, STR("[kernel.kallsyms]"))) {
+        r->kernel_unknown = true;
+        r->kernel_release = o->wanted.release;
+    }
+    if (o->is_dump && o->jit_state == 1)
+        report_first(&r->unread, &r->unread_why, o->refused);
+    else if (is_jit && o->named && !o->has_symbols && !dump)
+        report_first(&r->unread, &r->unread_why, o->refused);
+    report_first(&r->unsplit, &r->unsplit_path, o->split.missing);
+    report_first(&r->unshared, &r->unshared_path, o->no_alternate);
+}
+
 void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r)
 {
     *r = (struct resolve_report){.missing = 0};
@@ -514,7 +550,7 @@ void machine_resolver_report(const struct machine_resolver *m, struct resolve_re
         const struct object *o = entry_at(m, i)->object;
         bool is_file = o->wanted.path.len && o->wanted.path.ptr[0] == '/' &&
                        o->wanted.kind == FRAME_USER && !o->is_dump;
-        r->kernel_hidden |= o->is_hidden;
+        report_parts(o, r);
         if (!o->named || !is_file)
             continue;
         if (o->result == FIND_NONE && r->missing++ == 0)

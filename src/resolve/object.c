@@ -181,8 +181,8 @@ const struct unwind_table *object_unwind_table(struct object *o,
 
 /* What a program wrote about its own code lies in /tmp, its own where it is in a
  * container, and belongs to whom the program belongs to. */
-static bool open_shared(struct object *o, const struct resolve_settings *s,
-                        const char *path, struct os_mapping *m)
+static bool open_shared_at(const struct object *o, const struct resolve_settings *s,
+                           const char *path, struct os_mapping *m, struct error *err)
 {
     char inside[8192];
     struct error ignored;
@@ -192,11 +192,21 @@ static bool open_shared(struct object *o, const struct resolve_settings *s,
         os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, &ignored))
         return true;
     if (!os_process_owner(o->wanted.pid, &owner))
-        return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, &ignored);
+        return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, err);
     format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
                 path);
     return os_mapping_open_shared(m, inside, owner, SHARED_FILE_MAX, &ignored) ||
-           os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, &ignored);
+           os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, err);
+}
+
+static bool open_shared(struct object *o, const struct resolve_settings *s,
+                        const char *path, struct os_mapping *m)
+{
+    struct error err = {.message = ""};
+    if (open_shared_at(o, s, path, m, &err))
+        return true;
+    o->refused = arena_str(&o->arena, str_of(err.message));
+    return false;
 }
 
 static void read_perf_map(struct object *o, const struct resolve_settings *s)
@@ -215,10 +225,15 @@ static void read_perf_map(struct object *o, const struct resolve_settings *s)
 static bool read_jitdump(struct object *o, const struct resolve_settings *s)
 {
     char path[4096];
-    struct error ignored;
+    struct error err;
     format_text(path, sizeof path, "%.*s", STR_ARG(o->wanted.path));
-    return open_shared(o, s, path, &o->text) &&
-           jitdump_init(&o->jit, o->text.bytes, &o->arena, &ignored);
+    if (!open_shared(o, s, path, &o->text))
+        return false;
+    if (jitdump_init(&o->jit, o->text.bytes, &o->arena, &err))
+        return true;
+    format_text(path, sizeof path, "%.*s: %s", STR_ARG(o->wanted.path), err.message);
+    o->refused = arena_str(&o->arena, str_of(path));
+    return false;
 }
 
 const struct jitdump *object_jitdump(struct object *o, const struct resolve_settings *s)
@@ -250,6 +265,9 @@ static void read_file(struct object *o, const struct resolve_settings *s)
     struct str path = debug ? o->debug.path : o->file.path;
     bool dwz =
         find_alternate(&s->find, with_dwarf, &o->beside, path, &o->alternate, &o->arena);
+    struct str link, id;
+    if (!dwz && elf_alt_link(with_dwarf, &link, &id))
+        o->no_alternate = arena_str(&o->arena, link);
     struct dwarf_input input =
         dwarf_elf_input(with_dwarf, dwz ? &o->alternate.elf : NULL);
     o->split = (struct split_files){.lock = &o->lock,

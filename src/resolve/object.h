@@ -43,6 +43,8 @@ struct object {
     struct find_beside beside; /* once the file was found */
     struct os_mapping text;    /* kallsyms, a perf map */
     struct str other;          /* what lies where the file should */
+    struct str refused;        /* why a jitdump or perf map was not read; or empty */
+    struct str no_alternate;   /* the file of dwz that was nowhere; or empty */
     enum addressing addressing;
     uint64_t moved;
     struct symbol_table symbols;
