@@ -4,6 +4,7 @@ them (which perf record fills), --symfs, debug files beside them and elsewhere. 
 has a home, and so a cache, of its own."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -160,6 +161,8 @@ def check_packages(report, folder):
     report.result("the same without the package: symbols, and nothing inlined",
                   "" if "hidden_function" in out and "inlined_work" not in out
                   else err + out[:1000])
+    report.result("and it is told which file is missing, once",
+                  "" if err.count(".dwo") == 2 and "1 of the programs" in err else err)
     case.move("kept", "app.dwp")
     report.result("a .dwp beside the path of a program that is only in the cache",
                   named(case))
@@ -181,6 +184,175 @@ def check_dwz(report, folder):
     case.run("dwz", "-r", "-m", "shared/common.dbg", "app", "other")
     case.record()
     report.result(name, named(case))
+    os.unlink(case.at("shared", "common.dbg"))
+    out, err = case.fold()
+    report.result("dwz's file is missing: told, and no frame is unknown for it",
+                  "" if "hidden_function" in out and "common.dbg" in err and
+                  "[unknown]_[i]" not in out and ";;" not in out else err + out[:1000])
+
+
+def check_kernel(report, folder):
+    case = Case(folder, "kernel")
+    case.run("perf", "record", "-q", "-F", "999", "-g", "-o", "perf.data", "dd",
+             "if=/dev/zero", "of=/dev/null", "bs=1", "count=200000")
+    shutil.rmtree(case.at("home", ".debug"), ignore_errors=True)
+    out, err = case.fold()
+    nameless = "[[kernel.kallsyms]]"
+    if not re.search(r"vfs_|ksys_|do_syscall_64|entry_SYSCALL_64", out):
+        report.skip("the symbols of another kernel", "those of this one are hidden")
+        return
+    with open(case.at("perf.data"), "rb") as file:
+        data = file.read()
+    here = os.uname().release
+    other = ("9" if here[0] != "9" else "8") + here[1:]
+    with open(case.at("perf.data"), "wb") as file:
+        file.write(data.replace(here.encode(), other.encode()))
+    out, err = case.fold()
+    report.result("the symbols of another kernel are missing: told, with what to give",
+                  "" if nameless in out and other in err and "--kallsyms" in err
+                  else err + out[:1000])
+
+
+# --- Files that are another's ------------------------------------------------------------
+
+def check_sums(report, folder):
+    """Programs without a build id: the link's checksum tells."""
+    case = Case(folder, "sums")
+    case.build("-Wl,--build-id=none")
+    case.split()
+    case.record()
+    report.result("a debug file by its link, without build ids", named(case))
+    with open(case.at("app.debug"), "ab") as file:
+        file.write(b"and more")
+    report.result("a debug file with another checksum is refused",
+                  named(case, wanted=False))
+
+
+def check_nameless(report, folder):
+    """A file without a build id where one with it is looked for."""
+    case = Case(folder, "nameless")
+    case.build()
+    case.run("cp", "app", "full")
+    case.split(link=False)
+    case.record()
+    build_id = case.run("readelf", "-n", "app").decode().split("Build ID: ")[1].split()[0]
+    place = os.path.join("debug", ".build-id", build_id[:2], build_id[2:] + ".debug")
+    case.move("app.debug", place)
+    report.result("a debug file by build id",
+                  named(case, "--debug-dir", case.at("debug")))
+    case.run("objcopy", "--remove-section=.note.gnu.build-id", "full", place)
+    report.result("one without a build id in its place is refused",
+                  named(case, "--debug-dir", case.at("debug"), wanted=False))
+    shutil.rmtree(case.at("home", ".debug"))
+    shutil.copy(case.at(place), case.at("other"))
+    case.move("other", "app")
+    report.result("a program without a build id in the place of one that has it",
+                  named(case, wanted=False))
+
+
+# --- What the user names -----------------------------------------------------------------
+
+def check_options(report, folder):
+    case = Case(folder, "options")
+    case.build()
+    case.record()
+    with open(case.at("random"), "wb") as file:
+        file.write(bytes(range(256)) * 400)
+    case.run("strip", "-o", "stripped", "app")
+    case.write("kallsyms", "ffffffff81000000 T _text\n")
+    os.mkfifo(case.at("fifo"))
+    for option, value, why in (
+            ("--kallsyms", "/nope", "No such file"), ("--kallsyms", "random", "no symbols"),
+            ("--kallsyms", "fifo", "no symbols"), ("--kallsyms", ".", "directory"),
+            ("--vmlinux", "/nope", "No such file"), ("--vmlinux", "random", "ELF"),
+            ("--vmlinux", "stripped", "no symbol table"), ("--vmlinux", "fifo", "regular"),
+            ("--debug-dir", "/nope", "No such file"), ("--debug-dir", "app", "directory"),
+            ("--symfs", "/nope", "No such file"), ("--symfs", "app", "directory")):
+        out, err = case.fold(option, value)
+        good = "status 0" not in err and not out and option in err and value in err and \
+            why in err
+        report.result(f"{option} {value} is an error", "" if good else err + out[:500])
+    out, err = case.fold("--kallsyms", "kallsyms", "--vmlinux", "app", "--debug-dir", ".",
+                         "--symfs", "/")
+    report.result("what is there is none", "" if NAMED in out and "status 0" in err
+                  else err + out[:500])
+
+
+# --- Code that was made while the program ran --------------------------------------------
+
+def check_jitdump(report, folder):
+    case = Case(folder, "jitdump")
+    case.run("gcc", "-O1", "-o", "app",
+             os.path.join(tap.SOURCE_ROOT, "tests", "truth", "jitdump.c"))
+
+    def record(*options):
+        """(the process's number, where its code was, the dump)"""
+        pid, room = case.run("perf", "record", "-q", "-F", "999", *options, "-o",
+                             "perf.data", case.at("app"), "80").split()
+        return pid.decode(), int(room, 16), case.at(f"jit-{pid.decode()}.dump")
+
+    def samples(*options):
+        """{function: samples}, and all that was said"""
+        out, err = case.fold("--count-samples", *options)
+        counts = {}
+        for line in out.splitlines():
+            stack, _, count = line.rpartition(" ")
+            for name in stack.split(";"):
+                counts[name] = counts.get(name, 0) + int(count)
+        return counts, err + out[:1500]
+
+    record("-k", "mono", "-g")
+    counts, text = samples()
+    report.result("a jitdump names code, and what was written over it later",
+                  "" if counts.get("second_code", 0) > 20 and
+                  counts.get("first_code", 0) > counts["second_code"] * 3 // 2 else text)
+    counts, text = samples("--srcline")
+    report.result("its lines", "" if any("first.script:7" in name for name in counts)
+                  and "second_code" in counts else text)
+    pid, room, dump = record("-g")
+    counts, text = samples()
+    report.result("by another clock: what was at an address last",
+                  "" if counts.get("first_code", 0) > 20 and
+                  counts.get("second_code", 0) > counts["first_code"] * 3 // 2 else text)
+    perf_map = f"/tmp/perf-{pid}.map"
+    with open(perf_map, "w", encoding="utf-8") as file:
+        file.write(f"{room:x} 2000 name_of_the_map\n")
+    try:
+        refused_dumps(report, case, samples, dump)
+    finally:
+        os.unlink(perf_map)
+    _, _, dump = record("-g")
+    os.unlink(dump)
+    counts, text = samples()
+    report.result("neither jitdump nor perf map: told once, with the reason",
+                  "" if text.count(dump) == 1 and "No such file" in text else text)
+
+
+def refused_dumps(report, case, samples, dump):
+    """What is not read, so that the perf map tells the names."""
+    kept = case.at("kept.dump")
+    shutil.move(dump, kept)
+
+    def refused(what, why):
+        counts, text = samples()
+        report.result(f"a jitdump that is {what} is not read but told: the perf map is",
+                      "" if "name_of_the_map" in counts and "first_code" not in counts
+                      and dump in text and why in text else text)
+        os.unlink(dump)
+
+    os.symlink(kept, dump)
+    refused("a link", "it is a link")
+    os.mkfifo(dump)
+    refused("a FIFO", "not a regular file")
+    with open(dump, "wb") as file:
+        file.write(os.urandom(4096))
+    refused("none", "not a jitdump")
+    if os.getuid() == 0:
+        shutil.copy(kept, dump)
+        os.chown(dump, 12345, 12345)
+        refused("someone else's", "belongs to user 12345")
+    else:
+        report.skip("a jitdump that is someone else's", "needs root")
 
 
 def main():
@@ -199,6 +371,14 @@ def main():
             check_symbols_only(report, folder)
             check_packages(report, folder)
             check_dwz(report, folder)
+            check_sums(report, folder)
+            check_nameless(report, folder)
+            check_kernel(report, folder)
+            check_options(report, folder)
+            if os.uname().machine == "x86_64":
+                check_jitdump(report, folder)
+            else:
+                report.skip("jitdump", "the code that the test runs is x86-64's")
     report.done()
 
 

@@ -1,6 +1,7 @@
 #include "cli/symbols.h"
 #include "base/format.h"
 #include "cli/message.h"
+#include "resolve/kernel.h"
 #include <stdlib.h>
 
 const char *const demangle_choices[] = {"simple", "no", "full", NULL};
@@ -37,6 +38,8 @@ bool symbols_init(struct symbols *s, const struct symbol_settings *settings, boo
     s->settings.cache_dir = find_cache_dir(s);
     s->settings.demangle = demangle_values[settings->demangle];
     s->settings.threads = threads > 0 ? (unsigned)threads : 0;
+    if (!find_check(&s->settings.find, err) || !kernel_check(&s->settings, err))
+        return false;
     s->machine = machine_resolver_create(&s->settings);
     if (!s->machine)
         return error_memory(err);
@@ -48,6 +51,17 @@ void symbols_deinit(struct symbols *s)
 {
     machine_resolver_destroy(s->machine);
     free(s->debug_dirs);
+}
+
+static void report_kernel(const struct resolve_report *r)
+{
+    if (r->kernel_unknown && r->kernel_release.len)
+        message_note("the symbols of the recorded kernel, %.*s, are not here, so its "
+                     "functions have no names: give its --kallsyms or --vmlinux",
+                     STR_ARG(r->kernel_release));
+    else if (r->kernel_unknown)
+        message_note("the recording does not tell which kernel it was, so the kernel's "
+                     "functions have no names: give its --kallsyms or --vmlinux");
 }
 
 void symbols_report(const struct symbols *s)
@@ -71,4 +85,19 @@ void symbols_report(const struct symbols *s)
         message_note("the kernel hides its addresses (sysctl kernel.kptr_restrict), so "
                      "its functions have no names: give --kallsyms or --vmlinux, or run "
                      "this as root");
+    report_kernel(&r);
+    if (r.unread)
+        message_note("%zu of the files in which programs tell of the code that they make "
+                     "are not read, the first %.*s: that code has no names",
+                     r.unread, STR_ARG(r.unread_why));
+    if (r.unsplit)
+        message_note("%zu of the programs have debug information in .dwo or .dwp files "
+                     "that are missing, the first %.*s: their inlined functions are not "
+                     "known",
+                     r.unsplit, STR_ARG(r.unsplit_path));
+    if (r.unshared)
+        message_note("%zu of the programs have debug information in a file made by dwz "
+                     "that is missing, the first %.*s: inlined functions and lines may "
+                     "be missing, too (--debug-dir)",
+                     r.unshared, STR_ARG(r.unshared_path));
 }

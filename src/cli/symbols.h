@@ -25,7 +25,8 @@ struct symbols {
     struct resolver seam;
 };
 
-/* False, with err set, when memory is short; deinit it in either case. */
+/* False, with err set, where an option names what is not there or of no use, and when
+ * memory is short; deinit it in either case. */
 bool symbols_init(struct symbols *s, const struct symbol_settings *settings, bool lines,
                   int64_t threads, struct error *err);
 void symbols_deinit(struct symbols *s);

@@ -157,6 +157,9 @@ enum perf_event_type {
 #define PERF_FLAG_SAMPLE_ID_ALL ((uint64_t)1 << 18)
 #define PERF_FLAG_EXCLUDE_HOST ((uint64_t)1 << 19)
 #define PERF_FLAG_EXCLUDE_GUEST ((uint64_t)1 << 20)
+#define PERF_FLAG_USE_CLOCK ((uint64_t)1 << 25)
+
+#define PERF_CLOCK_MONOTONIC 1
 
 /* What was recorded: a perf_event_attr. */
 #define PERF_PIPE_HEADER 16 /* bytes of a header without features: a pipe's form */
@@ -170,6 +173,7 @@ struct perf_event {
     uint64_t sample_type, read_format, flags, branch_type;
     uint64_t user_registers, interrupt_registers; /* masks */
     uint32_t stack_size;                          /* of a dump */
+    uint32_t clock; /* of the times, with PERF_FLAG_USE_CLOCK: clock_gettime's number */
 };
 
 /* What the recording says of itself. Empty or 0 where it does not. With an input that

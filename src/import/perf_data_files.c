@@ -197,6 +197,8 @@ static void map_file(struct perf_profile *p, const struct perf_record *r,
     map.object = map.tag ? p->files[map.tag].object : 0;
     if (str_equal(m->path, STR("[vdso]")))
         map.offset = 0;
+    else if (kind == FRAME_JIT)
+        map.offset = m->start;
     if (p->files[map.tag].by_address)
         map.offset = map.start;
     struct perf_scope *shared = guest ? &p->guest : &p->kernel;

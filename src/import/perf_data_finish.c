@@ -44,7 +44,11 @@ static size_t collect_jobs(const struct perf_profile *p, size_t from,
             continue;
         of[count] = (uint32_t)i;
         jobs[count++] = (struct name_job){
-            .object = object, .address = place->address, .is_call = place->is_call};
+            .object = object,
+            .address = place->address,
+            .is_call = place->is_call,
+            .version = place->version,
+        };
     }
     return count;
 }

@@ -77,7 +77,7 @@ static struct perf_event event_of_attr(const struct perf_data *d, struct str att
     e.branch_type = bytes_u64(&b);
     e.user_registers = bytes_u64(&b);
     e.stack_size = bytes_u32(&b);
-    bytes_skip(&b, 4); /* clock */
+    e.clock = bytes_u32(&b);
     e.interrupt_registers = bytes_u64(&b);
     if (d->big_endian)
         e.flags = reverse_bits(e.flags);

@@ -135,7 +135,7 @@ static void take_deferred(struct perf_profile *p, const struct perf_record *r)
     struct perf_deferred chain;
     struct perf_identity id = perf_identity(&p->data, r);
     if (perf_deferred_of(&p->data, r, &chain))
-        perf_stacks_deferred(p, id.pid, id.tid, &chain);
+        perf_stacks_deferred(p, &id, r->time, &chain);
     else
         builder_warn_offset(p->b, "a call chain that is cut short", r->offset);
 }

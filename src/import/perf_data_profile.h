@@ -142,8 +142,8 @@ void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
                         const struct sample *sample);
 
 /* The user chain that samples waited for. */
-void perf_stacks_deferred(struct perf_profile *p, uint32_t pid, uint32_t tid,
-                          const struct perf_deferred *chain);
+void perf_stacks_deferred(struct perf_profile *p, const struct perf_identity *id,
+                          uint64_t time, const struct perf_deferred *chain);
 
 /* Adds the samples whose user chains never came. */
 void perf_stacks_give_up(struct perf_profile *p);

@@ -349,6 +349,13 @@ void perf_stacks_turn(struct perf_profile *p, const struct sample *turn)
     send_full(p);
 }
 
+/* A time of the recording as a JIT would tell it, which goes by CLOCK_MONOTONIC. */
+static uint64_t jit_time(const struct perf_event *e, uint64_t time)
+{
+    bool same = e->flags & PERF_FLAG_USE_CLOCK && e->clock == PERF_CLOCK_MONOTONIC;
+    return same ? time : TIME_NONE;
+}
+
 void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
                         const struct sample *sample)
 {
@@ -373,25 +380,26 @@ void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
     held->branches = s->branches;
     held->registers = s->user;
     held->stack = s->stack;
+    held->jit_time = jit_time(s->event, s->time);
     open_batch(p)->dumps += s->user.abi && s->stack.len;
     send_full(p);
 }
 
-void perf_stacks_deferred(struct perf_profile *p, uint32_t pid, uint32_t tid,
-                          const struct perf_deferred *chain)
+void perf_stacks_deferred(struct perf_profile *p, const struct perf_identity *id,
+                          uint64_t time, const struct perf_deferred *chain)
 {
     perf_stacks_unwind(p); /* those that wait for it are among them */
-    uint64_t *at = idmap_put(&p->cookies, &p->arena, cookie_key(chain->cookie, tid));
+    uint64_t *at = idmap_put(&p->cookies, &p->arena, cookie_key(chain->cookie, id->tid));
     if (!at || *at == 0)
         return;
-    const struct process *process = processes_find(&p->processes, pid);
+    const struct process *process = processes_find(&p->processes, id->pid);
     struct perf_scope user = {process->space, process->version, FILE_NONE};
     struct perf_batch *b = open_batch(p);
     uint32_t last = (uint32_t)*at;
     *at = 0;
     b->kernel = p->kernel;
     b->guest = p->guest;
-    perf_walk_user(b, chain->chain, &user);
+    perf_walk_user(b, chain->chain, &user, jit_time(&p->data.events[0], time));
     p->arena.failed |= b->failed;
     if (p->arena.failed)
         return;

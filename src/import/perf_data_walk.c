@@ -47,7 +47,7 @@ static bool same_place(const void *context, uint32_t id)
     const struct wanted_place *w = context;
     const struct perf_place *a = &w->places[id], *b = w->place;
     return a->address == b->address && a->pc == b->pc && a->file == b->file &&
-           a->is_call == b->is_call;
+           a->version == b->version && a->is_call == b->is_call;
 }
 
 frame_id perf_places_add(struct perf_places *p, struct arena *a,
@@ -55,8 +55,9 @@ frame_id perf_places_add(struct perf_places *p, struct arena *a,
 {
     if (!index_reserve(&p->index, a, 1))
         return 0;
-    uint32_t hash = (uint32_t)hash_mix(
-        place->address ^ HASH_A, hash_pair(place->file, place->is_call) ^ place->pc);
+    uint32_t hash = (uint32_t)hash_mix(place->address ^ HASH_A,
+                                       hash_pair(place->file, place->is_call) ^
+                                           hash_pair(place->version, 0) ^ place->pc);
     struct index_slot *slot =
         index_find(&p->index, hash, same_place, &(struct wanted_place){p->items, place});
     if (slot->id)
@@ -89,7 +90,17 @@ struct walk {
     bool in_user;                          /* a marker for user code was met */
     bool waits;
     uint64_t cookie;
+    uint64_t jit_time;
 };
+
+static uint32_t version_at(const struct walk *w, const struct address_map *map,
+                           uint64_t address)
+{
+    const struct resolver *r = w->batch->settings->resolver;
+    return map && map->object && r && r->version && w->jit_time != TIME_NONE
+               ? r->version(r->context, map->object, address, w->jit_time)
+               : 0;
+}
 
 /* The place of an address, looked up. A call at the end of a file's map returns behind
  * it. */
@@ -104,6 +115,7 @@ static frame_id find_place(const struct walk *w, const struct perf_scope *scope,
     place.is_call = is_call;
     if (map)
         place.address = pc - map->start + map->offset;
+    place.version = version_at(w, map, place.address - (is_call && place.address));
     /* In place of a name the address in the file is shown, as perf script does: it is the
      * same in every process. */
     if (s->keeps_pc)
@@ -127,6 +139,8 @@ static frame_id place_of(const struct walk *w, const struct perf_scope *scope,
         (e->place & IS_CALL) == flag)
         return e->place & ~IS_CALL;
     frame_id place = find_place(w, scope, pc, is_call);
+    if (w->walker->places.items && w->walker->places.items[place].version)
+        return place; /* at another time it is another */
     *e = (struct recent){pc, scope->version, place | flag};
     return place;
 }
@@ -357,7 +371,8 @@ void perf_walk_batch(struct errand *errand, unsigned hand)
     struct perf_walker *walker = b->walkers[hand];
     for (size_t i = 0; i < b->count; i++) {
         struct perf_held *s = &b->samples[i];
-        struct walk w = {.batch = b, .walker = walker, .first = true};
+        struct walk w = {
+            .batch = b, .walker = walker, .first = true, .jit_time = s->jit_time};
         s->first = b->path_count;
         if (!s->is_turn && walk_known(&w, s))
             add_job(&w, s, jobs++);
@@ -368,14 +383,18 @@ void perf_walk_batch(struct errand *errand, unsigned hand)
                                    jobs);
     for (size_t i = 0; jobs && i < b->count; i++)
         if (b->samples[i].job)
-            push_unwound(&(struct walk){.batch = b, .walker = walker}, &b->samples[i]);
+            push_unwound(&(struct walk){.batch = b,
+                                        .walker = walker,
+                                        .jit_time = b->samples[i].jit_time},
+                         &b->samples[i]);
     tell_places(b, walker);
 }
 
 void perf_walk_user(struct perf_batch *b, struct perf_words chain,
-                    const struct perf_scope *user)
+                    const struct perf_scope *user, uint64_t jit_time)
 {
-    struct walk w = {.batch = b, .user = user, .scope = user, .first = true};
+    struct walk w = {
+        .batch = b, .user = user, .scope = user, .first = true, .jit_time = jit_time};
     b->hand = 0;
     b->failed = !make_walker(b, 0);
     if (b->failed)

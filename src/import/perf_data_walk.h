@@ -27,6 +27,7 @@ struct perf_place {
     uint64_t address; /* as the resolver is asked for it */
     uint64_t pc;      /* as recorded, where it is to be kept; else 0 */
     uint32_t file;    /* the tag of its map */
+    uint32_t version; /* of a JIT's code */
     bool is_call;
 };
 
@@ -60,6 +61,7 @@ struct perf_held {
     struct perf_words chain, branches;
     struct perf_registers registers;
     struct str stack;
+    uint64_t jit_time; /* by a JIT's clock; TIME_NONE where the recording has another */
 
     /* What the walk finds. The path is leaf first: `known` places of the chain, at
      * `first` in the batch's, and `unwound` ones of the dump, at `unwound_first`. */
@@ -105,7 +107,7 @@ void perf_walk_batch(struct errand *batch, unsigned hand);
 /* Walks a chain of user code that came by itself: into the batch's path, which is empty,
  * as hand 0. */
 void perf_walk_user(struct perf_batch *batch, struct perf_words chain,
-                    const struct perf_scope *user);
+                    const struct perf_scope *user, uint64_t jit_time);
 
 void perf_walker_destroy(struct perf_walker *w); /* NULL is allowed */
 

@@ -72,6 +72,7 @@ struct name_job {
     object_id object;
     uint64_t address; /* in a file: the offset in it; kernel and JIT: as recorded */
     bool is_call;     /* a return address: what counts is the call before it */
+    uint32_t version; /* of a JIT's code, as resolver->version told; 0: what was last */
     const struct resolved_frame *frames; /* out: innermost first */
     size_t count;                        /* 0: nothing is known */
 };
@@ -89,11 +90,16 @@ struct resolver {
      * meanwhile. May be NULL; need not be called. */
     void (*expect)(void *context, object_id object);
 
-    /* The one function that errands may call, each with its hand, at the same time as
+    /* What errands may call, each with its hand, at the same time as
      * others and as the caller's `object` and `expect`. */
     void (*unwind)(void *context, unsigned hand, struct unwind_job *jobs, size_t count);
 
     void (*name)(void *context, struct name_job *jobs, size_t count);
+
+    /* A JIT writes code where other code was before. A number for what was at an address
+     * (as a job has it, less 1 for a call) at a time in ns by CLOCK_MONOTONIC; 0: time
+     * makes no difference. Errands may call it as they do `unwind`. May be NULL. */
+    uint32_t (*version)(void *context, object_id object, uint64_t address, uint64_t time);
 };
 
 #endif

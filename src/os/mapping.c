@@ -57,6 +57,8 @@ bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t own
     struct stat st;
     *m = OS_MAPPING_NONE;
     int fd = open_to_read(path, O_NOFOLLOW);
+    if (fd < 0 && errno == ELOOP)
+        return error_set(err, "%s: refused, it is a link", path);
     if (fd < 0)
         return fail(err, path, errno);
     bool ok;

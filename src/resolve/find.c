@@ -1,8 +1,11 @@
 #include "resolve/find.h"
 #include "base/format.h"
 #include "resolve/debuginfod.h"
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define PATH_SIZE 4096
 #define BUILD_ID_MIN 8 /* digits: shorter ones are not told apart */
@@ -13,6 +16,23 @@ static const char *const default_debug_dirs[] = {"/usr/lib/debug", NULL};
 static const char *const *debug_dirs(const struct find_settings *s)
 {
     return s->debug_dirs && s->debug_dirs[0] ? s->debug_dirs : default_debug_dirs;
+}
+
+static bool check_folder(const char *option, const char *path, struct error *err)
+{
+    char inside[PATH_SIZE];
+    format_text(inside, sizeof inside, "%s/.", path);
+    if (access(inside, X_OK) == 0)
+        return true;
+    return error_set(err, "%s %s: %s", option, path, strerror(errno));
+}
+
+bool find_check(const struct find_settings *s, struct error *err)
+{
+    for (const char *const *dir = s->debug_dirs; dir && *dir; dir++)
+        if (!check_folder("--debug-dir", *dir, err))
+            return false;
+    return !s->symfs || check_folder("--symfs", s->symfs, err);
 }
 
 static bool is_build_id(struct str id)
@@ -61,14 +81,15 @@ static bool open_object(const char *path, struct found *f, struct arena *arena)
     return false;
 }
 
-/* Opens the file at a path, where it is the one with that build id (empty: any). */
+/* Opens the file at a path, where it is the one with that build id (empty: any). A file
+ * without one is another than a file that has one. */
 static enum find_result try_object(const char *path, struct str build_id, struct found *f,
                                    struct arena *arena)
 {
     if (!open_object(path, f, arena))
         return FIND_NONE;
     struct str has = find_hexadecimal(elf_build_id(&f->elf), arena);
-    if (build_id.len == 0 || has.len == 0 || find_same_build_id(build_id, has))
+    if (build_id.len == 0 || find_same_build_id(build_id, has))
         return FIND_FOUND;
     os_mapping_close(&f->mapping);
     return FIND_OTHER;
@@ -116,9 +137,7 @@ static bool is_straight(struct str path)
     return path.len && !memchr(path.ptr, 0, path.len);
 }
 
-/* The kernel tells paths from the root, without "..": what has one was made up, perhaps
- * to lead out of the folder that stands for the root. */
-static bool is_kernel_path(struct str path)
+bool find_is_path(struct str path)
 {
     return path.len && path.ptr[0] == '/' && is_straight(path);
 }
@@ -156,7 +175,7 @@ static enum find_result try_paths(const struct find_settings *s,
     struct str bare = bare_path(w->path);
     enum find_result best = FIND_NONE;
     find_roots(s, w, &roots);
-    for (size_t i = 0; i < roots.count && is_kernel_path(bare); i++) {
+    for (size_t i = 0; i < roots.count && find_is_path(bare); i++) {
         if (!fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i], STR_ARG(bare)),
                   sizeof path))
             continue;
@@ -215,7 +234,7 @@ struct find_beside find_beside(const struct find_settings *s,
     struct find_beside b = {
         .folder = STR(""), .name = str_basename(found), .found = found, .count = 0};
     struct str bare = bare_path(w->path);
-    if (is_kernel_path(bare)) {
+    if (find_is_path(bare)) {
         b.folder = folder_of(bare);
         b.name = str_basename(bare);
     }
@@ -245,9 +264,17 @@ struct debug_search {
     const struct find_beside *beside;
     const struct elf *object;
     struct str id;
+    bool by_sum; /* there is no build id: the link's checksum must hold */
+    uint32_t sum;
     struct found *best;
     struct arena *arena;
 };
+
+/* The checksum of a debug link: zlib's of the whole file. */
+static bool has_sum(struct str file, uint32_t sum)
+{
+    return crc32_z(0, (const unsigned char *)file.ptr, file.len) == sum;
+}
 
 /* Whether this is the end of the search. */
 static bool try_debug(struct debug_search *d, const char *path)
@@ -256,8 +283,10 @@ static bool try_debug(struct debug_search *d, const char *path)
     if (str_equal(str_of(path), d->beside->found) ||
         try_object(path, d->id, &f, d->arena) != FIND_FOUND)
         return false;
-    bool whole = has_debug(&f.elf);
-    bool symbols = !d->best->mapping.map && !elf_section_typed(d->object, ELF_SYMTAB) &&
+    bool sound = !d->by_sum || has_sum(f.mapping.bytes, d->sum);
+    bool whole = sound && has_debug(&f.elf);
+    bool symbols = sound && !d->best->mapping.map &&
+                   !elf_section_typed(d->object, ELF_SYMTAB) &&
                    elf_section_typed(&f.elf, ELF_SYMTAB);
     if (!whole && !symbols) {
         os_mapping_close(&f.mapping);
@@ -305,9 +334,9 @@ static bool debug_by_link(struct debug_search *d)
     const struct find_settings *s = d->settings;
     const struct find_beside *b = d->beside;
     struct str name;
-    uint32_t crc;
-    if (!elf_debug_link(d->object, &name, &crc))
+    if (!elf_debug_link(d->object, &name, &d->sum))
         return false;
+    d->by_sum = d->id.len == 0;
     for (size_t i = 0; i < b->count; i++)
         if (try_joined(d, "", b->folders[i], "", name) ||
             try_joined(d, "", b->folders[i], ".debug/", name))
@@ -327,7 +356,12 @@ bool find_debug(const struct find_settings *s, struct elf *object,
                 struct arena *arena)
 {
     char path[PATH_SIZE];
-    struct debug_search d = {s, beside, object, STR(""), debug, arena};
+    struct debug_search d = {.settings = s,
+                             .beside = beside,
+                             .object = object,
+                             .id = STR(""),
+                             .best = debug,
+                             .arena = arena};
     *debug = (struct found){.mapping = OS_MAPPING_NONE};
     if (has_debug(object))
         return false;

@@ -30,6 +30,9 @@ enum find_result {
     FIND_FOUND,
 };
 
+/* Whether the folders that the user named can be looked into. */
+bool find_check(const struct find_settings *s, struct error *err);
+
 /* Finds what was mapped: below --symfs, or in the process's root and at the path that was
  * recorded; where another file lies there, or none, in perf's cache, then by debuginfod.
  * Close found->mapping. `other` may stay empty. */
@@ -64,6 +67,10 @@ bool find_debug(const struct find_settings *s, struct elf *object,
 bool find_alternate(const struct find_settings *s, struct elf *debug,
                     const struct find_beside *beside, struct str path,
                     struct found *alternate, struct arena *arena);
+
+/* Whether the kernel would tell such a path: from the root, without "..". What has one
+ * was made up, perhaps to lead out of the folder that stands for the root. */
+bool find_is_path(struct str path);
 
 /* Whether a file's build id is the one wanted (both hexadecimal). One may be cut or
  * padded with zeros, as older perfs do; one of fewer than 8 digits, as of a file without

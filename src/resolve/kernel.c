@@ -105,6 +105,52 @@ static bool read_module(struct object *o, const struct resolve_settings *s)
     return o->has_symbols;
 }
 
+/* The first lines tell. */
+#define KALLSYMS_HEAD ((size_t)64 << 10)
+
+static bool check_kallsyms(const char *path, struct error *err)
+{
+    struct os_mapping m;
+    struct arena arena = ARENA_INIT;
+    struct symbol_table table;
+    struct kallsyms_facts facts;
+    struct error why;
+    if (!os_mapping_read(&m, path, KALLSYMS_HEAD, &why))
+        return error_set(err, "--kallsyms %s", why.message);
+    bool ok = kallsyms_init(&table, m.bytes, &arena, &facts, err);
+    if (ok && table.count == 0 && !facts.hidden) {
+        ok = error_set(err, "--kallsyms %s: there are no symbols in it", path);
+        error_hint(err, "give a copy of /proc/kallsyms of the recorded machine");
+    }
+    arena_deinit(&arena);
+    os_mapping_close(&m);
+    return ok;
+}
+
+static bool check_vmlinux(const char *path, struct error *err)
+{
+    struct os_mapping m;
+    struct arena arena = ARENA_INIT;
+    struct error why;
+    struct elf elf;
+    if (!os_mapping_open(&m, path, &why))
+        return error_set(err, "--vmlinux %s", why.message);
+    bool ok = elf_init(&elf, m.bytes, &arena, &why);
+    if (!ok)
+        error_set(err, "--vmlinux %s: %s", path, why.message);
+    else if (!elf_section_typed(&elf, ELF_SYMTAB))
+        ok = error_set(err, "--vmlinux %s: it has no symbol table", path);
+    arena_deinit(&arena);
+    os_mapping_close(&m);
+    return ok;
+}
+
+bool kernel_check(const struct resolve_settings *s, struct error *err)
+{
+    return (!s->kallsyms || check_kallsyms(s->kallsyms, err)) &&
+           (!s->vmlinux || check_vmlinux(s->vmlinux, err));
+}
+
 void kernel_names(struct object *o, const struct resolve_settings *s)
 {
     char path[4096];

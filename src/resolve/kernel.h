@@ -5,6 +5,10 @@
 
 #include "resolve/object.h"
 
+/* Whether the files that the user named have the kernel's symbols. Looks no further than
+ * it must. */
+bool kernel_check(const struct resolve_settings *s, struct error *err);
+
 /* Fills the object's symbols, and how far the kernel was moved since. */
 void kernel_names(struct object *o, const struct resolve_settings *s);
 

@@ -1,5 +1,6 @@
 #include "resolve/machine.h"
 #include "base/hash.h"
+#include "base/idmap.h"
 #include "base/shelf.h"
 #include "base/sort.h"
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct entry {
 struct machine_resolver {
     const struct resolve_settings *settings;
     struct shelf entries; /* of objects, by their numbers; [0] is none */
+    struct idmap dumps;   /* by process: where the object of its jitdump will stand */
     struct arena arena;
     struct os_crew *os_crew;
     struct crew crew;
@@ -81,6 +83,26 @@ void machine_resolver_destroy(struct machine_resolver *m)
     free(m);
 }
 
+/* What runs in memory without a file is told by the jitdump of the process, which may be
+ * mapped later. */
+static void join_jitdump(struct machine_resolver *m, struct object *o)
+{
+    bool is_jit = o->wanted.kind == FRAME_JIT;
+    if (!is_jit && !o->is_dump)
+        return;
+    uint64_t *at = idmap_put(&m->dumps, &m->arena, (uint64_t)o->wanted.pid);
+    struct object **dump = at ? (struct object **)(uintptr_t)*at : NULL;
+    if (at && !dump)
+        dump = arena_zalloc(&m->arena, 1, sizeof(struct object *));
+    if (!dump)
+        return;
+    *at = (uint64_t)(uintptr_t)dump;
+    if (is_jit)
+        o->own_dump = dump;
+    else if (!*dump)
+        __atomic_store_n(dump, o, __ATOMIC_RELEASE);
+}
+
 static object_id resolver_object(void *context, const struct object_wanted *wanted)
 {
     struct machine_resolver *m = context;
@@ -91,6 +113,7 @@ static object_id resolver_object(void *context, const struct object_wanted *want
         return 0;
     }
     *entry = (struct entry){.object = o, .settings = m->settings};
+    join_jitdump(m, o);
     return (object_id)(m->entries.count - 1);
 }
 
@@ -331,13 +354,23 @@ static struct str kept_file(struct namer *r, struct str file)
     return slot->text;
 }
 
+/* How many functions are inlined at an address. Those without a name, which may stand in
+ * a file that is not there, are no frames: what they are part of has its own. */
+static size_t named_inlined(const struct namer *r, const struct dwarf_query *q)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < q->count && !r->settings->no_inline; i++)
+        count += q->frames[i].name.len != 0;
+    return count;
+}
+
 /* The frames of one address: those inlined, the innermost first, then the function that
  * the symbol table has there. */
 static void answer(struct namer *r, const struct object *o, const struct dwarf_query *q,
                    struct name_job *job)
 {
     struct symbol symbol;
-    size_t inlined = q->count && !r->settings->no_inline ? q->count - 1 : 0;
+    size_t inlined = named_inlined(r, q);
     bool has_symbol =
         o->has_symbols && symbol_table_find(&o->symbols, q->address, &symbol);
     if (!has_symbol && q->count == 0)
@@ -345,10 +378,11 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
     struct resolved_frame *frames = arena_alloc(r->arena, (inlined + 1) * sizeof *frames);
     if (!frames)
         return;
-    for (size_t i = 0; i < inlined; i++)
-        frames[i] = (struct resolved_frame){shown_name(r, q->frames[i].name),
-                                            kept_file(r, q->frames[i].file),
-                                            q->frames[i].line, FRAME_INLINED, 0};
+    for (size_t i = 0, at = 0; at < inlined; i++)
+        if (q->frames[i].name.len)
+            frames[at++] = (struct resolved_frame){shown_name(r, q->frames[i].name),
+                                                   kept_file(r, q->frames[i].file),
+                                                   q->frames[i].line, FRAME_INLINED, 0};
     struct resolved_frame *outer = &frames[inlined];
     *outer = (struct resolved_frame){.name = STR(""), .kind = o->wanted.kind};
     if (q->count) {
@@ -366,37 +400,41 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
     job->count = inlined + 1;
 }
 
-static void answer_jit(struct namer *r, const struct object *o,
+/* Code of a jitdump, by its version. */
+static bool answer_jit(struct namer *r, const struct jitdump *jit,
                        const struct dwarf_query *q, struct name_job *job)
 {
-    const struct jit_code *code = jitdump_find(&o->jit, q->address, UINT64_MAX);
+    const struct jit_code *code = job->version
+                                      ? &jit->codes[job->version - 1]
+                                      : jitdump_find(jit, q->address, UINT64_MAX);
     struct resolved_frame *frame = code ? arena_alloc(r->arena, sizeof *frame) : NULL;
     if (!frame)
-        return;
-    const struct jit_line *line = jitdump_line(&o->jit, code, q->address);
+        return false;
+    const struct jit_line *line = jitdump_line(jit, code, q->address);
     *frame = (struct resolved_frame){.name = shown_name(r, code->name),
                                      .file = line ? kept_file(r, line->file) : STR(""),
                                      .line = line ? line->line : 0,
                                      .kind = FRAME_JIT,
-                                     .offset = q->address - code->address};
+                                     .offset = q->address + job->is_call - code->address};
     job->frames = frame;
     job->count = 1;
+    return true;
 }
 
 static void answer_share(struct naming *n, struct namer *r, const struct share *s)
 {
     struct dwarf_reader reader;
     struct error ignored;
-    const struct object *o = s->object;
+    struct object *o = s->object;
+    const struct jitdump *jit = object_jitdump(o, n->m->settings);
     bool reads = o->has_dwarf && dwarf_reader_init(&reader, &o->dwarf, &ignored);
     if (reads && !dwarf_find(&reader, s->queries, s->count, &ignored))
         for (size_t i = 0; i < s->count; i++)
             s->queries[i].count = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct name_job *job = &n->jobs[s->queries[i].tag];
-        if (o->has_jit)
-            answer_jit(r, o, &s->queries[i], job);
-        else
+        bool dumped = jit && job->version <= jit->code_count;
+        if (!dumped || !answer_jit(r, jit, &s->queries[i], job))
             answer(r, o, &s->queries[i], job);
     }
     if (!reads)
@@ -443,6 +481,23 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
     arena_deinit(&n.scratch);
 }
 
+/* Versions are places among the codes of a jitdump, + 1. */
+#define NO_CODE UINT32_MAX
+
+static uint32_t resolver_version(void *context, object_id id, uint64_t address,
+                                 uint64_t time)
+{
+    const struct machine_resolver *m = context;
+    struct object *o = object_of(m, id);
+    if (!o || o->wanted.kind != FRAME_JIT)
+        return 0;
+    const struct jitdump *jit = object_jitdump(o, m->settings);
+    if (jit && jit->arch_timestamp)
+        return 0;
+    const struct jit_code *code = jit ? jitdump_find(jit, address, time) : NULL;
+    return code ? (uint32_t)(code - jit->codes) + 1 : NO_CODE;
+}
+
 struct resolver machine_resolver_seam(struct machine_resolver *m)
 {
     return (struct resolver){.context = m,
@@ -450,7 +505,8 @@ struct resolver machine_resolver_seam(struct machine_resolver *m)
                              .object = resolver_object,
                              .expect = resolver_expect,
                              .unwind = resolver_unwind,
-                             .name = resolver_name};
+                             .name = resolver_name,
+                             .version = resolver_version};
 }
 
 struct object *machine_resolver_object(const struct resolver *seam, object_id id)
@@ -462,14 +518,39 @@ struct object *machine_resolver_object(const struct resolver *seam, object_id id
     return id < m->entries.count ? object_of(m, id) : NULL;
 }
 
+static void report_first(size_t *count, struct str *first, struct str path)
+{
+    if (path.len && (*count)++ == 0)
+        *first = path;
+}
+
+/* What an object's names would have come from, and was not there. */
+static void report_parts(const struct object *o, struct resolve_report *r)
+{
+    bool is_jit = o->wanted.kind == FRAME_JIT;
+    const struct object *dump = is_jit && o->own_dump ? *o->own_dump : NULL;
+    r->kernel_hidden |= o->is_hidden;
+    if (o->wanted.kind == FRAME_KERNEL && o->named && !o->has_symbols && !o->is_hidden &&
+        str_starts(o->wanted.path, STR("[kernel.kallsyms]"))) {
+        r->kernel_unknown = true;
+        r->kernel_release = o->wanted.release;
+    }
+    if (o->is_dump && o->jit_state == 1)
+        report_first(&r->unread, &r->unread_why, o->refused);
+    else if (is_jit && o->named && !o->has_symbols && !dump)
+        report_first(&r->unread, &r->unread_why, o->refused);
+    report_first(&r->unsplit, &r->unsplit_path, o->split.missing);
+    report_first(&r->unshared, &r->unshared_path, o->no_alternate);
+}
+
 void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r)
 {
     *r = (struct resolve_report){.missing = 0};
     for (size_t i = 1; i < m->entries.count; i++) {
         const struct object *o = entry_at(m, i)->object;
         bool is_file = o->wanted.path.len && o->wanted.path.ptr[0] == '/' &&
-                       o->wanted.kind == FRAME_USER && !o->has_jit;
-        r->kernel_hidden |= o->is_hidden;
+                       o->wanted.kind == FRAME_USER && !o->is_dump;
+        report_parts(o, r);
         if (!o->named || !is_file)
             continue;
         if (o->result == FIND_NONE && r->missing++ == 0)

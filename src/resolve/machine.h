@@ -24,7 +24,13 @@ struct object *machine_resolver_object(const struct resolver *seam, object_id id
 struct resolve_report {
     size_t missing, changed;
     struct str missing_path, changed_path;
-    bool kernel_hidden; /* kernel.kptr_restrict keeps the kernel's addresses back */
+    bool kernel_hidden;  /* kernel.kptr_restrict keeps the kernel's addresses back */
+    bool kernel_unknown; /* there are no symbols of the kernel that was recorded */
+    struct str kernel_release; /* of that kernel; or empty */
+    size_t unread;             /* jitdumps and perf maps that should be there */
+    struct str unread_why;     /* of the first: its path and the reason */
+    size_t unsplit, unshared;  /* files without their .dwo or .dwp, or without dwz's */
+    struct str unsplit_path, unshared_path; /* the first such .dwo; the first of dwz's */
 };
 
 void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r);

@@ -10,6 +10,13 @@
 /* Tables of fewer bytes are made as quickly as they are read. */
 #define CACHED_TABLE_MIN ((size_t)64 << 10)
 
+static bool is_jitdump(struct str path)
+{
+    struct str base = str_basename(path);
+    return str_starts(base, STR("jit-")) && str_ends(base, STR(".dump")) &&
+           find_is_path(path);
+}
+
 struct object *object_create(const struct object_wanted *wanted)
 {
     struct object *o = calloc(1, sizeof *o);
@@ -19,6 +26,7 @@ struct object *object_create(const struct object_wanted *wanted)
     o->wanted.path = arena_str(&o->arena, wanted->path);
     o->wanted.build_id = arena_str(&o->arena, wanted->build_id);
     o->wanted.release = arena_str(&o->arena, wanted->release);
+    o->is_dump = wanted->kind == FRAME_USER && is_jitdump(wanted->path);
     o->file.mapping = o->debug.mapping = o->alternate.mapping = o->text = OS_MAPPING_NONE;
     if (!o->arena.failed && os_lock_init(&o->lock) && os_lock_init(&o->table_lock))
         return o;
@@ -86,7 +94,7 @@ static void search(struct object *o, const struct resolve_settings *s)
         return;
     if (is_vdso(o))
         find_vdso(o, s);
-    else if (o->wanted.kind != FRAME_JIT)
+    else if (o->wanted.kind != FRAME_JIT && !o->is_dump)
         o->result = find_object(&s->find, &o->wanted, &o->file, &o->other, &o->arena);
     if (o->result != FIND_FOUND || is_vdso(o))
         return;
@@ -171,28 +179,37 @@ const struct unwind_table *object_unwind_table(struct object *o,
 /* --- Names ---------------------------------------------------------------------------
  */
 
-static bool is_jitdump(struct str path)
-{
-    struct str base = str_basename(path);
-    return str_starts(base, STR("jit-")) && str_ends(base, STR(".dump"));
-}
-
 /* What a program wrote about its own code lies in /tmp, its own where it is in a
  * container, and belongs to whom the program belongs to. */
-static bool open_shared(struct object *o, const char *path, struct os_mapping *m)
+static bool open_shared_at(const struct object *o, const struct resolve_settings *s,
+                           const char *path, struct os_mapping *m, struct error *err)
 {
-    char inside[4200];
+    char inside[8192];
     struct error ignored;
     uint32_t owner;
+    format_text(inside, sizeof inside, "%s%s", s->find.symfs ? s->find.symfs : "", path);
+    if (s->find.symfs &&
+        os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, &ignored))
+        return true;
     if (!os_process_owner(o->wanted.pid, &owner))
-        return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, &ignored);
+        return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, err);
     format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
                 path);
     return os_mapping_open_shared(m, inside, owner, SHARED_FILE_MAX, &ignored) ||
-           os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, &ignored);
+           os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, err);
 }
 
-static void read_perf_map(struct object *o)
+static bool open_shared(struct object *o, const struct resolve_settings *s,
+                        const char *path, struct os_mapping *m)
+{
+    struct error err = {.message = ""};
+    if (open_shared_at(o, s, path, m, &err))
+        return true;
+    o->refused = arena_str(&o->arena, str_of(err.message));
+    return false;
+}
+
+static void read_perf_map(struct object *o, const struct resolve_settings *s)
 {
     char path[4096];
     struct error ignored;
@@ -200,19 +217,42 @@ static void read_perf_map(struct object *o)
     int64_t pid = os_process_own_pid(o->wanted.pid);
     o->addressing = BY_ADDRESS;
     format_text(path, sizeof path, "/tmp/perf-%lld.map", (long long)pid);
-    if (open_shared(o, path, &o->text))
+    if (open_shared(o, s, path, &o->text))
         o->has_symbols =
             perf_map_init(&o->symbols, o->text.bytes, &o->arena, &bad, &ignored);
 }
 
-static void read_jitdump(struct object *o)
+static bool read_jitdump(struct object *o, const struct resolve_settings *s)
 {
     char path[4096];
-    struct error ignored;
-    o->addressing = BY_ADDRESS;
+    struct error err;
     format_text(path, sizeof path, "%.*s", STR_ARG(o->wanted.path));
-    if (open_shared(o, path, &o->text))
-        o->has_jit = jitdump_init(&o->jit, o->text.bytes, &o->arena, &ignored);
+    if (!open_shared(o, s, path, &o->text))
+        return false;
+    if (jitdump_init(&o->jit, o->text.bytes, &o->arena, &err))
+        return true;
+    format_text(path, sizeof path, "%.*s: %s", STR_ARG(o->wanted.path), err.message);
+    o->refused = arena_str(&o->arena, str_of(path));
+    return false;
+}
+
+const struct jitdump *object_jitdump(struct object *o, const struct resolve_settings *s)
+{
+    struct object *dump =
+        o->own_dump ? __atomic_load_n(o->own_dump, __ATOMIC_ACQUIRE) : NULL;
+    if (!dump)
+        return NULL;
+    int state = __atomic_load_n(&dump->jit_state, __ATOMIC_ACQUIRE);
+    if (state == 0) {
+        os_lock_take(&dump->lock);
+        state = dump->jit_state;
+        if (state == 0) {
+            state = read_jitdump(dump, s) ? 2 : 1;
+            __atomic_store_n(&dump->jit_state, state, __ATOMIC_RELEASE);
+        }
+        os_lock_give(&dump->lock);
+    }
+    return state == 2 ? &dump->jit : NULL;
 }
 
 static void read_file(struct object *o, const struct resolve_settings *s)
@@ -225,6 +265,9 @@ static void read_file(struct object *o, const struct resolve_settings *s)
     struct str path = debug ? o->debug.path : o->file.path;
     bool dwz =
         find_alternate(&s->find, with_dwarf, &o->beside, path, &o->alternate, &o->arena);
+    struct str link, id;
+    if (!dwz && elf_alt_link(with_dwarf, &link, &id))
+        o->no_alternate = arena_str(&o->arena, link);
     struct dwarf_input input =
         dwarf_elf_input(with_dwarf, dwz ? &o->alternate.elf : NULL);
     o->split = (struct split_files){.lock = &o->lock,
@@ -248,9 +291,7 @@ void object_names(struct object *o, const struct resolve_settings *s)
     if (o->wanted.kind == FRAME_KERNEL)
         kernel_names(o, s);
     else if (o->wanted.kind == FRAME_JIT)
-        read_perf_map(o);
-    else if (is_jitdump(o->wanted.path))
-        read_jitdump(o);
+        read_perf_map(o, s);
     else if (o->result == FIND_FOUND)
         read_file(o, s);
     os_lock_give(&o->lock);

@@ -43,17 +43,24 @@ struct object {
     struct find_beside beside; /* once the file was found */
     struct os_mapping text;    /* kallsyms, a perf map */
     struct str other;          /* what lies where the file should */
+    struct str refused;        /* why a jitdump or perf map was not read; or empty */
+    struct str no_alternate;   /* the file of dwz that was nowhere; or empty */
     enum addressing addressing;
     uint64_t moved;
     struct symbol_table symbols;
-    struct jitdump jit;
-    bool has_symbols, has_dwarf, has_jit, is_hidden;
+    bool has_symbols, has_dwarf, is_hidden;
     struct dwarf dwarf;
     struct split_files split;
     struct os_lock table_lock; /* of making it; taken before the other */
     struct arena table_arena;
     struct unwind_table table;
     int table_state; /* atomic: 0 not made yet, 1 there is none, 2 there is one */
+
+    bool is_dump; /* a jitdump: */
+    struct jitdump jit;
+    int jit_state; /* atomic, as table_state */
+    struct object *
+        *own_dump; /* of FRAME_JIT: its process's, once one was mapped: atomic */
 };
 
 /* NULL when memory is short. */
@@ -63,6 +70,10 @@ void object_destroy(struct object *o);
 /* The unwind table, or NULL where there is none. */
 const struct unwind_table *object_unwind_table(struct object *o,
                                                const struct resolve_settings *s);
+
+/* What the process of a FRAME_JIT object wrote about its code, or NULL where it wrote no
+ * jitdump. May be asked as object_unwind_table may. */
+const struct jitdump *object_jitdump(struct object *o, const struct resolve_settings *s);
 
 /* Makes what names are found with. */
 void object_names(struct object *o, const struct resolve_settings *s);

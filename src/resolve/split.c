@@ -92,6 +92,8 @@ bool split_find(void *split, const struct dwarf_split *wanted, struct dwarf_sect
     struct split_files *s = split;
     os_lock_take(s->lock);
     bool found = find_packed(s, wanted, out) || find_file(s, wanted, out);
+    if (!found && s->missing.len == 0)
+        s->missing = arena_str(s->arena, wanted->name);
     os_lock_give(s->lock);
     return found;
 }

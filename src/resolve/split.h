@@ -17,7 +17,8 @@ struct split_files {
     bool searched;                       /* for packages */
     const char *symfs;                   /* or NULL */
     const struct find_beside *beside;
-    struct str path; /* of the file with debug information */
+    struct str path;    /* of the file with debug information */
+    struct str missing; /* the first file that was nowhere; or empty */
 };
 
 /* For struct dwarf_input, with a struct split_files as its context: from a package
