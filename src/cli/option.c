@@ -236,28 +236,41 @@ static bool parse_letters(struct parsing *p, const char *word)
     return true;
 }
 
-bool options_parse(const struct option_group *groups, void *settings, int argc,
-                   char **argv, int *rest, struct error *err)
+static bool parse_all(struct parsing *p, bool ends_at_word, int *rest)
 {
-    struct parsing p = {groups, settings, argc, argv, 1, err};
     const struct option_group *group;
     bool only_names = false;
     *rest = 0;
-    for (; p.at < argc; p.at++) {
-        char *word = argv[p.at];
+    for (; p->at < p->argc; p->at++) {
+        char *word = p->argv[p->at];
         if (only_names || word[0] != '-' || word[1] == 0) {
-            argv[(*rest)++] = word;
+            p->argv[(*rest)++] = word;
+            only_names |= ends_at_word;
         } else if (strcmp(word, "--") == 0) {
             only_names = true;
-        } else if (word[1] == '-' || (!find_letter(&p, word[1], &group) &&
-                                      find_name(&p, str_of(word + 1), &group))) {
-            if (!parse_long(&p, word))
+        } else if (word[1] == '-' || (!find_letter(p, word[1], &group) &&
+                                      find_name(p, str_of(word + 1), &group))) {
+            if (!parse_long(p, word))
                 return false;
-        } else if (!parse_letters(&p, word)) {
+        } else if (!parse_letters(p, word)) {
             return false;
         }
     }
     return true;
+}
+
+bool options_parse(const struct option_group *groups, void *settings, int argc,
+                   char **argv, int *rest, struct error *err)
+{
+    struct parsing p = {groups, settings, argc, argv, 1, err};
+    return parse_all(&p, false, rest);
+}
+
+bool options_parse_front(const struct option_group *groups, void *settings, int argc,
+                         char **argv, int *rest, struct error *err)
+{
+    struct parsing p = {groups, settings, argc, argv, 1, err};
+    return parse_all(&p, true, rest);
 }
 
 void options_free(const struct option_group *groups, void *settings)

@@ -58,6 +58,11 @@ char option_letter(const struct option_group *group, const struct option *o);
  * its order. Lists point into argv and are allocated once (options_free). */
 bool options_parse(const struct option_group *groups, void *settings, int argc,
                    char **argv, int *rest, struct error *err);
+
+/* The same, but the first word that is no option ends them: it begins the command line of
+ * another program. */
+bool options_parse_front(const struct option_group *groups, void *settings, int argc,
+                         char **argv, int *rest, struct error *err);
 void options_free(const struct option_group *groups, void *settings);
 
 #endif
