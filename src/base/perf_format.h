@@ -217,6 +217,7 @@ enum perf_feature {
 #define PERF_PIPE_HEADER 16
 #define PERF_RECORD_HEADER 8 /* type (32 bits), misc, size (16 each) */
 #define PERF_RECORD_MAX ((size_t)UINT16_MAX)
-#define PERF_FILE_ATTR_IDS 16 /* an attribute in a file is followed by where its ids are */
+#define PERF_FILE_ATTR_IDS \
+    16 /* an attribute in a file is followed by where its ids are */
 
 #endif

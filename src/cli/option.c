@@ -168,6 +168,17 @@ static void set_flag(const struct option *o, void *value, bool on)
         *(int *)value = on ? o->value : 0;
 }
 
+/* Whether a word is meant for the option, right or wrong: "dwarf,8192" begins with one of
+ * its choices. */
+static bool is_meant(const struct option *o, const char *word)
+{
+    struct str rest = str_of(word), first = str_cut(&rest, ',');
+    for (int i = 0; o->choices && o->choices[i]; i++)
+        if (str_equal(str_of(o->choices[i]), first))
+            return true;
+    return false;
+}
+
 /* The option's value: what stands behind '=' or in the next argument. */
 static const char *take_value(struct parsing *p, const struct option *o, void *value,
                               const char *attached)
@@ -175,7 +186,8 @@ static const char *take_value(struct parsing *p, const struct option *o, void *v
     const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
     if (attached)
         return attached;
-    if (o->fallback && (!next || next[0] == '-' || !o->parse(next, value, p->err)))
+    if (o->fallback && (!next || next[0] == '-' ||
+                        (!is_meant(o, next) && !o->parse(next, value, p->err))))
         return o->fallback;
     if (p->at + 1 < p->argc)
         return p->argv[++p->at];

@@ -5,6 +5,7 @@
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/save.h"
+#include "cli/symbols.h"
 #include "os/machine.h"
 #include "os/task.h"
 #include "record/session.h"
@@ -27,6 +28,7 @@ struct cpu_numbers {
 
 struct stacks_wanted {
     enum record_stacks how;
+    uint32_t dump_size;
 };
 
 struct record_command_settings {
@@ -37,7 +39,7 @@ struct record_command_settings {
     struct record_events events;
     double duration;
     const char *output;
-    bool everyone, unpacked, quiet;
+    bool everyone, unpacked, keep_dumps, quiet;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -72,19 +74,46 @@ static bool parse_cpus(const char *text, void *value, struct error *err)
     return list->count || error_set(err, "'%s' is no list of CPUs", text);
 }
 
-static const char *const stack_names[] = {"none", "fp", NULL};
+/* In the order of enum record_stacks. */
+static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", NULL};
+
+/* A sample is at most 64 kB long, and holds more than the dump. */
+#define DUMP_MOST 65024
+
+/* By default, as much as can be taken without anybody noticing: so many bytes a second.
+ */
+#define DUMP_BYTES_A_SECOND 40000000
+#define DUMP_DEFAULT_LEAST 8192
+#define DUMP_DEFAULT_MOST 32768
+
+static bool parse_dump_size(struct str text, uint32_t *size, struct error *err)
+{
+    uint64_t v;
+    if (text.len == 0)
+        return true;
+    if (number_parse_u64(text, &v) && v >= 8 && v <= DUMP_MOST) {
+        *size = (uint32_t)(v + 7) & ~7u;
+        return true;
+    }
+    error_set(err, "a dump of a stack cannot have '%.*s' bytes", STR_ARG(text));
+    return error_hint(err, "dwarf,8192; at most %d", DUMP_MOST);
+}
 
 static bool parse_stacks(const char *text, void *value, struct error *err)
 {
     struct stacks_wanted *wanted = value;
+    struct str size = str_of(text), how = str_cut(&size, ',');
+    wanted->dump_size = 0;
     for (int i = 0; stack_names[i]; i++) {
-        if (strcmp(stack_names[i], text) != 0)
+        if (!str_equal(str_of(stack_names[i]), how))
             continue;
         wanted->how = (enum record_stacks)i;
-        return true;
+        if (size.len == 0 || wanted->how == RECORD_STACKS_DWARF)
+            return parse_dump_size(size, &wanted->dump_size, err);
     }
     error_set(err, "stacks cannot be taken by '%s'", text);
-    return error_hint(err, "fp: frame pointers; none: no stacks");
+    return error_hint(err, "fp: frame pointers; dwarf[,BYTES]: what programs tell of "
+                           "themselves; lbr: the processor; none");
 }
 
 static bool parse_events(const char *text, void *value, struct error *err)
@@ -99,13 +128,16 @@ static const struct option record_options[] = {
      OFF(period), .least = 1, .most = 1e15},
     {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
-    {"call-graph", 'g', "HOW", "how stacks are taken: fp (the default), none",
-     OPTION_PARSED, OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp"},
+    {"call-graph", 'g', "HOW",
+     "how stacks are taken: fp (the default), dwarf[,BYTES], lbr, none", OPTION_PARSED,
+     OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp"},
     {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
      .least = 0.001, .most = 1e9},
     {"output", 'o', "FILE",
      "write there (default: perf.data); .svg, .folded, ...: draw it at once",
      OPTION_STRING, OFF(output)},
+    {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
+     OPTION_FLAG, OFF(keep_dumps)},
     {"no-compress", 0, NULL, "do not pack the records", OPTION_FLAG, OFF(unpacked)},
     {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
     {0}};
@@ -155,8 +187,8 @@ static void add_tid(void *context, uint32_t tid)
 static bool no_target(struct error *err)
 {
     error_set(err, "nobody is named to be recorded");
-    return error_hint(err,
-                      "stoke record COMMAND..., or -a (all), or -p PID with --duration S");
+    return error_hint(
+        err, "stoke record COMMAND..., or -a (all), or -p PID with --duration S");
 }
 
 static bool two_targets(struct error *err)
@@ -211,6 +243,16 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     return true;
 }
 
+static uint32_t choose_dump_size(const struct record_command_settings *s)
+{
+    int64_t size = DUMP_BYTES_A_SECOND / s->rate;
+    if (s->stacks.dump_size)
+        return s->stacks.dump_size;
+    if (size > DUMP_DEFAULT_MOST)
+        return DUMP_DEFAULT_MOST;
+    return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
+}
+
 /* What is sampled by: as asked, or what this machine has. */
 static void choose_events(struct recording *r)
 {
@@ -230,11 +272,13 @@ static void choose_events(struct recording *r)
     for (size_t i = 0; i < events->count; i++)
         record_event_only_user(&events->items[i]);
     if (!r->s->quiet)
-        message_note("the kernel's own code is not sampled: that takes root, CAP_PERFMON, "
-                     "or kernel.perf_event_paranoid at 1 or less");
+        message_note(
+            "the kernel's own code is not sampled: that takes root, CAP_PERFMON, "
+            "or kernel.perf_event_paranoid at 1 or less");
 }
 
-/* --- What is told ------------------------------------------------------------------------
+/* --- What is told
+ * ------------------------------------------------------------------------
  */
 
 /* "61.2 kB", "4.1 MB" */
@@ -270,6 +314,7 @@ static void show_progress(void *context, const struct record_session *s)
 static void tell_cautions(const struct record_session *s)
 {
     const struct record_counts *c = &s->counts;
+    const struct unwinder_counts *u = &s->unwinder.counts;
     if (c->samples == 0)
         message_note("there are no samples: nothing ran, or not for long enough (-F)");
     if (c->lost)
@@ -277,11 +322,19 @@ static void tell_cautions(const struct record_session *s)
                      "often (-F)",
                      (unsigned long long)c->lost,
                      100 * (double)c->lost / (double)(c->lost + c->samples));
+    if (u->truncated)
+        message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
+                     "the dump (-g dwarf,%u takes more of the stack)",
+                     100 * (double)u->truncated / (double)u->stacks,
+                     4 * s->sampler_settings.dump_size < DUMP_MOST
+                         ? 4 * s->sampler_settings.dump_size
+                         : DUMP_MOST);
     if (c->throttled)
         message_note("the kernel held sampling back %llu times: the rate was less than "
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",
                      (unsigned long long)c->throttled);
-    if (s->kernel_hidden && perf_sampler_sees_kernel(&s->sampler_settings.events.items[0]))
+    if (s->kernel_hidden &&
+        perf_sampler_sees_kernel(&s->sampler_settings.events.items[0]))
         message_note("the system hides the kernel's addresses (sysctl "
                      "kernel.kptr_restrict): its functions will have no names");
 }
@@ -362,7 +415,7 @@ static int record_run(void *settings, int word_count, char **words)
     int status = STATUS_USAGE;
     if (!r)
         return STATUS_FAILED;
-    char room[16384];
+    char room[16384], cache[4096];
     const char *own[256];
     words[word_count] = NULL;
     s->output = s->output ? s->output : "perf.data";
@@ -370,11 +423,15 @@ static int record_run(void *settings, int word_count, char **words)
     r->exporter = exporter_for_file(str_of(s->output));
     r->settings = (struct record_settings){
         .sampler = {.stacks = s->stacks.how,
+                    .dump_size = choose_dump_size(s),
                     .rate = s->period ? 0 : (uint32_t)s->rate,
                     .period = (uint64_t)s->period},
         .duration = (uint64_t)(s->duration * NS),
         .output = r->exporter ? NULL : s->output,
         .unpacked = s->unpacked,
+        .keep_dumps = s->keep_dumps,
+        .resolve = {.find = {.only_mapped = true},
+                    .cache_dir = symbols_cache_dir(cache, sizeof cache)},
         .words = own,
         .word_count = own_words(room, sizeof room, own, sizeof own / sizeof *own),
         .progress = show_progress,

@@ -7,15 +7,17 @@ const char *const demangle_choices[] = {"simple", "no", "full", NULL};
 static const enum demangle demangle_values[] = {DEMANGLE_SIMPLE, DEMANGLE_NO,
                                                 DEMANGLE_FULL};
 
-/* Where unwind tables are kept, by the XDG base directory specification. */
-static const char *find_cache_dir(struct symbols *s)
+/* By the XDG base directory specification. */
+const char *symbols_cache_dir(char *room, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (cache && cache[0] == '/')
-        format_text(s->cache_dir, sizeof s->cache_dir, "%s/stoke", cache);
+        format_text(room, size, "%s/stoke", cache);
     else if (home && home[0] == '/')
-        format_text(s->cache_dir, sizeof s->cache_dir, "%s/.cache/stoke", home);
-    return s->cache_dir[0] ? s->cache_dir : NULL;
+        format_text(room, size, "%s/.cache/stoke", home);
+    else
+        return NULL;
+    return room;
 }
 
 bool symbols_init(struct symbols *s, const struct symbol_settings *settings, bool lines,
@@ -34,7 +36,7 @@ bool symbols_init(struct symbols *s, const struct symbol_settings *settings, boo
     s->settings.find = (struct find_settings){.symfs = settings->symfs,
                                               .debug_dirs = s->debug_dirs,
                                               .no_debuginfod = settings->no_debuginfod};
-    s->settings.cache_dir = find_cache_dir(s);
+    s->settings.cache_dir = symbols_cache_dir(s->cache_dir, sizeof s->cache_dir);
     s->settings.demangle = demangle_values[settings->demangle];
     s->settings.threads = threads > 0 ? (unsigned)threads : 0;
     s->machine = machine_resolver_create(&s->settings);

@@ -221,6 +221,9 @@ static void walk_chain(struct perf_profile *p, struct walk *w, struct perf_words
             return;
         }
         if (pc >= PERF_CONTEXT_MAX) {
+            /* stoke record's mark of a stack whose outer frames are not known */
+            p->b->profile->facts.truncated +=
+                i && i + 1 == count && pc == PERF_CONTEXT_USER;
             if (!take_marker(p, w, pc) || (ends_at_user && w->in_user))
                 return;
             continue;

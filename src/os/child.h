@@ -21,7 +21,8 @@ struct os_child {
     int status; /* once it has ended: as the shell tells it, 128 + signal where killed */
 };
 
-/* Makes the process, which waits. argv[0] is looked for in PATH; argv is ended by NULL. */
+/* Makes the process, which waits. argv[0] is looked for in PATH; argv is ended by NULL.
+ */
 bool os_child_prepare(struct os_child *c, char *const *argv,
                       const struct os_person *person, struct error *err);
 

@@ -102,8 +102,7 @@ size_t os_cpu_list(struct str text, uint32_t *cpus)
 size_t os_cpus_online(uint32_t *cpus)
 {
     char room[4096];
-    struct str text =
-        os_read_text("/sys/devices/system/cpu/online", room, sizeof room);
+    struct str text = os_read_text("/sys/devices/system/cpu/online", room, sizeof room);
     size_t count = os_cpu_list(text, cpus);
     if (count)
         return count;
@@ -117,8 +116,7 @@ size_t os_cpus_online(uint32_t *cpus)
 size_t os_cpus_possible(void)
 {
     char room[4096];
-    struct str text =
-        os_read_text("/sys/devices/system/cpu/possible", room, sizeof room);
+    struct str text = os_read_text("/sys/devices/system/cpu/possible", room, sizeof room);
     size_t count = os_cpu_list(text, NULL);
     long n = sysconf(_SC_NPROCESSORS_CONF);
     return count ? count : n > 0 ? (size_t)n : 1;
@@ -135,6 +133,13 @@ uint32_t os_pid_max(void)
     if (!number_parse_u64(str_trim(text), &v) || v < PID_MAX_DEFAULT)
         return PID_MAX_DEFAULT;
     return (uint32_t)(v < PID_MAX_MOST ? v : PID_MAX_MOST) + 1;
+}
+
+#define NICE_FIRST (-10)
+
+void os_run_first(void)
+{
+    setpriority(PRIO_PROCESS, 0, NICE_FIRST);
 }
 
 uint64_t os_raise_file_limit(void)

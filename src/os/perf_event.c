@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /* The struct is the kernel's, under names of ours. */
-#define SAME(ours, theirs)                                                               \
-    _Static_assert(offsetof(struct perf_attr, ours) ==                                   \
-                       offsetof(struct perf_event_attr, theirs),                         \
+#define SAME(ours, theirs)                                       \
+    _Static_assert(offsetof(struct perf_attr, ours) ==           \
+                       offsetof(struct perf_event_attr, theirs), \
                    #ours)
 
 SAME(type, type);
@@ -36,8 +36,8 @@ SAME(signal_data, sig_data);
 static int open_counter(const struct perf_attr *attr, pid_t pid, int cpu,
                         unsigned long flags)
 {
-    long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1,
-                      flags | PERF_FLAG_FD_CLOEXEC);
+    long fd =
+        syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
     return fd < 0 ? -errno : (int)fd;
 }
 
@@ -88,8 +88,9 @@ bool os_perf_ring_open(struct os_perf_ring *r, int fd, size_t size, int *why)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *r = (struct os_perf_ring){.map_size = page + size, .size = size};
     r->joined = malloc(UINT16_MAX + 1);
-    r->map = r->joined ? mmap(NULL, r->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                       : MAP_FAILED;
+    r->map = r->joined
+                 ? mmap(NULL, r->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                 : MAP_FAILED;
     if (r->map != MAP_FAILED) {
         r->data = (const char *)r->map + page;
         return true;

@@ -54,7 +54,7 @@ static bool in_table(struct str name, struct record_event *e)
     return false;
 }
 
-#define EXCLUDE_ALL                                                                      \
+#define EXCLUDE_ALL \
     (PERF_FLAG_EXCLUDE_USER | PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV)
 
 /* ":ukhGHp": in which modes it counts, and how exactly it tells where. */

@@ -1,6 +1,7 @@
 /* Events to sample by, under the names that perf gives them: "cycles", "cpu-clock:u".
  *
- * To add a kind of name: its row in a table of event.c, or a function that parse_one asks.
+ * To add a kind of name: its row in a table of event.c, or a function that parse_one
+ * asks.
  */
 #ifndef STOKE_RECORD_EVENT_H
 #define STOKE_RECORD_EVENT_H

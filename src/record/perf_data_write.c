@@ -37,12 +37,24 @@ static void put_section(struct output *o, uint64_t offset, uint64_t size)
     put_u64(o, size);
 }
 
+/* A reader may put in order what came up to the round before. */
+static struct str end_of_round(void)
+{
+    static const struct {
+        uint32_t type;
+        uint16_t misc, size;
+    } record = {PERF_FINISHED_ROUND, 0, PERF_RECORD_HEADER};
+    return (struct str){(const char *)&record, sizeof record};
+}
+
+/* All of it is written at once, and an end of a round with it: a file without records is
+ * none to its readers. */
 static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
 {
     struct output *o = &w->out;
     uint64_t attr_size = PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS;
     uint64_t attrs_size = head->event_count * attr_size;
-    uint64_t ids_at = PERF_FILE_HEADER + attrs_size, id_count = 0;
+    uint64_t ids_at = PERF_FILE_HEADER + attrs_size, id_count = 0, bits[4];
     for (size_t i = 0; i < head->event_count; i++)
         id_count += head->events[i].id_count;
     w->features_at = ids_at + id_count * sizeof(uint64_t);
@@ -51,9 +63,11 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     put_u64(o, PERF_FILE_HEADER);
     put_u64(o, attr_size);
     put_section(o, PERF_FILE_HEADER, attrs_size);
-    put_section(o, w->records_at, 0);
-    for (size_t i = 0; i < 6; i++) /* event types, which no one writes; features */
-        put_u64(o, 0);
+    put_section(o, w->records_at, PERF_RECORD_HEADER);
+    put_section(o, 0, 0); /* event types, which no one writes */
+    perf_features_bits(&w->features, bits);
+    for (size_t i = 0; i < 4; i++)
+        put_u64(o, bits[i]);
     for (size_t i = 0; i < head->event_count; i++) {
         const struct perf_file_event *e = &head->events[i];
         uint64_t size = e->id_count * sizeof(uint64_t);
@@ -67,6 +81,9 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     output_str(o, output_kept(&w->features.bodies));
     while (o->used < w->records_at)
         output_char(o, 0);
+    w->size = PERF_RECORD_HEADER;
+    output_str(o, end_of_round());
+    perf_features_table(&w->features, w->features_at, o);
 }
 
 /* Tells how far the records go, and whether features follow them. */
@@ -82,8 +99,8 @@ static bool write_sizes(struct perf_data_writer *w, bool with_features, struct e
 static bool hide_features(struct perf_data_writer *w, struct error *err)
 {
     static const char zeros[32] = {0};
-    return os_data_file_write(w->file, HEADER_FEATURES,
-                              (struct str){zeros, sizeof zeros}, err);
+    return os_data_file_write(w->file, HEADER_FEATURES, (struct str){zeros, sizeof zeros},
+                              err);
 }
 
 bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file,
@@ -134,7 +151,7 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
     }
     struct str all = output_kept(&w->out), behind = str_skip(all, table);
     if (!os_data_file_write(w->file, at + table, behind, err)) {
-        os_data_file_cut(w->file, at + (w->size ? table : 0));
+        os_data_file_cut(w->file, at + table);
         return stop(w, err);
     }
     w->size += records;
@@ -196,16 +213,9 @@ static void take(void *context, const struct record *r)
     w->any_sample = true;
 }
 
-/* A reader may now put in order what came up to the round before. */
 static void round_over(void *context)
 {
-    struct perf_data_writer *w = context;
-    uint32_t type = PERF_FINISHED_ROUND;
-    uint16_t head[2] = {0, PERF_RECORD_HEADER};
-    char bytes[PERF_RECORD_HEADER];
-    memcpy(bytes, &type, sizeof type);
-    memcpy(bytes + sizeof type, head, sizeof head);
-    put(w, (struct str){bytes, sizeof bytes});
+    put(context, end_of_round());
 }
 
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w)

@@ -13,9 +13,10 @@
 #define RING_LEAST (32 * KB)
 #define RING_USUAL (512 * KB)
 #define RING_MOST (16 * MB)
-#define BYTES_OF_CHAIN 400   /* of a sample with a stack, about */
+#define RINGS_MOST (256 * MB)  /* of all CPUs */
+#define BYTES_OF_CHAIN 400     /* of a sample with a stack, about */
 #define BYTES_OF_REGISTERS 600 /* and what is around a dump */
-#define WAITS_AT_MOST 8      /* a second: a ring holds what comes in such a part of it */
+#define WAITS_AT_MOST 4 /* a second: a ring holds what comes in such a part of it */
 
 /* A round is ended when so much was given, so that its room can be given back. */
 #define ROUND_BYTES MB
@@ -23,8 +24,8 @@
 /* --- What to count ---------------------------------------------------------------------
  */
 
-#define TRACKING                                                                         \
-    (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC |           \
+#define TRACKING                                                               \
+    (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC | \
      PERF_FLAG_TASK | PERF_FLAG_KSYMBOL | PERF_FLAG_BUILD_ID)
 
 /* All that unwinding may ask for: perf's numbers of the general registers. */
@@ -90,23 +91,18 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
     return attr;
 }
 
-static size_t power_above(size_t least)
-{
-    size_t size = RING_LEAST;
-    while (size < least && size < RING_MOST)
-        size *= 2;
-    return size;
-}
-
 static size_t choose_ring_size(const struct perf_sampler_settings *set)
 {
     size_t sample = set->stacks == RECORD_STACKS_DWARF
                         ? BYTES_OF_REGISTERS + set->dump_size
                         : BYTES_OF_CHAIN;
     size_t wanted = sample * set->rate * set->events.count / WAITS_AT_MOST;
+    size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
     if (set->ring_size)
         return set->ring_size;
-    return power_above(wanted > RING_USUAL ? wanted : RING_USUAL);
+    while (size < wanted && size < most && size < RING_MOST)
+        size *= 2;
+    return size;
 }
 
 /* --- Opening ---------------------------------------------------------------------------
@@ -235,12 +231,11 @@ static bool open_all(struct perf_sampler *s, struct error *err)
     return ok;
 }
 
-/* Each counter's watermark is the ring's: what the first of a CPU asks for counts. */
+/* This process is woken when a ring is half full. */
 static void set_watermark(struct perf_sampler *s)
 {
-    size_t part = s->settings->stacks == RECORD_STACKS_DWARF ? 4 : 2;
     for (size_t i = 0; i < s->settings->events.count; i++)
-        s->attrs[i].wakeup = (uint32_t)(s->ring_size / part);
+        s->attrs[i].wakeup = (uint32_t)(s->ring_size / 2);
 }
 
 static void close_counter(struct perf_sampler *s, size_t i)
@@ -259,8 +254,8 @@ static void close_all(struct perf_sampler *s)
 }
 
 bool perf_sampler_open(struct perf_sampler *s,
-                       const struct perf_sampler_settings *settings,
-                       struct os_wait *wait, struct error *err)
+                       const struct perf_sampler_settings *settings, struct os_wait *wait,
+                       struct error *err)
 {
     *s = (struct perf_sampler){.settings = settings, .wait = wait, .tells_lost = true};
     s->layout =
@@ -421,7 +416,8 @@ uint64_t perf_sampler_lost(const struct perf_sampler *s)
     return all;
 }
 
-/* --- CPUs that come and go --------------------------------------------------------------
+/* --- CPUs that come and go
+ * --------------------------------------------------------------
  */
 
 static bool is_among(const uint32_t *cpus, size_t count, uint32_t cpu)

@@ -4,9 +4,9 @@
  *
  * To add another sampler (eBPF): its own files with open, enable, drain, close, the
  * struct beside this one in record_session, and its drain behind this one's in
- * session.c. It makes records with record_begin..record_end_bare, by the session's layout,
- * and gives them to the same sink. Forks, names and maps come from this sampler, which
- * then has a dummy event that samples nothing. */
+ * session.c. It makes records with record_begin..record_end_bare, by the session's
+ * layout, and gives them to the same sink. Forks, names and maps come from this sampler,
+ * which then has a dummy event that samples nothing. */
 #ifndef STOKE_RECORD_PERF_SAMPLER_H
 #define STOKE_RECORD_PERF_SAMPLER_H
 
@@ -78,8 +78,8 @@ struct perf_sampler {
  * outlive the sampler. False, with what the user can do, where the kernel refuses. Close
  * it in any case. */
 bool perf_sampler_open(struct perf_sampler *s,
-                       const struct perf_sampler_settings *settings,
-                       struct os_wait *wait, struct error *err);
+                       const struct perf_sampler_settings *settings, struct os_wait *wait,
+                       struct error *err);
 void perf_sampler_close(struct perf_sampler *s); /* also of one that is all zeros */
 
 /* Whether this machine has the event at all. */

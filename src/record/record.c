@@ -2,8 +2,8 @@
 
 /* The fields of fixed length that samples have, in their order (perf_event.h,
  * PERF_RECORD_SAMPLE). */
-#define FIXED                                                                            \
-    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |             \
+#define FIXED                                                                \
+    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
      PERF_SAMPLE_PERIOD)
 
 struct record_layout record_layout_of(bool several, uint64_t more_fields)
@@ -34,8 +34,8 @@ bool record_of(const struct record_layout *layout, struct str bytes, struct reco
     memcpy(&r->misc, bytes.ptr + 4, sizeof r->misc);
     if (r->type >= PERF_HEADER_ATTR)
         return true;
-    size_t least = r->type == PERF_SAMPLE ? layout->behind
-                                          : PERF_RECORD_HEADER + layout->trailer;
+    size_t least =
+        r->type == PERF_SAMPLE ? layout->behind : PERF_RECORD_HEADER + layout->trailer;
     if (bytes.len < least)
         return false;
     size_t at = r->type == PERF_SAMPLE

@@ -1,5 +1,5 @@
-/* Records on their way: from a sampler, through stages that add to them or change them, to
- * a file or a screen.
+/* Records on their way: from a sampler, through stages that add to them or change them,
+ * to a file or a screen.
  *
  * A record has the form that perf.data gives it (base/perf_format.h): a header of 8 bytes
  * and a body, in this machine's byte order. All events of a recording put the fields of

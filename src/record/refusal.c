@@ -32,13 +32,13 @@ static bool not_allowed(const struct perf_sampler_settings *settings, struct err
               "the kernel does not let you record %s: "
               "/proc/sys/kernel/perf_event_paranoid is %d, and stoke has no CAP_PERFMON",
               settings->targets.everyone ? what : "anything", paranoid);
-    return error_hint(err,
-                      "sudo stoke record ..., or sudo sysctl kernel.perf_event_paranoid=%d",
-                      settings->targets.everyone ? 0 : 2);
+    return error_hint(
+        err, "sudo stoke record ..., or sudo sysctl kernel.perf_event_paranoid=%d",
+        settings->targets.everyone ? 0 : 2);
 }
 
-static bool no_such_event(const struct perf_sampler_settings *settings,
-                          const char *event, struct error *err)
+static bool no_such_event(const struct perf_sampler_settings *settings, const char *event,
+                          struct error *err)
 {
     if (settings->stacks == RECORD_STACKS_LBR) {
         error_set(err, "this processor does not record calls by itself (LBR)");

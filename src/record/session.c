@@ -71,9 +71,10 @@ static bool describe_events(struct record_session *s, struct error *err)
         return error_memory(err);
     for (size_t i = 0; i < events->count; i++) {
         uint64_t *ids = s->ids + i * each;
-        s->events[i] = (struct perf_file_event){.attr = s->sampler.attrs[i],
-                                                .name = events->items[i].name,
-                                                .ids = ids};
+        s->events[i] = (struct perf_file_event){
+            .attr = s->sampler.attrs[i], .name = events->items[i].name, .ids = ids};
+        if (s->unwinds)
+            record_unwinder_attr(&s->events[i].attr);
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
     }
     s->head = (struct perf_file_head){.events = s->events,
@@ -96,8 +97,16 @@ static bool open_file(struct record_session *s, struct error *err)
 
 static bool open_stages(struct record_session *s, struct error *err)
 {
-    struct record_sink counts = {s, count_record, count_round};
-    if (!record_tasks_init(&s->tasks, &s->sampler.layout, counts, err))
+    struct record_sink next = {s, count_record, count_round};
+    const struct record_layout *layout = &s->sampler.layout;
+    if (s->unwinds) {
+        if (!record_unwinder_init(&s->unwinder, layout,
+                                  s->sampler.attrs[0].user_registers,
+                                  &s->settings->resolve, next, err))
+            return false;
+        next = record_unwinder_sink(&s->unwinder);
+    }
+    if (!record_tasks_init(&s->tasks, layout, next, err))
         return false;
     s->first = record_tasks_sink(&s->tasks);
     s->kernel_hidden = !record_tasks_add_kernel(&s->tasks);
@@ -113,6 +122,7 @@ bool record_session_open(struct record_session *s, const struct record_settings 
                                  .sampler_settings = settings->sampler,
                                  .child = {.go = -1, .failed = -1},
                                  .file.fd = -1};
+    s->unwinds = settings->sampler.stacks == RECORD_STACKS_DWARF && !settings->keep_dumps;
     return os_wait_init(&s->wait, err) && start_command(s, err) &&
            perf_sampler_open(&s->sampler, &s->sampler_settings, &s->wait, err) &&
            describe_events(s, err) && open_file(s, err) && open_stages(s, err);
@@ -123,11 +133,11 @@ bool record_session_open(struct record_session *s, const struct record_settings 
 
 static bool begin(struct record_session *s, struct error *err)
 {
+    os_run_first(); /* a ring that is not emptied loses samples */
     s->began = os_clock_monotonic();
     if (!s->sampler_settings.targets.from_exec)
         perf_sampler_enable(&s->sampler);
-    return !s->settings->command ||
-           os_child_go(&s->child, s->settings->command[0], err);
+    return !s->settings->command || os_child_go(&s->child, s->settings->command[0], err);
 }
 
 /* Milliseconds to the next thing that is to be done, rounded up. */
@@ -178,8 +188,8 @@ bool record_session_run(struct record_session *s, struct error *err)
         if (now < next)
             continue;
         ticks++;
-        next = ticks < sizeof early / sizeof *early ? s->began + early[ticks]
-                                                    : now + SECOND;
+        next =
+            ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + SECOND;
         ends |= !tick(s, err);
     }
     perf_sampler_disable(&s->sampler);
@@ -203,6 +213,7 @@ bool record_session_close(struct record_session *s, struct error *err)
     os_child_end(&s->child);
     perf_data_writer_deinit(&s->writer);
     record_tasks_deinit(&s->tasks);
+    record_unwinder_deinit(&s->unwinder);
     free(s->ids);
     s->ids = NULL;
     os_wait_deinit(&s->wait);

@@ -2,8 +2,8 @@
  *
  *   perf_sampler --> tasks --> [unwinder] --> counts --> perf_data_writer
  *
- * open, run, finish, close. Between open and run nothing is sampled yet; run goes on until the
- * time is over, the user wants an end, or nobody is left to be recorded. */
+ * open, run, finish, close. Between open and run nothing is sampled yet; run goes on
+ * until the time is over, the user wants an end, or nobody is left to be recorded. */
 #ifndef STOKE_RECORD_SESSION_H
 #define STOKE_RECORD_SESSION_H
 
@@ -11,6 +11,7 @@
 #include "record/perf_data_write.h"
 #include "record/perf_sampler.h"
 #include "record/tasks.h"
+#include "record/unwinder.h"
 
 struct record_session;
 
@@ -18,12 +19,14 @@ struct record_settings {
     struct perf_sampler_settings sampler; /* its targets: all but the command's thread */
     const uint32_t *pids;                 /* to be told of with all their threads */
     size_t pid_count;
-    char *const *command; /* to be run and recorded, ended by NULL; or NULL */
-    uint64_t duration;    /* ns; 0: no end */
-    const char *output;   /* NULL: a file without a name, see record_session_path */
+    char *const *command;     /* to be run and recorded, ended by NULL; or NULL */
+    uint64_t duration;        /* ns; 0: no end */
+    const char *output;       /* NULL: a file without a name, see record_session_path */
     const char *const *words; /* the recorder's command line */
     size_t word_count;
     bool unpacked;
+    bool keep_dumps; /* of stacks, in place of the chains that are made of them */
+    struct resolve_settings resolve;
 
     /* Called about once a second; may be NULL. */
     void (*progress)(void *context, const struct record_session *s);
@@ -44,6 +47,8 @@ struct record_session {
     struct os_child child;
     struct perf_sampler sampler;
     struct record_tasks tasks;
+    struct record_unwinder unwinder; /* where stacks are unwound as they come */
+    bool unwinds;
     struct os_data_file file;
     struct perf_file_event events[RECORD_EVENTS_MAX];
     struct perf_file_head head;

@@ -2,9 +2,9 @@
  * names, and what code they have mapped.
  *
  * Of tasks that begin while it is recorded the kernel tells all. Those that were there
- * before are read from /proc when the first sample of theirs comes (or a child of theirs):
- * most never have one, and reading them all would cost more than the recording. What is
- * read then stands in front of that sample. */
+ * before are read from /proc when the first sample of theirs comes (or a child of
+ * theirs): most never have one, and reading them all would cost more than the recording.
+ * What is read then stands in front of that sample. */
 #ifndef STOKE_RECORD_TASKS_H
 #define STOKE_RECORD_TASKS_H
 

@@ -92,7 +92,7 @@ bool find_cached(const struct find_settings *s, struct str build_id, const char 
                  char *path, size_t size)
 {
     char folder[PATH_SIZE];
-    if (!is_build_id(build_id))
+    if (s->only_mapped || !is_build_id(build_id))
         return false;
     if (s->build_id_dir)
         format_text(folder, sizeof folder, "%s", s->build_id_dir);
@@ -170,7 +170,8 @@ enum find_result find_object(const struct find_settings *s, const struct object_
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
         return FIND_FOUND;
     enum find_result result = try_paths(s, w, f, other, arena);
-    if (result == FIND_FOUND || s->no_debuginfod || !is_build_id(w->build_id))
+    if (result == FIND_FOUND || s->only_mapped || s->no_debuginfod ||
+        !is_build_id(w->build_id))
         return result;
     if (debuginfod_program(w->build_id, path, sizeof path) &&
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
@@ -249,7 +250,7 @@ bool find_debug(const struct find_settings *s, struct elf *object, struct str pa
 {
     *debug = (struct found){.mapping = OS_MAPPING_NONE};
     struct str id = find_hexadecimal(elf_build_id(object), arena);
-    if (has_debug(object))
+    if (s->only_mapped || has_debug(object))
         return false;
     return debug_by_build_id(s, id, debug, arena) ||
            debug_by_link(s, object, path, id, debug, arena);

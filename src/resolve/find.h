@@ -16,6 +16,8 @@ struct find_settings {
     const char *const *debug_dirs; /* instead of /usr/lib/debug; ended by NULL, or NULL */
     const char *build_id_dir;      /* perf's cache, or NULL: ~/.debug */
     bool no_debuginfod;            /* not even what it fetched before */
+    bool
+        only_mapped; /* the very file that runs, at its path: no caches, no debug files */
 };
 
 /* An object file that was found. */

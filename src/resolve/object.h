@@ -13,6 +13,7 @@
 #include "symbol/dwarf_elf.h"
 #include "symbol/jitdump.h"
 #include "symbol/table.h"
+#include "unwind/functions.h"
 #include "unwind/source.h"
 #include "unwind/unwind.h"
 
@@ -49,6 +50,8 @@ struct object {
     struct dwarf dwarf;
     struct split_files split;
     struct unwind_table table;
+    struct unwind_functions functions; /* of a large file that is met here and there */
+    bool by_function;
     int table_state; /* atomic: 0 not made yet, 1 there is none, 2 there is one */
 };
 
@@ -59,6 +62,13 @@ void object_destroy(struct object *o);
 /* The unwind table, or NULL where there is none. */
 const struct unwind_table *object_unwind_table(struct object *o,
                                                const struct resolve_settings *s);
+
+/* A table that knows of the code at an offset, for who meets few places of many files:
+ * of a large file, that of the function alone. NULL where there is none. For one thread,
+ * and not beside the above. */
+const struct unwind_table *object_unwind_table_at(struct object *o,
+                                                  const struct resolve_settings *s,
+                                                  uint64_t offset);
 
 /* Makes what names are found with. */
 void object_names(struct object *o, const struct resolve_settings *s);

@@ -85,6 +85,23 @@ wait
 [ "$(stoke script -q -G -F pid p.data | sort -u | tr -d ' ')" = $load ] ||
     fail "another than $load was recorded"
 
+# By what the program tells of itself: as long as dumps that are kept, and far smaller.
+cc -O2 -g -fomit-frame-pointer load.c -o plain
+for keep in '' --keep-stacks; do
+    status 3 stoke record -q -F 999 -g dwarf --no-compress $keep -o "dwarf$keep.data" \
+        ./plain 200
+    stoke fold -q --count-samples "dwarf$keep.data" >folded
+    says '^plain;_start;__libc_start_main[^;]*;.*;main;middle;leaf [0-9]*$' folded
+    [ "$(awk '!/;main;/ {n += $NF} END {print n + 0}' folded)" -lt 20 ] ||
+        fail "stacks are broken: $(cat folded)"
+done
+[ $(($(wc -c <dwarf.data) * 50)) -lt "$(wc -c <dwarf--keep-stacks.data)" ] ||
+    fail "unwinding saves too little"
+status 3 stoke record -g dwarf,128 -F 999 -o cut.data ./plain 100
+says '% of the stacks are truncated: .*(-g dwarf,512 takes more'
+status 0 stoke info cut.data
+says '^truncated  *[1-9][0-9]* stacks' out
+
 # Without stacks, and by another event.
 status 3 stoke record -q -g none -o none.data ./load 100
 stoke fold -q none.data >folded
@@ -116,6 +133,8 @@ refused 2 'there is no process 4194305' -p 4194305
 refused 2 "there is no event 'cycle'" -e cycle true
 refused 2 'has a modifier' -e cycles:x true
 refused 1 "cannot run './nosuch': No such file" -o no.data ./nosuch
+refused 2 "a dump of a stack cannot have '70000' bytes" -g dwarf,70000 true
+refused 2 "stacks cannot be taken by 'magic'" --call-graph=magic true
 status 1 stoke record -o no/such/folder.data true
 says 'cannot write no/such/folder.data: No such file or directory'
 ln -s elsewhere link.data
