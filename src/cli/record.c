@@ -38,6 +38,7 @@ struct record_command_settings {
     struct stacks_wanted stacks;
     struct record_events events;
     double duration;
+    uint64_t ring_size;
     const char *output;
     bool everyone, unpacked, keep_dumps, quiet;
 };
@@ -75,7 +76,7 @@ static bool parse_cpus(const char *text, void *value, struct error *err)
 }
 
 /* In the order of enum record_stacks. */
-static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", NULL};
+static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
 
 /* A sample is at most 64 kB long, and holds more than the dump. */
 #define DUMP_MOST 65024
@@ -108,12 +109,34 @@ static bool parse_stacks(const char *text, void *value, struct error *err)
         if (!str_equal(str_of(stack_names[i]), how))
             continue;
         wanted->how = (enum record_stacks)i;
-        if (size.len == 0 || wanted->how == RECORD_STACKS_DWARF)
+        if (size.len == 0 || record_stacks_dumped(wanted->how))
             return parse_dump_size(size, &wanted->dump_size, err);
     }
     error_set(err, "stacks cannot be taken by '%s'", text);
-    return error_hint(err, "fp: frame pointers; dwarf[,BYTES]: what programs tell of "
-                           "themselves; lbr: the processor; none");
+    return error_hint(err, "auto; fp: frame pointers; dwarf[,BYTES]: what programs tell "
+                           "of themselves; lbr: the processor; none");
+}
+
+#define RING_LEAST ((uint64_t)8 << 10)
+#define RING_MOST ((uint64_t)1 << 30)
+
+/* "512K", "4M", or as perf has it a number of pages: the next power of two. */
+static bool parse_ring(const char *text, void *value, struct error *err)
+{
+    struct str number = str_of(text);
+    uint64_t v = 0, unit = 4096, size = RING_LEAST;
+    if (str_ends(number, STR("K")) || str_ends(number, STR("M"))) {
+        unit = str_ends(number, STR("K")) ? 1 << 10 : 1 << 20;
+        number.len--;
+    }
+    if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
+        error_set(err, "'%s' is no size of a ring", text);
+        return error_hint(err, "512K, 4M, or a number of pages");
+    }
+    while (size < v * unit)
+        size *= 2;
+    *(uint64_t *)value = size;
+    return true;
 }
 
 static bool parse_events(const char *text, void *value, struct error *err)
@@ -138,6 +161,9 @@ static const struct option record_options[] = {
      OPTION_STRING, OFF(output)},
     {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
      OPTION_FLAG, OFF(keep_dumps)},
+    {"ring,mmap-pages", 'm', "SIZE",
+     "of a CPU's ring, which holds what was not read yet (default: by the rate)",
+     OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
     {"no-compress", 0, NULL, "do not pack the records", OPTION_FLAG, OFF(unpacked)},
     {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
     {0}};
@@ -319,13 +345,14 @@ static void tell_cautions(const struct record_session *s)
         message_note("there are no samples: nothing ran, or not for long enough (-F)");
     if (c->lost)
         message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
-                     "often (-F)",
+                     "often (-F), or take larger ones (-m)",
                      (unsigned long long)c->lost,
                      100 * (double)c->lost / (double)(c->lost + c->samples));
     if (u->truncated)
         message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
-                     "the dump (-g dwarf,%u takes more of the stack)",
+                     "the dump (-g %s,%u takes more of the stack)",
                      100 * (double)u->truncated / (double)u->stacks,
+                     stack_names[s->sampler_settings.stacks],
                      4 * s->sampler_settings.dump_size < DUMP_MOST
                          ? 4 * s->sampler_settings.dump_size
                          : DUMP_MOST);
@@ -424,6 +451,7 @@ static int record_run(void *settings, int word_count, char **words)
     r->settings = (struct record_settings){
         .sampler = {.stacks = s->stacks.how,
                     .dump_size = choose_dump_size(s),
+                    .ring_size = (size_t)s->ring_size,
                     .rate = s->period ? 0 : (uint32_t)s->rate,
                     .period = (uint64_t)s->period},
         .duration = (uint64_t)(s->duration * NS),
@@ -452,7 +480,7 @@ static int record_run(void *settings, int word_count, char **words)
 
 static const struct record_command_settings record_defaults = {
     .rate = RATE_DEFAULT,
-    .stacks = {RECORD_STACKS_FP},
+    .stacks = {RECORD_STACKS_AUTO, 0},
 };
 
 const struct command command_record = {

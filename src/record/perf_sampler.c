@@ -43,6 +43,7 @@ static uint64_t stack_fields(enum record_stacks stacks)
     case RECORD_STACKS_FP:
         return PERF_SAMPLE_CALLCHAIN;
     case RECORD_STACKS_DWARF:
+    case RECORD_STACKS_AUTO:
         return PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     case RECORD_STACKS_LBR:
         return PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
@@ -80,8 +81,9 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         attr.flags |= PERF_FLAG_INHERIT;
     if (set->targets.from_exec)
         attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;
-    if (set->stacks == RECORD_STACKS_DWARF) {
+    if (set->stacks == RECORD_STACKS_DWARF)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
+    if (record_stacks_dumped(set->stacks)) {
         attr.user_registers = USER_REGISTERS;
         attr.stack_size = set->dump_size;
     }
@@ -93,7 +95,7 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
 
 static size_t choose_ring_size(const struct perf_sampler_settings *set)
 {
-    size_t sample = set->stacks == RECORD_STACKS_DWARF
+    size_t sample = record_stacks_dumped(set->stacks)
                         ? BYTES_OF_REGISTERS + set->dump_size
                         : BYTES_OF_CHAIN;
     size_t wanted = sample * set->rate * set->events.count / WAITS_AT_MOST;

@@ -21,7 +21,14 @@ enum record_stacks {
     RECORD_STACKS_FP,    /* frame pointers, followed by the kernel */
     RECORD_STACKS_DWARF, /* registers and a dump of the stack */
     RECORD_STACKS_LBR,   /* the processor's own record of calls */
+    RECORD_STACKS_AUTO,  /* frame pointers and a dump: what is right will be seen */
 };
+
+/* Whether dumps of stacks are taken. */
+static inline bool record_stacks_dumped(enum record_stacks stacks)
+{
+    return stacks == RECORD_STACKS_DWARF || stacks == RECORD_STACKS_AUTO;
+}
 
 /* Whom to record. */
 struct record_targets {
@@ -37,7 +44,7 @@ struct perf_sampler_settings {
     struct record_events events;
     struct record_targets targets;
     enum record_stacks stacks;
-    uint32_t dump_size; /* of a stack, for RECORD_STACKS_DWARF: a multiple of 8 */
+    uint32_t dump_size; /* of a stack, where one is taken: a multiple of 8 */
     uint32_t rate;      /* samples a second; 0: every `period` */
     uint64_t period;
     size_t ring_size; /* of a CPU: a power of two; 0: what the rate needs */

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #define MS ((uint64_t)1000000)
-#define SECOND (1000 * MS)
+#define TICK (750 * MS)
 
 /* zstd's: the quickest that still halves what perf writes, and more. */
 #define PACK_LEVEL (-1)
 
 /* When the rings are emptied at first: those who ran before the recording are read up
- * while they are there. Then it is once a second, by which time the file has all. */
+ * while they are there. Then it is once in TICK: within a second, the file has all. */
 static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
 
 /* --- Counting --------------------------------------------------------------------------
@@ -122,7 +122,7 @@ bool record_session_open(struct record_session *s, const struct record_settings 
                                  .sampler_settings = settings->sampler,
                                  .child = {.go = -1, .failed = -1},
                                  .file.fd = -1};
-    s->unwinds = settings->sampler.stacks == RECORD_STACKS_DWARF && !settings->keep_dumps;
+    s->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
     return os_wait_init(&s->wait, err) && start_command(s, err) &&
            perf_sampler_open(&s->sampler, &s->sampler_settings, &s->wait, err) &&
            describe_events(s, err) && open_file(s, err) && open_stages(s, err);
@@ -147,7 +147,7 @@ static int time_left(uint64_t now, uint64_t next, uint64_t deadline)
     return until > now ? (int)((until - now + MS - 1) / MS) : 0;
 }
 
-/* What is done once a second. */
+/* What is done once in a while. */
 static bool tick(struct record_session *s, struct error *err)
 {
     if (s->sampler_settings.targets.everyone)
@@ -189,7 +189,7 @@ bool record_session_run(struct record_session *s, struct error *err)
             continue;
         ticks++;
         next =
-            ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + SECOND;
+            ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + TICK;
         ends |= !tick(s, err);
     }
     perf_sampler_disable(&s->sampler);

@@ -6,7 +6,8 @@
 
 /* Where a sample's varying part has what. */
 struct dump {
-    struct str chain; /* words: the kernel's part */
+    struct str chain; /* words: the kernel's part, */
+    struct str user;  /* and the user's, where the kernel followed frame pointers */
     uint64_t abi;     /* of the registers; 0: there are none */
     struct str registers, stack;
 };
@@ -14,7 +15,7 @@ struct dump {
 struct unwinder_batch {
     size_t count;
     struct record samples[UNWINDER_BATCH];
-    struct str chains[UNWINDER_BATCH];
+    struct str chains[UNWINDER_BATCH], users[UNWINDER_BATCH];
     struct unwind_job jobs[UNWINDER_BATCH];
     uint64_t registers[UNWINDER_BATCH][UNWIND_REGISTERS_MAX];
     uint64_t addresses[UNWINDER_BATCH][UNWIND_FRAMES_MAX];
@@ -42,8 +43,15 @@ struct unwinder_batch {
  */
 
 /* The fields of a MMAP2 record behind its header. */
-enum { MMAP_PID = 8, MMAP_START = 16, MMAP_SIZE = 24, MMAP_OFFSET = 32, MMAP_ID = 40,
-       MMAP_PROTECTION = 64, MMAP_PATH = 72 };
+enum {
+    MMAP_PID = 8,
+    MMAP_START = 16,
+    MMAP_SIZE = 24,
+    MMAP_OFFSET = 32,
+    MMAP_ID = 40,
+    MMAP_PROTECTION = 64,
+    MMAP_PATH = 72
+};
 
 static struct str mapped_path(const struct record_unwinder *u, const struct record *r)
 {
@@ -57,8 +65,7 @@ static struct str mapped_build_id(struct record_unwinder *u, const struct record
     uint8_t size = (uint8_t)r->bytes.ptr[MMAP_ID];
     if (!(r->misc & PERF_MISC_MMAP_BUILD_ID) || size > 20)
         return STR("");
-    return find_hexadecimal((struct str){r->bytes.ptr + MMAP_ID + 4, size},
-                            &u->texts);
+    return find_hexadecimal((struct str){r->bytes.ptr + MMAP_ID + 4, size}, &u->texts);
 }
 
 /* What the file is: its build id, or device and inode; and its path. Memory without a
@@ -108,22 +115,19 @@ static uint32_t file_of(struct record_unwinder *u, const struct record *r)
     if (!number)
         return 0;
     if (*number == 0 && (*number = new_number(u)) != 0) {
-        u->files[*number] =
-            (struct unwinder_file){.key = key,
-                                   .path = arena_str(&u->texts, path),
-                                   .build_id = mapped_build_id(u, r),
-                                   .pid = record_u32(r->bytes, MMAP_PID),
-                                   .is_jit = jit};
+        u->files[*number] = (struct unwinder_file){.key = key,
+                                                   .path = arena_str(&u->texts, path),
+                                                   .build_id = mapped_build_id(u, r),
+                                                   .pid = record_u32(r->bytes, MMAP_PID),
+                                                   .is_jit = jit};
         u->known++;
     }
     return (uint32_t)*number;
 }
 
-static const struct unwind_table *table_at(void *context, object_id number,
-                                           uint64_t offset)
+struct unwinder_file *unwinder_file_of(struct record_unwinder *u, object_id number)
 {
-    struct record_unwinder *u = context;
-    struct unwinder_file *f = number < u->file_count ? &u->files[number] : NULL;
+    struct unwinder_file *f = number && number < u->file_count ? &u->files[number] : NULL;
     if (!f || f->is_jit)
         return NULL;
     if (!f->object) {
@@ -136,7 +140,15 @@ static const struct unwind_table *table_at(void *context, object_id number,
     }
     f->is_awake = true;
     u->looks++;
-    return f->object ? object_unwind_table_at(f->object, u->settings, offset) : NULL;
+    return f->object ? f : NULL;
+}
+
+const struct unwind_table *unwinder_table_at(void *unwinder, object_id number,
+                                             uint64_t offset)
+{
+    struct record_unwinder *u = unwinder;
+    struct unwinder_file *f = unwinder_file_of(u, number);
+    return f ? object_unwind_table_at(f->object, u->settings, offset) : NULL;
 }
 
 static void unwind_waiting(struct record_unwinder *u);
@@ -253,12 +265,29 @@ static struct str take_words(struct bytes *b)
     return count > bytes_left(b) / 8 ? STR("") : bytes_take(b, count * 8);
 }
 
+static uint64_t word_at(struct str words, size_t i)
+{
+    return record_u64(words, i * 8);
+}
+
+/* Takes the user's part, and the marker in front of it, off a chain. */
+static struct str take_user(struct str *chain)
+{
+    size_t count = chain->len / 8, i = 0;
+    while (i < count && word_at(*chain, i) != PERF_CONTEXT_USER)
+        i++;
+    struct str user = str_skip(*chain, (i + 1) * 8);
+    *chain = str_head(*chain, i * 8);
+    return user;
+}
+
 /* perf_event.h, PERF_RECORD_SAMPLE: what follows the fields of fixed length. */
 static bool dump_of(const struct record_unwinder *u, const struct record *r,
                     struct dump *d)
 {
     struct bytes b = bytes_of(str_skip(r->bytes, u->layout->behind), false);
     *d = (struct dump){.chain = take_words(&b), .registers = STR(""), .stack = STR("")};
+    d->user = take_user(&d->chain);
     d->abi = bytes_u64(&b);
     if (d->abi)
         d->registers = bytes_take(
@@ -314,12 +343,13 @@ static void keep_first(struct unwind_job *job)
 static void unwind_waiting(struct record_unwinder *u)
 {
     struct unwinder_batch *b = u->batch;
-    struct unwind_objects objects = {.table_at = table_at, .context = u};
+    struct unwind_objects objects = {.table_at = unwinder_table_at, .context = u};
     if (u->cache)
         unwind_batch(u->cache, &objects, b->jobs, b->count);
     for (size_t i = 0; i < b->count; i++) {
         struct unwind_job *job = &b->jobs[i];
         keep_first(job);
+        unwinder_go_on(u, job, b->users[i]);
         count_end(u, job->end);
         pass_sample(u, &b->samples[i], b->chains[i], job);
         space_drop(&u->spaces, job->space);
@@ -348,6 +378,7 @@ static void add_job(struct record_unwinder *u, const struct record *r,
     space_id space = pid < u->pid_limit ? u->space_of[pid] : 0;
     b->samples[i] = *r;
     b->chains[i] = d->chain;
+    b->users[i] = d->user;
     spread(u->registers, d->registers, b->registers[i]);
     b->jobs[i] = (struct unwind_job){
         .machine = d->abi == ABI_32 ? MACHINE_UNKNOWN : OWN_MACHINE,
@@ -360,8 +391,14 @@ static void add_job(struct record_unwinder *u, const struct record *r,
         .signals = b->signals[i],
         .room = UNWIND_FRAMES_MAX,
     };
-    if (b->count == UNWINDER_BATCH)
+    if (unwinder_follow_frames(u, &b->jobs[i], d->user)) {
+        b->count--;
+        count_end(u, UNWIND_WHOLE);
+        pass_sample(u, r, d->chain, &b->jobs[i]);
+        space_drop(&u->spaces, space);
+    } else if (b->count == UNWINDER_BATCH) {
         unwind_waiting(u);
+    }
 }
 
 static void take_sample(struct record_unwinder *u, const struct record *r)

@@ -182,6 +182,13 @@ const struct unwind_table *object_unwind_table_at(struct object *o,
                           : object_unwind_table(o, s);
 }
 
+bool object_keeps_frames(struct object *o, const struct resolve_settings *s)
+{
+    const struct unwind_table *whole = object_unwind_table_at(o, s, 0);
+    return o->by_function ? unwind_functions_keep_frames(&o->functions)
+                          : whole && unwind_table_keeps_frames(whole);
+}
+
 /* --- Names ---------------------------------------------------------------------------
  */
 

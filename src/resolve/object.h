@@ -70,6 +70,10 @@ const struct unwind_table *object_unwind_table_at(struct object *o,
                                                   const struct resolve_settings *s,
                                                   uint64_t offset);
 
+/* Whether its code keeps frame pointers; false where it cannot be told. Like
+ * object_unwind_table_at in all else. */
+bool object_keeps_frames(struct object *o, const struct resolve_settings *s);
+
 /* Makes what names are found with. */
 void object_names(struct object *o, const struct resolve_settings *s);
 

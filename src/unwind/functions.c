@@ -10,7 +10,7 @@ bool unwind_functions_init(struct unwind_functions *f, const struct unwind_sourc
     return list && source->section_count == 1 && !source->sections[0].is_debug_frame &&
            cfi_header_read(elf_section_bytes(e, list), list->address, source->machine,
                            e->big_endian, &f->header) &&
-           f->header.eh_frame == source->sections[0].address;
+           f->header.count && f->header.eh_frame == source->sections[0].address;
 }
 
 static const void *copied(struct arena *a, const void *from, size_t size)
@@ -82,4 +82,62 @@ const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
         *known = 1 + (place ? place : place_of(f, address + 1));
     }
     return *known > 1 ? f->tables[*known - 1] : NULL;
+}
+
+/* --- Frame pointers -------------------------------------------------------------------
+ */
+
+/* So many functions tell of all. */
+#define LOOKED_AT 48
+
+/* A row of the list: address and FDE, relative to the list's own address. */
+#define LIST_ROW 8
+
+/* Bytes of code, and those of them that find their frame by the frame pointer. */
+struct framing {
+    uint64_t all, by_frame;
+};
+
+static void add_framing(struct framing *f, const struct unwind_table *t)
+{
+    for (size_t i = 0; i + 1 < t->row_count; i++) {
+        const struct unwind_rule *rule = &t->rules[t->rule_of[i]];
+        uint32_t size = t->pcs[i + 1] - t->pcs[i];
+        if (rule->cfa != CFA_NONE)
+            f->all += size;
+        if (rule->cfa == CFA_FP)
+            f->by_frame += size;
+    }
+}
+
+static bool keeps(const struct framing *f)
+{
+    return f->by_frame * 2 > f->all;
+}
+
+bool unwind_table_keeps_frames(const struct unwind_table *t)
+{
+    struct framing framing = {0};
+    add_framing(&framing, t);
+    return keeps(&framing);
+}
+
+bool unwind_functions_keep_frames(const struct unwind_functions *f)
+{
+    struct framing framing = {0};
+    struct error ignored;
+    uint64_t count = f->header.count;
+    uint64_t step = count > LOOKED_AT ? count / LOOKED_AT : 1;
+    for (uint64_t i = 0; i < count; i += step) {
+        struct bytes row = bytes_of(str_part(f->header.table, i * LIST_ROW + 4, 4),
+                                    f->header.big_endian);
+        uint64_t fde = f->header.address + (uint64_t)(int64_t)(int32_t)bytes_u32(&row);
+        struct arena scratch = ARENA_INIT;
+        struct unwind_table t;
+        if (unwind_table_build_function(
+                &t, &f->source, fde - f->source.sections[0].address, &scratch, &ignored))
+            add_framing(&framing, &t);
+        arena_deinit(&scratch);
+    }
+    return keeps(&framing);
 }

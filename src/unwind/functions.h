@@ -34,4 +34,9 @@ bool unwind_functions_init(struct unwind_functions *f, const struct unwind_sourc
 const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
                                                   uint64_t offset);
 
+/* Whether the code keeps frame pointers: most of it finds its frame by them. Of many
+ * functions, some are looked at. */
+bool unwind_functions_keep_frames(const struct unwind_functions *f);
+bool unwind_table_keeps_frames(const struct unwind_table *t);
+
 #endif

@@ -81,9 +81,8 @@ static void test_user_code_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest units[] = {UNIT(test_every_name),
-                                       UNIT(test_lists_and_modifiers),
-                                       UNIT(test_what_is_refused),
-                                       UNIT(test_user_code_alone)};
+    const struct CMUnitTest units[] = {
+        UNIT(test_every_name), UNIT(test_lists_and_modifiers), UNIT(test_what_is_refused),
+        UNIT(test_user_code_alone)};
     return UNITS_RUN(units);
 }

@@ -1,6 +1,6 @@
-/* The writer of perf.data, at every step it takes: after each of its system calls the file
- * must be readable, and hold what it held before or more; and whichever of them fails, as
- * on a full disk, what was written before stays good, and the writer says why.
+/* The writer of perf.data, at every step it takes: after each of its system calls the
+ * file must be readable, and hold what it held before or more; and whichever of them
+ * fails, as on a full disk, what was written before stays good, and the writer says why.
  *
  * Linked so that the writer's calls come through here (-Wl,--wrap). */
 #include "import/perf_data.h"
@@ -44,7 +44,8 @@ ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t offset)
     return put;
 }
 
-/* --- Reading what is there ------------------------------------------------------------ */
+/* --- Reading what is there ------------------------------------------------------------
+ */
 
 struct seen {
     bool opens;
@@ -102,7 +103,8 @@ static struct seen read_all(int fd)
     return seen;
 }
 
-/* --- Writing -------------------------------------------------------------------------- */
+/* --- Writing --------------------------------------------------------------------------
+ */
 
 static const char *const words[] = {"stoke", "record"};
 
@@ -191,7 +193,8 @@ static bool write_all(struct writing *w, bool packed, struct error *err)
     return perf_data_writer_finish(&w->writer, err);
 }
 
-/* --- Tests ---------------------------------------------------------------------------- */
+/* --- Tests ----------------------------------------------------------------------------
+ */
 
 static size_t states, most, with_features;
 
