@@ -182,28 +182,39 @@ static bool move_pending(struct perf_data_writer *w)
     return size && !w->out.failed;
 }
 
+/* Takes a whole record: what goes to the file never ends within one. */
 static void put(struct perf_data_writer *w, struct str bytes)
 {
-    while (bytes.len && !w->failed) {
-        struct str part = str_head(bytes, PIECE - w->pending_used);
+    bool ok = !w->failed;
+    if (ok && bytes.len > PIECE - w->pending_used)
+        ok = move_pending(w);
+    while (ok && bytes.len) {
+        struct str part = str_head(bytes, PIECE);
         memcpy(w->pending + w->pending_used, part.ptr, part.len);
         w->pending_used += part.len;
         bytes = str_skip(bytes, part.len);
-        if (w->pending_used < PIECE)
-            return;
-        if (!move_pending(w)) {
-            error_memory(&w->why);
-            w->failed = true;
-        } else if (w->out.used > OUT_MAX) {
-            write_out(w, &w->why);
-        }
+        if (bytes.len) /* longer than a piece */
+            ok = move_pending(w);
     }
+    if (!ok && !w->failed) {
+        error_memory(&w->why);
+        w->failed = true;
+    }
+}
+
+/* A record was taken whole: much that waits is written. */
+static void write_much(struct perf_data_writer *w)
+{
+    struct error why;
+    if (w->out.used > OUT_MAX && !w->failed)
+        perf_data_writer_flush(w, &why); /* which remembers why not */
 }
 
 static void take(void *context, const struct record *r)
 {
     struct perf_data_writer *w = context;
     put(w, r->bytes);
+    write_much(w);
     if (r->type != PERF_SAMPLE)
         return;
     if (!w->any_sample || r->time < w->first)

@@ -43,8 +43,7 @@ static bool find_hidden(struct record_unwinder *u, const struct unwind_job *job,
     const struct register_roles *roles = register_roles_of(job->machine);
     const struct address_map *map = space_find(&u->spaces, job->space, pc);
     uint64_t address, offset = map ? pc - map->start + map->offset : 0;
-    const struct unwind_table *t =
-        map ? unwinder_table_at(u, map->object, offset) : NULL;
+    const struct unwind_table *t = map ? unwinder_table_at(u, map->object, offset) : NULL;
     if (!roles || roles->link != REGISTER_NONE || !t ||
         !unwind_table_address(t, offset, &address))
         return false;
@@ -56,8 +55,8 @@ static bool find_hidden(struct record_unwinder *u, const struct unwind_job *job,
         return true;
     uint64_t sp = job->registers[roles->perf[roles->sp]];
     uint64_t cfa = sp + (uint64_t)(int64_t)rule->cfa_offset;
-    return unwind_dump_read(job, cfa + (uint64_t)(int64_t)rule->return_offset * WORD, WORD,
-                            caller);
+    return unwind_dump_read(job, cfa + (uint64_t)(int64_t)rule->return_offset * WORD,
+                            WORD, caller);
 }
 
 bool unwinder_follow_frames(struct record_unwinder *u, struct unwind_job *job,

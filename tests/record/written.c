@@ -178,7 +178,7 @@ static void end(struct writing *w)
 }
 
 /* Some flushes of several sizes, one of them of many pieces. */
-static const size_t sizes[] = {1, 3, 20, 4000, 0, 700, 2};
+static const size_t sizes[] = {1, 3, 20, 9000, 0, 700, 2};
 
 static bool write_all(struct writing *w, bool packed, struct error *err)
 {
