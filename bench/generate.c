@@ -3,6 +3,7 @@
  *   perf         perf script text, about 40 frames a sample, one comm in fifty unique
  *   perf-comms   the same, every comm unique
  *   dtrace       the same stacks as DTrace prints them
+ *   samples      the same stacks folded, a line a sample
  *   folded       folded lines of about 1000 bytes, each once, sorted
  *   shuffled     the same lines in another order
  *   deep-perf    one stack of 500,000 frames (MEGABYTES is not looked at)
@@ -252,8 +253,6 @@ static void write_dtrace(const struct walk *w)
     wrote(printf("%17u\n", 1 + random_below(20)));
 }
 
-/* --- Folded lines: made, sorted, made distinct, written ------------------------ */
-
 static char *folded_line(const struct walk *w)
 {
     char line[DEPTH_MOST * 200];
@@ -263,6 +262,15 @@ static char *folded_line(const struct walk *w)
                                  shown_name(&functions[w->functions[i]]));
     return strdup(line);
 }
+
+static void write_sample(const struct walk *w)
+{
+    char *line = folded_line(w);
+    wrote(printf("%s;%s %u\n", comms[w->comm], line, 1 + random_below(20)));
+    free(line);
+}
+
+/* --- Folded lines: made, sorted, made distinct, written ------------------------ */
 
 static int compare_lines(const void *a, const void *b)
 {
@@ -311,30 +319,46 @@ static void write_deep(bool folded)
     wrote(printf(folded ? " 1\n" : "\n"));
 }
 
-int main(int argc, char **argv)
+/* Samples of one form until there are so many bytes of them. */
+static void write_samples(const char *kind, size_t bytes)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: generate KIND MEGABYTES\n");
-        return 2;
-    }
-    const char *kind = argv[1];
-    size_t bytes = strtoul(argv[2], NULL, 10) * 1000000;
-    make_functions();
-    bool perf = strcmp(kind, "perf") == 0, comms_unique = strcmp(kind, "perf-comms") == 0;
-    bool dtrace = strcmp(kind, "dtrace") == 0, shuffled = strcmp(kind, "shuffled") == 0;
-    if (strncmp(kind, "deep-", 5) == 0)
-        write_deep(strcmp(kind, "deep-folded") == 0);
-    else if (shuffled || strcmp(kind, "folded") == 0)
-        write_folded(bytes, shuffled);
-    else if (!perf && !comms_unique && !dtrace)
-        return 2;
-    for (uint64_t n = 0; (perf || comms_unique || dtrace) && written < bytes; n++) {
+    for (uint64_t n = 0; written < bytes; n++) {
         struct walk w;
         make_walk(&w);
-        if (dtrace)
+        if (strcmp(kind, "dtrace") == 0)
             write_dtrace(&w);
+        else if (strcmp(kind, "samples") == 0)
+            write_sample(&w);
         else
-            write_perf(&w, n, comms_unique);
+            write_perf(&w, n, strcmp(kind, "perf-comms") == 0);
+    }
+}
+
+static bool is_one_of(const char *kind, const char *const *kinds)
+{
+    while (*kinds && strcmp(kind, *kinds) != 0)
+        kinds++;
+    return *kinds != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const samples[] = {"perf", "perf-comms", "dtrace", "samples",
+                                          NULL};
+    static const char *const lines[] = {"folded", "shuffled", NULL};
+    static const char *const deep[] = {"deep-perf", "deep-folded", NULL};
+    const char *kind = argc == 3 ? argv[1] : "";
+    size_t bytes = argc == 3 ? strtoul(argv[2], NULL, 10) * 1000000 : 0;
+    make_functions();
+    if (is_one_of(kind, samples)) {
+        write_samples(kind, bytes);
+    } else if (is_one_of(kind, lines)) {
+        write_folded(bytes, strcmp(kind, "shuffled") == 0);
+    } else if (is_one_of(kind, deep)) {
+        write_deep(strcmp(kind, "deep-folded") == 0);
+    } else {
+        fprintf(stderr, "usage: generate KIND MEGABYTES\n");
+        return 2;
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -214,7 +214,7 @@ enum perf_feature {
 };
 
 #define PERF_FILE_HEADER 104
-#define PERF_PIPE_HEADER 16
+#define PERF_PIPE_HEADER 16  /* without features: a pipe's form */
 #define PERF_RECORD_HEADER 8 /* type (32 bits), misc, size (16 each) */
 #define PERF_RECORD_MAX ((size_t)UINT16_MAX)
 #define PERF_FILE_ATTR_IDS \

@@ -341,6 +341,7 @@ static void tell_cautions(const struct record_session *s)
 {
     const struct record_counts *c = &s->counts;
     const struct unwinder_counts *u = &s->unwinder.counts;
+    const struct record_events *events = &s->sampler_settings.events;
     if (c->samples == 0)
         message_note("there are no samples: nothing ran, or not for long enough (-F)");
     if (c->lost)
@@ -360,8 +361,7 @@ static void tell_cautions(const struct record_session *s)
         message_note("the kernel held sampling back %llu times: the rate was less than "
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",
                      (unsigned long long)c->throttled);
-    if (s->kernel_hidden &&
-        perf_sampler_sees_kernel(&s->sampler_settings.events.items[0]))
+    if (s->kernel_hidden && !(events->items[0].exclude & PERF_FLAG_EXCLUDE_KERNEL))
         message_note("the system hides the kernel's addresses (sysctl "
                      "kernel.kptr_restrict): its functions will have no names");
 }
@@ -471,8 +471,8 @@ static int record_run(void *settings, int word_count, char **words)
     }
     if (status != STATUS_OK)
         message_error(&err);
-    else if (r->session.child.ended)
-        status = r->session.child.status;
+    else
+        status = r->session.command_status;
     free(r->tids);
     free(r);
     return status;

@@ -1,5 +1,6 @@
 #include "record/session.h"
 #include "os/machine.h"
+#include "os/rights.h"
 #include <stdlib.h>
 
 #define MS ((uint64_t)1000000)
@@ -131,9 +132,24 @@ bool record_session_open(struct record_session *s, const struct record_settings 
 /* --- Running ---------------------------------------------------------------------------
  */
 
+/* What is open stays open. */
+static void drop_rights(const struct record_session *s)
+{
+    struct os_person person = os_invoking_person();
+    unsigned kept = OS_RIGHT_LOOK;
+    if (s->sampler_settings.targets.everyone)
+        kept |= OS_RIGHT_COUNT;
+    if (!s->settings->output)
+        kept |= OS_RIGHT_WRITE;
+    if (s->settings->command && person.other)
+        kept |= OS_RIGHT_END;
+    os_rights_keep(kept);
+}
+
 static bool begin(struct record_session *s, struct error *err)
 {
     os_run_first(); /* a ring that is not emptied loses samples */
+    drop_rights(s);
     s->began = os_clock_monotonic();
     if (!s->sampler_settings.targets.from_exec)
         perf_sampler_enable(&s->sampler);
@@ -175,7 +191,8 @@ static void tell_lost(struct record_session *s)
 bool record_session_run(struct record_session *s, struct error *err)
 {
     size_t ticks = 0;
-    unsigned over = OS_WAIT_STOP | OS_WAIT_ALONE;
+    /* a command's counters end before it does */
+    unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
     bool ok = begin(s, err), ends = !ok;
     uint64_t now = s->began, next = now + early[0];
     uint64_t deadline = s->settings->duration ? now + s->settings->duration : 0;
@@ -192,6 +209,8 @@ bool record_session_run(struct record_session *s, struct error *err)
             ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + TICK;
         ends |= !tick(s, err);
     }
+    if (os_child_ended(&s->child))
+        s->command_status = s->child.status;
     perf_sampler_disable(&s->sampler);
     s->ended = os_clock_monotonic();
     perf_sampler_drain(&s->sampler, &s->first);

@@ -2,6 +2,8 @@
  *
  *   perf_sampler --> tasks --> [unwinder] --> counts --> perf_data_writer
  *
+ * Once it runs, this process has given up the rights that it does not need any more.
+ *
  * open, run, finish, close. Between open and run nothing is sampled yet; run goes on
  * until the time is over, the user wants an end, or nobody is left to be recorded. */
 #ifndef STOKE_RECORD_SESSION_H
@@ -57,7 +59,8 @@ struct record_session {
     struct record_counts counts;
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */
-    bool kernel_hidden;       /* the system does not tell where the kernel is */
+    int command_status; /* as the shell tells it; 0 where it did not end by itself */
+    bool kernel_hidden; /* the system does not tell where the kernel is */
 };
 
 /* The settings outlive the session, which is not to be moved. Close it in any case. */

@@ -441,8 +441,10 @@ static void rest(struct record_unwinder *u)
     u->looks = 0;
     for (size_t i = 1; i < u->file_count; i++) {
         struct unwinder_file *f = &u->files[i];
-        held += f->object ? f->object->arena.total : 0;
-        if (!f->object || !f->is_awake)
+        if (!f->object)
+            continue;
+        held += f->object->arena.total + f->object->table_arena.total;
+        if (!f->is_awake)
             continue;
         f->is_awake = false;
         os_mapping_rest(&f->object->file.mapping);
