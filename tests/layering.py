@@ -43,7 +43,7 @@ PURE_HEADERS = {
 }
 # Decompression is a seam of its own: the page brings its own. Regular expressions are
 # libc's: pure code, in wasi-libc too.
-FILE_HEADERS = {"base/decode.c": {"zlib.h", "zstd.h"}, "base/encode.c": {"zlib.h"},
+FILE_HEADERS = {"base/decode.c": {"zlib.h", "zstd.h"}, "base/encode.c": {"zlib.h", "zstd.h"},
                 "base/unpack.c": {"lzma.h", "zlib.h", "zstd.h"},
                 "transform/pattern.c": {"regex.h"}}
 

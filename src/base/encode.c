@@ -1,6 +1,7 @@
 #include "base/encode.h"
 #include <stdlib.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #define PIECE ((size_t)1 << 30) /* zlib counts in 32 bits */
 
@@ -54,4 +55,41 @@ void encoder_deinit(struct encoder *e)
     free(e->state);
     e->state = NULL;
     output_deinit(&e->output);
+}
+
+/* --- zstd, in pieces
+ * --------------------------------------------------------------------
+ */
+
+/* What recordings repeat lies near: a small window keeps to the processor's cache. */
+#define PACKER_WINDOW_LOG 18
+
+bool packer_init(struct packer *p, int level, struct error *err)
+{
+    ZSTD_CCtx *state = ZSTD_createCCtx();
+    p->state = state;
+    if (!state)
+        return error_memory(err);
+    ZSTD_CCtx_setParameter(state, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(state, ZSTD_c_windowLog, PACKER_WINDOW_LOG);
+    return true;
+}
+
+void packer_deinit(struct packer *p)
+{
+    ZSTD_freeCCtx(p->state);
+    p->state = NULL;
+}
+
+size_t packer_bound(size_t size)
+{
+    return ZSTD_compressBound(size) + 32; /* the stream's beginning, and a block's */
+}
+
+size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room)
+{
+    ZSTD_inBuffer in = {bytes.ptr, bytes.len, 0};
+    ZSTD_outBuffer out = {into, room, 0};
+    size_t left = ZSTD_compressStream2(p->state, &out, &in, ZSTD_e_flush);
+    return left == 0 && in.pos == in.size ? out.pos : 0;
 }

@@ -504,7 +504,7 @@ static bool annotate(struct annotate_collector *c, uint32_t number, uint32_t eve
     if (!order_addresses(&f, arena))
         return false;
     set_range(&f, o);
-    f.is_jit = o && (o->wanted.kind == FRAME_JIT || o->has_jit);
+    f.is_jit = o && (o->wanted.kind == FRAME_JIT || o->is_dump);
     if (o && o->file.mapping.map && o->file.path.len)
         f.path = arena_str(arena, o->file.path);
     if (o)

@@ -67,10 +67,12 @@ void command_help(const struct command *c)
     printf("\nmore: man stoke-%s\n", c->name);
 }
 
-static bool wants_help(int argc, char **argv)
+static bool wants_help(const struct command *c, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        if (c->runs_command && argv[i][0] != '-')
+            return false; /* what follows may be another program's */
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
     return false;
 }
@@ -79,7 +81,7 @@ int command_run(const struct command *c, int argc, char **argv)
 {
     struct error err;
     int rest, status = STATUS_USAGE;
-    if (wants_help(argc, argv)) {
+    if (wants_help(c, argc, argv)) {
         command_help(c);
         return fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED;
     }
@@ -88,7 +90,10 @@ int command_run(const struct command *c, int argc, char **argv)
         return STATUS_FAILED;
     if (c->defaults)
         memcpy(settings, c->defaults, c->settings_size);
-    if (options_parse(c->groups, settings, argc, argv, &rest, &err))
+    bool parsed = c->runs_command
+                      ? options_parse_front(c->groups, settings, argc, argv, &rest, &err)
+                      : options_parse(c->groups, settings, argc, argv, &rest, &err);
+    if (parsed)
         status = c->run(settings, rest, argv);
     else
         message_error(&err);

@@ -23,6 +23,7 @@ struct command {
     const struct option_group *groups; /* ended by a group without options */
     size_t settings_size;
     const void *defaults; /* of settings_size bytes; NULL: all zero */
+    bool runs_command;    /* the first word that is no option begins a program's line */
     /* files: what is left of the command line without its options. */
     int (*run)(void *settings, int file_count, char **files);
 };

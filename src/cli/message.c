@@ -132,3 +132,19 @@ void message_progress_end(void)
         fputs("\r\x1b[K", stderr);
     progress_shown = false;
 }
+
+void message_progress_line(const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    if (!on_terminal())
+        return;
+    va_start(args, format);
+    format_text_v(text, sizeof text, format, args);
+    va_end(args);
+    progress_shown = true;
+    fputc('\r', stderr);
+    put_clean(text);
+    fputs("\x1b[K", stderr);
+    fflush(stderr);
+}

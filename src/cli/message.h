@@ -23,4 +23,7 @@ void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void message_progress(const char *what, uint64_t done, uint64_t total);
 void message_progress_end(void);
 
+/* The same line, for work that has more to tell: shown at once, on a terminal only. */
+void message_progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

@@ -169,12 +169,24 @@ static void set_flag(const struct option *o, void *value, bool on)
         *(int *)value = on ? o->value : 0;
 }
 
-/* Whether the argument behind an option that needs none is its value: where it is none
- * that the option takes and there is a file of that name, it is the file. */
+/* Whether a word is meant for the option, right or wrong: "dwarf,8192" begins with one of
+ * its choices. */
+static bool is_meant(const struct option *o, const char *word)
+{
+    struct str rest = str_of(word), first = str_cut(&rest, ',');
+    for (int i = 0; o->choices && o->choices[i]; i++)
+        if (str_equal(str_of(o->choices[i]), first))
+            return true;
+    return false;
+}
+
+/* Whether the argument behind an option that needs none is its value. Where it is none
+ * that the option takes it may be a file, or the program of a command. */
 static bool is_value(const struct option *o, const char *text, void *value,
                      struct error *err)
 {
-    return o->parse(text, value, err) || access(text, F_OK) != 0;
+    return is_meant(o, text) || o->parse(text, value, err) ||
+           (!o->before_command && access(text, F_OK) != 0);
 }
 
 /* The option's value: what stands behind '=' or in the next argument. */
@@ -245,28 +257,41 @@ static bool parse_letters(struct parsing *p, const char *word)
     return true;
 }
 
-bool options_parse(const struct option_group *groups, void *settings, int argc,
-                   char **argv, int *rest, struct error *err)
+static bool parse_all(struct parsing *p, bool ends_at_word, int *rest)
 {
-    struct parsing p = {groups, settings, argc, argv, 1, err};
     const struct option_group *group;
     bool only_names = false;
     *rest = 0;
-    for (; p.at < argc; p.at++) {
-        char *word = argv[p.at];
+    for (; p->at < p->argc; p->at++) {
+        char *word = p->argv[p->at];
         if (only_names || word[0] != '-' || word[1] == 0) {
-            argv[(*rest)++] = word;
+            p->argv[(*rest)++] = word;
+            only_names |= ends_at_word;
         } else if (strcmp(word, "--") == 0) {
             only_names = true;
-        } else if (word[1] == '-' || (!find_letter(&p, word[1], &group) &&
-                                      find_name(&p, str_of(word + 1), &group))) {
-            if (!parse_long(&p, word))
+        } else if (word[1] == '-' || (!find_letter(p, word[1], &group) &&
+                                      find_name(p, str_of(word + 1), &group))) {
+            if (!parse_long(p, word))
                 return false;
-        } else if (!parse_letters(&p, word)) {
+        } else if (!parse_letters(p, word)) {
             return false;
         }
     }
     return true;
+}
+
+bool options_parse(const struct option_group *groups, void *settings, int argc,
+                   char **argv, int *rest, struct error *err)
+{
+    struct parsing p = {groups, settings, argc, argv, 1, err};
+    return parse_all(&p, false, rest);
+}
+
+bool options_parse_front(const struct option_group *groups, void *settings, int argc,
+                         char **argv, int *rest, struct error *err)
+{
+    struct parsing p = {groups, settings, argc, argv, 1, err};
+    return parse_all(&p, true, rest);
 }
 
 void options_free(const struct option_group *groups, void *settings)

@@ -40,6 +40,7 @@ struct option {
     bool (*parse)(const char *text, void *value, struct error *err); /* OPTION_PARSED */
     const char *fallback; /* OPTION_PARSED: the value where the next argument is none that
                              `parse` takes, but a file; NULL: there must be one */
+    bool before_command;  /* with a fallback: what is no value may be a program's name */
     double least, most;   /* OPTION_INT, OPTION_NUMBER: its range; both 0: any */
 };
 
@@ -58,6 +59,11 @@ char option_letter(const struct option_group *group, const struct option *o);
  * its order. Lists point into argv and are allocated once (options_free). */
 bool options_parse(const struct option_group *groups, void *settings, int argc,
                    char **argv, int *rest, struct error *err);
+
+/* The same, but the first word that is no option ends them: it begins the command line of
+ * another program. */
+bool options_parse_front(const struct option_group *groups, void *settings, int argc,
+                         char **argv, int *rest, struct error *err);
 void options_free(const struct option_group *groups, void *settings);
 
 #endif

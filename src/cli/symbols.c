@@ -8,15 +8,17 @@ const char *const demangle_choices[] = {"simple", "no", "full", NULL};
 static const enum demangle demangle_values[] = {DEMANGLE_SIMPLE, DEMANGLE_NO,
                                                 DEMANGLE_FULL};
 
-/* Where unwind tables are kept, by the XDG base directory specification. */
-static const char *find_cache_dir(struct symbols *s)
+/* By the XDG base directory specification. */
+const char *symbols_cache_dir(char *room, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (cache && cache[0] == '/')
-        format_text(s->cache_dir, sizeof s->cache_dir, "%s/stoke", cache);
+        format_text(room, size, "%s/stoke", cache);
     else if (home && home[0] == '/')
-        format_text(s->cache_dir, sizeof s->cache_dir, "%s/.cache/stoke", home);
-    return s->cache_dir[0] ? s->cache_dir : NULL;
+        format_text(room, size, "%s/.cache/stoke", home);
+    else
+        return NULL;
+    return room;
 }
 
 bool symbols_init(struct symbols *s, const struct symbol_settings *settings, bool lines,
@@ -35,7 +37,7 @@ bool symbols_init(struct symbols *s, const struct symbol_settings *settings, boo
     s->settings.find = (struct find_settings){.symfs = settings->symfs,
                                               .debug_dirs = s->debug_dirs,
                                               .no_debuginfod = settings->no_debuginfod};
-    s->settings.cache_dir = find_cache_dir(s);
+    s->settings.cache_dir = symbols_cache_dir(s->cache_dir, sizeof s->cache_dir);
     s->settings.demangle = demangle_values[settings->demangle];
     s->settings.threads = threads > 0 ? (unsigned)threads : 0;
     if (!find_check(&s->settings.find, err) || !kernel_check(&s->settings, err))
@@ -87,17 +89,19 @@ void symbols_report(const struct symbols *s)
                      "this as root");
     report_kernel(&r);
     if (r.unread)
-        message_note("%zu of the files in which programs tell of the code that they make "
-                     "are not read, the first %.*s: that code has no names",
-                     r.unread, STR_ARG(r.unread_why));
+        message_note("code that a program made while it ran (a JIT's) has no names: "
+                     "%.*s%s",
+                     STR_ARG(r.unread_why), r.unread == 1 ? "" : ", and others like it");
     if (r.unsplit)
-        message_note("%zu of the programs have debug information in .dwo or .dwp files "
-                     "that are missing, the first %.*s: their inlined functions are not "
-                     "known",
-                     r.unsplit, STR_ARG(r.unsplit_path));
+        message_note("inlined functions are not known of %zu %s: the .dwo or .dwp %s, "
+                     "%s%.*s",
+                     r.unsplit, r.unsplit == 1 ? "program" : "programs",
+                     r.unsplit == 1 ? "file is missing" : "files are missing",
+                     r.unsplit == 1 ? "" : "the first ", STR_ARG(r.unsplit_path));
     if (r.unshared)
-        message_note("%zu of the programs have debug information in a file made by dwz "
-                     "that is missing, the first %.*s: inlined functions and lines may "
-                     "be missing, too (--debug-dir)",
-                     r.unshared, STR_ARG(r.unshared_path));
+        message_note("inlined functions and lines may be missing of %zu %s: so %s "
+                     "%s%.*s, made by dwz (--debug-dir)",
+                     r.unshared, r.unshared == 1 ? "program" : "programs",
+                     r.unshared == 1 ? "is" : "are",
+                     r.unshared == 1 ? "" : "files such as ", STR_ARG(r.unshared_path));
 }

@@ -31,6 +31,9 @@ bool symbols_init(struct symbols *s, const struct symbol_settings *settings, boo
                   int64_t threads, struct error *err);
 void symbols_deinit(struct symbols *s);
 
+/* Where unwind tables are kept, in `room`; NULL where there is no place for them. */
+const char *symbols_cache_dir(char *room, size_t size);
+
 /* Says what was not found, where it mattered. */
 void symbols_report(const struct symbols *s);
 

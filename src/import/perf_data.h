@@ -18,152 +18,12 @@
 #include "base/bytes.h"
 #include "base/idmap.h"
 #include "base/output.h"
+#include "base/perf_format.h"
 #include "base/source.h"
 #include "base/strings.h"
 #include "model/resolver.h"
 
-/* Record types: the kernel's, then those of perf's own. */
-enum perf_type {
-    PERF_MMAP = 1,
-    PERF_LOST,
-    PERF_COMM,
-    PERF_EXIT,
-    PERF_THROTTLE,
-    PERF_UNTHROTTLE,
-    PERF_FORK,
-    PERF_READ,
-    PERF_SAMPLE,
-    PERF_MMAP2,
-    PERF_AUX,
-    PERF_ITRACE_START,
-    PERF_LOST_SAMPLES,
-    PERF_SWITCH,
-    PERF_SWITCH_CPU_WIDE,
-    PERF_NAMESPACES,
-    PERF_KSYMBOL,
-    PERF_BPF_EVENT,
-    PERF_CGROUP,
-    PERF_TEXT_POKE,
-    PERF_AUX_OUTPUT_HW_ID,
-    PERF_CALLCHAIN_DEFERRED,
-    PERF_KERNEL_END, /* none yet */
-    PERF_HEADER_ATTR = 64,
-    PERF_HEADER_EVENT_TYPE,
-    PERF_HEADER_TRACING_DATA,
-    PERF_HEADER_BUILD_ID,
-    PERF_FINISHED_ROUND,
-    PERF_ID_INDEX,
-    PERF_AUXTRACE_INFO,
-    PERF_AUXTRACE,
-    PERF_AUXTRACE_ERROR,
-    PERF_THREAD_MAP,
-    PERF_CPU_MAP,
-    PERF_STAT_CONFIG,
-    PERF_STAT,
-    PERF_STAT_ROUND,
-    PERF_EVENT_UPDATE,
-    PERF_TIME_CONV,
-    PERF_HEADER_FEATURE,
-    PERF_COMPRESSED,
-    PERF_FINISHED_INIT,
-    PERF_COMPRESSED2,
-    PERF_BPF_METADATA,
-    PERF_SCHEDSTAT_CPU,
-    PERF_SCHEDSTAT_DOMAIN,
-    PERF_USER_END,
-};
-
-/* In a record's misc: where the processor was, and what else is told by type. */
-enum perf_misc {
-    PERF_CPU_MODE = 7, /* the mask of: */
-    PERF_MODE_UNKNOWN = 0,
-    PERF_MODE_KERNEL,
-    PERF_MODE_USER,
-    PERF_MODE_HYPERVISOR,
-    PERF_MODE_GUEST_KERNEL,
-    PERF_MODE_GUEST_USER,
-    PERF_MISC_COMM_EXEC = 1 << 13,
-    PERF_MISC_SWITCH_OUT = 1 << 13,
-    PERF_MISC_MMAP_BUILD_ID = 1 << 14,
-    PERF_MISC_BUILD_ID_SIZE = 1 << 15,
-};
-
-/* What a sample holds: bits of sample_type, in the order of their fields but for
- * IDENTIFIER, which comes first. */
-#define PERF_SAMPLE_IP ((uint64_t)1 << 0)
-#define PERF_SAMPLE_TID ((uint64_t)1 << 1)
-#define PERF_SAMPLE_TIME ((uint64_t)1 << 2)
-#define PERF_SAMPLE_ADDR ((uint64_t)1 << 3)
-#define PERF_SAMPLE_READ ((uint64_t)1 << 4)
-#define PERF_SAMPLE_CALLCHAIN ((uint64_t)1 << 5)
-#define PERF_SAMPLE_ID ((uint64_t)1 << 6)
-#define PERF_SAMPLE_CPU ((uint64_t)1 << 7)
-#define PERF_SAMPLE_PERIOD ((uint64_t)1 << 8)
-#define PERF_SAMPLE_STREAM_ID ((uint64_t)1 << 9)
-#define PERF_SAMPLE_RAW ((uint64_t)1 << 10)
-#define PERF_SAMPLE_BRANCH_STACK ((uint64_t)1 << 11)
-#define PERF_SAMPLE_REGS_USER ((uint64_t)1 << 12)
-#define PERF_SAMPLE_STACK_USER ((uint64_t)1 << 13)
-#define PERF_SAMPLE_WEIGHT ((uint64_t)1 << 14)
-#define PERF_SAMPLE_DATA_SRC ((uint64_t)1 << 15)
-#define PERF_SAMPLE_IDENTIFIER ((uint64_t)1 << 16)
-#define PERF_SAMPLE_TRANSACTION ((uint64_t)1 << 17)
-#define PERF_SAMPLE_REGS_INTR ((uint64_t)1 << 18)
-#define PERF_SAMPLE_PHYS_ADDR ((uint64_t)1 << 19)
-#define PERF_SAMPLE_AUX ((uint64_t)1 << 20)
-#define PERF_SAMPLE_CGROUP ((uint64_t)1 << 21)
-#define PERF_SAMPLE_DATA_PAGE_SIZE ((uint64_t)1 << 22)
-#define PERF_SAMPLE_CODE_PAGE_SIZE ((uint64_t)1 << 23)
-#define PERF_SAMPLE_WEIGHT_STRUCT ((uint64_t)1 << 24)
-
-#define PERF_BRANCH_CALL_STACK ((uint64_t)1 << 11)
-#define PERF_BRANCH_HW_INDEX ((uint64_t)1 << 17)
-#define PERF_BRANCH_COUNTERS ((uint64_t)1 << 19)
-
-/* Bits of read_format. */
-#define PERF_READ_ENABLED ((uint64_t)1 << 0)
-#define PERF_READ_RUNNING ((uint64_t)1 << 1)
-#define PERF_READ_ID ((uint64_t)1 << 2)
-#define PERF_READ_GROUP ((uint64_t)1 << 3)
-#define PERF_READ_LOST ((uint64_t)1 << 4)
-
-/* Markers in a call chain: those behind one were called in that mode. */
-#define PERF_CONTEXT_HV ((uint64_t)-32)
-#define PERF_CONTEXT_KERNEL ((uint64_t)-128)
-#define PERF_CONTEXT_USER ((uint64_t)-512)
-#define PERF_CONTEXT_USER_DEFERRED ((uint64_t)-640)
-#define PERF_CONTEXT_GUEST ((uint64_t)-2048)
-#define PERF_CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
-#define PERF_CONTEXT_GUEST_USER ((uint64_t)-2560)
-#define PERF_CONTEXT_MAX ((uint64_t)-4095)
-
-/* Kinds of events: perf_event_attr.type. */
-enum perf_event_type {
-    PERF_TYPE_HARDWARE,
-    PERF_TYPE_SOFTWARE,
-    PERF_TYPE_TRACEPOINT,
-    PERF_TYPE_HW_CACHE,
-    PERF_TYPE_RAW,
-    PERF_TYPE_BREAKPOINT,
-    PERF_TYPE_KNOWN, /* from here on: of a unit that the kernel numbered */
-};
-
-/* Bits of perf_event_attr's flags, as on a machine that is little-endian. */
-#define PERF_FLAG_EXCLUDE_USER ((uint64_t)1 << 4)
-#define PERF_FLAG_EXCLUDE_KERNEL ((uint64_t)1 << 5)
-#define PERF_FLAG_EXCLUDE_HV ((uint64_t)1 << 6)
-#define PERF_FLAG_FREQUENCY ((uint64_t)1 << 10)
-#define PERF_FLAG_PRECISE_SHIFT 15
-#define PERF_FLAG_SAMPLE_ID_ALL ((uint64_t)1 << 18)
-#define PERF_FLAG_EXCLUDE_HOST ((uint64_t)1 << 19)
-#define PERF_FLAG_EXCLUDE_GUEST ((uint64_t)1 << 20)
-#define PERF_FLAG_USE_CLOCK ((uint64_t)1 << 25)
-
-#define PERF_CLOCK_MONOTONIC 1
-
 /* What was recorded: a perf_event_attr. */
-#define PERF_PIPE_HEADER 16 /* bytes of a header without features: a pipe's form */
-
 struct perf_event {
     struct str name; /* as perf shows it; all have one once the last record was given */
     bool named;      /* by the recording; else made of type and config */
@@ -173,7 +33,7 @@ struct perf_event {
     uint64_t sample_type, read_format, flags, branch_type;
     uint64_t user_registers, interrupt_registers; /* masks */
     uint32_t stack_size;                          /* of a dump */
-    uint32_t clock; /* of the times, with PERF_FLAG_USE_CLOCK: clock_gettime's number */
+    uint32_t clock; /* of the times, with PERF_FLAG_CLOCK: clock_gettime's number */
 };
 
 /* What the recording says of itself. Empty or 0 where it does not. With an input that

@@ -2,30 +2,11 @@
  * record tells of the machine. */
 #include "import/perf_data_parts.h"
 
-#define FILE_HEADER 104
-#define FILE_ATTR_IDS 16 /* an attribute in a file is followed by where its ids are */
 #define ATTR_SIZE_FIRST 64
 
 /* A file that comes through a pipe has its attributes in front of its records, so that
  * they are in reach; up to this size. */
 #define PIPED_FILE_HEAD ((uint64_t)64 << 20)
-
-enum feature {
-    FEATURE_TRACING_DATA = 1,
-    FEATURE_BUILD_ID,
-    FEATURE_HOSTNAME,
-    FEATURE_OSRELEASE,
-    FEATURE_VERSION,
-    FEATURE_ARCH,
-    FEATURE_NRCPUS,
-    FEATURE_CPUDESC,
-    FEATURE_CPUID,
-    FEATURE_TOTAL_MEM,
-    FEATURE_CMDLINE,
-    FEATURE_EVENT_DESC,
-    FEATURE_SAMPLE_TIME = 21,
-    FEATURES = 256,
-};
 
 void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
 {
@@ -240,36 +221,36 @@ static void take_feature(struct perf_data *d, uint64_t number, struct str conten
     struct bytes b = bytes_of(content, d->big_endian);
     struct perf_facts *f = &d->facts;
     switch (number) {
-    case FEATURE_BUILD_ID:
+    case PERF_FEATURE_BUILD_ID:
         take_build_ids(d, b);
         break;
-    case FEATURE_HOSTNAME:
+    case PERF_FEATURE_HOSTNAME:
         f->host = keep_string(d, b);
         break;
-    case FEATURE_OSRELEASE:
+    case PERF_FEATURE_OSRELEASE:
         f->release = keep_string(d, b);
         break;
-    case FEATURE_VERSION:
+    case PERF_FEATURE_VERSION:
         f->version = keep_string(d, b);
         break;
-    case FEATURE_ARCH:
+    case PERF_FEATURE_ARCH:
         f->arch = keep_string(d, b);
         f->machine = machine_named(f->arch);
         break;
-    case FEATURE_NRCPUS:
+    case PERF_FEATURE_NRCPUS:
         f->cpus_available = bytes_u32(&b);
         f->cpus_online = bytes_u32(&b);
         break;
-    case FEATURE_CPUDESC:
+    case PERF_FEATURE_CPUDESC:
         f->cpu = keep_string(d, b);
         break;
-    case FEATURE_CMDLINE:
+    case PERF_FEATURE_CMDLINE:
         take_command(d, b);
         break;
-    case FEATURE_EVENT_DESC:
+    case PERF_FEATURE_EVENT_DESC:
         take_event_names(d, b);
         break;
-    case FEATURE_SAMPLE_TIME:
+    case PERF_FEATURE_SAMPLE_TIME:
         f->time_first = bytes_u64(&b);
         f->time_last = bytes_u64(&b);
         break;
@@ -284,7 +265,7 @@ void perf_read_features(struct perf_data *d, struct str file, uint64_t from)
         return;
     struct bytes table =
         bytes_of(str_part(file, d->features_at - from, UINT64_MAX), d->big_endian);
-    for (unsigned i = 0; i < FEATURES && bytes_left(&table) >= 16; i++) {
+    for (unsigned i = 0; i < PERF_FEATURES && bytes_left(&table) >= 16; i++) {
         if (!(d->features[i / 64] >> i % 64 & 1))
             continue;
         uint64_t offset = bytes_u64(&table), size = bytes_u64(&table);
@@ -377,8 +358,8 @@ static void take_feature_bits(struct perf_data *d, struct bytes *b)
     for (unsigned i = 0; i < 4; i++)
         d->features[i] = bytes_u64(b);
     uint64_t first = d->features[0] << 32 | d->features[0] >> 32;
-    bool other =
-        !(d->features[0] >> FEATURE_HOSTNAME & 1) && (first >> FEATURE_HOSTNAME & 1);
+    bool other = !(d->features[0] >> PERF_FEATURE_HOSTNAME & 1) &&
+                 (first >> PERF_FEATURE_HOSTNAME & 1);
     for (unsigned i = 0; other && i < 4; i++)
         d->features[i] = d->features[i] << 32 | d->features[i] >> 32;
 }
@@ -389,9 +370,9 @@ static void read_attrs(struct perf_data *d, struct str file, struct section attr
     struct str table = str_part(file, attrs.offset, attrs.size);
     uint64_t ids_total = 0;
     while (table.len >= attr_size && !d->arena.failed) {
-        struct str attr = str_head(table, attr_size - FILE_ATTR_IDS);
+        struct str attr = str_head(table, attr_size - PERF_FILE_ATTR_IDS);
         struct bytes b =
-            bytes_of(str_part(table, attr.len, FILE_ATTR_IDS), d->big_endian);
+            bytes_of(str_part(table, attr.len, PERF_FILE_ATTR_IDS), d->big_endian);
         struct section ids = take_section(&b);
         struct str numbers = str_part(file, ids.offset, ids.size);
         ids_total += numbers.len;
@@ -413,7 +394,8 @@ static bool lies_ahead(const struct perf_data *d, struct str file, struct sectio
     bool ahead =
         section_end(attrs) <= data && (!types.size || section_end(types) <= data);
     for (; ahead && table.len >= attr_size; table = str_skip(table, attr_size)) {
-        struct str place = str_part(table, attr_size - FILE_ATTR_IDS, FILE_ATTR_IDS);
+        struct str place =
+            str_part(table, attr_size - PERF_FILE_ATTR_IDS, PERF_FILE_ATTR_IDS);
         struct bytes b = bytes_of(place, d->big_endian);
         struct section ids = take_section(&b);
         ahead = !ids.size || section_end(ids) <= data;
@@ -500,7 +482,7 @@ static bool open_section(struct perf_data *d, struct str head, struct section da
 static bool read_file_header(struct perf_data *d, struct error *err)
 {
     struct source *in = d->input;
-    if (!source_peek(in, FILE_HEADER, err))
+    if (!source_peek(in, PERF_FILE_HEADER, err))
         return false;
     struct str head = str_span(in->begin, in->end);
     struct bytes b = bytes_of(head, d->big_endian);
@@ -511,7 +493,7 @@ static bool read_file_header(struct perf_data *d, struct error *err)
     take_feature_bits(d, &b);
     if (b.failed)
         return refuse(err, "the recording ends within its header");
-    if (attr_size < ATTR_SIZE_FIRST + FILE_ATTR_IDS || attrs.size < attr_size)
+    if (attr_size < ATTR_SIZE_FIRST + PERF_FILE_ATTR_IDS || attrs.size < attr_size)
         return refuse(err, "the recording's header names no events");
     bool near = data.offset <= PIPED_FILE_HEAD;
     if (near && !source_peek(in, (size_t)data.offset, err))

@@ -4,9 +4,6 @@
 
 #include "import/perf_data.h"
 
-#define PERF_RECORD_HEADER 8 /* type, misc, size */
-#define PERF_RECORD_MAX ((size_t)UINT16_MAX)
-
 struct perf_header {
     uint32_t type;
     uint16_t misc, size;

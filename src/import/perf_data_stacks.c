@@ -352,7 +352,7 @@ void perf_stacks_turn(struct perf_profile *p, const struct sample *turn)
 /* A time of the recording as a JIT would tell it, which goes by CLOCK_MONOTONIC. */
 static uint64_t jit_time(const struct perf_event *e, uint64_t time)
 {
-    bool same = e->flags & PERF_FLAG_USE_CLOCK && e->clock == PERF_CLOCK_MONOTONIC;
+    bool same = e->flags & PERF_FLAG_CLOCK && e->clock == PERF_CLOCK_MONOTONIC;
     return same ? time : TIME_NONE;
 }
 

@@ -222,6 +222,14 @@ static void walk_chain(struct walk *w, struct perf_words chain, bool ends_at_use
     }
 }
 
+/* stoke record's mark of a stack whose outer frames are not known: a marker without
+ * anything behind it. */
+static bool is_marked_cut(struct perf_words chain)
+{
+    size_t count = perf_word_count(chain);
+    return count > 1 && perf_word(chain, count - 1) == PERF_CONTEXT_USER;
+}
+
 /* The processor's own record of calls (LBR): where the last one went to, then where each
  * came from. */
 static void walk_branches(const struct walk *w, struct perf_words branches)
@@ -313,6 +321,7 @@ static bool walk_known(struct walk *w, struct perf_held *s)
         return false;
     }
     bool from_branches = has_call_record(s);
+    s->is_cut = s->has_chain && is_marked_cut(s->chain);
     if (s->has_chain)
         walk_chain(w, s->chain, from_branches);
     else if (s->has_ip && !s->is_tracepoint) /* as perf shows it */

@@ -68,7 +68,7 @@ struct perf_held {
     size_t first, known, unwound_first, unwound;
     uint32_t job; /* of the dump, + 1; 0: none */
     uint8_t end;  /* enum unwind_end, where there is a job */
-    bool is_cut;  /* there is a dump, and nobody to unwind it */
+    bool is_cut;  /* marked so; or there is a dump, and nobody to unwind it */
     bool waits;   /* for its user chain, with that cookie */
     uint64_t cookie;
 };

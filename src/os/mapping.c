@@ -113,6 +113,12 @@ void os_mapping_close(struct os_mapping *m)
     *m = OS_MAPPING_NONE;
 }
 
+void os_mapping_rest(const struct os_mapping *m)
+{
+    if (m->map)
+        madvise(m->map, m->bytes.len, MADV_DONTNEED);
+}
+
 /* Makes the folders in front of the path's last part. */
 static void make_folders(char *path)
 {

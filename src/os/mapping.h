@@ -28,6 +28,10 @@ bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
 
 void os_mapping_close(struct os_mapping *m);
 
+/* The bytes are not needed for a while: they do not count as this process's memory until
+ * they are read again. */
+void os_mapping_rest(const struct os_mapping *m);
+
 /* Writes a whole file, beside it first and then in its place, with its folders made, for
  * this user's eyes only. For caches: failure is no more than false. */
 bool os_cache_write(const char *path, struct str bytes);

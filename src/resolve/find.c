@@ -197,7 +197,7 @@ enum find_result find_object(const struct find_settings *s, const struct object_
     *f = (struct found){.mapping = OS_MAPPING_NONE};
     *other = STR("");
     enum find_result result = try_paths(s, w, f, other, arena);
-    if (result == FIND_FOUND || !is_build_id(w->build_id))
+    if (result == FIND_FOUND || s->only_mapped || !is_build_id(w->build_id))
         return result;
     if (find_cached(w->build_id, "elf", path, sizeof path) &&
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
@@ -363,7 +363,7 @@ bool find_debug(const struct find_settings *s, struct elf *object,
                              .best = debug,
                              .arena = arena};
     *debug = (struct found){.mapping = OS_MAPPING_NONE};
-    if (has_debug(object))
+    if (s->only_mapped || has_debug(object))
         return false;
     d.id = find_hexadecimal(elf_build_id(object), arena);
     bool whole = each_by_build_id(s, d.id, try_debug_path, &d) || debug_by_link(&d) ||

@@ -15,6 +15,8 @@ struct find_settings {
     const char *symfs;             /* a folder that stands for the root, or NULL */
     const char *const *debug_dirs; /* instead of /usr/lib/debug; ended by NULL, or NULL */
     bool no_debuginfod;            /* not even what it fetched before */
+    bool
+        only_mapped; /* the very file that runs, at its path: no caches, no debug files */
 };
 
 /* An object file that was found. */

@@ -176,6 +176,36 @@ const struct unwind_table *object_unwind_table(struct object *o,
     return state == 2 ? &o->table : NULL;
 }
 
+/* A large file's functions, one by one; false where it is small, or does not list them.
+ */
+static bool find_functions(struct object *o, const struct resolve_settings *s)
+{
+    struct unwind_source source;
+    search(o, s);
+    if (o->result != FIND_FOUND)
+        return false;
+    unwind_source_of(&source, &o->file.elf, debug_elf(o));
+    return source.section_count && source.sections[0].bytes.len >= CACHED_TABLE_MIN &&
+           unwind_functions_init(&o->functions, &source, &o->file.elf, &o->arena);
+}
+
+const struct unwind_table *object_unwind_table_at(struct object *o,
+                                                  const struct resolve_settings *s,
+                                                  uint64_t offset)
+{
+    if (!o->searched)
+        o->by_function = find_functions(o, s);
+    return o->by_function ? unwind_functions_table(&o->functions, offset)
+                          : object_unwind_table(o, s);
+}
+
+bool object_keeps_frames(struct object *o, const struct resolve_settings *s)
+{
+    const struct unwind_table *whole = object_unwind_table_at(o, s, 0);
+    return o->by_function ? unwind_functions_keep_frames(&o->functions)
+                          : whole && unwind_table_keeps_frames(whole);
+}
+
 /* --- Names ---------------------------------------------------------------------------
  */
 

@@ -14,6 +14,7 @@
 #include "symbol/dwarf_elf.h"
 #include "symbol/jitdump.h"
 #include "symbol/table.h"
+#include "unwind/functions.h"
 #include "unwind/source.h"
 #include "unwind/unwind.h"
 
@@ -54,6 +55,8 @@ struct object {
     struct os_lock table_lock; /* of making it; taken before the other */
     struct arena table_arena;
     struct unwind_table table;
+    struct unwind_functions functions; /* of a large file that is met here and there */
+    bool by_function;
     int table_state; /* atomic: 0 not made yet, 1 there is none, 2 there is one */
 
     bool is_dump; /* a jitdump: */
@@ -74,6 +77,17 @@ const struct unwind_table *object_unwind_table(struct object *o,
 /* What the process of a FRAME_JIT object wrote about its code, or NULL where it wrote no
  * jitdump. May be asked as object_unwind_table may. */
 const struct jitdump *object_jitdump(struct object *o, const struct resolve_settings *s);
+
+/* A table that knows of the code at an offset, for who meets few places of many files:
+ * of a large file, that of the function alone. NULL where there is none. For one thread,
+ * and not beside the above. */
+const struct unwind_table *object_unwind_table_at(struct object *o,
+                                                  const struct resolve_settings *s,
+                                                  uint64_t offset);
+
+/* Whether its code keeps frame pointers; false where it cannot be told. Like
+ * object_unwind_table_at in all else. */
+bool object_keeps_frames(struct object *o, const struct resolve_settings *s);
 
 /* Makes what names are found with. */
 void object_names(struct object *o, const struct resolve_settings *s);

@@ -39,9 +39,12 @@ bool unwind_find_place(const struct unwind_objects *objects, const struct unwind
     *place = (struct unwind_place){NULL, 0};
     if (!map)
         return false;
-    const struct unwind_table *table = objects->table(objects->context, map->object);
+    uint64_t offset = address - map->start + map->offset;
+    const struct unwind_table *table =
+        objects->table_at ? objects->table_at(objects->context, map->object, offset)
+                          : objects->table(objects->context, map->object);
     if (table && table->machine == job->machine &&
-        unwind_table_address(table, address - map->start + map->offset, &in_file))
+        unwind_table_address(table, offset, &in_file))
         *place = (struct unwind_place){table, address - in_file};
     return true;
 }

@@ -112,6 +112,11 @@ struct unwind_table {
 bool unwind_table_build(struct unwind_table *t, const struct unwind_source *source,
                         struct arena *arena, struct error *err);
 
+/* The same of a single function: that of the FDE at an offset of the first section. */
+bool unwind_table_build_function(struct unwind_table *t,
+                                 const struct unwind_source *source, uint64_t fde,
+                                 struct arena *arena, struct error *err);
+
 /* The table as bytes, to be kept under the build id of the file; empty when memory is
  * short. The sections are not in it. */
 struct str unwind_table_bytes(const struct unwind_table *t, struct arena *arena);

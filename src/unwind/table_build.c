@@ -266,12 +266,10 @@ static bool make_rows(struct build *b)
     return !b->arena->failed && !b->scratch.failed;
 }
 
+/* Makes the table of the functions that were listed. */
 static bool build_table(struct build *b)
 {
     struct unwind_table *t = b->table;
-    for (size_t i = 0; i < b->source->section_count; i++)
-        list_section(b, i);
-    list_trampolines(b);
     if (b->scratch.failed || (b->function_count && !make_rows(b)))
         return false;
     t->pcs = b->pcs;
@@ -284,11 +282,9 @@ static bool build_table(struct build *b)
     return unwind_table_index(t, b->arena);
 }
 
-bool unwind_table_build(struct unwind_table *t, const struct unwind_source *source,
-                        struct arena *arena, struct error *err)
+static bool begin_table(struct unwind_table *t, const struct unwind_source *source,
+                        struct error *err)
 {
-    struct build b = {
-        .table = t, .source = source, .arena = arena, .scratch = ARENA_INIT};
     *t = (struct unwind_table){.machine = source->machine};
     if (!register_roles_of(source->machine))
         return error_set(err, "stacks of this machine cannot be unwound");
@@ -296,9 +292,42 @@ bool unwind_table_build(struct unwind_table *t, const struct unwind_source *sour
     t->section_count = source->section_count;
     memcpy(t->segments, source->segments, sizeof t->segments);
     t->segment_count = source->segment_count;
-    bool ok = build_table(&b);
-    arena_deinit(&b.scratch);
+    return true;
+}
+
+static bool end_table(struct build *b, struct error *err)
+{
+    bool ok = build_table(b);
+    arena_deinit(&b->scratch);
     if (!ok)
-        *t = (struct unwind_table){.machine = source->machine};
+        *b->table = (struct unwind_table){.machine = b->source->machine};
     return ok || error_memory(err);
+}
+
+bool unwind_table_build(struct unwind_table *t, const struct unwind_source *source,
+                        struct arena *arena, struct error *err)
+{
+    struct build b = {
+        .table = t, .source = source, .arena = arena, .scratch = ARENA_INIT};
+    if (!begin_table(t, source, err))
+        return false;
+    for (size_t i = 0; i < source->section_count; i++)
+        list_section(&b, i);
+    list_trampolines(&b);
+    return end_table(&b, err);
+}
+
+bool unwind_table_build_function(struct unwind_table *t,
+                                 const struct unwind_source *source, uint64_t fde,
+                                 struct arena *arena, struct error *err)
+{
+    struct build b = {
+        .table = t, .source = source, .arena = arena, .scratch = ARENA_INIT};
+    struct cfi_fde f;
+    if (!begin_table(t, source, err))
+        return false;
+    if (source->section_count && cfi_at(&source->sections[0], fde, &f) &&
+        is_loaded(source, f.start))
+        add_function(&b, f.start, f.end, fde << 1);
+    return end_table(&b, err);
 }

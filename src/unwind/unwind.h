@@ -67,10 +67,14 @@ bool unwind_step(struct unwind_cursor *c, const struct unwind_access *access,
 
 /* --- Many stack dumps --------------------------------------------------------------- */
 
-/* What the jobs' objects have. Both are called by all threads that unwind. */
+/* What the jobs' objects have. All are called by all threads that unwind. */
 struct unwind_objects {
     /* The object's table, always the same one; NULL: there is none. */
     const struct unwind_table *(*table)(void *context, object_id object);
+    /* In its place, where it is not NULL: a table that knows of the code at the offset in
+     * the object, always the same one for that offset (functions.h). */
+    const struct unwind_table *(*table_at)(void *context, object_id object,
+                                           uint64_t offset);
     /* Memory outside of a dump, such as what a file holds that the job's maps name; for
      * the few rules that ask for it. May be NULL. */
     bool (*read)(void *context, const struct unwind_job *job, uint64_t address,

@@ -1,0 +1,35 @@
+/* perf_event_attr: what a counter counts and what is noted of it, as perf_event_open
+ * takes it and as a perf.data keeps it.
+ *
+ * Source: include/uapi/linux/perf_event.h of Linux; os/perf_event.c is held to it while
+ * it is compiled. The numbers that stand in it are in base/perf_format.h, which that file
+ * cannot include beside the kernel's own. */
+#ifndef STOKE_BASE_PERF_ATTR_H
+#define STOKE_BASE_PERF_ATTR_H
+
+#include <stdint.h>
+
+struct perf_attr {
+    uint32_t type; /* enum perf_event_type, or a unit's number */
+    uint32_t size; /* of this struct: PERF_ATTR_SIZE */
+    uint64_t config;
+    uint64_t period; /* or, with PERF_FLAG_FREQUENCY, samples a second */
+    uint64_t sample_type, read_format, flags;
+    uint32_t wakeup; /* with PERF_FLAG_WATERMARK: bytes in the ring */
+    uint32_t breakpoint_type;
+    uint64_t config1, config2;
+    uint64_t branch_type, user_registers;
+    uint32_t stack_size; /* of a dump: a multiple of 8 */
+    int32_t clock;       /* with PERF_FLAG_CLOCK: CLOCK_* */
+    uint64_t interrupt_registers;
+    uint32_t aux_watermark;
+    uint16_t max_stack, reserved;
+    uint32_t aux_sample_size, aux_action;
+    uint64_t signal_data;
+};
+
+#define PERF_ATTR_SIZE 128
+
+_Static_assert(sizeof(struct perf_attr) == PERF_ATTR_SIZE, "as the kernel has it");
+
+#endif

@@ -1,0 +1,499 @@
+/* stoke record: samples what runs, and writes a perf.data or draws it at once. */
+#include "base/format.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/save.h"
+#include "cli/symbols.h"
+#include "os/machine.h"
+#include "os/task.h"
+#include "record/session.h"
+#include <stdlib.h>
+
+#define RATE_DEFAULT 99
+#define NUMBERS_MAX 1024
+#define NS 1e9
+
+/* A list of processes or threads. */
+struct number_list {
+    uint32_t items[NUMBERS_MAX];
+    size_t count;
+};
+
+struct cpu_numbers {
+    uint32_t items[OS_CPUS_MAX];
+    size_t count;
+};
+
+struct stacks_wanted {
+    enum record_stacks how;
+    uint32_t dump_size;
+};
+
+struct record_command_settings {
+    int64_t rate, period;
+    struct number_list pids, tids;
+    struct cpu_numbers cpus;
+    struct stacks_wanted stacks;
+    struct record_events events;
+    double duration;
+    uint64_t ring_size;
+    const char *output;
+    bool everyone, unpacked, keep_dumps, quiet;
+};
+
+#define OFF(field) offsetof(struct record_command_settings, field)
+
+static bool parse_numbers(const char *text, void *value, struct error *err)
+{
+    struct number_list *list = value;
+    for (struct str rest = str_of(text); rest.len;) {
+        uint64_t v;
+        struct str one = str_cut(&rest, ',');
+        if (!number_parse_u64(one, &v) || v == 0 || v >= UINT32_MAX) {
+            error_set(err, "'%s' is no list of numbers", text);
+            return error_hint(err, "as ps shows them: 412,17");
+        }
+        if (list->count == NUMBERS_MAX)
+            return error_set(err, "more than %d of them", NUMBERS_MAX);
+        list->items[list->count++] = (uint32_t)v;
+    }
+    return list->count || error_set(err, "'' is no list of numbers");
+}
+
+static bool parse_cpus(const char *text, void *value, struct error *err)
+{
+    struct cpu_numbers *list = value;
+    for (const char *c = text; *c; c++) {
+        if (byte_is_digit(*c) || (c > text && (*c == ',' || *c == '-')))
+            continue;
+        error_set(err, "'%s' is no list of CPUs", text);
+        return error_hint(err, "0, or 0-3, or 0,2,4-7");
+    }
+    list->count = os_cpu_list(str_of(text), list->items);
+    return list->count || error_set(err, "'%s' is no list of CPUs", text);
+}
+
+/* In the order of enum record_stacks. */
+static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
+
+/* A sample is at most 64 kB long, and holds more than the dump. */
+#define DUMP_MOST 65024
+
+/* By default, as much as can be taken without anybody noticing: so many bytes a second.
+ */
+#define DUMP_BYTES_A_SECOND 40000000
+#define DUMP_DEFAULT_LEAST 8192
+#define DUMP_DEFAULT_MOST 32768
+
+static bool parse_dump_size(struct str text, uint32_t *size, struct error *err)
+{
+    uint64_t v;
+    if (text.len == 0)
+        return true;
+    if (number_parse_u64(text, &v) && v >= 8 && v <= DUMP_MOST) {
+        *size = (uint32_t)(v + 7) & ~7u;
+        return true;
+    }
+    error_set(err, "a dump of a stack cannot have '%.*s' bytes", STR_ARG(text));
+    return error_hint(err, "dwarf,8192; at most %d", DUMP_MOST);
+}
+
+static bool parse_stacks(const char *text, void *value, struct error *err)
+{
+    struct stacks_wanted *wanted = value;
+    struct str size = str_of(text), how = str_cut(&size, ',');
+    wanted->dump_size = 0;
+    for (int i = 0; stack_names[i]; i++) {
+        if (!str_equal(str_of(stack_names[i]), how))
+            continue;
+        wanted->how = (enum record_stacks)i;
+        if (size.len == 0 || record_stacks_dumped(wanted->how))
+            return parse_dump_size(size, &wanted->dump_size, err);
+    }
+    error_set(err, "stacks cannot be taken by '%s'", text);
+    return error_hint(err, "auto; fp: frame pointers; dwarf[,BYTES]: what programs tell "
+                           "of themselves; lbr: the processor; none");
+}
+
+#define RING_LEAST ((uint64_t)8 << 10)
+#define RING_MOST ((uint64_t)1 << 30)
+
+/* "512K", "4M", or as perf has it a number of pages: the next power of two. */
+static bool parse_ring(const char *text, void *value, struct error *err)
+{
+    struct str number = str_of(text);
+    uint64_t v = 0, unit = 4096, size = RING_LEAST;
+    if (str_ends(number, STR("K")) || str_ends(number, STR("M"))) {
+        unit = str_ends(number, STR("K")) ? 1 << 10 : 1 << 20;
+        number.len--;
+    }
+    if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
+        error_set(err, "'%s' is no size of a ring", text);
+        return error_hint(err, "512K, 4M, or a number of pages");
+    }
+    while (size < v * unit)
+        size *= 2;
+    *(uint64_t *)value = size;
+    return true;
+}
+
+static bool parse_events(const char *text, void *value, struct error *err)
+{
+    return record_events_parse(text, value, err);
+}
+
+static const struct option record_options[] = {
+    {"freq", 'F', "HZ", "samples a second (default: 99)", OPTION_INT, OFF(rate),
+     .least = 1, .most = 100000},
+    {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
+     OFF(period), .least = 1, .most = 1e15},
+    {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
+     OPTION_PARSED, OFF(events), .parse = parse_events},
+    {"call-graph", 'g', "HOW",
+     "how stacks are taken: fp (the default), dwarf[,BYTES], lbr, none", OPTION_PARSED,
+     OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
+     .before_command = true},
+    {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
+     .least = 0.001, .most = 1e9},
+    {"output", 'o', "FILE",
+     "write there (default: perf.data); .svg, .folded, ...: draw it at once",
+     OPTION_STRING, OFF(output)},
+    {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
+     OPTION_FLAG, OFF(keep_dumps)},
+    {"ring,mmap-pages", 'm', "SIZE",
+     "of a CPU's ring, which holds what was not read yet (default: by the rate)",
+     OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
+    {"no-compress", 0, NULL, "do not pack the records", OPTION_FLAG, OFF(unpacked)},
+    {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
+    {0}};
+
+static const struct option target_options[] = {
+    {"all-cpus", 'a', NULL, "all that runs on this machine", OPTION_FLAG, OFF(everyone)},
+    {"pid", 'p', "LIST", "these processes, and what they start", OPTION_PARSED, OFF(pids),
+     .parse = parse_numbers},
+    {"tid", 't', "LIST", "these threads", OPTION_PARSED, OFF(tids),
+     .parse = parse_numbers},
+    {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
+     .parse = parse_cpus},
+    {0}};
+
+static const struct option_group record_groups[] = {
+    {"options", record_options, 0}, {"who is recorded", target_options, 0}, {0}};
+
+/* --- From options to settings ----------------------------------------------------------
+ */
+
+/* A recording as the command line has it. */
+struct recording {
+    const struct record_command_settings *s;
+    struct record_settings settings;
+    struct record_session session;
+    uint32_t *tids;
+    size_t tid_count, tid_cap;
+    bool failed;
+    const struct exporter *exporter; /* to draw with, or NULL */
+};
+
+static void add_tid(void *context, uint32_t tid)
+{
+    struct recording *r = context;
+    if (r->tid_count == r->tid_cap) {
+        size_t cap = r->tid_cap ? r->tid_cap * 2 : 64;
+        uint32_t *tids = realloc(r->tids, cap * sizeof *tids);
+        r->failed |= !tids;
+        if (!tids)
+            return;
+        r->tids = tids;
+        r->tid_cap = cap;
+    }
+    r->tids[r->tid_count++] = tid;
+}
+
+static bool no_target(struct error *err)
+{
+    error_set(err, "nobody is named to be recorded");
+    return error_hint(
+        err, "stoke record COMMAND..., or -a (all), or -p PID with --duration S");
+}
+
+static bool two_targets(struct error *err)
+{
+    error_set(err, "all (-a, -C) and some of them (-p, -t) cannot be recorded together");
+    return error_hint(err, "record all, and show some: stoke flamegraph --only-pid N");
+}
+
+/* The threads to be recorded: of processes, all that they have now. */
+static bool find_threads(struct recording *r, struct error *err)
+{
+    const struct record_command_settings *s = r->s;
+    for (size_t i = 0; i < s->pids.count; i++) {
+        if (os_task_threads(s->pids.items[i], add_tid, r))
+            continue;
+        error_set(err, "there is no process %u", s->pids.items[i]);
+        return error_hint(err, "ps shows which there are");
+    }
+    for (size_t i = 0; i < s->tids.count; i++)
+        add_tid(r, s->tids.items[i]);
+    return !r->failed || error_memory(err);
+}
+
+static bool find_targets(struct recording *r, char **command, struct error *err)
+{
+    const struct record_command_settings *s = r->s;
+    struct record_targets *t = &r->settings.sampler.targets;
+    bool some = s->pids.count || s->tids.count;
+    t->everyone = s->everyone || (s->cpus.count && !some && !command[0]);
+    if (t->everyone && some)
+        return two_targets(err);
+    if (!t->everyone && !some && !command[0])
+        return no_target(err);
+    if (s->cpus.count) {
+        t->cpus = s->cpus.items;
+        t->cpu_count = s->cpus.count;
+    }
+    r->settings.command = command[0] ? command : NULL;
+    if (!some)
+        return true;
+    if (command[0]) {
+        error_set(err, "a command and processes that run (-p, -t) cannot be recorded "
+                       "together");
+        return error_hint(err, "--duration S ends the recording of processes");
+    }
+    r->settings.pids = s->pids.items;
+    r->settings.pid_count = s->pids.count;
+    if (!find_threads(r, err))
+        return false;
+    t->tids = r->tids;
+    t->tid_count = r->tid_count;
+    return true;
+}
+
+static uint32_t choose_dump_size(const struct record_command_settings *s)
+{
+    int64_t size = DUMP_BYTES_A_SECOND / s->rate;
+    if (s->stacks.dump_size)
+        return s->stacks.dump_size;
+    if (size > DUMP_DEFAULT_MOST)
+        return DUMP_DEFAULT_MOST;
+    return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
+}
+
+/* What is sampled by: as asked, or what this machine has. */
+static void choose_events(struct recording *r)
+{
+    struct record_events *events = &r->settings.sampler.events;
+    *events = r->s->events;
+    if (events->count == 0) {
+        events->items[events->count++] = record_event_cycles();
+        if (!perf_sampler_has(&events->items[0])) {
+            events->items[0] = record_event_clock();
+            if (!r->s->quiet)
+                message_note("this machine has no counter of cycles: sampling by the "
+                             "kernel's clock (cpu-clock)");
+        }
+    }
+    if (perf_sampler_sees_kernel(&events->items[0]))
+        return;
+    for (size_t i = 0; i < events->count; i++)
+        record_event_only_user(&events->items[i]);
+    if (!r->s->quiet)
+        message_note(
+            "the kernel's own code is not sampled: that takes root, CAP_PERFMON, "
+            "or kernel.perf_event_paranoid at 1 or less");
+}
+
+/* --- What is told
+ * ------------------------------------------------------------------------
+ */
+
+/* "61.2 kB", "4.1 MB" */
+static const char *size_text(uint64_t bytes, char room[32])
+{
+    if (bytes < 1000000)
+        format_text(room, 32, "%.1f kB", (double)bytes / 1e3);
+    else
+        format_text(room, 32, "%.1f MB", (double)bytes / 1e6);
+    return room;
+}
+
+static double seconds(const struct record_session *s, uint64_t until)
+{
+    return (double)(until - s->began) / NS;
+}
+
+static void show_progress(void *context, const struct record_session *s)
+{
+    const struct recording *r = context;
+    double time = seconds(s, os_clock_monotonic());
+    char size[32];
+    if (r->s->quiet)
+        return;
+    message_progress_line("%.0f s, %llu samples, %.0f a second, %llu lost, %s; "
+                          "Ctrl-C ends",
+                          time, (unsigned long long)s->counts.samples,
+                          time > 0 ? (double)s->counts.samples / time : 0,
+                          (unsigned long long)s->counts.lost,
+                          size_text(record_session_bytes(s), size));
+}
+
+static void tell_cautions(const struct record_session *s)
+{
+    const struct record_counts *c = &s->counts;
+    const struct unwinder_counts *u = &s->unwinder.counts;
+    const struct record_events *events = &s->sampler_settings.events;
+    if (c->samples == 0)
+        message_note("there are no samples: nothing ran, or not for long enough (-F)");
+    if (c->lost)
+        message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
+                     "often (-F), or take larger ones (-m)",
+                     (unsigned long long)c->lost,
+                     100 * (double)c->lost / (double)(c->lost + c->samples));
+    if (u->truncated)
+        message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
+                     "the dump (-g %s,%u takes more of the stack)",
+                     100 * (double)u->truncated / (double)u->stacks,
+                     stack_names[s->sampler_settings.stacks],
+                     4 * s->sampler_settings.dump_size < DUMP_MOST
+                         ? 4 * s->sampler_settings.dump_size
+                         : DUMP_MOST);
+    if (c->throttled)
+        message_note("the kernel held sampling back %llu times: the rate was less than "
+                     "asked for (sysctl kernel.perf_event_max_sample_rate)",
+                     (unsigned long long)c->throttled);
+    if (s->kernel_hidden && !(events->items[0].exclude & PERF_FLAG_EXCLUDE_KERNEL))
+        message_note("the system hides the kernel's addresses (sysctl "
+                     "kernel.kptr_restrict): its functions will have no names");
+}
+
+static void tell_summary(const struct recording *r)
+{
+    const struct record_session *s = &r->session;
+    const struct record_events *events = &s->sampler_settings.events;
+    char size[32];
+    if (r->s->quiet)
+        return;
+    message_note("%llu samples of %s%s in %.1f s, %s%s%s",
+                 (unsigned long long)s->counts.samples, events->items[0].name,
+                 events->count > 1 ? " and others" : "", seconds(s, s->ended),
+                 size_text(record_session_bytes(s), size), r->exporter ? "" : " in ",
+                 r->exporter ? "" : r->s->output);
+    tell_cautions(s);
+}
+
+/* --- Running ---------------------------------------------------------------------------
+ */
+
+/* The words of this program's command line, as the system has them: a recording tells how
+ * it was made. Fills `words`; their text is in `room`. */
+static size_t own_words(char *room, size_t size, const char **words, size_t most)
+{
+    size_t count = 0;
+    struct str text = os_read_text("/proc/self/cmdline", room, size - 1);
+    room[text.len] = 0;
+    for (size_t at = 0; at < text.len && count < most; at += strlen(room + at) + 1)
+        words[count++] = room + at;
+    return count;
+}
+
+/* Draws the recording, as stoke convert does. */
+static bool draw(const struct recording *r, struct error *err)
+{
+    const struct exporter *e = r->exporter;
+    struct load_settings load = {.keep = e->wants_time, .quiet = r->s->quiet};
+    struct export_options options = {.title = STR("")};
+    char path[4096], *files[] = {path};
+    options.tree.threads = e->whole ? THREAD_TID : THREAD_COMM;
+    load.events_apart = load.import.addresses = load.import.every_address =
+        load.import.lines = e->whole;
+    format_text(path, sizeof path, "%s", record_session_path(&r->session));
+    struct profile *p = load_profiles(&load, 1, files, err);
+    if (p && !e->whole)
+        load_note_event(p, r->s->quiet);
+    bool ok = p && save_profile(e, p, &options, r->s->output, err);
+    profile_destroy(p);
+    return ok;
+}
+
+static bool record(struct recording *r, struct error *err)
+{
+    bool ok = record_session_open(&r->session, &r->settings, err) &&
+              record_session_run(&r->session, err);
+    message_progress_end();
+    if (ok) {
+        ok = record_session_finish(&r->session, err);
+        tell_summary(r);
+    }
+    if (ok && r->exporter && r->session.counts.samples)
+        ok = draw(r, err);
+    struct error at_end;
+    if (!record_session_close(&r->session, &at_end) && ok) {
+        *err = at_end;
+        ok = false;
+    }
+    return ok;
+}
+
+static int record_run(void *settings, int word_count, char **words)
+{
+    struct record_command_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    struct recording *r = calloc(1, sizeof *r);
+    int status = STATUS_USAGE;
+    if (!r)
+        return STATUS_FAILED;
+    char room[16384], cache[4096];
+    const char *own[256];
+    words[word_count] = NULL;
+    s->output = s->output ? s->output : "perf.data";
+    r->s = s;
+    r->exporter = exporter_for_file(str_of(s->output));
+    r->settings = (struct record_settings){
+        .sampler = {.stacks = s->stacks.how,
+                    .dump_size = choose_dump_size(s),
+                    .ring_size = (size_t)s->ring_size,
+                    .rate = s->period ? 0 : (uint32_t)s->rate,
+                    .period = (uint64_t)s->period},
+        .duration = (uint64_t)(s->duration * NS),
+        .output = r->exporter ? NULL : s->output,
+        .unpacked = s->unpacked,
+        .keep_dumps = s->keep_dumps,
+        .resolve = {.find = {.only_mapped = true},
+                    .cache_dir = symbols_cache_dir(cache, sizeof cache)},
+        .words = own,
+        .word_count = own_words(room, sizeof room, own, sizeof own / sizeof *own),
+        .progress = show_progress,
+        .progress_context = r,
+    };
+    if (find_targets(r, words, &err)) {
+        choose_events(r);
+        status = record(r, &err) ? STATUS_OK : STATUS_FAILED;
+    }
+    if (status != STATUS_OK)
+        message_error(&err);
+    else
+        status = r->session.command_status;
+    free(r->tids);
+    free(r);
+    return status;
+}
+
+static const struct record_command_settings record_defaults = {
+    .rate = RATE_DEFAULT,
+    .stacks = {RECORD_STACKS_AUTO, 0},
+};
+
+const struct command command_record = {
+    .name = "record",
+    .summary = "samples what runs on this machine",
+    .usage = "[OPTION...] [--] COMMAND...",
+    .examples = "  stoke record ./program\n"
+                "  stoke record -a --duration 10 -o out.svg\n"
+                "  stoke record -F 999 -p 412 --duration 5\n",
+    .groups = record_groups,
+    .settings_size = sizeof(struct record_command_settings),
+    .defaults = &record_defaults,
+    .runs_command = true,
+    .run = record_run,
+};

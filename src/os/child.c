@@ -1,0 +1,143 @@
+#include "os/child.h"
+#include "base/number.h"
+#include "os/wait.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool number_from(const char *name, uint32_t *out)
+{
+    const char *text = getenv(name);
+    uint64_t v;
+    if (!text || !number_parse_u64(str_of(text), &v) || v >= UINT32_MAX)
+        return false;
+    *out = (uint32_t)v;
+    return true;
+}
+
+struct os_person os_invoking_person(void)
+{
+    struct os_person p = {0};
+    p.other = getuid() == 0 && geteuid() == 0 && number_from("SUDO_UID", &p.user) &&
+              number_from("SUDO_GID", &p.group) && p.user != 0;
+    return p;
+}
+
+/* sudo leaves its own user's name and home in the environment. */
+static bool become(const struct os_person *person)
+{
+    const struct passwd *entry = getpwuid(person->user);
+    if (entry ? initgroups(entry->pw_name, person->group) != 0
+              : setgroups(1, &person->group) != 0)
+        return false;
+    if (entry) {
+        setenv("HOME", entry->pw_dir, 1);
+        setenv("USER", entry->pw_name, 1);
+        setenv("LOGNAME", entry->pw_name, 1);
+    }
+    return setgid(person->group) == 0 && setuid(person->user) == 0;
+}
+
+static void write_whole(int fd, const void *bytes, size_t size)
+{
+    ssize_t put;
+    do
+        put = write(fd, bytes, size);
+    while (put < 0 && errno == EINTR);
+}
+
+static _Noreturn void run(int go, int failed, char *const *argv,
+                          const struct os_person *person)
+{
+    char word;
+    ssize_t got;
+    os_wait_restore_signals();
+    do
+        got = read(go, &word, 1);
+    while (got < 0 && errno == EINTR);
+    if (got == 1) { /* else who would have let it go is gone */
+        errno = 0;
+        if (!person->other || become(person))
+            execvp(argv[0], argv);
+        int why = errno ? errno : EPERM;
+        write_whole(failed, &why, sizeof why);
+    }
+    _exit(127);
+}
+
+bool os_child_prepare(struct os_child *c, char *const *argv,
+                      const struct os_person *person, struct error *err)
+{
+    int go[2] = {-1, -1}, failed[2] = {-1, -1};
+    *c = (struct os_child){.go = -1, .failed = -1};
+    pid_t pid = -1;
+    if (pipe2(go, O_CLOEXEC) == 0 && pipe2(failed, O_CLOEXEC) == 0)
+        pid = fork();
+    int why = errno;
+    if (pid == 0) {
+        close(go[1]);
+        run(go[0], failed[1], argv, person);
+    }
+    close(go[0]);
+    close(failed[1]);
+    if (pid > 0) {
+        *c = (struct os_child){.pid = pid, .go = go[1], .failed = failed[0]};
+        return true;
+    }
+    close(go[1]);
+    close(failed[0]);
+    return error_set(err, "cannot start a process: %s", strerror(why));
+}
+
+bool os_child_go(struct os_child *c, const char *name, struct error *err)
+{
+    int why = 0;
+    ssize_t got;
+    write_whole(c->go, "", 1);
+    close(c->go);
+    do
+        got = read(c->failed, &why, sizeof why);
+    while (got < 0 && errno == EINTR);
+    close(c->failed);
+    c->go = c->failed = -1;
+    if (got != sizeof why)
+        return true;
+    error_set(err, "cannot run '%s': %s", name, strerror(why));
+    return why == ENOENT ? error_hint(err, "check its name; it is looked for in $PATH")
+                         : false;
+}
+
+bool os_child_ended(struct os_child *c)
+{
+    int status;
+    if (c->pid == 0 || c->ended)
+        return c->ended;
+    if (waitpid((pid_t)c->pid, &status, WNOHANG) != c->pid)
+        return false;
+    c->ended = true;
+    c->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return true;
+}
+
+void os_child_end(struct os_child *c)
+{
+    if (c->go >= 0)
+        close(c->go);
+    if (c->failed >= 0)
+        close(c->failed);
+    c->go = c->failed = -1;
+    if (c->pid == 0 || c->ended)
+        return;
+    int status = 0;
+    os_wait_restore_signals(); /* one more Ctrl-C and nobody waits */
+    kill((pid_t)c->pid, SIGTERM);
+    while (waitpid((pid_t)c->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    c->ended = true;
+    c->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

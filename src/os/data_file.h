@@ -1,0 +1,36 @@
+/* A file that grows for as long as this program runs, and is good to read all the while.
+ *
+ * Writes go to a place in it, so that its beginning can be told anew. What was written is
+ * in the system's hands: it survives this process, however that ends. */
+#ifndef STOKE_OS_DATA_FILE_H
+#define STOKE_OS_DATA_FILE_H
+
+#include "base/error.h"
+#include "os/child.h"
+
+struct os_data_file {
+    int fd; /* -1: not open */
+    char path[4096];
+};
+
+/* Makes the file anew, for its owner's eyes; one that is there is kept beside it, as
+ * PATH.old. It belongs to `owner` where that is another person than who runs this. */
+bool os_data_file_create(struct os_data_file *f, const char *path,
+                         const struct os_person *owner, struct error *err);
+
+/* A file without a name, which goes with the handle. Its path leads to it for as long as
+ * it is open. */
+bool os_data_file_create_hidden(struct os_data_file *f, struct error *err);
+
+/* Writes all of the bytes at an offset. False, with the system's reason, where they could
+ * not all be written: some may have been. */
+bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
+                        struct error *err);
+
+/* The file ends there from now on. */
+void os_data_file_cut(struct os_data_file *f, uint64_t size);
+
+/* False, with the reason, where something that was written did not come through. */
+bool os_data_file_close(struct os_data_file *f, struct error *err);
+
+#endif

@@ -1,0 +1,154 @@
+#include "os/machine.h"
+#include "base/format.h"
+#include "base/number.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS 1000000000u
+
+static uint64_t clock_ns(clockid_t which)
+{
+    struct timespec t = {0};
+    clock_gettime(which, &t);
+    return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
+}
+
+uint64_t os_clock_monotonic(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t os_clock_real(void)
+{
+    return clock_ns(CLOCK_REALTIME);
+}
+
+uint64_t os_own_cpu_time(void)
+{
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t os_own_peak_bytes(void)
+{
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+uint64_t os_clock_resolution(void)
+{
+    struct timespec t = {0};
+    clock_getres(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
+}
+
+int32_t os_clock_number(void)
+{
+    return CLOCK_MONOTONIC;
+}
+
+void os_machine_read(struct os_machine *m)
+{
+    struct utsname u = {0};
+    struct sysinfo info = {0};
+    uname(&u);
+    sysinfo(&info);
+    *m = (struct os_machine){.memory = (uint64_t)info.totalram * info.mem_unit};
+    format_text(m->host, sizeof m->host, "%s", u.nodename);
+    format_text(m->release, sizeof m->release, "%s", u.release);
+    format_text(m->arch, sizeof m->arch, "%s", u.machine);
+}
+
+struct str os_read_text(const char *path, char *room, size_t size)
+{
+    size_t used = 0;
+    ssize_t got = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return STR("");
+    while (got > 0 && used < size) {
+        do
+            got = read(fd, room + used, size - used);
+        while (got < 0 && errno == EINTR);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    close(fd);
+    return (struct str){room, used};
+}
+
+size_t os_cpu_list(struct str text, uint32_t *cpus)
+{
+    size_t count = 0;
+    struct str rest = str_trim(text);
+    while (rest.len) {
+        struct str last = str_cut(&rest, ','), first = str_cut(&last, '-');
+        uint64_t from, to;
+        if (!number_parse_u64(first, &from) || from >= UINT32_MAX)
+            continue;
+        if (last.len == 0 || !number_parse_u64(last, &to))
+            to = from;
+        for (; from <= to && count < OS_CPUS_MAX; from++, count++)
+            if (cpus)
+                cpus[count] = (uint32_t)from;
+    }
+    return count;
+}
+
+size_t os_cpus_online(uint32_t *cpus)
+{
+    char room[4096];
+    struct str text = os_read_text("/sys/devices/system/cpu/online", room, sizeof room);
+    size_t count = os_cpu_list(text, cpus);
+    if (count)
+        return count;
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    for (; count < OS_CPUS_MAX && (long)count < n; count++)
+        if (cpus)
+            cpus[count] = (uint32_t)count;
+    return count;
+}
+
+size_t os_cpus_possible(void)
+{
+    char room[4096];
+    struct str text = os_read_text("/sys/devices/system/cpu/possible", room, sizeof room);
+    size_t count = os_cpu_list(text, NULL);
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    return count ? count : n > 0 ? (size_t)n : 1;
+}
+
+#define PID_MAX_DEFAULT 32768
+#define PID_MAX_MOST ((uint64_t)1 << 22)
+
+uint32_t os_pid_max(void)
+{
+    char room[32];
+    uint64_t v;
+    struct str text = os_read_text("/proc/sys/kernel/pid_max", room, sizeof room);
+    if (!number_parse_u64(str_trim(text), &v) || v < PID_MAX_DEFAULT)
+        return PID_MAX_DEFAULT;
+    return (uint32_t)(v < PID_MAX_MOST ? v : PID_MAX_MOST) + 1;
+}
+
+#define NICE_FIRST (-10)
+
+void os_run_first(void)
+{
+    setpriority(PRIO_PROCESS, 0, NICE_FIRST);
+}
+
+uint64_t os_raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}

@@ -1,0 +1,98 @@
+#include "os/wait.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define AT_A_TIME 64
+
+static void signals_of(sigset_t *set)
+{
+    static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2};
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sigaddset(set, all[i]);
+}
+
+bool os_wait_init(struct os_wait *w, struct error *err)
+{
+    sigset_t set;
+    signals_of(&set);
+    *w = (struct os_wait){.epoll = epoll_create1(EPOLL_CLOEXEC), .signals = -1};
+    if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
+        w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (w->epoll < 0 || w->signals < 0 || !os_wait_add(w, w->signals, err))
+        return error_set(err, "cannot wait for signals: %s", strerror(errno));
+    w->handles = 0;
+    return true;
+}
+
+void os_wait_deinit(struct os_wait *w)
+{
+    if (w->epoll >= 0)
+        close(w->epoll);
+    if (w->signals >= 0)
+        close(w->signals);
+    w->epoll = w->signals = -1;
+}
+
+void os_wait_restore_signals(void)
+{
+    sigset_t set;
+    signals_of(&set);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+bool os_wait_add(struct os_wait *w, int fd, struct error *err)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+    if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
+        return error_set(err, "cannot wait for a handle: %s", strerror(errno));
+    w->handles++;
+    return true;
+}
+
+void os_wait_remove(struct os_wait *w, int fd)
+{
+    struct epoll_event ignored = {0};
+    if (epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, &ignored) == 0)
+        w->handles--;
+}
+
+static unsigned take_signals(struct os_wait *w)
+{
+    struct signalfd_siginfo info;
+    unsigned reasons = 0;
+    while (read(w->signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            reasons |= OS_WAIT_CHILD;
+        else if (info.ssi_signo == SIGUSR2)
+            reasons |= OS_WAIT_USER;
+        else
+            reasons |= OS_WAIT_STOP;
+        if (reasons & OS_WAIT_STOP && w->stop_signal == 0)
+            w->stop_signal = (int)info.ssi_signo;
+    }
+    return reasons;
+}
+
+unsigned os_wait_for(struct os_wait *w, int milliseconds)
+{
+    struct epoll_event events[AT_A_TIME];
+    unsigned reasons = 0;
+    int count = epoll_wait(w->epoll, events, AT_A_TIME, milliseconds);
+    for (int i = 0; i < count; i++) {
+        int fd = events[i].data.fd;
+        if (fd == w->signals)
+            reasons |= take_signals(w);
+        else if (events[i].events & EPOLLIN)
+            reasons |= OS_WAIT_DATA;
+        if (fd == w->signals || !(events[i].events & (EPOLLHUP | EPOLLERR)))
+            continue;
+        os_wait_remove(w, fd);
+        if (w->handles == 0)
+            reasons |= OS_WAIT_ALONE;
+    }
+    return reasons;
+}

@@ -1,0 +1,271 @@
+#include "record/perf_data_write.h"
+#include <stdlib.h>
+
+/* What is packed at a time: packed, it must not be more than a record may hold, and it
+ * must not be more than the feature COMPRESSED says. */
+#define PIECE ((size_t)63 << 10)
+
+/* So much is put together before it goes to the file. */
+#define OUT_MAX ((size_t)256 << 10)
+
+/* Offsets in the file's header. */
+#define HEADER_DATA_SIZE 48
+#define HEADER_FEATURES 72
+
+struct section {
+    uint64_t offset, size;
+};
+
+static bool stop(struct perf_data_writer *w, struct error *err)
+{
+    w->failed = true;
+    w->why = *err;
+    return false;
+}
+
+/* --- The file's head -------------------------------------------------------------------
+ */
+
+static void put_u64(struct output *o, uint64_t value)
+{
+    output_bytes(o, (const char *)&value, sizeof value);
+}
+
+static void put_section(struct output *o, uint64_t offset, uint64_t size)
+{
+    put_u64(o, offset);
+    put_u64(o, size);
+}
+
+/* A reader may put in order what came up to the round before. */
+static struct str end_of_round(void)
+{
+    static const struct {
+        uint32_t type;
+        uint16_t misc, size;
+    } record = {PERF_FINISHED_ROUND, 0, PERF_RECORD_HEADER};
+    return (struct str){(const char *)&record, sizeof record};
+}
+
+/* All of it is written at once, and an end of a round with it: a file without records is
+ * none to its readers. */
+static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
+{
+    struct output *o = &w->out;
+    uint64_t attr_size = PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS;
+    uint64_t attrs_size = head->event_count * attr_size;
+    uint64_t ids_at = PERF_FILE_HEADER + attrs_size, id_count = 0, bits[4];
+    for (size_t i = 0; i < head->event_count; i++)
+        id_count += head->events[i].id_count;
+    w->features_at = ids_at + id_count * sizeof(uint64_t);
+    w->records_at = (w->features_at + w->features.bodies.used + 7) & ~(uint64_t)7;
+    output_str(o, STR("PERFILE2"));
+    put_u64(o, PERF_FILE_HEADER);
+    put_u64(o, attr_size);
+    put_section(o, PERF_FILE_HEADER, attrs_size);
+    put_section(o, w->records_at, PERF_RECORD_HEADER);
+    put_section(o, 0, 0); /* event types, which no one writes */
+    perf_features_bits(&w->features, bits);
+    for (size_t i = 0; i < 4; i++)
+        put_u64(o, bits[i]);
+    for (size_t i = 0; i < head->event_count; i++) {
+        const struct perf_file_event *e = &head->events[i];
+        uint64_t size = e->id_count * sizeof(uint64_t);
+        output_bytes(o, (const char *)&e->attr, sizeof e->attr);
+        put_section(o, ids_at, size);
+        ids_at += size;
+    }
+    for (size_t i = 0; i < head->event_count; i++)
+        for (size_t k = 0; k < head->events[i].id_count; k++)
+            put_u64(o, head->events[i].ids[k]);
+    output_str(o, output_kept(&w->features.bodies));
+    while (o->used < w->records_at)
+        output_char(o, 0);
+    w->size = PERF_RECORD_HEADER;
+    output_str(o, end_of_round());
+    perf_features_table(&w->features, w->features_at, o);
+}
+
+/* Tells how far the records go, and whether features follow them. */
+static bool write_sizes(struct perf_data_writer *w, bool with_features, struct error *err)
+{
+    uint64_t words[7] = {w->size}; /* data size, event types, features */
+    struct str bytes = {(const char *)words, sizeof words};
+    if (with_features)
+        perf_features_bits(&w->features, words + 3);
+    return os_data_file_write(w->file, HEADER_DATA_SIZE, bytes, err);
+}
+
+static bool hide_features(struct perf_data_writer *w, struct error *err)
+{
+    static const char zeros[32] = {0};
+    return os_data_file_write(w->file, HEADER_FEATURES, (struct str){zeros, sizeof zeros},
+                              err);
+}
+
+bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file,
+                           const struct perf_file_head *head, struct error *err)
+{
+    *w = (struct perf_data_writer){
+        .file = file, .packed = head->packed, .out = OUTPUT_KEEP};
+    w->pending = malloc(PIECE);
+    bool ok = perf_features_init(&w->features, head) && w->pending;
+    if (!ok || (w->packed && !packer_init(&w->packer, head->pack_level, err)))
+        return error_memory(err);
+    put_head(w, head);
+    if (w->out.failed)
+        return error_memory(err);
+    if (!os_data_file_write(file, 0, output_kept(&w->out), err))
+        return false;
+    w->out.used = 0;
+    return true;
+}
+
+void perf_data_writer_deinit(struct perf_data_writer *w)
+{
+    packer_deinit(&w->packer);
+    free(w->pending);
+    w->pending = NULL;
+    output_deinit(&w->out);
+    perf_features_deinit(&w->features);
+}
+
+/* --- Records ---------------------------------------------------------------------------
+ */
+
+/* Puts what is in w->out behind the records in the file. */
+static bool write_out(struct perf_data_writer *w, struct error *err)
+{
+    size_t table = perf_features_table_size(&w->features), records = w->out.used;
+    uint64_t at = w->records_at + w->size;
+    if (w->failed) {
+        *err = w->why;
+        return false;
+    }
+    if (records == 0)
+        return true;
+    perf_features_table(&w->features, w->features_at, &w->out);
+    if (w->out.failed) {
+        error_memory(err);
+        return stop(w, err);
+    }
+    struct str all = output_kept(&w->out), behind = str_skip(all, table);
+    if (!os_data_file_write(w->file, at + table, behind, err)) {
+        os_data_file_cut(w->file, at + table);
+        return stop(w, err);
+    }
+    w->size += records;
+    w->out.used = 0;
+    bool ok = hide_features(w, err) &&
+              os_data_file_write(w->file, at, str_head(all, table), err) &&
+              write_sizes(w, true, err);
+    return ok || stop(w, err);
+}
+
+/* Moves what is pending to w->out, packed where that is wanted. */
+static bool move_pending(struct perf_data_writer *w)
+{
+    struct str records = {w->pending, w->pending_used};
+    char packed[PERF_RECORD_MAX];
+    w->pending_used = 0;
+    if (records.len == 0 || !w->packed) {
+        output_str(&w->out, records);
+        return !w->out.failed;
+    }
+    size_t size = packer_take(&w->packer, records, packed + PERF_RECORD_HEADER,
+                              sizeof packed - PERF_RECORD_HEADER);
+    uint32_t type = PERF_COMPRESSED;
+    uint16_t head[2] = {0, (uint16_t)(size + PERF_RECORD_HEADER)};
+    memcpy(packed, &type, sizeof type);
+    memcpy(packed + sizeof type, head, sizeof head);
+    output_bytes(&w->out, packed, size + PERF_RECORD_HEADER);
+    return size && !w->out.failed;
+}
+
+/* Takes a whole record: what goes to the file never ends within one. */
+static void put(struct perf_data_writer *w, struct str bytes)
+{
+    bool ok = !w->failed;
+    if (ok && bytes.len > PIECE - w->pending_used)
+        ok = move_pending(w);
+    while (ok && bytes.len) {
+        struct str part = str_head(bytes, PIECE);
+        memcpy(w->pending + w->pending_used, part.ptr, part.len);
+        w->pending_used += part.len;
+        bytes = str_skip(bytes, part.len);
+        if (bytes.len) /* longer than a piece */
+            ok = move_pending(w);
+    }
+    if (!ok && !w->failed) {
+        error_memory(&w->why);
+        w->failed = true;
+    }
+}
+
+/* A record was taken whole: much that waits is written. */
+static void write_much(struct perf_data_writer *w)
+{
+    struct error why;
+    if (w->out.used > OUT_MAX && !w->failed)
+        perf_data_writer_flush(w, &why); /* which remembers why not */
+}
+
+static void take(void *context, const struct record *r)
+{
+    struct perf_data_writer *w = context;
+    put(w, r->bytes);
+    write_much(w);
+    if (r->type != PERF_SAMPLE)
+        return;
+    if (!w->any_sample || r->time < w->first)
+        w->first = r->time;
+    if (!w->any_sample || r->time > w->last)
+        w->last = r->time;
+    w->any_sample = true;
+}
+
+static void round_over(void *context)
+{
+    put(context, end_of_round());
+}
+
+struct record_sink perf_data_writer_sink(struct perf_data_writer *w)
+{
+    return (struct record_sink){w, take, round_over};
+}
+
+bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)
+{
+    if (!w->failed && !move_pending(w)) {
+        error_memory(err);
+        return stop(w, err);
+    }
+    return write_out(w, err);
+}
+
+bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
+{
+    if (!perf_data_writer_flush(w, err))
+        return false;
+    if (w->any_sample)
+        perf_features_add_times(&w->features, w->first, w->last);
+    uint64_t at = w->records_at + w->size;
+    w->out.used = 0;
+    perf_features_table(&w->features, at + perf_features_table_size(&w->features),
+                        &w->out);
+    output_str(&w->out, output_kept(&w->features.bodies));
+    if (w->out.failed) {
+        error_memory(err);
+        return stop(w, err);
+    }
+    bool ok = hide_features(w, err) &&
+              os_data_file_write(w->file, at, output_kept(&w->out), err) &&
+              write_sizes(w, true, err);
+    w->out.used = 0;
+    return ok || stop(w, err);
+}
+
+uint64_t perf_data_writer_bytes(const struct perf_data_writer *w)
+{
+    return w->records_at + w->size + perf_features_table_size(&w->features);
+}

@@ -1,0 +1,496 @@
+#include "record/perf_sampler.h"
+#include "os/machine.h"
+#include "record/refusal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define KB ((size_t)1 << 10)
+#define MB ((size_t)1 << 20)
+
+/* Rings: as large as users may lock without rights, or as samples need that come while
+ * this process waits for a busy CPU. */
+#define RING_LEAST (32 * KB)
+#define RING_USUAL (512 * KB)
+#define RING_MOST (16 * MB)
+#define RINGS_MOST (256 * MB)  /* of all CPUs */
+#define BYTES_OF_CHAIN 400     /* of a sample with a stack, about */
+#define BYTES_OF_REGISTERS 600 /* and what is around a dump */
+#define WAITS_AT_MOST 4 /* a second: a ring holds what comes in such a part of it */
+
+/* A round is ended when so much was given, so that its room can be given back. */
+#define ROUND_BYTES MB
+
+/* --- What to count ---------------------------------------------------------------------
+ */
+
+#define TRACKING                                                               \
+    (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC | \
+     PERF_FLAG_TASK | PERF_FLAG_KSYMBOL | PERF_FLAG_BUILD_ID)
+
+/* All that unwinding may ask for: perf's numbers of the general registers. */
+#if defined(__x86_64__)
+#define USER_REGISTERS 0xff0fffu
+#elif defined(__aarch64__)
+#define USER_REGISTERS 0x1ffffffffu
+#else
+#define USER_REGISTERS 0
+#endif
+
+static uint64_t stack_fields(enum record_stacks stacks)
+{
+    switch (stacks) {
+    case RECORD_STACKS_FP:
+        return PERF_SAMPLE_CALLCHAIN;
+    case RECORD_STACKS_DWARF:
+    case RECORD_STACKS_AUTO:
+        return PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    case RECORD_STACKS_LBR:
+        return PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
+    default:
+        return 0;
+    }
+}
+
+/* LBR of calls in user code, without what is of no use for stacks (perf_event.h). */
+#define BRANCHES_OF_USER ((uint64_t)1 << 0)
+#define BRANCHES_NO_FLAGS ((uint64_t)1 << 14)
+#define BRANCHES_NO_CYCLES ((uint64_t)1 << 15)
+
+static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
+{
+    const struct perf_sampler_settings *set = s->settings;
+    const struct record_event *e = &set->events.items[i];
+    struct perf_attr attr = {
+        .type = e->type,
+        .size = PERF_ATTR_SIZE,
+        .config = e->config,
+        .period = set->rate ? set->rate : set->period,
+        .sample_type = s->layout.sample_type,
+        .read_format = PERF_READ_LOST,
+        .flags = PERF_FLAG_DISABLED | PERF_FLAG_SAMPLE_ID_ALL | PERF_FLAG_WATERMARK |
+                 PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude |
+                 (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
+        .clock = os_clock_number(),
+    };
+    if (i == 0)
+        attr.flags |= TRACKING;
+    if (set->rate)
+        attr.flags |= PERF_FLAG_FREQUENCY;
+    if (!set->targets.everyone)
+        attr.flags |= PERF_FLAG_INHERIT;
+    if (set->targets.from_exec)
+        attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;
+    if (set->stacks == RECORD_STACKS_DWARF)
+        attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
+    if (record_stacks_dumped(set->stacks)) {
+        attr.user_registers = USER_REGISTERS;
+        attr.stack_size = set->dump_size;
+    }
+    if (set->stacks == RECORD_STACKS_LBR)
+        attr.branch_type = BRANCHES_OF_USER | PERF_BRANCH_CALL_STACK | BRANCHES_NO_FLAGS |
+                           BRANCHES_NO_CYCLES;
+    return attr;
+}
+
+static size_t choose_ring_size(const struct perf_sampler_settings *set)
+{
+    size_t sample = record_stacks_dumped(set->stacks)
+                        ? BYTES_OF_REGISTERS + set->dump_size
+                        : BYTES_OF_CHAIN;
+    size_t wanted = sample * set->rate * set->events.count / WAITS_AT_MOST;
+    size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
+    if (set->ring_size)
+        return set->ring_size;
+    while (size < wanted && size < most && size < RING_MOST)
+        size *= 2;
+    return size;
+}
+
+/* --- Opening ---------------------------------------------------------------------------
+ */
+
+/* What older kernels do not know, in the order in which it came; they refuse it. */
+static bool ask_for_less(struct perf_sampler *s)
+{
+    static const uint64_t newer[] = {PERF_FLAG_BUILD_ID, PERF_FLAG_KSYMBOL};
+    if (s->attrs[0].read_format) { /* Linux 6.0 */
+        for (size_t i = 0; i < s->settings->events.count; i++)
+            s->attrs[i].read_format = 0;
+        s->tells_lost = false;
+        return true;
+    }
+    for (size_t k = 0; k < sizeof newer / sizeof *newer; k++) {
+        if (!(s->attrs[0].flags & newer[k]))
+            continue;
+        s->attrs[0].flags &= ~newer[k];
+        return true;
+    }
+    return false;
+}
+
+static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu)
+{
+    for (;;) {
+        int fd = os_perf_open(&s->attrs[event], tid, (int)cpu);
+        if (fd != -EINVAL || !ask_for_less(s))
+            return fd;
+    }
+}
+
+static struct perf_sampler_ring *ring_of(struct perf_sampler *s, uint32_t cpu)
+{
+    for (size_t i = 0; i < s->ring_count; i++)
+        if (s->rings[i].cpu == cpu)
+            return &s->rings[i];
+    return NULL;
+}
+
+static void *grown(void *items, size_t *cap, size_t count, size_t size)
+{
+    size_t wanted = *cap ? *cap * 2 : 16;
+    if (count < *cap)
+        return items;
+    void *more = realloc(items, wanted * size);
+    if (more)
+        *cap = wanted;
+    return more;
+}
+
+/* The first counter of a CPU has the ring. */
+static bool add_ring(struct perf_sampler *s, int fd, uint32_t cpu, struct error *err)
+{
+    int why = 0;
+    struct perf_sampler_ring *rings =
+        grown(s->rings, &s->ring_cap, s->ring_count, sizeof *rings);
+    if (rings)
+        s->rings = rings;
+    uint32_t *heap = rings ? realloc(s->heap, s->ring_cap * sizeof *heap) : NULL;
+    if (!heap)
+        return error_memory(err);
+    s->heap = heap;
+    struct perf_sampler_ring *r = &rings[s->ring_count];
+    *r = (struct perf_sampler_ring){.cpu = cpu, .fd = fd};
+    if (!os_perf_ring_open(&r->ring, fd, s->ring_size, &why)) {
+        s->locks_too_much = why == EPERM;
+        return record_refusal_ring(s->ring_size, why, err);
+    }
+    s->ring_count++;
+    return true;
+}
+
+/* Opens a counter, and leads what it tells into its CPU's ring. A thread that has ended
+ * by now is none of ours. */
+static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu,
+                        struct error *err)
+{
+    struct perf_counter_open *counters =
+        grown(s->counters, &s->counter_cap, s->counter_count, sizeof *counters);
+    if (!counters)
+        return error_memory(err);
+    s->counters = counters;
+    int fd = open_one(s, event, tid, cpu);
+    if (fd == -ESRCH && s->settings->targets.tid_count > 1)
+        return true;
+    if (fd < 0)
+        return record_refusal(s->settings, event, -fd, err);
+    counters[s->counter_count++] = (struct perf_counter_open){fd, (uint32_t)event, cpu};
+    const struct perf_sampler_ring *ring = ring_of(s, cpu);
+    if (ring && !os_perf_redirect(fd, ring->fd))
+        return error_set(err, "a counter cannot share its CPU's ring: %s",
+                         strerror(errno));
+    if (!ring && !add_ring(s, fd, cpu, err))
+        return false;
+    return (ring && s->settings->targets.everyone) || os_wait_add(s->wait, fd, err);
+}
+
+static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
+{
+    const struct record_targets *t = &s->settings->targets;
+    for (size_t event = 0; event < s->settings->events.count; event++) {
+        if (t->everyone && !add_counter(s, event, OS_ANY_TASK, cpu, err))
+            return false;
+        for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
+            if (!add_counter(s, event, t->tids[i], cpu, err))
+                return false;
+    }
+    return true;
+}
+
+static bool open_all(struct perf_sampler *s, struct error *err)
+{
+    const struct record_targets *t = &s->settings->targets;
+    uint32_t *online = malloc(OS_CPUS_MAX * sizeof *online);
+    if (!online)
+        return error_memory(err);
+    size_t count = t->cpus ? t->cpu_count : os_cpus_online(online);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = open_on_cpu(s, t->cpus ? t->cpus[i] : online[i], err);
+    free(online);
+    if (ok && s->counter_count == 0)
+        return record_refusal(s->settings, 0, ESRCH, err);
+    return ok;
+}
+
+/* This process is woken when a ring is half full. */
+static void set_watermark(struct perf_sampler *s)
+{
+    for (size_t i = 0; i < s->settings->events.count; i++)
+        s->attrs[i].wakeup = (uint32_t)(s->ring_size / 2);
+}
+
+static void close_counter(struct perf_sampler *s, size_t i)
+{
+    os_wait_remove(s->wait, s->counters[i].fd);
+    close(s->counters[i].fd);
+}
+
+static void close_all(struct perf_sampler *s)
+{
+    for (size_t i = 0; i < s->ring_count; i++)
+        os_perf_ring_close(&s->rings[i].ring);
+    for (size_t i = 0; i < s->counter_count; i++)
+        close_counter(s, i);
+    s->ring_count = s->counter_count = 0;
+}
+
+bool perf_sampler_open(struct perf_sampler *s,
+                       const struct perf_sampler_settings *settings, struct os_wait *wait,
+                       struct error *err)
+{
+    *s = (struct perf_sampler){.settings = settings, .wait = wait, .tells_lost = true};
+    s->layout =
+        record_layout_of(settings->events.count > 1, stack_fields(settings->stacks));
+    s->ring_size = choose_ring_size(settings);
+    for (size_t i = 0; i < settings->events.count; i++)
+        s->attrs[i] = attr_of(s, i);
+    set_watermark(s);
+    os_raise_file_limit();
+    while (!open_all(s, err)) {
+        if (!s->locks_too_much || s->ring_size <= RING_LEAST)
+            return false;
+        close_all(s);
+        s->locks_too_much = false;
+        s->ring_size /= 2;
+        set_watermark(s);
+    }
+    s->enabled = true;
+    return true;
+}
+
+void perf_sampler_close(struct perf_sampler *s)
+{
+    close_all(s);
+    free(s->rings);
+    free(s->heap);
+    free(s->counters);
+    *s = (struct perf_sampler){0};
+}
+
+/* Asks for a counter of this very thread, which is everybody's right. */
+static int try_event(const struct record_event *event, uint64_t exclude)
+{
+    struct perf_attr attr = {.type = event->type,
+                             .size = PERF_ATTR_SIZE,
+                             .config = event->config,
+                             .period = 1000000,
+                             .flags = PERF_FLAG_DISABLED | event->exclude | exclude};
+    int fd = os_perf_open(&attr, 0, OS_ANY_CPU);
+    if (fd < 0)
+        return -fd;
+    close(fd);
+    return 0;
+}
+
+bool perf_sampler_has(const struct record_event *event)
+{
+    int why = try_event(event, PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV);
+    return why != ENOENT && why != ENODEV && why != EOPNOTSUPP;
+}
+
+bool perf_sampler_sees_kernel(const struct record_event *event)
+{
+    int why = try_event(event, 0);
+    return why != EACCES && why != EPERM;
+}
+
+void perf_sampler_enable(struct perf_sampler *s)
+{
+    for (size_t i = 0; i < s->counter_count; i++)
+        os_perf_enable(s->counters[i].fd);
+}
+
+void perf_sampler_disable(struct perf_sampler *s)
+{
+    for (size_t i = 0; i < s->counter_count; i++)
+        os_perf_disable(s->counters[i].fd);
+    s->enabled = false;
+}
+
+/* --- Draining --------------------------------------------------------------------------
+ */
+
+/* Looks at the ring's next record; false at the end of what is told by now. What makes no
+ * sense is passed over. */
+static bool fetch(const struct perf_sampler *s, struct perf_sampler_ring *r)
+{
+    struct str bytes;
+    while (os_perf_ring_peek(&r->ring, &bytes)) {
+        if (record_of(&s->layout, bytes, &r->next))
+            return true;
+        os_perf_ring_take(&r->ring, bytes);
+    }
+    return false;
+}
+
+/* Moves the first of the heap down to its place among `count`. */
+static void sift(struct perf_sampler *s, size_t at, size_t count)
+{
+    uint32_t *heap = s->heap, moved = heap[at];
+    uint64_t time = s->rings[moved].next.time;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count &&
+            s->rings[heap[child + 1]].next.time < s->rings[heap[child]].next.time)
+            child++;
+        if (s->rings[heap[child]].next.time >= time)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+static void end_round(struct perf_sampler *s, const struct record_sink *to)
+{
+    to->round(to->context);
+    for (size_t i = 0; i < s->ring_count; i++)
+        os_perf_ring_release(&s->rings[i].ring);
+}
+
+void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
+{
+    uint64_t until = os_clock_monotonic();
+    size_t count = 0, given = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < s->ring_count; i++) {
+        os_perf_ring_begin(&s->rings[i].ring);
+        if (fetch(s, &s->rings[i]))
+            s->heap[count++] = i;
+    }
+    for (size_t i = count / 2; i-- > 0;)
+        sift(s, i, count);
+    while (count) {
+        struct perf_sampler_ring *r = &s->rings[s->heap[0]];
+        if (r->next.time > until && s->enabled)
+            break; /* another CPU may have told of something before it */
+        any = true;
+        given += r->next.bytes.len;
+        record_pass(to, &r->next);
+        os_perf_ring_take(&r->ring, r->next.bytes);
+        if (!fetch(s, r))
+            s->heap[0] = s->heap[--count];
+        if (count)
+            sift(s, 0, count);
+        if (given < ROUND_BYTES)
+            continue;
+        end_round(s, to);
+        given = 0;
+    }
+    if (any && (given || count == 0))
+        end_round(s, to);
+}
+
+static uint64_t lost_by(const struct perf_sampler *s, size_t counter)
+{
+    uint64_t lost = 0;
+    return s->tells_lost && os_perf_lost(s->counters[counter].fd, &lost) ? lost : 0;
+}
+
+uint64_t perf_sampler_lost(const struct perf_sampler *s)
+{
+    uint64_t all = s->lost_by_closed;
+    for (size_t i = 0; i < s->counter_count; i++)
+        all += lost_by(s, i);
+    return all;
+}
+
+/* --- CPUs that come and go
+ * --------------------------------------------------------------
+ */
+
+static bool is_among(const uint32_t *cpus, size_t count, uint32_t cpu)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+/* Its counters and its ring go; what was in the ring has been given. */
+static void close_cpu(struct perf_sampler *s, uint32_t cpu)
+{
+    struct perf_sampler_ring *ring = ring_of(s, cpu);
+    size_t kept = 0;
+    if (ring) {
+        os_perf_ring_close(&ring->ring);
+        *ring = s->rings[--s->ring_count];
+    }
+    for (size_t i = 0; i < s->counter_count; i++) {
+        if (s->counters[i].cpu != cpu) {
+            s->counters[kept++] = s->counters[i];
+            continue;
+        }
+        s->lost_by_closed += lost_by(s, i);
+        close_counter(s, i);
+    }
+    s->counter_count = kept;
+}
+
+/* Opens and begins; what cannot be had now is tried again later. */
+static bool follow_cpu(struct perf_sampler *s, uint32_t cpu)
+{
+    struct error ignored;
+    size_t first = s->counter_count;
+    if (!open_on_cpu(s, cpu, &ignored)) {
+        close_cpu(s, cpu);
+        return false;
+    }
+    for (size_t i = first; i < s->counter_count; i++)
+        os_perf_enable(s->counters[i].fd);
+    return true;
+}
+
+unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
+{
+    const struct record_targets *t = &s->settings->targets;
+    unsigned changed = 0;
+    uint32_t *online = malloc(OS_CPUS_MAX * sizeof *online);
+    size_t count = online ? os_cpus_online(online) : 0;
+    for (size_t i = s->ring_count; count && t->everyone && i-- > 0;) {
+        if (is_among(online, count, s->rings[i].cpu))
+            continue;
+        close_cpu(s, s->rings[i].cpu);
+        changed++;
+    }
+    for (size_t i = 0; t->everyone && i < count; i++) {
+        bool wanted = !t->cpus || is_among(t->cpus, t->cpu_count, online[i]);
+        if (wanted && !ring_of(s, online[i]))
+            changed += follow_cpu(s, online[i]);
+    }
+    free(online);
+    return changed;
+}
+
+size_t perf_sampler_ids(const struct perf_sampler *s, size_t event, uint64_t *ids,
+                        size_t room)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->counter_count && count < room; i++)
+        if (s->counters[i].event == event && os_perf_id(s->counters[i].fd, &ids[count]))
+            count++;
+    return count;
+}

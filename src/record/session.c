@@ -1,0 +1,250 @@
+#include "record/session.h"
+#include "os/machine.h"
+#include "os/rights.h"
+#include <stdlib.h>
+
+#define MS ((uint64_t)1000000)
+#define TICK (750 * MS)
+
+/* zstd's: the quickest that still halves what perf writes, and more. */
+#define PACK_LEVEL (-1)
+
+/* When the rings are emptied at first: those who ran before the recording are read up
+ * while they are there. Then it is once in TICK: within a second, the file has all. */
+static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
+
+/* --- Counting --------------------------------------------------------------------------
+ */
+
+static void count_record(void *context, const struct record *r)
+{
+    struct record_session *s = context;
+    struct record_counts *c = &s->counts;
+    if (r->type == PERF_SAMPLE) {
+        if (c->samples++ == 0)
+            c->first = r->time;
+        c->last = r->time;
+    } else if (r->type == PERF_LOST) {
+        c->lost += record_u64(r->bytes, 16);
+    } else if (r->type == PERF_THROTTLE) {
+        c->throttled++;
+    }
+    struct record_sink next = perf_data_writer_sink(&s->writer);
+    record_pass(&next, r);
+}
+
+static void count_round(void *context)
+{
+    struct record_session *s = context;
+    struct record_sink next = perf_data_writer_sink(&s->writer);
+    next.round(next.context);
+}
+
+/* --- Opening ---------------------------------------------------------------------------
+ */
+
+static bool start_command(struct record_session *s, struct error *err)
+{
+    struct record_targets *t = &s->sampler_settings.targets;
+    struct os_person person = os_invoking_person();
+    if (!s->settings->command)
+        return true;
+    if (!os_child_prepare(&s->child, s->settings->command, &person, err))
+        return false;
+    if (t->everyone)
+        return true;
+    s->child_tid = (uint32_t)s->child.pid;
+    t->tids = &s->child_tid;
+    t->tid_count = 1;
+    t->from_exec = true;
+    return true;
+}
+
+/* CPUs may still come: their counters' ids have room in the file. */
+static bool describe_events(struct record_session *s, struct error *err)
+{
+    const struct record_events *events = &s->sampler_settings.events;
+    size_t each = s->sampler.counter_count / events->count + 1;
+    if (events->count == 1)
+        each = 0; /* its records do not say whose they are */
+    s->ids = calloc(each * events->count + 1, sizeof *s->ids);
+    if (!s->ids)
+        return error_memory(err);
+    for (size_t i = 0; i < events->count; i++) {
+        uint64_t *ids = s->ids + i * each;
+        s->events[i] = (struct perf_file_event){
+            .attr = s->sampler.attrs[i], .name = events->items[i].name, .ids = ids};
+        if (s->unwinds)
+            record_unwinder_attr(&s->events[i].attr);
+        s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
+    }
+    s->head = (struct perf_file_head){.events = s->events,
+                                      .event_count = events->count,
+                                      .command = s->settings->words,
+                                      .command_count = s->settings->word_count,
+                                      .packed = !s->settings->unpacked,
+                                      .pack_level = PACK_LEVEL};
+    return true;
+}
+
+static bool open_file(struct record_session *s, struct error *err)
+{
+    struct os_person person = os_invoking_person();
+    const char *path = s->settings->output;
+    bool made = path ? os_data_file_create(&s->file, path, &person, err)
+                     : os_data_file_create_hidden(&s->file, err);
+    return made && perf_data_writer_init(&s->writer, &s->file, &s->head, err);
+}
+
+static bool open_stages(struct record_session *s, struct error *err)
+{
+    struct record_sink next = {s, count_record, count_round};
+    const struct record_layout *layout = &s->sampler.layout;
+    if (s->unwinds) {
+        if (!record_unwinder_init(&s->unwinder, layout,
+                                  s->sampler.attrs[0].user_registers,
+                                  &s->settings->resolve, next, err))
+            return false;
+        next = record_unwinder_sink(&s->unwinder);
+    }
+    if (!record_tasks_init(&s->tasks, layout, next, err))
+        return false;
+    s->first = record_tasks_sink(&s->tasks);
+    s->kernel_hidden = !record_tasks_add_kernel(&s->tasks);
+    for (size_t i = 0; i < s->settings->pid_count; i++)
+        record_tasks_add(&s->tasks, s->settings->pids[i]);
+    return perf_data_writer_flush(&s->writer, err);
+}
+
+bool record_session_open(struct record_session *s, const struct record_settings *settings,
+                         struct error *err)
+{
+    *s = (struct record_session){.settings = settings,
+                                 .sampler_settings = settings->sampler,
+                                 .child = {.go = -1, .failed = -1},
+                                 .file.fd = -1};
+    s->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
+    return os_wait_init(&s->wait, err) && start_command(s, err) &&
+           perf_sampler_open(&s->sampler, &s->sampler_settings, &s->wait, err) &&
+           describe_events(s, err) && open_file(s, err) && open_stages(s, err);
+}
+
+/* --- Running ---------------------------------------------------------------------------
+ */
+
+/* What is open stays open. */
+static void drop_rights(const struct record_session *s)
+{
+    struct os_person person = os_invoking_person();
+    unsigned kept = OS_RIGHT_LOOK;
+    if (s->sampler_settings.targets.everyone)
+        kept |= OS_RIGHT_COUNT;
+    if (!s->settings->output)
+        kept |= OS_RIGHT_WRITE;
+    if (s->settings->command && person.other)
+        kept |= OS_RIGHT_END;
+    os_rights_keep(kept);
+}
+
+static bool begin(struct record_session *s, struct error *err)
+{
+    os_run_first(); /* a ring that is not emptied loses samples */
+    drop_rights(s);
+    s->began = os_clock_monotonic();
+    if (!s->sampler_settings.targets.from_exec)
+        perf_sampler_enable(&s->sampler);
+    return !s->settings->command || os_child_go(&s->child, s->settings->command[0], err);
+}
+
+/* Milliseconds to the next thing that is to be done, rounded up. */
+static int time_left(uint64_t now, uint64_t next, uint64_t deadline)
+{
+    uint64_t until = deadline && deadline < next ? deadline : next;
+    return until > now ? (int)((until - now + MS - 1) / MS) : 0;
+}
+
+/* What is done once in a while. */
+static bool tick(struct record_session *s, struct error *err)
+{
+    if (s->sampler_settings.targets.everyone)
+        perf_sampler_follow_cpus(&s->sampler);
+    if (s->settings->progress)
+        s->settings->progress(s->settings->progress_context, s);
+    return perf_data_writer_flush(&s->writer, err);
+}
+
+/* What was lost behind the last record that the rings had room for. */
+static void tell_lost(struct record_session *s)
+{
+    struct record_maker *m = &s->tasks.maker;
+    uint64_t lost = perf_sampler_lost(&s->sampler);
+    if (lost <= s->counts.lost)
+        return;
+    record_begin(m, PERF_LOST, 0);
+    record_put_u64(m, 0);
+    record_put_u64(m, lost - s->counts.lost);
+    struct record r = record_end(m, 0, 0, os_clock_monotonic());
+    record_pass(&s->first, &r);
+    s->first.round(s->first.context);
+}
+
+bool record_session_run(struct record_session *s, struct error *err)
+{
+    size_t ticks = 0;
+    /* a command's counters end before it does */
+    unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
+    bool ok = begin(s, err), ends = !ok;
+    uint64_t now = s->began, next = now + early[0];
+    uint64_t deadline = s->settings->duration ? now + s->settings->duration : 0;
+    while (!ends) {
+        unsigned why = os_wait_for(&s->wait, time_left(now, next, deadline));
+        perf_sampler_drain(&s->sampler, &s->first);
+        now = os_clock_monotonic();
+        ends = why & over || (deadline && now >= deadline) ||
+               (why & OS_WAIT_CHILD && os_child_ended(&s->child)) || s->writer.failed;
+        if (now < next)
+            continue;
+        ticks++;
+        next =
+            ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + TICK;
+        ends |= !tick(s, err);
+    }
+    if (os_child_ended(&s->child))
+        s->command_status = s->child.status;
+    perf_sampler_disable(&s->sampler);
+    s->ended = os_clock_monotonic();
+    perf_sampler_drain(&s->sampler, &s->first);
+    tell_lost(s);
+    return ok;
+}
+
+bool record_session_finish(struct record_session *s, struct error *err)
+{
+    perf_sampler_close(&s->sampler);
+    bool ok = perf_data_writer_finish(&s->writer, err);
+    os_child_end(&s->child);
+    return ok;
+}
+
+bool record_session_close(struct record_session *s, struct error *err)
+{
+    perf_sampler_close(&s->sampler);
+    os_child_end(&s->child);
+    perf_data_writer_deinit(&s->writer);
+    record_tasks_deinit(&s->tasks);
+    record_unwinder_deinit(&s->unwinder);
+    free(s->ids);
+    s->ids = NULL;
+    os_wait_deinit(&s->wait);
+    return os_data_file_close(&s->file, err);
+}
+
+const char *record_session_path(const struct record_session *s)
+{
+    return s->file.path;
+}
+
+uint64_t record_session_bytes(const struct record_session *s)
+{
+    return perf_data_writer_bytes(&s->writer);
+}

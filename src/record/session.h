@@ -1,0 +1,83 @@
+/* A recording: from whom and what to record to the file, with all the stages between.
+ *
+ *   perf_sampler --> tasks --> [unwinder] --> counts --> perf_data_writer
+ *
+ * Once it runs, this process has given up the rights that it does not need any more.
+ *
+ * open, run, finish, close. Between open and run nothing is sampled yet; run goes on
+ * until the time is over, the user wants an end, or nobody is left to be recorded. */
+#ifndef STOKE_RECORD_SESSION_H
+#define STOKE_RECORD_SESSION_H
+
+#include "os/child.h"
+#include "record/perf_data_write.h"
+#include "record/perf_sampler.h"
+#include "record/tasks.h"
+#include "record/unwinder.h"
+
+struct record_session;
+
+struct record_settings {
+    struct perf_sampler_settings sampler; /* its targets: all but the command's thread */
+    const uint32_t *pids;                 /* to be told of with all their threads */
+    size_t pid_count;
+    char *const *command;     /* to be run and recorded, ended by NULL; or NULL */
+    uint64_t duration;        /* ns; 0: no end */
+    const char *output;       /* NULL: a file without a name, see record_session_path */
+    const char *const *words; /* the recorder's command line */
+    size_t word_count;
+    bool unpacked;
+    bool keep_dumps; /* of stacks, in place of the chains that are made of them */
+    struct resolve_settings resolve;
+
+    /* Called about once a second; may be NULL. */
+    void (*progress)(void *context, const struct record_session *s);
+    void *progress_context;
+};
+
+/* What came of it. */
+struct record_counts {
+    uint64_t samples, lost, throttled;
+    uint64_t first, last; /* times of samples */
+};
+
+struct record_session {
+    const struct record_settings *settings;
+    struct perf_sampler_settings sampler_settings; /* the settings', and the child */
+    uint32_t child_tid;
+    struct os_wait wait;
+    struct os_child child;
+    struct perf_sampler sampler;
+    struct record_tasks tasks;
+    struct record_unwinder unwinder; /* where stacks are unwound as they come */
+    bool unwinds;
+    struct os_data_file file;
+    struct perf_file_event events[RECORD_EVENTS_MAX];
+    struct perf_file_head head;
+    uint64_t *ids;
+    struct perf_data_writer writer;
+    struct record_counts counts;
+    struct record_sink first; /* the first stage */
+    uint64_t began, ended;    /* ns */
+    int command_status; /* as the shell tells it; 0 where it did not end by itself */
+    bool kernel_hidden; /* the system does not tell where the kernel is */
+};
+
+/* The settings outlive the session, which is not to be moved. Close it in any case. */
+bool record_session_open(struct record_session *s, const struct record_settings *settings,
+                         struct error *err);
+bool record_session_run(struct record_session *s, struct error *err);
+
+/* Behind run: ends the file, which is then to be read, and the command where it still
+ * runs. False where not all could be written: what could is good. */
+bool record_session_finish(struct record_session *s, struct error *err);
+
+/* The counts stay. */
+bool record_session_close(struct record_session *s, struct error *err);
+
+/* A path that leads to the recording, until it is closed. */
+const char *record_session_path(const struct record_session *s);
+
+uint64_t record_session_bytes(const struct record_session *s);
+
+#endif

@@ -1,0 +1,512 @@
+#include "record/unwinder.h"
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "os/machine.h"
+#include <stdlib.h>
+
+/* Where a sample's varying part has what. */
+struct dump {
+    struct str chain; /* words: the kernel's part, */
+    struct str user;  /* and the user's, where the kernel followed frame pointers */
+    uint64_t abi;     /* of the registers; 0: there are none */
+    struct str registers, stack;
+};
+
+struct unwinder_batch {
+    size_t count;
+    struct record samples[UNWINDER_BATCH];
+    struct str chains[UNWINDER_BATCH], users[UNWINDER_BATCH];
+    struct unwind_job jobs[UNWINDER_BATCH];
+    uint64_t registers[UNWINDER_BATCH][UNWIND_REGISTERS_MAX];
+    uint64_t addresses[UNWINDER_BATCH][UNWIND_FRAMES_MAX];
+    uint32_t signals[UNWINDER_BATCH][UNWIND_FRAMES_MAX / 32];
+};
+
+#define FILES_AT_FIRST 4096
+
+/* Beyond this all tables go, to be made anew where they are still needed. */
+#define TABLES_MOST ((size_t)6 << 20)
+
+/* After so many looks into files, what was read of them need not stay in memory: each may
+ * have brought some tens of kilobytes. */
+#define LOOKS_MOST 1024
+
+#if defined(__aarch64__)
+#define OWN_MACHINE MACHINE_ARM64
+#elif defined(__x86_64__)
+#define OWN_MACHINE MACHINE_X86_64
+#else
+#define OWN_MACHINE MACHINE_UNKNOWN
+#endif
+
+/* --- Files -----------------------------------------------------------------------------
+ */
+
+/* The fields of a MMAP2 record behind its header. */
+enum {
+    MMAP_PID = 8,
+    MMAP_START = 16,
+    MMAP_SIZE = 24,
+    MMAP_OFFSET = 32,
+    MMAP_ID = 40,
+    MMAP_PROTECTION = 64,
+    MMAP_PATH = 72
+};
+
+static struct str mapped_path(const struct record_unwinder *u, const struct record *r)
+{
+    struct str path = str_head(r->bytes, r->bytes.len - u->layout->trailer);
+    path = str_skip(path, MMAP_PATH);
+    return str_head(path, str_find(path, 0));
+}
+
+static struct str mapped_build_id(struct record_unwinder *u, const struct record *r)
+{
+    uint8_t size = (uint8_t)r->bytes.ptr[MMAP_ID];
+    if (!(r->misc & PERF_MISC_MMAP_BUILD_ID) || size > 20)
+        return STR("");
+    return find_hexadecimal((struct str){r->bytes.ptr + MMAP_ID + 4, size}, &u->texts);
+}
+
+/* What the file is: its build id, or device and inode; and its path. Memory without a
+ * file is each process's own. */
+static uint64_t key_of(const struct record *r, struct str path, bool jit)
+{
+    struct hash128 id = hash_bytes128(r->bytes.ptr + MMAP_ID, 24);
+    struct hash128 name = hash_bytes128(path.ptr, path.len);
+    uint64_t owner = jit ? record_u32(r->bytes, MMAP_PID) : 0;
+    return hash_mix(id.lo ^ name.hi, id.hi ^ name.lo ^ owner) | 1;
+}
+
+static bool is_jit(struct str path)
+{
+    return str_equal(path, STR("//anon")) || str_starts(path, STR("/dev/zero")) ||
+           str_starts(path, STR("/anon_hugepage"));
+}
+
+/* A number for a file; 0 where memory is short. */
+static uint32_t new_number(struct record_unwinder *u)
+{
+    uint32_t number = u->free_number;
+    if (number) {
+        u->free_number = u->files[number].next_free;
+        return number;
+    }
+    if (u->file_count >= u->file_cap) {
+        size_t cap = u->file_cap ? u->file_cap * 2 : 256;
+        struct unwinder_file *files = realloc(u->files, cap * sizeof *files);
+        if (!files)
+            return 0;
+        if (u->file_cap == 0)
+            files[0] = (struct unwinder_file){.key = 0};
+        u->files = files;
+        u->file_cap = cap;
+    }
+    return (uint32_t)u->file_count++;
+}
+
+/* The number of the file that the record maps; 0 where memory is short. */
+static uint32_t file_of(struct record_unwinder *u, const struct record *r)
+{
+    struct str path = mapped_path(u, r);
+    bool jit = is_jit(path);
+    uint64_t key = key_of(r, path, jit);
+    uint64_t *number = idmap_put(&u->numbers, &u->texts, key);
+    if (!number)
+        return 0;
+    if (*number == 0 && (*number = new_number(u)) != 0) {
+        u->files[*number] = (struct unwinder_file){.key = key,
+                                                   .path = arena_str(&u->texts, path),
+                                                   .build_id = mapped_build_id(u, r),
+                                                   .pid = record_u32(r->bytes, MMAP_PID),
+                                                   .is_jit = jit};
+        u->known++;
+    }
+    return (uint32_t)*number;
+}
+
+struct unwinder_file *unwinder_file_of(struct record_unwinder *u, object_id number)
+{
+    struct unwinder_file *f = number && number < u->file_count ? &u->files[number] : NULL;
+    if (!f || f->is_jit)
+        return NULL;
+    if (!f->object) {
+        struct object_wanted wanted = {.path = f->path,
+                                       .build_id = f->build_id,
+                                       .pid = f->pid,
+                                       .kind = FRAME_USER,
+                                       .release = STR("")};
+        f->object = object_create(&wanted);
+    }
+    f->is_awake = true;
+    u->looks++;
+    return f->object ? f : NULL;
+}
+
+const struct unwind_table *unwinder_table_at(void *unwinder, object_id number,
+                                             uint64_t offset)
+{
+    struct record_unwinder *u = unwinder;
+    struct unwinder_file *f = unwinder_file_of(u, number);
+    return f ? object_unwind_table_at(f->object, u->settings, offset) : NULL;
+}
+
+static void unwind_waiting(struct record_unwinder *u);
+
+/* --- Letting go ------------------------------------------------------------------------
+ */
+
+static void mark_mapped(struct record_unwinder *u)
+{
+    for (uint32_t pid = 0; pid < u->pid_limit; pid++) {
+        const struct address_map *map = space_from(&u->spaces, u->space_of[pid], 0);
+        for (; map; map = space_from(&u->spaces, u->space_of[pid], map->end))
+            u->files[map->object].is_mapped = true;
+    }
+}
+
+static void forget_file(struct record_unwinder *u, uint32_t number)
+{
+    struct unwinder_file *f = &u->files[number];
+    object_destroy(f->object);
+    *f = (struct unwinder_file){.next_free = u->free_number};
+    u->free_number = number;
+    u->known--;
+}
+
+/* Files that nobody has mapped any more go; the others keep their numbers, which are in
+ * the spaces. No stack waits to be unwound. */
+static void forget_unmapped(struct record_unwinder *u)
+{
+    struct arena texts = ARENA_INIT;
+    struct idmap numbers = {0};
+    mark_mapped(u);
+    for (uint32_t i = 1; i < u->file_count; i++) {
+        struct unwinder_file *f = &u->files[i];
+        if (f->key && !f->is_mapped)
+            forget_file(u, i);
+        if (!f->key)
+            continue;
+        uint64_t *number = idmap_put(&numbers, &texts, f->key);
+        if (number)
+            *number = i;
+        f->path = arena_str(&texts, f->path);
+        f->build_id = arena_str(&texts, f->build_id);
+        f->is_mapped = false;
+    }
+    arena_deinit(&u->texts);
+    u->texts = texts;
+    u->numbers = numbers;
+    arena_deinit(&u->arena); /* rules are remembered by the files' numbers */
+    u->cache = unwind_cache_create(&u->arena);
+    u->known_limit = 2 * u->known > FILES_AT_FIRST ? 2 * u->known : FILES_AT_FIRST;
+}
+
+/* --- Processes -------------------------------------------------------------------------
+ */
+
+static void set_space(struct record_unwinder *u, uint32_t pid, space_id space)
+{
+    space_drop(&u->spaces, u->space_of[pid]);
+    u->space_of[pid] = space;
+}
+
+static void take_map(struct record_unwinder *u, const struct record *r)
+{
+    uint32_t pid = record_u32(r->bytes, MMAP_PID);
+    uint64_t start = record_u64(r->bytes, MMAP_START);
+    bool kernel = (r->misc & PERF_CPU_MODE) == PERF_MODE_KERNEL;
+    if (pid >= u->pid_limit || kernel ||
+        r->bytes.len < MMAP_PATH + 8 + u->layout->trailer)
+        return;
+    if (u->known >= u->known_limit) {
+        unwind_waiting(u);
+        forget_unmapped(u);
+    }
+    struct address_map map = {.start = start,
+                              .end = start + record_u64(r->bytes, MMAP_SIZE),
+                              .offset = record_u64(r->bytes, MMAP_OFFSET),
+                              .object = file_of(u, r)};
+    if (str_equal(mapped_path(u, r), STR("[vdso]")))
+        map.offset = 0;
+    u->space_of[pid] = space_add(&u->spaces, u->space_of[pid], &map);
+}
+
+/* FORK and EXIT: pid, parent's pid, tid, parent's tid. */
+static void take_fork(struct record_unwinder *u, const struct record *r)
+{
+    uint32_t pid = record_u32(r->bytes, 8), parent = record_u32(r->bytes, 12);
+    if (pid == parent || pid >= u->pid_limit || parent >= u->pid_limit)
+        return;
+    set_space(u, pid, space_share(&u->spaces, u->space_of[parent]));
+}
+
+static void take_exit(struct record_unwinder *u, const struct record *r)
+{
+    uint32_t pid = record_u32(r->bytes, 8), tid = record_u32(r->bytes, 16);
+    if (pid == tid && pid < u->pid_limit)
+        set_space(u, pid, 0);
+}
+
+static void take_exec(struct record_unwinder *u, const struct record *r)
+{
+    uint32_t pid = record_u32(r->bytes, 8);
+    if (r->misc & PERF_MISC_COMM_EXEC && pid < u->pid_limit)
+        set_space(u, pid, 0);
+}
+
+/* --- Samples ---------------------------------------------------------------------------
+ */
+
+/* A count of words, and the words. */
+static struct str take_words(struct bytes *b)
+{
+    uint64_t count = bytes_u64(b);
+    return count > bytes_left(b) / 8 ? STR("") : bytes_take(b, count * 8);
+}
+
+static uint64_t word_at(struct str words, size_t i)
+{
+    return record_u64(words, i * 8);
+}
+
+/* Takes the user's part, and the marker in front of it, off a chain. */
+static struct str take_user(struct str *chain)
+{
+    size_t count = chain->len / 8, i = 0;
+    while (i < count && word_at(*chain, i) != PERF_CONTEXT_USER)
+        i++;
+    struct str user = str_skip(*chain, (i + 1) * 8);
+    *chain = str_head(*chain, i * 8);
+    return user;
+}
+
+/* perf_event.h, PERF_RECORD_SAMPLE: what follows the fields of fixed length. */
+static bool dump_of(const struct record_unwinder *u, const struct record *r,
+                    struct dump *d)
+{
+    struct bytes b = bytes_of(str_skip(r->bytes, u->layout->behind), false);
+    *d = (struct dump){.chain = take_words(&b), .registers = STR(""), .stack = STR("")};
+    d->user = take_user(&d->chain);
+    d->abi = bytes_u64(&b);
+    if (d->abi)
+        d->registers = bytes_take(
+            &b, 8 * (uint64_t)__builtin_popcountll((unsigned long long)u->registers));
+    uint64_t room = bytes_u64(&b);
+    if (room) {
+        struct str all = bytes_take(&b, room);
+        d->stack = str_head(all, bytes_u64(&b)); /* so many bytes of it were taken */
+    }
+    return !b.failed;
+}
+
+/* Puts the sample on with the kernel's part of its chain, and the user's. */
+static void pass_sample(struct record_unwinder *u, const struct record *r,
+                        struct str kernel, const struct unwind_job *job)
+{
+    struct record_maker *m = &u->maker;
+    bool cut = job && (job->end == UNWIND_CUT || job->end == UNWIND_TOO_DEEP);
+    uint64_t count = kernel.len / 8 + (job ? 1 + job->count + cut : 0);
+    m->used = 0;
+    record_put(m, r->bytes.ptr, u->layout->behind);
+    record_put_u64(m, count);
+    record_put(m, kernel.ptr, kernel.len);
+    if (job) {
+        record_put_u64(m, PERF_CONTEXT_USER);
+        record_put(m, job->addresses, job->count * sizeof *job->addresses);
+        if (cut)
+            record_put_u64(m, PERF_CONTEXT_USER);
+    }
+    struct record out = record_end_bare(m, r->time);
+    record_pass(&u->next, &out);
+}
+
+static void count_end(struct record_unwinder *u, enum unwind_end end)
+{
+    u->counts.stacks++;
+    if (end == UNWIND_CUT || end == UNWIND_TOO_DEEP)
+        u->counts.truncated++;
+    else if (end != UNWIND_WHOLE)
+        u->counts.broken++;
+}
+
+/* Where the program was, at least. */
+static void keep_first(struct unwind_job *job)
+{
+    const struct register_roles *roles = register_roles_of(OWN_MACHINE);
+    if (job->count || !roles)
+        return;
+    job->addresses[0] = job->registers[roles->perf_pc];
+    job->count = 1;
+}
+
+static void unwind_waiting(struct record_unwinder *u)
+{
+    struct unwinder_batch *b = u->batch;
+    struct unwind_objects objects = {.table_at = unwinder_table_at, .context = u};
+    if (u->cache)
+        unwind_batch(u->cache, &objects, b->jobs, b->count);
+    for (size_t i = 0; i < b->count; i++) {
+        struct unwind_job *job = &b->jobs[i];
+        keep_first(job);
+        unwinder_go_on(u, job, b->users[i]);
+        count_end(u, job->end);
+        pass_sample(u, &b->samples[i], b->chains[i], job);
+        space_drop(&u->spaces, job->space);
+    }
+    b->count = 0;
+}
+
+/* Registers by perf's numbers, of those that the mask has. */
+static void spread(uint64_t mask, struct str values, uint64_t *registers)
+{
+    size_t next = 0;
+    memset(registers, 0, UNWIND_REGISTERS_MAX * sizeof *registers);
+    for (unsigned i = 0; i < UNWIND_REGISTERS_MAX; i++)
+        if (mask >> i & 1)
+            memcpy(&registers[i], values.ptr + 8 * next++, sizeof *registers);
+}
+
+#define ABI_32 1
+
+static void add_job(struct record_unwinder *u, const struct record *r,
+                    const struct dump *d)
+{
+    struct unwinder_batch *b = u->batch;
+    size_t i = b->count++;
+    uint32_t pid = record_pid(u->layout, r);
+    space_id space = pid < u->pid_limit ? u->space_of[pid] : 0;
+    b->samples[i] = *r;
+    b->chains[i] = d->chain;
+    b->users[i] = d->user;
+    spread(u->registers, d->registers, b->registers[i]);
+    b->jobs[i] = (struct unwind_job){
+        .machine = d->abi == ABI_32 ? MACHINE_UNKNOWN : OWN_MACHINE,
+        .spaces = &u->spaces,
+        .space = space_share(&u->spaces, space),
+        .registers = b->registers[i],
+        .recorded = u->registers,
+        .stack = d->stack,
+        .addresses = b->addresses[i],
+        .signals = b->signals[i],
+        .room = UNWIND_FRAMES_MAX,
+    };
+    if (unwinder_follow_frames(u, &b->jobs[i], d->user)) {
+        b->count--;
+        count_end(u, UNWIND_WHOLE);
+        pass_sample(u, r, d->chain, &b->jobs[i]);
+        space_drop(&u->spaces, space);
+    } else if (b->count == UNWINDER_BATCH) {
+        unwind_waiting(u);
+    }
+}
+
+static void take_sample(struct record_unwinder *u, const struct record *r)
+{
+    struct dump d;
+    if (!dump_of(u, r, &d))
+        return;
+    if (d.abi && d.stack.len)
+        add_job(u, r, &d);
+    else
+        pass_sample(u, r, d.chain, NULL);
+}
+
+static void take(void *context, const struct record *r)
+{
+    struct record_unwinder *u = context;
+    bool whole = r->bytes.len >= 24 + u->layout->trailer;
+    if (r->type == PERF_SAMPLE) {
+        take_sample(u, r);
+        return;
+    }
+    if (r->type == PERF_MMAP2)
+        take_map(u, r);
+    else if (r->type == PERF_FORK && whole)
+        take_fork(u, r);
+    else if (r->type == PERF_EXIT && whole)
+        take_exit(u, r);
+    else if (r->type == PERF_COMM && whole)
+        take_exec(u, r);
+    record_pass(&u->next, r);
+}
+
+/* Lets go of what was read of files, and of tables where they are many. The rules that
+ * were found are remembered. */
+static void rest(struct record_unwinder *u)
+{
+    size_t held = 0;
+    if (u->looks < LOOKS_MOST)
+        return;
+    u->looks = 0;
+    for (size_t i = 1; i < u->file_count; i++) {
+        struct unwinder_file *f = &u->files[i];
+        if (!f->object)
+            continue;
+        held += f->object->arena.total + f->object->table_arena.total;
+        if (!f->is_awake)
+            continue;
+        f->is_awake = false;
+        os_mapping_rest(&f->object->file.mapping);
+        os_mapping_rest(&f->object->debug.mapping);
+    }
+    for (size_t i = 1; held > TABLES_MOST && i < u->file_count; i++) {
+        object_destroy(u->files[i].object);
+        u->files[i].object = NULL;
+    }
+}
+
+static void round_over(void *context)
+{
+    struct record_unwinder *u = context;
+    unwind_waiting(u);
+    rest(u);
+    u->next.round(u->next.context);
+}
+
+struct record_sink record_unwinder_sink(struct record_unwinder *u)
+{
+    return (struct record_sink){u, take, round_over};
+}
+
+/* --- The stage -------------------------------------------------------------------------
+ */
+
+bool record_unwinder_init(struct record_unwinder *u, const struct record_layout *layout,
+                          uint64_t registers, const struct resolve_settings *settings,
+                          struct record_sink next, struct error *err)
+{
+    *u = (struct record_unwinder){.layout = layout,
+                                  .next = next,
+                                  .settings = settings,
+                                  .registers = registers,
+                                  .pid_limit = os_pid_max(),
+                                  .file_count = 1,
+                                  .known_limit = FILES_AT_FIRST,
+                                  .maker.layout = layout};
+    u->space_of = calloc(u->pid_limit, sizeof *u->space_of);
+    u->batch = calloc(1, sizeof *u->batch);
+    u->cache = unwind_cache_create(&u->arena);
+    return (u->space_of && u->batch && u->cache) || error_memory(err);
+}
+
+void record_unwinder_deinit(struct record_unwinder *u)
+{
+    for (size_t i = 1; u->files && i < u->file_count; i++)
+        object_destroy(u->files[i].object);
+    free(u->files);
+    free(u->space_of);
+    free(u->batch);
+    arena_deinit(&u->arena);
+    arena_deinit(&u->texts);
+    spaces_deinit(&u->spaces);
+    *u = (struct record_unwinder){0};
+}
+
+void record_unwinder_attr(struct perf_attr *attr)
+{
+    attr->sample_type &= ~(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    attr->flags &= ~PERF_FLAG_EXCLUDE_CHAIN_USER;
+    attr->user_registers = 0;
+    attr->stack_size = 0;
+}

@@ -1,0 +1,113 @@
+#include "record/unwinder.h"
+
+#define WORD 8
+
+/* The kernel's limit of a chain (kernel.perf_event_max_stack), unless it was raised: a
+ * chain that long may go on. */
+#define CHAIN_LIMIT 127
+
+static uint64_t word_at(struct str words, size_t i)
+{
+    return record_u64(words, i * WORD);
+}
+
+/* Whether the code at an address keeps frame pointers. */
+static bool keeps_frames(struct record_unwinder *u, space_id space, uint64_t pc)
+{
+    const struct address_map *map = space_find(&u->spaces, space, pc);
+    if (!map || map->object >= u->file_count)
+        return false;
+    struct unwinder_file *f = &u->files[map->object];
+    if (f->frames == FRAMES_NOT_LOOKED_AT) {
+        bool kept = unwinder_file_of(u, map->object) &&
+                    object_keeps_frames(f->object, u->settings);
+        f->frames = kept ? FRAMES_KEPT : FRAMES_OMITTED;
+    }
+    return f->frames == FRAMES_KEPT;
+}
+
+static bool all_keep_frames(struct record_unwinder *u, space_id space, struct str chain)
+{
+    for (size_t i = 0; i < chain.len / WORD; i++)
+        if (!keeps_frames(u, space, word_at(chain, i) - (i > 0)))
+            return false;
+    return true;
+}
+
+/* A function that has not made its frame, or never does, hides its caller from the frame
+ * pointer: its return address is still where its rule says. *caller is 0 where the chain
+ * has it. False where the rule is none of the two usual ones. */
+static bool find_hidden(struct record_unwinder *u, const struct unwind_job *job,
+                        uint64_t pc, uint64_t *caller)
+{
+    const struct register_roles *roles = register_roles_of(job->machine);
+    const struct address_map *map = space_find(&u->spaces, job->space, pc);
+    uint64_t address, offset = map ? pc - map->start + map->offset : 0;
+    const struct unwind_table *t = map ? unwinder_table_at(u, map->object, offset) : NULL;
+    if (!roles || roles->link != REGISTER_NONE || !t ||
+        !unwind_table_address(t, offset, &address))
+        return false;
+    const struct unwind_rule *rule = unwind_table_find(t, address);
+    *caller = 0;
+    if (rule->from != RETURN_AT_CFA || rule->cfa > CFA_FP)
+        return false;
+    if (rule->cfa == CFA_FP)
+        return true;
+    uint64_t sp = job->registers[roles->perf[roles->sp]];
+    uint64_t cfa = sp + (uint64_t)(int64_t)rule->cfa_offset;
+    return unwind_dump_read(job, cfa + (uint64_t)(int64_t)rule->return_offset * WORD,
+                            WORD, caller);
+}
+
+bool unwinder_follow_frames(struct record_unwinder *u, struct unwind_job *job,
+                            struct str chain)
+{
+    size_t count = chain.len / WORD;
+    uint64_t caller;
+    if (count < 2 || count >= CHAIN_LIMIT || count >= job->room ||
+        !all_keep_frames(u, job->space, chain) ||
+        !find_hidden(u, job, word_at(chain, 0), &caller))
+        return false;
+    job->count = 0;
+    job->addresses[job->count++] = word_at(chain, 0);
+    if (caller && caller != word_at(chain, 1))
+        job->addresses[job->count++] = caller;
+    memcpy(job->addresses + job->count, chain.ptr + WORD, chain.len - WORD);
+    job->count += count - 1;
+    job->end = UNWIND_WHOLE;
+    u->counts.by_frames++;
+    return true;
+}
+
+/* How much of the chain the frames of the dump account for: each of the chain's is one of
+ * theirs, in the same order, as frame pointers may pass over some, but see none besides.
+ * 0 where the last one is not in the chain. */
+static size_t accounted_for(const struct unwind_job *job, struct str chain)
+{
+    size_t count = chain.len / WORD, next = 0;
+    bool last = false;
+    for (size_t i = 0; i < job->count && next < count; i++) {
+        last = word_at(chain, next) == job->addresses[i];
+        next += last;
+    }
+    return last ? next : 0;
+}
+
+void unwinder_go_on(struct record_unwinder *u, struct unwind_job *job, struct str chain)
+{
+    size_t count = chain.len / WORD;
+    if (job->end != UNWIND_CUT || job->count == 0 || count == 0)
+        return;
+    size_t next = accounted_for(job, chain);
+    if (!next || next == count ||
+        !keeps_frames(u, job->space, job->addresses[job->count - 1] - 1))
+        return;
+    for (; next < count && job->count < job->room; next++) {
+        uint64_t pc = word_at(chain, next);
+        job->addresses[job->count++] = pc;
+        if (!keeps_frames(u, job->space, pc - 1))
+            return; /* where that one was called from is not known */
+    }
+    if (count < CHAIN_LIMIT)
+        job->end = UNWIND_WHOLE;
+}

@@ -1,0 +1,156 @@
+# stoke record: who is recorded, what it says, what is in the file. The figures are held to
+# perf's and to a program's known shares by tests/record.py.
+. "$TESTS/cli/lib.sh"
+
+command -v cc >/dev/null || {
+    echo "skipped: no compiler"
+    exit 77
+}
+stoke record -q -o try.data true 2>err || {
+    says 'paranoid\|no perf events'
+    echo "skipped: the kernel does not let us record"
+    exit 77
+}
+
+cat >load.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void leaf(long n)
+{
+    for (long i = 0; i < n; i++)
+        sink = sink * 6364136223846793005UL + i;
+}
+__attribute__((noinline)) void middle(long n)
+{
+    leaf(n);
+    sink++;
+}
+int main(int argc, char **argv)
+{
+    int rounds = atoi(argv[1]);
+    if (argc > 2 && fork() == 0)
+        return execl(argv[0], argv[0], argv[1], (char *)NULL);
+    for (int i = 0; i < rounds; i++)
+        middle(1000000);
+    return argc > 2 ? 0 : 3;
+}
+END
+cc -O0 -g load.c -o load
+
+# A command: its exit status, what is said, what is in the file.
+status 3 stoke record ./load 300
+says '^stoke: [0-9]* samples of c[a-z-]*\(:u\)* in [0-9.]* s, [0-9.]* kB in perf.data$'
+[ ! -s out ] || fail "it prints something"
+stoke fold -q perf.data >folded
+says '^load;.*main;middle;leaf [0-9]*$' folded
+status 0 stoke info perf.data
+says '^command  *[^ ]*stoke record ./load 300$' out
+says '^rate  *99 samples a second' out
+says_not 'unknown *[1-9]' out
+
+# A file that is there is kept; a child is followed over fork and exec.
+cp perf.data first.data
+status 0 stoke record -q -F 999 ./load 200 fork
+[ ! -s err ] || fail "-q says something: $(cat err)"
+same first.data perf.data.old
+stoke script -q -G -F comm,pid perf.data | sort | uniq -c | awk '$1 > 20' >out
+[ "$(wc -l <out)" = 2 ] || fail "the child is not in the recording: $(cat out)"
+
+# Drawn at once, and no recording left.
+rm perf.data perf.data.old
+status 3 stoke record -F 499 -o out.svg ./load 200
+says 'samples of' err
+says '<title>leaf ' out.svg
+status 3 stoke record -q -F 499 -o out.folded ./load 200
+says ';leaf [0-9]*$' out.folded
+[ ! -e perf.data ] || fail "there is a recording"
+
+# Options end where the command begins, and -- is no part of it.
+status 0 stoke record -q -g -o a.data sh -c 'exit 0' -g
+status 7 stoke record -q -o a.data -- sh -c 'exit "$1"' sh 7
+status 137 stoke record -q -o a.data sh -c 'kill -9 $$'
+
+# A process that runs: its end is the recording's, or --duration.
+./load 3000000 &
+load=$!
+status 0 stoke record -p $load --duration 0.5 -o p.data
+says 'samples of'
+stoke fold -q p.data >folded
+says ';leaf [0-9]*$' folded
+status 0 stoke record -q -t $load --duration 0.3 -o t.data
+(sleep 0.5 && kill $load) &
+status 0 stoke record -q -p $load -o p.data
+wait
+[ "$(stoke script -q -G -F pid p.data | sort -u | tr -d ' ')" = $load ] ||
+    fail "another than $load was recorded"
+
+# By what the program tells of itself: as long as dumps that are kept, and far smaller.
+cc -O2 -g -fomit-frame-pointer load.c -o plain
+for keep in '' --keep-stacks; do
+    status 3 stoke record -q -F 999 -g dwarf --no-compress $keep -o "dwarf$keep.data" \
+        ./plain 200
+    stoke fold -q --count-samples "dwarf$keep.data" >folded
+    says '^plain;_start;__libc_start_main[^;]*;.*;main;middle;leaf [0-9]*$' folded
+    [ "$(awk '!/;main;/ {n += $NF} END {print n + 0}' folded)" -lt 20 ] ||
+        fail "stacks are broken: $(cat folded)"
+done
+[ $(($(wc -c <dwarf.data) * 50)) -lt "$(wc -c <dwarf--keep-stacks.data)" ] ||
+    fail "unwinding saves too little"
+status 3 stoke record -g dwarf,128 -F 999 -o cut.data ./plain 100
+says '% of the stacks are truncated: .*(-g dwarf,512 takes more'
+status 0 stoke info cut.data
+says '^truncated  *[1-9][0-9]* stacks' out
+
+# Without stacks, and by another event.
+status 3 stoke record -q -g none -o none.data ./load 100
+stoke fold -q none.data >folded
+says_not ';main;' folded
+status 3 stoke record -e page-faults -c 1 -o faults.data ./load 1
+says 'samples of page-faults'
+
+# What is packed and what is not are the same.
+for packed in '' --no-compress; do
+    status 3 stoke record -q -F 4999 $packed -o "x$packed.data" ./load 300
+    status 0 stoke info "x$packed.data"
+    says_not 'truncated\|corrupt' err
+done
+[ $(($(wc -c <x.data) * 2)) -lt "$(wc -c <x--no-compress.data)" ] ||
+    fail "packing saves less than half"
+
+# What cannot be.
+refused() {
+    wanted=$1 said=$2
+    shift 2
+    status "$wanted" stoke record "$@"
+    says "$said"
+    says '^  try: '
+}
+refused 2 'nobody is named to be recorded' -F 99
+refused 2 'cannot be recorded together' -a -p $$
+refused 2 'cannot be recorded together' -p $$ true
+refused 2 'there is no process 4194305' -p 4194305
+refused 2 "there is no event 'cycle'" -e cycle true
+refused 2 'has a modifier' -e cycles:x true
+refused 1 "cannot run './nosuch': No such file" -o no.data ./nosuch
+refused 2 "a dump of a stack cannot have '70000' bytes" -g dwarf,70000 true
+refused 2 "stacks cannot be taken by 'magic'" --call-graph=magic true
+status 1 stoke record -o no/such/folder.data true
+says 'cannot write no/such/folder.data: No such file or directory'
+ln -s elsewhere link.data
+status 1 stoke record -o link.data true
+says 'cannot write link.data: '
+[ ! -e elsewhere ] || fail "it follows links"
+
+# The whole machine.
+if stoke record -q -a --duration 0.2 -o all.data 2>err; then
+    ./load 3000000 &
+    load=$!
+    status 0 stoke record -a --duration 1 -F 499 -o all.data
+    kill $load
+    stoke fold -q all.data >folded
+    says '^load;.*;leaf [0-9]*$' folded
+    status 0 stoke record -q -C 0 --duration 0.3 -o cpu.data
+else
+    says 'perf_event_paranoid is'
+fi

@@ -1,0 +1,102 @@
+# stoke record with few rights, and with those that sudo gives.
+. "$TESTS/cli/lib.sh"
+
+[ "$(id -u)" = 0 ] || {
+    echo "skipped: this takes root"
+    exit 77
+}
+for tool in setpriv cc; do
+    command -v $tool >/dev/null || {
+        echo "skipped: no $tool"
+        exit 77
+    }
+done
+nobody=65534
+
+# A place that everybody may enter.
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+chmod 755 "$place"
+cp "$(readlink -f "$(command -v stoke)")" "$place/stoke"
+cat >load.c <<'END'
+#include <stdlib.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void leaf(long n)
+{
+    for (long i = 0; i < n; i++)
+        sink = sink * 6364136223846793005UL + i;
+}
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < atoi(argv[argc - 1]); i++)
+        leaf(1000000);
+    return 0;
+}
+END
+cc -O0 -g load.c -o "$place/load"
+work=$PWD
+mkdir -m 777 "$place/work"
+cd "$place/work"
+as_nobody() {
+    setpriv --reuid=$nobody --regid=$nobody --clear-groups \
+        env HOME=/nonexistent PATH="$place:$PATH" "$@"
+}
+
+# With the system's setting as it is, and at the highest.
+paranoid=/proc/sys/kernel/perf_event_paranoid
+was=$(cat $paranoid)
+trap 'echo "$was" >$paranoid 2>/dev/null || :; rm -rf "$place"' EXIT
+for level in 2 4; do
+    echo $level >$paranoid 2>/dev/null || continue
+    status 1 as_nobody stoke record -a --duration 0.1
+    says "record the whole machine: /proc/sys/kernel/perf_event_paranoid is $level"
+    says '^  try: sudo stoke record'
+    got=0
+    as_nobody stoke record -o own.data load 200 2>err || got=$?
+    if [ $got = 0 ]; then # some kernels let nobody record anything at 3 and more
+        says "the kernel's own code is not sampled"
+        says ' samples of c[a-z-]*:u in '
+        says_not 'kptr_restrict'
+        [ "$(stat -c %u own.data)" = $nobody ] || fail "the recording is not nobody's"
+        as_nobody stoke fold -q own.data >folded
+        says '^load;.*main;leaf [0-9]*$' folded
+        says_not 'do_syscall\|entry_SYSCALL' folded
+    else
+        says "record anything: /proc/sys/kernel/perf_event_paranoid is $level"
+    fi
+done
+echo "$was" >$paranoid 2>/dev/null || :
+
+# Others' processes.
+"$place/load" 3000000 &
+load=$!
+status 1 as_nobody stoke record -p $load --duration 0.1
+says 'does not let you record'
+says '^  try: sudo stoke record'
+kill $load
+wait
+
+# Little memory may be locked: the rings are smaller.
+status 0 as_nobody stoke record -q -m 64M -F 4999 -o own.data load 100
+status 0 as_nobody stoke info own.data
+
+# Through sudo: the program is its caller's, and so is the recording.
+export SUDO_UID=$nobody SUDO_GID=$nobody
+status 0 stoke record -q -o sudo.data sh -c 'id -u; id -g; id -G; echo "$HOME"'
+printf '%s\n' $nobody $nobody >want
+head -n 2 out >got
+same want got
+[ "$(stat -c %u sudo.data)" = $nobody ] || fail "the recording is not its caller's"
+status 0 stoke record -q --duration 0.3 -o sudo.data sh -c 'sleep 100'
+unset SUDO_UID SUDO_GID
+
+# Rights go once the counters are open; the program that is recorded keeps its own.
+status 0 stoke record -q -a -o all.data sh -c 'grep -h CapEff /proc/self/status
+    grep -h CapEff /proc/$PPID/status; grep -h NoNewPrivs /proc/$PPID/status'
+full=$(sed -n '1s/.*\t//p' out) left=$(sed -n '2s/.*\t//p' out)
+[ "$left" != "$full" ] || fail "no right was given up: $left"
+[ $((0x$left & ~(1 << 2 | 1 << 19 | 1 << 34 | 1 << 38))) = 0 ] ||
+    fail "rights are left: $left"
+[ "$full" = "$(sed -n 's/^CapEff:\t//p' /proc/self/status)" ] ||
+    fail "the program lost rights: $full"
+cd "$work"

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""stoke record held against what is known: a program of known shares (record/shares.c),
+perf, and faults.
+
+STOKE_KILLS is how often a recorder is killed (default 12); STOKE_TRUTH_FOLDER keeps what
+is built and recorded."""
+
+import collections
+import math
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import tap
+
+SOURCES = os.path.join(tap.SOURCE_ROOT, "tests", "record")
+KILLS = int(os.environ.get("STOKE_KILLS", "12"))
+SHARES = {"takes_50": 0.50, "takes_30": 0.30, "takes_15": 0.15, "takes_5": 0.05}
+SURE = 2.576  # standard deviations: 99 of 100 samples of a share are within
+DEEP = 400
+
+
+def output(args, **more):
+    status, out, err = tap.run(args, **more)
+    if status != 0:
+        raise RuntimeError(f"{' '.join(args)}: status {status}: "
+                           f"{err.decode('utf-8', 'replace')[-600:]}")
+    return out.decode("utf-8", "surrogateescape")
+
+
+def build(folder):
+    for name, flags in (("fp", ["-fno-omit-frame-pointer"]),
+                        ("plain", ["-fomit-frame-pointer"])):
+        output(["cc", "-O2", "-g", "-fno-optimize-strlen", *flags, "-pthread", "-o",
+                os.path.join(folder, name), os.path.join(SOURCES, "shares.c")])
+    output(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-stack-protector", "-nostdlib",
+            "-static", "-o", os.path.join(folder, "alone"),
+            os.path.join(SOURCES, "alone.c")])
+
+
+def stoke(*words, **more):
+    return output([tap.STOKE, *words], **more)
+
+
+def record(folder, name, *words):
+    path = os.path.join(folder, name)
+    output([tap.STOKE, "record", "-q", "-o", path, *words], cwd=folder)
+    return path
+
+
+def stacks(path, *words):
+    """{stack as a tuple of names, root first: samples}"""
+    found = collections.Counter()
+    for line in stoke("fold", "-q", "--count-samples", *words, path).splitlines():
+        stack, _, count = line.rpartition(" ")
+        found[tuple(stack.split(";"))] += int(count)
+    return found
+
+
+# --- Shares ------------------------------------------------------------------------------
+
+def of_program(found):
+    """The stacks of the work, not of the threads' beginning and the kernel's doings."""
+    return {stack: n for stack, n in found.items() if any(f in SHARES for f in stack)}
+
+
+def shares_wrong(found):
+    """What is not within the interval, and what the shares are."""
+    work = of_program(found)
+    total = sum(work.values())
+    wrong, said = [], []
+    for name, share in SHARES.items():
+        got = sum(n for stack, n in work.items() if name in stack)
+        margin = SURE * math.sqrt(share * (1 - share) * total)
+        text = f"{name} {100 * got / total:.2f}%" if total else f"{name} none"
+        said.append(text)
+        if not total or abs(got - share * total) > margin:
+            wrong.append(f"{text} of {total}, not {100 * share:.0f}% +- "
+                         f"{100 * margin / max(total, 1):.2f}")
+    return wrong, f"{total} samples: " + ", ".join(said)
+
+
+def broken(found, roots, least=0.995):
+    """Stacks of the work that do not begin where programs begin."""
+    work = of_program(found)
+    whole = sum(n for stack, n in work.items() if any(f in roots for f in stack[:4]))
+    total = sum(work.values())
+    return "" if total and whole >= least * total else \
+        f"{total - whole} of {total} stacks are broken"
+
+
+ROOTS = {"main", "_start", "clone3", "__clone3", "start_thread", "__libc_start_call_main"}
+
+
+def check_shares(report, folder, name, program, words, depth, exact_depth):
+    """Up to three times: of a hundred shares one is beyond the interval by rights."""
+    for attempt in range(3):
+        path = record(folder, f"{name}.data", "-F", "1999", *words, "./" + program, "1500",
+                      "2", str(depth))
+        found = stacks(path)
+        wrong, said = shares_wrong(found)
+        if not wrong:
+            break
+        print(f"# {name}, {attempt + 1}: {said}: {'; '.join(wrong)}")
+    report.result(f"{name}: shares: {said}", "\n".join(wrong))
+    work = of_program(found)
+    report.result(f"{name}: no broken stacks", broken(found, ROOTS))
+    if exact_depth:
+        depths = collections.Counter()
+        for stack, n in work.items():
+            depths[stack.count("down")] += n
+        right, total = depths[depth + 1], sum(depths.values())
+        report.result(f"{name}: every call of {depth + 1} is there",
+                      "" if right >= 0.995 * total else f"{depths.most_common(5)}")
+    inlined = sum(n for stack, n in work.items()
+                  if any(f.startswith("put_into") for f in stack))
+    in_30 = sum(n for stack, n in work.items() if "takes_30" in stack)
+    report.result(f"{name}: what was inlined is named",
+                  "" if in_30 and inlined >= 0.99 * in_30 else f"{inlined} of {in_30}")
+    tail = sum(n for stack, n in work.items() if "takes_5" in stack and "jumps" in stack)
+    of_5 = sum(n for stack, n in work.items() if "takes_5" in stack)
+    report.result(f"{name}: who jumped away is not there",
+                  "" if tail <= 0.02 * of_5 else f"{tail} of {of_5}")
+
+
+def check_chosen(report, folder):
+    """-g auto: stacks that frame pointers have whole are whole, however short the dumps."""
+    for name, program, size, depth, arguments in (
+            ("all of it keeps frame pointers", "alone", 1024, 100, []),
+            ("the program does, its library does not", "fp", 1024, 61, ["800", "1", "60"])):
+        found = stacks(record(folder, "chosen.data", "-F", "1999", "-g", f"auto,{size}",
+                              "./" + program, *arguments))
+        depths = collections.Counter()
+        for stack, n in found.items():
+            if "work" in stack:
+                depths[stack.count("down")] += n
+        right, total = depths[depth], sum(depths.values())
+        report.result(f"auto, {name}: all {depth} calls, of dumps of {size} bytes",
+                      "" if total and right >= 0.995 * total else f"{depths.most_common(5)}")
+
+
+# --- Beside perf ------------------------------------------------------------------------
+
+def lines_of(command):
+    text = output(command)
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+FIELDS = "comm,pid,tid,cpu,time,event,ip"
+
+
+def compare_with_perf(report, name, path):
+    """Both programs find the same samples in the file, each with the same addresses."""
+    ours = lines_of([tap.STOKE, "script", "-q", "--no-inline", "-F", FIELDS, path])
+    theirs = lines_of(["perf", "script", "--no-inline", "--max-stack", "2000", "-F", FIELDS,
+                       "-i", path])
+    same = sum((collections.Counter(ours) & collections.Counter(theirs)).values())
+    most = max(len(ours), len(theirs))
+    report.result(f"{name}: perf script finds the same {most} lines",
+                  "" if most and same >= 0.999 * most else
+                  f"{most - same} of {most} differ:\n" + tap.difference(
+                      "\n".join(theirs).encode(), "\n".join(ours).encode(), limit=12))
+
+
+def compare_shares_with_perf(report, folder):
+    path = os.path.join(folder, "perf.data")
+    output(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "--call-graph",
+            "dwarf,16384", "-o", path, "./plain", "1500", "2", "60"], cwd=folder)
+    wrong, said = shares_wrong(stacks(path))
+    report.result(f"perf record of the same program: {said}", "")
+    if wrong:
+        print("#", "; ".join(wrong))
+
+
+# --- Faults -----------------------------------------------------------------------------
+
+SAMPLE_TIME = re.compile(r"^\s*([0-9]+\.[0-9]+):")
+
+
+def last_time(path, program):
+    words = {"stoke": [tap.STOKE, "script", "-q", "-G", "-F", "time", path],
+             "perf": ["perf", "script", "-G", "-F", "time", "-i", path]}[program]
+    status, out, err = tap.run(words)
+    times = [float(m[1]) for m in map(SAMPLE_TIME.match, out.decode().splitlines()) if m]
+    if status != 0 or not times:
+        return None, f"{program}: status {status}: {err.decode('utf-8', 'replace')[-300:]}"
+    return max(times), ""
+
+
+def kill_once(folder, number, words, programs):
+    """Kills a recorder at some moment. ("", how many seconds are missing) or what is
+    wrong."""
+    path = os.path.join(folder, f"killed-{number}.data")
+    load = subprocess.Popen(["./plain", "100000", "1", "20"], cwd=folder)
+    recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-o", path, *words,
+                                 "-p", str(load.pid)], stderr=subprocess.PIPE, cwd=folder)
+    try:
+        time.sleep(random.uniform(0.3, 2.5))
+        killed = time.clock_gettime(time.CLOCK_MONOTONIC)
+        recorder.kill()
+        recorder.communicate()
+    finally:
+        load.kill()
+        load.wait()
+    missing = 0
+    for program in programs:
+        last, why = last_time(path, program)
+        if why:
+            return why, 0
+        missing = max(missing, killed - last)
+    os.remove(path)
+    return "", missing
+
+
+def check_kills(report, folder, has_perf):
+    worst, faults = 0, []
+    ways = [["-F", "999"], ["-F", "999", "-g", "dwarf"], ["-F", "4999", "--no-compress"]]
+    for number in range(KILLS):
+        words = ways[number % len(ways)]
+        why, missing = kill_once(folder, number, words,
+                                 ["stoke", "perf"] if has_perf else ["stoke"])
+        worst = max(worst, missing)
+        if why:
+            faults.append(f"{' '.join(words)}: {why}")
+        elif missing > 1:
+            faults.append(f"{' '.join(words)}: {missing:.2f} s are missing")
+    report.result(f"killed {KILLS} times: all is there but the last {worst:.2f} s",
+                  "\n".join(faults))
+
+
+def check_lost(report, folder):
+    """A recorder that is stopped loses samples: it says how many, and so does the file."""
+    path = os.path.join(folder, "lost.data")
+    load = subprocess.Popen(["./plain", "100000", "2", "60"], cwd=folder)
+    recorder = subprocess.Popen([tap.STOKE, "record", "-F", "4999", "-g", "fp", "-m", "32K",
+                                 "-o", path, "-p", str(load.pid), "--duration", "4"],
+                                stderr=subprocess.PIPE, cwd=folder)
+    time.sleep(0.7)
+    recorder.send_signal(signal.SIGSTOP)
+    time.sleep(2)
+    recorder.send_signal(signal.SIGCONT)
+    said = recorder.communicate()[1].decode()
+    load.kill()
+    load.wait()
+    told = re.search(r"([0-9]+) records \([0-9.]+%\) were lost", said)
+    noted = re.search(r"lost +([0-9]+)", stoke("info", path).replace(",", ""))
+    report.result("a recorder that was held up says what it lost",
+                  "" if told and noted and told[1] == noted[1] and int(told[1]) > 0 else
+                  f"{said}\n{noted and noted[0]}")
+
+
+FORKS = """
+i=0
+while [ $i -lt 1000 ]; do
+    (exec true)
+    i=$((i + 1))
+done
+"""
+
+
+def check_many_children(report, folder):
+    path = record(folder, "forks.data", "-F", "2999", "sh", "-c", FORKS)
+    text = stoke("script", "-q", "-G", "-F", "comm,pid", path).splitlines()
+    pids = {line.split()[-1] for line in text}
+    named = collections.Counter(line.split()[0] for line in text)
+    other = {name: n for name, n in named.items() if name not in ("sh", "true")}
+    report.result(f"1000 children: samples of {len(pids)} processes, all with names",
+                  "" if len(pids) > 200 and not other else f"{len(pids)}: {other}")
+    unknown = sum(n for stack, n in stacks(path).items()
+                  if all(f.startswith("[") for f in stack[1:]))
+    total = sum(stacks(path).values())
+    report.result("1000 children: their functions are named",
+                  "" if unknown <= 0.02 * total else f"{unknown} of {total} are not")
+
+
+def main():
+    report = tap.Tap()
+    folder = os.environ.get("STOKE_TRUTH_FOLDER") or tempfile.mkdtemp(prefix="stoke-record-")
+    os.makedirs(folder, exist_ok=True)
+    has_perf = shutil.which("perf") is not None
+    try:
+        if not shutil.which("cc"):
+            report.skip("record", "no compiler")
+            report.done()
+        status, _, err = tap.run([tap.STOKE, "record", "-q", "-o", "try.data", "true"],
+                                 cwd=folder)
+        if status != 0:
+            report.skip("record", err.decode().splitlines()[0])
+            report.done()
+        build(folder)
+        check_shares(report, folder, "fp", "fp", ["-g", "fp"], 60, True)
+        check_shares(report, folder, "dwarf", "plain", ["-g", "dwarf,65024"], DEEP, True)
+        check_shares(report, folder, "auto", "fp", [], 60, True)
+        check_chosen(report, folder)
+        check_shares(report, folder, "dwarf, dumps kept", "plain",
+                     ["-g", "dwarf,32768", "--keep-stacks"], 60, True)
+        if has_perf:
+            for name in ("fp", "dwarf"):
+                compare_with_perf(report, name, os.path.join(folder, name + ".data"))
+            compare_shares_with_perf(report, folder)
+        check_kills(report, folder, has_perf)
+        check_lost(report, folder)
+        check_many_children(report, folder)
+    finally:
+        if "STOKE_TRUTH_FOLDER" not in os.environ:
+            shutil.rmtree(folder)
+    report.done()
+
+
+main()
