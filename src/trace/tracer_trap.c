@@ -224,6 +224,11 @@ void tracer_unknown(struct tracer *t, const struct trace_step *s)
     size_t found;
     if (tracer_resume(t, s) || s->function == tracer_top(t)->function)
         return;
+    if ((s->to_site->flags & TRACE_SITE_START) && task->trap_count == 0 &&
+        !t->on_trial.is_on) {
+        tracer_begin_stack(t, task, s->function); /* what boots it is no caller */
+        return;
+    }
     if (is_vector(t, s->to) || (from_low && to_high && entry && task->trap_count == 0))
         enter_trap(t, s);
     else if ((found = tracer_find_return(t, s->to)) > 1)
