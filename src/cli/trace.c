@@ -281,12 +281,12 @@ static struct profile *load(const struct trace_settings *s, int file_count, char
     const char **switches = calloc(s->switches.count + 1, sizeof *switches);
     jobs.items = calloc(jobs.count, sizeof *jobs.items);
     bool ok = (jobs.items && switches) || error_memory(err);
-    for (size_t i = 0; ok && i < s->switches.count; i++)
+    for (size_t i = 0; switches && i < s->switches.count; i++)
         switches[i] = s->switches.items[i];
     ok = ok && symbols_init(&symbols, &s->symbols, false, s->threads, err);
     ok = ok && trace_files_open(&opened, &s->binaries, &s->users, s->symbols.kallsyms,
                                 &symbols.settings, err);
-    if (ok) {
+    if (ok && jobs.items) {
         jobs.switches = s->switches.count ? switches : NULL;
         jobs.demangle = symbols.settings.demangle;
         for (size_t i = 0; i < jobs.count; i++)

@@ -120,12 +120,15 @@ static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
     first.to = second.next = target;
     first.to_site = site;
     first.function = trace_site_function(&t->code, site);
-    tracer_transfer(t, &first);
+    if (s->from_site->kind == INSTRUCTION_CALL)
+        tracer_call(t, &first, s->from + s->from_site->length);
+    else
+        tracer_flow(t, &first);
     settle(t, site->place);
     tracer_stray(t, &second);
 }
 
-void tracer_transfer(struct tracer *t, const struct trace_step *s)
+static void transfer_once(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_site *from = s->from_site;
     bool leads = leads_to(from, s->from, s->to);
@@ -163,6 +166,30 @@ void tracer_transfer(struct tracer *t, const struct trace_step *s)
     }
 }
 
+void tracer_repeat(struct tracer *t, const struct trace_step *s)
+{
+    t->repeat_site = *s->from_site;
+    t->repeat = *s;
+    t->repeat.from_site = &t->repeat_site;
+    t->repeats = true;
+}
+
+/* A step is repeated when what it is about was found out: twice is the most. */
+#define REPEATS_MAX 4
+
+/* Does what an instruction that was followed by another one does to the stack. */
+static void transfer(struct tracer *t, const struct trace_step *first)
+{
+    struct trace_step s = *first;
+    for (unsigned i = 0; i < REPEATS_MAX && !tracer_failed(t); i++) {
+        t->repeats = false;
+        transfer_once(t, &s);
+        if (!t->repeats)
+            return;
+        s = t->repeat;
+    }
+}
+
 /* The first instruction, and the first one behind a gap. */
 static void begin(struct tracer *t, const struct trace_step *s)
 {
@@ -192,7 +219,7 @@ static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
         begin(t, &s);
     else if (!unknown || t->site->kind != INSTRUCTION_UNKNOWN || to->place != t->place) {
         s.next = t->site->advance ? t->pc + t->site->advance : 0;
-        tracer_transfer(t, &s);
+        transfer(t, &s);
     }
     if (tracer_failed(t))
         return;

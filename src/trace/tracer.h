@@ -78,6 +78,14 @@ struct trace_leaf {
     trace_place_id place;
 };
 
+/* From one instruction to another. */
+struct trace_step {
+    uint64_t from, to; /* addresses */
+    uint64_t next;     /* where the instruction at `from` led to; 0: not known */
+    const struct trace_site *from_site, *to_site;
+    trace_function_id function; /* of `to` */
+};
+
 #define TRACE_VECTORS_MAX 16
 
 struct tracer {
@@ -111,6 +119,11 @@ struct tracer {
         size_t count, cap;
         size_t stretches; /* from there on they are of the trial's tree */
     } on_trial;
+
+    /* A step that is still to be done; its from_site is repeat_site. */
+    bool repeats;
+    struct trace_step repeat;
+    struct trace_site repeat_site;
 
     uint64_t
         vectors[TRACE_VECTORS_MAX]; /* entries of handlers that returned from a trap */

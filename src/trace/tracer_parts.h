@@ -4,14 +4,6 @@
 
 #include "trace/tracer.h"
 
-/* From one instruction to another. */
-struct trace_step {
-    uint64_t from, to; /* addresses */
-    uint64_t next;     /* where the instruction at `from` led to; 0: not known */
-    const struct trace_site *from_site, *to_site;
-    trace_function_id function; /* of `to` */
-};
-
 static inline struct trace_task *tracer_task(struct tracer *t)
 {
     return &t->tasks[t->current];
@@ -44,8 +36,8 @@ void tracer_charge(struct tracer *t);
 trace_node tracer_leaf(struct tracer *t, const struct trace_frame *f,
                        trace_place_id place);
 
-/* Does what an instruction that was followed by another one does to the stack. */
-void tracer_transfer(struct tracer *t, const struct trace_step *s);
+/* Has that step done, once more or now, when what is under way is finished. */
+void tracer_repeat(struct tracer *t, const struct trace_step *s);
 
 /* --- tracer_flow.c ----------------------------------------------------------------- */
 

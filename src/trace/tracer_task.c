@@ -128,7 +128,8 @@ static void move_frames(struct move *m, struct trace_task *to, size_t at)
 static void end_trial(struct tracer *t, uint32_t to)
 {
     tracer_charge(t);
-    uint32_t number = to == t->on_trial.task ? tracer_new_task(t) : to;
+    bool is_new = to == t->on_trial.task;
+    uint32_t number = is_new ? tracer_new_task(t) : to;
     struct move m = {.t = t, .task = number};
     m.nodes = calloc(t->trial.trie.count, sizeof *m.nodes);
     if (!m.nodes || tracer_failed(t)) {
@@ -137,9 +138,8 @@ static void end_trial(struct tracer *t, uint32_t to)
         return;
     }
     struct trace_task *task = &t->tasks[number];
-    if (to != t->on_trial.task)
-        m.to = task;
-    size_t at = m.to ? frame_of_base(m.to, t->trial.base_count - 1) : 0;
+    size_t at = is_new ? 0 : frame_of_base(task, t->trial.base_count - 1);
+    m.to = is_new ? NULL : task;
     move_tree(&m);
     move_frames(&m, task, at);
     free(m.nodes);
@@ -205,7 +205,7 @@ void tracer_trial_return(struct tracer *t, const struct trace_step *s)
     else if (at_end)
         tracer_decide(t);
     if (kept == 0 || at_end) {
-        tracer_transfer(t, s);
+        tracer_repeat(t, s);
         return;
     }
     trial->matched++;

@@ -136,7 +136,7 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
     bool starts = (s->to_site->flags & TRACE_SITE_ENTRY) || task->is_born;
     if (t->on_trial.is_on && starts) {
         tracer_decide(t);
-        tracer_trap_return(t, s);
+        tracer_repeat(t, s);
         return;
     }
     if (t->on_trial.is_on) {
@@ -173,7 +173,7 @@ static void transfer_late(struct tracer *t, const struct trace_trap *left,
                               .function = s->function};
     leave_trap(t, &trap, 0);
     t->leaf = tracer_leaf(t, tracer_top(t), trap.site.place);
-    tracer_transfer(t, &late);
+    tracer_repeat(t, &late);
 }
 
 /* A handler returns to neither of the two: it is a signal's, that the kernel has called,
