@@ -38,7 +38,7 @@ demo:
 bench:
 	@tools/deps build
 	@$(MAKE) --no-print-directory all
-	@ninja -C $(BUILD) bench/generate
+	@ninja -C $(BUILD) bench/generate bench/generate_trace
 	@bench/run --build $(BUILD); missed=$$?; \
 	bench/unwind --build $(BUILD) && exit $$missed
 

@@ -1,0 +1,270 @@
+/* Stacks of programs that are written here, an instruction at a time: what is expected is
+ * the stack of each instruction. */
+#include "trace/profile.h"
+#include "unit.h"
+
+enum {
+    NOP = 0x00000013,
+    RET = 0x00008067,
+    CALL_T1 = 0x000300e7, /* jalr ra, 0(t1) */
+    JUMP_T1 = 0x00030067,
+    SWAP = 0x000280e7, /* jalr ra, 0(t0) */
+    ECALL = 0x00000073,
+    MRET = 0x30200073,
+};
+
+#define BASE 0x1000u
+#define WORDS 1024
+
+/* A function of 16 instructions each: 'a' is at BASE, 'b' behind it, and so on. */
+static uint32_t code[WORDS];
+
+static uint32_t at(char function, unsigned instruction)
+{
+    return BASE + (uint32_t)(function - 'a') * 64 + instruction * 4;
+}
+
+static uint32_t jump(uint32_t from, uint32_t to, uint32_t link)
+{
+    uint32_t by = to - from;
+    return 0x6f | link << 7 | (by >> 20 & 1) << 31 | (by >> 1 & 0x3ff) << 21 |
+           (by >> 11 & 1) << 20 | (by >> 12 & 0xff) << 12;
+}
+
+static void put(char function, unsigned instruction, uint32_t bits)
+{
+    code[(at(function, instruction) - BASE) / 4] = bits;
+}
+
+static void put_call(char function, unsigned instruction, char to)
+{
+    put(function, instruction, jump(at(function, instruction), at(to, 0), 1));
+}
+
+static void put_jump(char function, unsigned instruction, char to)
+{
+    put(function, instruction, jump(at(function, instruction), at(to, 0), 0));
+}
+
+/* --- A trace, and the stacks of its instructions
+ * -------------------------------------------- */
+
+struct fixture {
+    struct arena arena;
+    struct symbol_table symbols;
+    struct trace_segment segment;
+    struct trace_binary binary;
+    struct tracer tracer;
+    uint64_t cycle;
+};
+
+static const char *special; /* the name of 's', or NULL */
+
+static struct fixture begin(void)
+{
+    static char names[26][2];
+    struct fixture f = {.arena = ARENA_INIT};
+    struct error err;
+    symbol_table_init(&f.symbols, &f.arena);
+    for (unsigned i = 0; i < 26; i++) {
+        names[i][0] = (char)('a' + i);
+        const char *name = i == 's' - 'a' && special ? special : names[i];
+        symbol_table_add(&f.symbols,
+                         (struct symbol_entry){.address = BASE + i * 64,
+                                               .end = BASE + i * 64 + 64,
+                                               .name = name,
+                                               .length = (uint32_t)strlen(name),
+                                               .kind = SYMBOL_FUNCTION,
+                                               .binding = SYMBOL_GLOBAL});
+    }
+    assert_true(symbol_table_finish(&f.symbols, SYMBOLS_BEST, &err));
+    return f;
+}
+
+static void ready(struct fixture *f)
+{
+    struct error err;
+    f->binary = (struct trace_binary){.name = STR("test"), .symbols = &f->symbols};
+    assert_true(trace_binary_init(&f->binary, &f->arena, &err));
+    f->binary.segments[0].bytes = (struct str){(const char *)code, sizeof code};
+    assert_true(tracer_init(&f->tracer, &f->binary, 1, false));
+}
+
+/* Words "a0": the function and the number of the instruction in it; each takes a cycle.
+ */
+static void take(struct fixture *f, const char *words)
+{
+    for (; *words; words++) {
+        if (*words == ' ')
+            continue;
+        char function = *words++;
+        uint64_t pc =
+            at(function, (unsigned)strtoul(words, (char **)(uintptr_t)&words, 10));
+        uint64_t cycle = f->cycle++;
+        tracer_take(&f->tracer, &pc, &cycle, 1);
+        words--;
+    }
+}
+
+/* The stacks with their cycles: "a 2, a;b 1", in the order of their first appearance. */
+static char *stacks(struct fixture *f)
+{
+    static char text[4096];
+    struct builder b;
+    struct error err;
+    struct output o = OUTPUT_KEEP;
+    struct trace_profile_options options = {
+        .core = 0, .process = ID_NONE, .name = STR("")};
+    tracer_end(&f->tracer);
+    assert_true(builder_init(&b, BUILD_COUNT));
+    assert_true(trace_profile(&f->tracer, &b, &options, &err));
+    struct profile *p = builder_finish(&b, &err);
+    double sum = 0;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const char *names[64];
+        size_t n = 0;
+        for (stack_id s = p->samples[i].stack; s; s = p->stacks[s].parent)
+            names[n++] = profile_string(p, p->frames[p->stacks[s].frame].name).ptr;
+        output_text(&o, i ? ", " : "");
+        if (p->thread_count > 2)
+            output_format(&o, "%lld:", (long long)p->threads[p->samples[i].thread].tid);
+        for (; n > 0; n--)
+            output_format(&o, "%c%s", names[n - 1][0], n > 1 ? ";" : "");
+        output_format(&o, " %.0f", p->samples[i].weight);
+        sum += p->samples[i].weight;
+        assert_int_equal(p->samples[i].count, (uint64_t)p->samples[i].weight);
+    }
+    assert_int_equal((uint64_t)sum, f->cycle); /* all of the span */
+    memcpy(text, o.bytes, o.used);
+    text[o.used] = 0;
+    output_deinit(&o);
+    profile_destroy(p);
+    return text;
+}
+
+static void end(struct fixture *f)
+{
+    tracer_deinit(&f->tracer);
+    arena_deinit(&f->arena);
+    special = NULL;
+}
+
+static void reset(void)
+{
+    for (size_t i = 0; i < WORDS; i++)
+        code[i] = NOP;
+}
+
+/* Runs the trace through the code as it was put. */
+static void expect(const char *words, const char *wanted)
+{
+    struct fixture f = begin();
+    ready(&f);
+    take(&f, words);
+    assert_string_equal(stacks(&f), wanted);
+    end(&f);
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 1, 'b');
+    put('b', 1, CALL_T1);
+    put('b', 2, RET);
+    put('c', 1, RET);
+    expect("a0 a1 b0 b1 c0 c1 b2 a2", "a 3, a;b 3, a;b;c 2");
+    put_call('c', 0, 'c'); /* recursion is real depth */
+    expect("a0 a1 b0 b1 c0 c0 c0", "a 2, a;b 2, a;b;c 1, a;b;c;c 1, a;b;c;c;c 1");
+}
+
+static void test_tail_calls(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put_jump('b', 0, 'c');
+    put('c', 0, JUMP_T1);
+    put('d', 0, RET);
+    expect("a0 b0 c0 d0 a1", "a 2, a;b 1, a;c 1, a;d 1");
+    put_jump('c', 0, 'b'); /* a pair of them, again and again, is one frame */
+    expect("a0 b0 c0 b0 c0 b0 c0", "a 1, a;b 3, a;c 3");
+}
+
+static void test_swaps(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('b', 1, SWAP);
+    put('c', 1, SWAP);
+    put('b', 3, RET);
+    expect("a0 b0 b1 c0 c1 b2 b3 a1", "a 2, a;b 4, a;c 2");
+}
+
+static void test_traps(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('b', 1, ECALL);
+    put_call('t', 0, 'u');
+    put('u', 0, RET);
+    put('t', 1, MRET);
+    expect("a0 b0 b1 t0 u0 t1 b2 b3", "a 1, a;b 4, a;b;t 2, a;b;t;u 1");
+    /* An interrupt; the handler is interrupted again; a faulting load is tried again. */
+    expect("a0 b0 t0 u0 t1 b1 t0 t0 u0 t1 u0 t1 b1",
+           "a 1, a;b 3, a;b;t 4, a;b;t;u 2, a;b;t;u;t 2, a;b;t;u;t;u 1");
+}
+
+static void test_interrupted_jumps(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('b', 1, RET);
+    put('t', 0, MRET);
+    /* Instead of the first of b; then before the call, which is told once more. */
+    expect("a0 t0 b0 b1 a1", "a 2, a;b 2, a;b;t 1");
+    expect("a0 t0 a0 b0 b1 a1", "a 3, a;b 2, a;b;t 1");
+    /* A return is interrupted, by a handler that is known by then. */
+    expect("a0 b0 t0 b1 t0 a1", "a 2, a;b 2, a;b;t 2");
+}
+
+static void test_beginning(void **state)
+{
+    (void)state;
+    reset();
+    put('c', 0, RET);
+    put_call('b', 0, 'c');
+    put('b', 1, RET);
+    put_call('a', 0, 'b');
+    expect("c0 b1 a1", "a;b;c 1, a;b 1, a 1");
+    put('t', 0, MRET); /* a trap was under way */
+    expect("t0 b3", "b;t 1, b 1");
+}
+
+static void test_longjmp(void **state)
+{
+    (void)state;
+    reset();
+    special = "setjmp";
+    put_call('a', 0, 's');
+    put('s', 0, RET);
+    put_call('a', 1, 'b');
+    put_call('b', 0, 'c');
+    put_call('c', 0, 'd');
+    put('d', 0, RET); /* to behind the call of setjmp */
+    expect("a0 s0 a1 b0 c0 d0 a1 a2", "a 4, a;s 1, a;b 1, a;b;c 1, a;b;c;d 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls),     cmocka_unit_test(test_tail_calls),
+        cmocka_unit_test(test_swaps),     cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_beginning), cmocka_unit_test(test_interrupted_jumps),
+        cmocka_unit_test(test_longjmp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
