@@ -83,7 +83,7 @@
  * QEMU_CHUNK_END: the trace ended as it should; nothing follows.
  *
  *     u32 flags: QEMU_END_KILLED    u32 0
- *     u64 number of the instructions in all runs of the file
+ *     u64 number of the instructions in all runs of the file; 0 after a kill
  *
  * A file without it was cut: its writer was killed, or the disk was full. It is good up
  * to the last whole word of its last chunk, which may hold less than its size says. A

@@ -77,6 +77,14 @@ void lane_finish(struct lane *l)
     if (l->fresh)
         thread_introduce(l);
     const struct block *b = l->block;
+    if (!l->on && b && !b->marks && l->begun + l->reached <= l->edge) {
+        l->begun += l->reached;
+        l->gap += l->reached;
+        l->skipped += l->reached;
+        l->block = NULL;
+        l->id = l->reached = 0;
+        return;
+    }
     const struct block_mark *mark = b ? b->marks : NULL;
     const struct block_mark *end = b && mark ? mark + b->mark_count : NULL;
     for (uint32_t at = 0; b && at < l->reached;) {

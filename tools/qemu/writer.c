@@ -224,7 +224,7 @@ static void write_end(struct out *out, bool is_killed)
         uint64_t instructions;
     } body = {.flags = is_killed ? QEMU_END_KILLED : 0};
     _Static_assert(sizeof body == QEMU_TRACE_END_SIZE, "as the format has it");
-    for (uint32_t i = 0; i < atomic_load(&channel->lane_count); i++) {
+    for (uint32_t i = 0; !is_killed && i < atomic_load(&channel->lane_count); i++) {
         const struct lane *l = &channel->lanes[i];
         body.instructions += l->carried + l->begun - l->skipped;
     }
@@ -241,13 +241,13 @@ static enum guest_state guest_state(const struct out *out)
 {
     struct pollfd polls[] = {{out->guest, POLLIN, 0}, {out->alive, 0, 0}};
     poll(polls, 2, 0);
-    if (polls[0].revents)
-        return GUEST_DIED;
-    if (!polls[1].revents)
+    if (!polls[0].revents && !polls[1].revents)
         return GUEST_RUNS;
     if (atomic_load(&channel->is_execing))
         return GUEST_EXECED;
-    return out->guest < 0 ? GUEST_DIED : GUEST_RUNS; /* the guest may have closed it */
+    if (!polls[0].revents && out->guest >= 0)
+        return GUEST_RUNS; /* the guest closed what it does not know */
+    return GUEST_DIED;
 }
 
 /* Once it has said that it ends, or has gone, nothing comes any more. */
