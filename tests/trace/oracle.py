@@ -86,6 +86,9 @@ class Program:
             self._known[pc] = start if known else None
         return self._known[pc]
 
+    def start_of(self, name):
+        return next(start for start, names in self.names.items() if name in names)
+
     def at(self, pc):
         """The instruction at pc, or None."""
         known = self.instructions.get(pc)
@@ -133,7 +136,7 @@ class Frame:
         self.kind = kind      # CALL, or TRAP
         self.site = site      # the PC that calls, or was interrupted
         self.back = back      # where it goes on
-        self.sp = sp          # as it was at the call
+        self.sp = sp          # as it was at the call; None: the callee changes it
         self.region = region  # the memory that it points into
 
 
@@ -152,13 +155,19 @@ class Shadow:
                 return index + 1
         return 0
 
+    def _call(self, before, after, insn, sp):
+        """A link in x5 is that of the helpers which save registers for a function: they
+        come back with another stack pointer."""
+        self.frames.append(Frame(CALL, before, after, None if insn.links == 5 else sp,
+                                 self.region(sp)))
+
     def _leave(self, sp):
         """Frames below sp are gone, and those on other stacks above them."""
         region = self.region(sp)
         home = any(f.region == region for f in self.frames)
         while self.frames and home:
             top = self.frames[-1]
-            if top.region == region and top.sp > sp:
+            if top.region == region and (top.sp or sp) > sp:
                 break
             self.frames.pop()
 
@@ -168,7 +177,7 @@ class Shadow:
 
     def _jump_by_register(self, before, pc, sp):
         top = self.frames[-1] if self.frames else None
-        if top and top.kind == CALL and pc == top.back and sp == top.sp:
+        if top and top.kind == CALL and pc == top.back and top.sp in (sp, None):
             self.frames.pop()
             return
         function = self.program.function(pc)
@@ -193,7 +202,7 @@ class Shadow:
         if pc not in expected:
             self._trap(before, insn, after, sp_before)
         elif insn.links is not None:
-            self.frames.append(Frame(CALL, before, after, sp, self.region(sp)))
+            self._call(before, after, insn, sp)
         elif insn.base is not None:
             self._jump_by_register(before, pc, sp)
 
@@ -224,3 +233,81 @@ def follow(program, log, regions=()):
                         lambda i: registers[i](record_before), pc, sp)
         yield pc, shadow.stack(pc)
         before, before_sp, record_before = pc, sp, record
+
+
+class Machine(Shadow):
+    """Follows a hart through all modes. A task is the stack in whose memory the kernel's
+    stack pointer is when `switch` returns; its frames wait for it meanwhile."""
+
+    def __init__(self, program, regions, switch=None):
+        super().__init__(program, regions)
+        self.switch = program.start_of(switch) if switch else None
+        self.task, self.away = None, {}
+        self.switches = 0
+
+    def _change_task(self, sp):
+        task = self.region(sp)
+        if task != self.task:
+            self.switches += 1
+            if self.task is None:  # the one that booted
+                self.task = self.frames[-1].region
+            self.away[self.task] = self.frames
+            self.frames = self.away.pop(task, [])
+            self.task = task
+
+    def _leave_trap(self):
+        """Back to what was interrupted; where nothing was, a mode begins anew."""
+        while self.frames and self.frames.pop().kind != TRAP:
+            pass
+
+    def step_machine(self, before, state_before, pc, state):
+        """state: a function from a register's name to its number."""
+        insn = self.program.at(before)
+        if insn is None:  # the ROM, of which there is no file: it goes where it likes
+            return
+        after = before + insn.size
+        sp = state("x2")
+        if insn.is_return_from_trap:
+            self._leave_trap()
+            expected = {state_before("mepc"), state_before("sepc")}
+        elif insn.is_call_out:
+            expected = set()
+        elif insn.target is not None:
+            expected = {insn.target, after} if insn.is_branch else {insn.target}
+        elif insn.base is not None:
+            base = state_before(f"x{insn.base}")
+            expected = {(base + insn.offset) & ~1 & (1 << 64) - 1}
+        else:
+            expected = {after}
+        is_trap = pc not in expected
+        epc = state("mepc" if pc == state("mtvec") & ~3 else "sepc") if is_trap else pc
+        if epc in expected:  # an interrupt comes after the instruction, wherever it led
+            self._go(before, after, insn, epc, sp)
+        if is_trap:
+            self.traps += 1
+            self.frames.append(Frame(TRAP, epc, epc, sp, self.region(sp)))
+
+    def _go(self, before, after, insn, pc, sp):
+        if insn.links is not None:
+            self._call(before, after, insn, sp)
+        elif insn.base is not None:
+            if self.switch is not None and self.program.function(before) == self.switch:
+                self._change_task(sp)
+            self._jump_by_register(before, pc, sp)
+
+
+def follow_machine(program, log, pcs, regions=(), switch=None):
+    """Yields (pc, stack) of each of a hart's instructions. The log has more than `pcs`,
+    which ran: QEMU logs an instruction before it looks for an interrupt."""
+    machine = Machine(program, regions, switch)
+    read = {name: log.reader(name) for name in
+            ["pc", "mepc", "sepc", "mtvec", *(f"x{i}" for i in range(32))]}
+    records = iter(log)
+    before = record_before = None
+    for pc in pcs:
+        record = next(r for r in records if read["pc"](r) == pc)
+        if record_before is not None:
+            machine.step_machine(before, lambda name: read[name](record_before), pc,
+                                 lambda name: read[name](record))
+        yield pc, machine.stack(pc)
+        before, record_before = pc, record

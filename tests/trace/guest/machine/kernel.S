@@ -44,7 +44,11 @@ trap_entry:
     csrr a0, scause
     mv a1, sp
     call on_trap
+    j return_from_trap
+    .size trap_entry, . - trap_entry
+
     .globl return_from_trap
+    .type return_from_trap, @function
 return_from_trap:
     ld t0, 256(sp)
     csrw sstatus, t0
@@ -60,7 +64,7 @@ return_from_trap:
     .endr
     ld x2, 16(sp)
     sret
-    .size trap_entry, . - trap_entry
+    .size return_from_trap, . - return_from_trap
 
 # a0: the task that runs, a1: the one that shall.
     .globl __switch_to

@@ -8,7 +8,7 @@ enum {
     TASKS = 4, /* the first is what booted */
     STACK = 4096,
     FRAME = 272 / 8,
-    SLICE = 1500,
+    SLICE = 20, /* of the clock: 2000 instructions with -icount shift=0 */
 };
 
 struct task {
