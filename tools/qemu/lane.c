@@ -72,22 +72,18 @@ static void put_piece(struct lane *l, uint32_t id, uint32_t size, uint32_t first
     l->last = 0;
 }
 
-void lane_finish(struct lane *l)
+/* The block under way is not in the trace, none of it. */
+static void skip_block(struct lane *l)
 {
-    if (l->fresh)
-        thread_introduce(l);
-    const struct block *b = l->block;
-    if (!l->on && b && !b->marks && l->begun + l->reached <= l->edge) {
-        l->begun += l->reached;
-        l->gap += l->reached;
-        l->skipped += l->reached;
-        l->block = NULL;
-        l->id = l->reached = 0;
-        return;
-    }
-    const struct block_mark *mark = b ? b->marks : NULL;
-    const struct block_mark *end = b && mark ? mark + b->mark_count : NULL;
-    for (uint32_t at = 0; b && at < l->reached;) {
+    l->begun += l->reached;
+    l->gap += l->reached;
+    l->skipped += l->reached;
+}
+
+static void put_block(struct lane *l, const struct block *b)
+{
+    const struct block_mark *mark = b->marks, *end = mark + b->mark_count;
+    for (uint32_t at = 0; at < l->reached;) {
         if (l->begun == l->edge)
             trigger_pass_edge(l);
         uint32_t stop = l->reached, turned = l->on;
@@ -101,6 +97,19 @@ void lane_finish(struct lane *l)
         l->on = turned;
         at = stop;
     }
+}
+
+void lane_finish(struct lane *l)
+{
+    const struct block *b = l->block;
+    if (l->fresh)
+        thread_introduce(l);
+    if (b && !l->on && !b->marks && l->begun + l->reached <= l->edge)
+        skip_block(l);
+    else if (b)
+        put_block(l, b);
+    if (l->gap && l->on)
+        put_gap(l);
     l->block = NULL;
     l->id = l->reached = 0;
 }
