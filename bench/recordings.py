@@ -83,14 +83,44 @@ def addresses_of(stoke, path, binary):
                                  re.MULTILINE)))
 
 
-def addr2line(binary, addresses):
-    """llvm-addr2line with inlined functions and demangled names, or None."""
-    if not shutil.which("llvm-addr2line"):
-        return None
-    with tempfile.TemporaryFile("w+") as listed:
-        listed.write("\n".join(addresses) + "\n")
-        listed.seek(0)
-        return Timed(["llvm-addr2line", "-e", binary, "-f", "-i", "-C"], stdin=listed)
+def places(said):
+    """The files and lines of what addr2line -a -f -i prints, in order. Names are left out:
+    demanglers write them in ways of their own."""
+    return re.findall(r"^(.*:(?:\d+|\?))(?: \(discriminator \d+\))?$", said, re.MULTILINE)
+
+
+class Naming:
+    """Names, inlined calls and lines of addresses on one core, by stoke and by
+    llvm-addr2line (None where it is missing): each a program of its own that starts cold,
+    reads the same addresses and the same binary, demangles, and prints the same."""
+
+    def __init__(self, build, binary, addresses, rounds):
+        subprocess.run(["ninja", "-C", build, "bench/naming"], check=True,
+                       stdout=subprocess.DEVNULL)
+        commands = [[os.path.join(build, "bench", "naming"), binary]]
+        if shutil.which("llvm-addr2line"):
+            commands.append(["llvm-addr2line", "-e", binary, "-a", "-f", "-i", "-C"])
+        with tempfile.NamedTemporaryFile("w") as listed:
+            listed.write("\n".join(addresses) + "\n")
+            listed.flush()
+            said = [places(self.output(command, listed.name)) for command in commands]
+            runs = [[self.once(command, listed.name) for command in commands]
+                    for _ in range(rounds)]
+        best = [min(each, key=lambda run: run.cpu) for each in zip(*runs)]
+        self.ours, self.theirs = best[0], best[1] if len(best) > 1 else None
+        alike = sum(one == two for one, two in zip(said[0], said[-1]))
+        self.alike = alike / max(1, len(said[0]), len(said[-1]))
+
+    @staticmethod
+    def output(command, listed):
+        with open(listed) as stdin:
+            return subprocess.run(command, check=True, stdin=stdin, text=True,
+                                  stdout=subprocess.PIPE).stdout
+
+    @staticmethod
+    def once(command, listed):
+        with open(listed) as stdin:
+            return Timed(command, stdin=stdin)
 
 
 def read_floor(path, rounds):

@@ -9,6 +9,7 @@ dumps are compared up to where the kernel's part ends, and on their own elsewher
 perf_data.py [PART-OF-A-NAME...] runs only the recordings whose name has such a part."""
 
 import glob
+import gzip
 import json
 import os
 import re
@@ -228,8 +229,31 @@ def record(folder, name):
         command.remove("-F")
         command.remove("999")
     with open(path if to_pipe else os.devnull, "wb") as out:
-        done = subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, cwd=folder)
+        done = subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, cwd=folder,
+                              env=dict(os.environ, HOME=folder)) # its cache of files
     return path if done.returncode == 0 and os.path.exists(path) else ""
+
+
+def by_road(path, folder):
+    """The same recording as a file, through a pipe, and packed: how stoke folds it."""
+    packed = os.path.join(folder, "packed.data.gz")
+    with open(path, "rb") as file, gzip.open(packed, "wb", 1) as out:
+        shutil.copyfileobj(file, out)
+    with open(path, "rb") as file:
+        piped = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+        roads = {"file": [path], "pipe": ["-"], "packed": [packed]}
+        return {road: subprocess.run([tap.STOKE, "fold", "-q", "--all", *names],
+                                     stdin=piped.stdout if road == "pipe" else subprocess.DEVNULL,
+                                     capture_output=True).stdout
+                for road, names in roads.items()}
+
+
+def check_roads(path, folder):
+    """What a file tells at its end (build ids, the kernel's release, names of events) is
+    known by every road."""
+    folded = by_road(path, folder)
+    differ = [road for road in folded if folded[road] != folded["file"]]
+    return f"other stacks: {', '.join(differ)}" if differ or not folded["file"] else ""
 
 
 def main():
@@ -253,6 +277,7 @@ def main():
             path = record(folder, name)
             if path:
                 report.result("recorded: " + name, compare(path))
+                report.result(f"recorded: {name}: by every road", check_roads(path, folder))
             else:
                 report.skip("recorded: " + name, "perf record does not work here")
     report.done()

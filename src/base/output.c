@@ -8,18 +8,16 @@ void output_deinit(struct output *o)
 {
     free(o->bytes);
     o->bytes = NULL;
-    o->used = o->cap = 0;
+    o->used = o->cap = o->room = 0;
 }
 
-static bool output_room(struct output *o, size_t length)
+bool output_reserve(struct output *o, size_t length)
 {
-    if (o->failed)
-        return false;
-    if (o->flush && o->used && o->used + length > FLUSH_SIZE) {
+    if (!o->failed && o->flush && o->used && o->used + length > FLUSH_SIZE) {
         o->failed = !o->flush(o->context, o->bytes, o->used);
         o->used = 0;
     }
-    if (o->used + length > o->cap) {
+    if (!o->failed && o->used + length > o->cap) {
         size_t cap = o->cap * 2 > o->used + length ? o->cap * 2 : o->used + length;
         if (cap < FLUSH_SIZE && o->flush)
             cap = FLUSH_SIZE;
@@ -29,26 +27,12 @@ static bool output_room(struct output *o, size_t length)
         else
             o->bytes = bytes, o->cap = cap;
     }
+    o->room = o->cap;
+    if (o->flush && o->room > FLUSH_SIZE) /* a stream is handed on in small pieces */
+        o->room = o->used + length > FLUSH_SIZE ? o->used + length : FLUSH_SIZE;
+    if (o->failed)
+        o->room = o->used;
     return !o->failed;
-}
-
-void output_bytes(struct output *o, const char *bytes, size_t length)
-{
-    if (length == 0 || !output_room(o, length))
-        return;
-    memcpy(o->bytes + o->used, bytes, length);
-    o->used += length;
-}
-
-void output_char(struct output *o, char c)
-{
-    if (output_room(o, 1))
-        o->bytes[o->used++] = c;
-}
-
-void output_str(struct output *o, struct str s)
-{
-    output_bytes(o, s.ptr, s.len);
 }
 
 void output_text(struct output *o, const char *zero_terminated)

@@ -11,6 +11,7 @@
 struct output {
     char *bytes;
     size_t used, cap;
+    size_t room; /* up to there bytes may be filled without a further look */
     /* Takes all the bytes to where they belong, false when that fails. NULL: everything
      * is kept in `bytes`. */
     bool (*flush)(void *context, const char *bytes, size_t length);
@@ -23,9 +24,28 @@ struct output {
 
 void output_deinit(struct output *o);
 
-void output_bytes(struct output *o, const char *bytes, size_t length);
-void output_char(struct output *o, char c);
-void output_str(struct output *o, struct str s);
+/* Makes room for `length` more bytes; false once anything has failed. */
+bool output_reserve(struct output *o, size_t length);
+
+static inline void output_bytes(struct output *o, const char *bytes, size_t length)
+{
+    if (length == 0 || (length > o->room - o->used && !output_reserve(o, length)))
+        return;
+    memcpy(o->bytes + o->used, bytes, length);
+    o->used += length;
+}
+
+static inline void output_char(struct output *o, char c)
+{
+    if (o->used < o->room || output_reserve(o, 1))
+        o->bytes[o->used++] = c;
+}
+
+static inline void output_str(struct output *o, struct str s)
+{
+    output_bytes(o, s.ptr, s.len);
+}
+
 void output_text(struct output *o, const char *zero_terminated);
 void output_u64(struct output *o, uint64_t v);
 void output_double(struct output *o, double v); /* shortest form, see number.h */

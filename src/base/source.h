@@ -28,6 +28,12 @@ struct source {
      * where it cannot. NULL: it never can. */
     bool (*map)(void *context, struct str *all);
 
+    /* The provider: gives the memory back that reading what was mapped has taken; the
+     * bytes stay where they are. Takes long for large inputs, and may be called by
+     * another thread, as long as the provider is there. NULL: there is nothing to give
+     * back. */
+    void (*release)(void *context);
+
     char *buffer; /* owned; NULL for a source over memory */
     size_t size;
 };

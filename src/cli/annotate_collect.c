@@ -137,7 +137,7 @@ static const struct resolved_frame *outer_frame(const struct perf_profile *p,
 static uint32_t function_of(struct annotate_collector *c, const struct perf_profile *p,
                             frame_id number)
 {
-    const struct perf_place *place = &p->places[number];
+    const struct perf_place *place = &p->places.items[number];
     const struct resolved_frame *frame = outer_frame(p, number);
     struct str name = frame ? frame->name : p->files[place->file].symbol;
     uint64_t offset = frame ? frame->offset : 0;
@@ -308,7 +308,7 @@ static void add_addresses(struct annotate_collector *c, const struct perf_profil
 {
     for (size_t i = 0; i < c->hit_count; i++) {
         const struct hit *hit = &c->hits[i];
-        uint64_t address = p->places[hit->place].address;
+        uint64_t address = p->places.items[hit->place].address;
         struct annotated_address *addresses =
             arena_grow(&c->a->arena, f->addresses, &f->address_cap, f->address_count + 1,
                        sizeof *addresses);

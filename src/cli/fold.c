@@ -5,6 +5,7 @@
 #include "cli/names.h"
 #include "cli/save.h"
 #include "cli/view.h"
+#include "os/parallel.h"
 
 struct fold_settings {
     struct load_settings load;
@@ -38,8 +39,12 @@ static int fold_run(void *settings, int file_count, char **files)
     p = view_apply(&s->view, p, &err);
     if (p)
         load_note_event(p, s->load.quiet);
+    struct os_crew *crew = load_crew(&s->load);
+    struct crew seam = crew ? os_crew_seam(crew) : (struct crew){.hands = 1};
+    options.crew = &seam;
     bool ok = p && save_profile(exporter_named(STR("folded")), p, &options,
                                 s->output ? s->output : "-", &err);
+    os_crew_destroy(crew);
     profile_destroy(p);
     if (!ok)
         message_error(&err);

@@ -5,7 +5,9 @@
 #include "cli/message.h"
 #include "cli/together.h"
 #include "os/file.h"
+#include "os/guard.h"
 #include "os/parallel.h"
+#include "os/spool.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -266,6 +268,21 @@ static bool load_whole(struct loading *l, struct source *in, struct builder *b,
            import_check(l->importer, b, before, err);
 }
 
+/* Whole, from a copy where what is at hand can only be read on. */
+static bool load_kept(struct loading *l, struct source *in, struct builder *b,
+                      struct error *err)
+{
+    struct str all;
+    struct os_spool spool = {0};
+    struct source kept;
+    bool jumps = l->importer->jumps && l->importer->jumps(input_head(in));
+    if (!jumps || source_map(in, &all))
+        return load_whole(l, in, b, err);
+    bool ok = os_spool_keep(&spool, in, &kept, err) && load_whole(l, &kept, b, err);
+    os_spool_free(&spool);
+    return ok;
+}
+
 static bool load_decoded(struct loading *l, struct builder *b, struct error *err)
 {
     struct decoder d;
@@ -279,10 +296,12 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         unsigned parts = part_count(l, &d);
         l->begin = d.source.offset;
         l->options.head = parts > 1 ? input_head(&d.source) : STR("");
-        ok = parts > 1 ? load_parts(l, parts, b, err) : load_whole(l, &d.source, b, err);
+        ok = parts > 1 ? load_parts(l, parts, b, err) : load_kept(l, &d.source, b, err);
     }
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
+    if (ok && os_guard_was_cut())
+        builder_warn(b, "a file that was cut short while it was read", 0, 0, STR(""));
     decoder_deinit(&d);
     source_deinit(&raw);
     return ok;
@@ -384,6 +403,12 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     if (p && !settings->quiet && !settings->own_warnings)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     return p;
+}
+
+struct os_crew *load_crew(const struct load_settings *settings)
+{
+    return os_crew_create(settings->threads > 0 ? (unsigned)settings->threads
+                                                : os_core_count());
 }
 
 void load_note_event(const struct profile *p, bool quiet)

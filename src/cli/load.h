@@ -33,6 +33,10 @@ extern const struct option load_options[];
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err);
 
+/* Those who may help with what comes after the reading: as many as the settings allow.
+ * NULL when memory is short, and the work is done alone. os_crew_destroy it. */
+struct os_crew *load_crew(const struct load_settings *settings);
+
 /* Where there are several events, says that the first is shown and how to choose. */
 void load_note_event(const struct profile *p, bool quiet);
 

@@ -262,7 +262,7 @@ static void take_record(void *context, struct perf_profile *p,
 static struct script_frame frame_of(const struct perf_profile *p, frame_id number,
                                     bool in_chain, bool unwound)
 {
-    const struct perf_place *place = &p->places[number];
+    const struct perf_place *place = &p->places.items[number];
     const struct perf_file *file = &p->files[place->file];
     bool by_offset = in_chain && !file->by_address && place->file != FILE_NONE;
     uint64_t back = unwound && place->is_call;
@@ -299,7 +299,7 @@ static void write_place(struct script_recording *r, const struct perf_profile *p
 {
     const struct name_job *job = names_of(p, number);
     struct script_frame f = frame_of(p, number, true, unwound);
-    uint64_t back = unwound && p->places[number].is_call;
+    uint64_t back = unwound && p->places.items[number].is_call;
     for (size_t i = 0; i<job->count && * left> 0; i++, --*left) {
         name_frame(&f, job, i, back);
         script_write_frame(r->out, slot->fields, true, &f);
@@ -357,7 +357,7 @@ static void write_item(struct script_recording *r, const struct perf_profile *p,
 static void write_waiting(struct script_recording *r, struct perf_profile *p)
 {
     perf_files_finish(p);
-    if (p->resolver && p->place_count && !perf_places_name(p))
+    if (p->resolver && p->places.count && !perf_places_name(p))
         r->failed = true;
     for (size_t i = 0; i < r->item_count; i++) {
         write_item(r, p, &r->items[i]);

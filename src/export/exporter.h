@@ -14,6 +14,7 @@
 #ifndef STOKE_EXPORT_EXPORTER_H
 #define STOKE_EXPORT_EXPORTER_H
 
+#include "base/crew.h"
 #include "base/output.h"
 #include "model/calltree.h"
 #include "model/profile.h"
@@ -26,6 +27,7 @@ struct export_options {
     struct str title;                  /* may be empty: the exporter's default */
     const struct svg_options *svg;     /* NULL: defaults */
     const struct table_options *table; /* NULL: defaults */
+    const struct crew *crew;           /* who helps to write; NULL: nobody */
 };
 
 struct exporter {

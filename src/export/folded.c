@@ -7,7 +7,7 @@
  * siblings by rank and walking the tree gives every stack its place. */
 #include "base/sort.h"
 #include "export/exporter.h"
-#include "model/paths.h"
+#include "export/folded_text.h"
 
 /* A line: a thread's label and a path, each by its place in the order. */
 struct row {
@@ -16,12 +16,6 @@ struct row {
     uint32_t place;       /* of the path, in the order of the lines of one thread */
     uint32_t thread_rank; /* the order of the threads' labels */
     double weight, base;
-};
-
-/* One frame of the line written last: its path, and where its text ends. */
-struct step {
-    uint32_t path;
-    uint32_t end;
 };
 
 /* What a path is to the lines. */
@@ -53,11 +47,8 @@ struct folded_writer {
     struct row *rows;
     size_t row_count;
     event_id event, base;
+    const struct crew *crew;
     struct output *out;
-    struct output text; /* the names of the line written last, */
-    struct step *steps; /* frame by frame */
-    uint32_t *climb;    /* scratch: a path, leaf first */
-    size_t step_count, step_cap, climb_cap;
 };
 
 /* Names ordered as if the mark followed them: item * 2 is the name alone, + 1 "name;". */
@@ -292,86 +283,28 @@ static bool same_line(const struct row *a, const struct row *b)
     return a->place == b->place && a->thread_rank == b->thread_rank;
 }
 
-/* --- Text ------------------------------------------------------------------------ */
-
-/* Collects the path's frames that the last line does not have, leaf first, into w->climb.
- * *shared is how many frames the two lines share. A caller's number is smaller than that
- * of its callees, so the two lines are climbed side by side. */
-static size_t climb_path(struct folded_writer *w, uint32_t path, size_t *shared)
-{
-    size_t count = 0, top = w->step_count;
-    for (; path; path = w->paths.nodes[path].parent) {
-        while (top && w->steps[top - 1].path > path)
-            top--;
-        if (top && w->steps[top - 1].path == path)
-            break;
-        uint32_t *climb =
-            arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
-        if (!climb)
-            break;
-        w->climb = climb;
-        climb[count++] = path;
-    }
-    *shared = path ? top : 0;
-    return count;
-}
-
-/* Makes w->text the path's names. Lines come in order, so most of the text of the line
- * before stands: only the frames behind those they share are written anew. */
-static void write_path(struct folded_writer *w, uint32_t path)
-{
-    size_t shared, count = climb_path(w, path, &shared), total = shared + count;
-    struct step *steps =
-        arena_grow(&w->arena, w->steps, &w->step_cap, total, sizeof *steps);
-    if (!steps)
-        return;
-    w->steps = steps;
-    w->text.used = shared ? steps[shared - 1].end : 0;
-    for (size_t i = shared; i < total; i++) {
-        uint32_t at = w->climb[total - 1 - i];
-        if (i)
-            output_char(&w->text, ';');
-        output_str(&w->text, strings_get(&w->paths.labels, path_label(&w->paths, at)));
-        steps[i] = (struct step){at, (uint32_t)w->text.used};
-    }
-    w->step_count = total;
-}
-
-static void write_row(struct folded_writer *w, const struct row *r)
-{
-    struct str thread = strings_get(&w->threads, r->thread);
-    output_str(w->out, thread);
-    if (thread.len && r->path)
-        output_char(w->out, ';');
-    if (r->path) {
-        write_path(w, r->path);
-        output_str(w->out, output_kept(&w->text));
-    }
-    if (w->base) {
-        output_char(w->out, ' ');
-        output_double(w->out, r->base);
-    }
-    output_char(w->out, ' ');
-    output_double(w->out, r->weight);
-    output_char(w->out, '\n');
-}
-
-/* Rows in order; those of the same line are added up. */
+/* The rows in order; those of the same line are added up. */
 static bool write_rows(struct folded_writer *w)
 {
     const uint32_t *order = order_rows(w);
-    if (!order)
+    struct folded_line *lines =
+        arena_alloc(&w->arena, (w->row_count + 1) * sizeof *lines);
+    size_t count = 0;
+    if (!order || !lines)
         return false;
     for (size_t i = 0; i < w->row_count;) {
-        struct row sum = w->rows[order[i]];
-        for (i++; i < w->row_count && same_line(&w->rows[order[i]], &sum); i++) {
-            sum.weight += w->rows[order[i]].weight;
-            sum.base += w->rows[order[i]].base;
+        const struct row *first = &w->rows[order[i]];
+        struct folded_line line = {strings_get(&w->threads, first->thread), first->path,
+                                   first->weight, first->base};
+        for (i++; i < w->row_count && same_line(&w->rows[order[i]], first); i++) {
+            line.weight += w->rows[order[i]].weight;
+            line.base += w->rows[order[i]].base;
         }
-        if (sum.path || sum.thread)
-            write_row(w, &sum);
+        if (line.path || line.thread.len)
+            lines[count++] = line;
     }
-    return true;
+    struct folded_text text = {&w->paths, lines, count, w->base != 0};
+    return folded_text_write(&text, w->crew, w->out);
 }
 
 static bool folded_prepare(struct folded_writer *w)
@@ -388,15 +321,15 @@ static bool folded_prepare(struct folded_writer *w)
 static bool folded_write(const struct profile *p, const struct export_options *options,
                          struct output *out, struct error *err)
 {
-    struct folded_writer w = {.p = p, .options = &options->tree, .out = out};
+    struct folded_writer w = {
+        .p = p, .options = &options->tree, .crew = options->crew, .out = out};
     struct label_style style = options->tree.label;
     style.folded = true; /* before sorting: the order is that of the written text */
     if (!paths_init(&w.paths, p, &style, err)) {
         paths_deinit(&w.paths);
         return false;
     }
-    bool ok = folded_prepare(&w) && write_rows(&w) && !w.text.failed;
-    output_deinit(&w.text);
+    bool ok = folded_prepare(&w) && write_rows(&w);
     arena_deinit(&w.arena);
     paths_deinit(&w.paths);
     return ok || error_memory(err);

@@ -51,6 +51,10 @@ struct importer {
     bool (*read)(struct source *in, const struct import_options *options,
                  struct builder *b, struct error *err);
 
+    /* Whether the input beginning with `head` is read back and forth, so that one that
+     * only comes by, such as a pipe, is kept first by who has it. NULL: never. */
+    bool (*jumps)(struct str head);
+
     /* Where a new record begins in `bytes`, at or after `from`; bytes.len where it cannot
      * be told. A reader started there, with the whole's beginning in options.head, reads
      * what a reader of the whole reads from there on. NULL: the format cannot be split

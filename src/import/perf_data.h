@@ -159,6 +159,8 @@ enum perf_event_type {
 #define PERF_FLAG_EXCLUDE_GUEST ((uint64_t)1 << 20)
 
 /* What was recorded: a perf_event_attr. */
+#define PERF_PIPE_HEADER 16 /* bytes of a header without features: a pipe's form */
+
 struct perf_event {
     struct str name; /* as perf shows it; all have one once the last record was given */
     bool named;      /* by the recording; else made of type and config */

@@ -197,6 +197,8 @@ static void map_file(struct perf_profile *p, const struct perf_record *r,
     map.object = map.tag ? p->files[map.tag].object : 0;
     if (str_equal(m->path, STR("[vdso]")))
         map.offset = 0;
+    if (p->files[map.tag].by_address)
+        map.offset = map.start;
     struct perf_scope *shared = guest ? &p->guest : &p->kernel;
     if (kernel) {
         map_shared(p, shared, &map);
@@ -227,8 +229,10 @@ static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
         p->files[number].by_address = true;
     }
     map_shared(p, &p->kernel,
-               &(struct address_map){
-                   .start = s->address, .end = s->address + s->size, .tag = number});
+               &(struct address_map){.start = s->address,
+                                     .end = s->address + s->size,
+                                     .offset = s->address,
+                                     .tag = number});
 }
 
 void perf_file_mapped(struct perf_profile *p, const struct perf_record *r)

@@ -1,5 +1,6 @@
 /* Names for the places, then the profile's stacks and samples. Frames are made as
  * import/perf_script.c makes them of perf script's lines. */
+#include "base/hash.h"
 #include "import/perf_data_profile.h"
 #include "import/perf_line.h"
 #include "model/name.h"
@@ -9,12 +10,23 @@ struct run {
     uint32_t first, count;
 };
 
+/* The frames of a symbol that was met before, remembered by where its text lies: names of
+ * functions come again and again, and from the resolver with the same text. */
+struct kept_symbol {
+    struct str symbol;
+    uint32_t file; /* of the place; FILE_NONE where it is inlined, which has no module */
+    struct run run;
+};
+
+#define KEPT_SYMBOLS 4096
+
 struct finish {
     struct perf_profile *p;
     struct run *runs; /* by place */
     frame_id *frames;
     size_t frame_count, frame_cap;
     bool *drops_callers; /* by frame of the profile: see skip_after */
+    struct kept_symbol *kept;
 };
 
 /* --- Names ----------------------------------------------------------------------------
@@ -25,8 +37,8 @@ static size_t collect_jobs(const struct perf_profile *p, size_t from,
                            struct name_job *jobs, uint32_t *of)
 {
     size_t count = 0;
-    for (size_t i = from ? from : 1; i < p->place_count; i++) {
-        const struct perf_place *place = &p->places[i];
+    for (size_t i = from ? from : 1; i < p->places.count; i++) {
+        const struct perf_place *place = &p->places.items[i];
         object_id object = p->files[place->file].object;
         if (!object)
             continue;
@@ -40,9 +52,9 @@ static size_t collect_jobs(const struct perf_profile *p, size_t from,
 bool perf_places_name(struct perf_profile *p)
 {
     struct arena scratch = ARENA_INIT;
-    size_t from = p->named_count, more = p->place_count - from;
+    size_t from = p->named_count, more = p->places.count - from;
     struct name_job *all =
-        arena_grow(&p->arena, p->jobs, &p->job_cap, p->place_count + 1, sizeof *all);
+        arena_grow(&p->arena, p->jobs, &p->job_cap, p->places.count + 1, sizeof *all);
     uint32_t *of = arena_alloc(&scratch, (more + 1) * sizeof *of);
     struct name_job *jobs = arena_alloc(&scratch, (more + 1) * sizeof *jobs);
     bool ok = all && of && jobs;
@@ -50,7 +62,7 @@ bool perf_places_name(struct perf_profile *p)
         p->jobs = all;
     if (ok) {
         memset(all + from, 0, more * sizeof *all);
-        p->named_count = p->place_count;
+        p->named_count = p->places.count;
         size_t asked = collect_jobs(p, from, jobs, of);
         if (asked)
             p->resolver->name(p->resolver->context, jobs, asked);
@@ -64,14 +76,20 @@ bool perf_places_name(struct perf_profile *p)
 /* --- Frames ---------------------------------------------------------------------------
  */
 
-static void add_frame(struct finish *f, const struct frame *frame)
+static frame_id *frame_room(struct finish *f, size_t more)
 {
     frame_id *frames = arena_grow(&f->p->arena, f->frames, &f->frame_cap,
-                                  f->frame_count + 1, sizeof *frames);
-    if (!frames)
-        return;
-    f->frames = frames;
-    frames[f->frame_count++] = builder_frame(f->p->b, frame);
+                                  f->frame_count + more, sizeof *frames);
+    if (frames)
+        f->frames = frames;
+    return frames;
+}
+
+static void add_frame(struct finish *f, const struct frame *frame)
+{
+    frame_id *frames = frame_room(f, 1);
+    if (frames)
+        frames[f->frame_count++] = builder_frame(f->p->b, frame);
 }
 
 /* A frame at the place: of a known symbol, or with an empty one of an unknown. */
@@ -111,6 +129,33 @@ static void add_symbol(struct finish *f, const struct perf_place *place,
     } while (rest.len);
 }
 
+/* The same, from memory where nothing but the name tells the frames apart. */
+static void add_kept_symbol(struct finish *f, const struct perf_place *place,
+                            struct str symbol, bool inlined,
+                            const struct resolved_frame *at)
+{
+    const struct import_options *options = f->p->options;
+    uint32_t file = inlined ? FILE_NONE : place->file;
+    uint64_t hash = hash_mix((uint64_t)(uintptr_t)symbol.ptr ^ HASH_A,
+                             hash_pair(file, inlined) ^ symbol.len);
+    struct kept_symbol *kept = &f->kept[hash % KEPT_SYMBOLS];
+    struct run run = {(uint32_t)f->frame_count, 0};
+    if (options->every_address || options->lines) {
+        add_symbol(f, place, symbol, inlined, at);
+        return;
+    }
+    if (kept->symbol.ptr == symbol.ptr && kept->symbol.len == symbol.len &&
+        kept->file == file) {
+        frame_id *frames = frame_room(f, kept->run.count);
+        for (uint32_t i = 0; frames && i < kept->run.count; i++)
+            frames[f->frame_count++] = frames[kept->run.first + i];
+        return;
+    }
+    add_symbol(f, place, symbol, inlined, at);
+    run.count = (uint32_t)(f->frame_count - run.first);
+    *kept = (struct kept_symbol){symbol, file, run};
+}
+
 static void add_resolved(struct finish *f, const struct perf_place *place,
                          const struct name_job *job)
 {
@@ -118,7 +163,7 @@ static void add_resolved(struct finish *f, const struct perf_place *place,
         const struct resolved_frame *at = &job->frames[i];
         bool inlined = at->kind == FRAME_INLINED;
         if (at->name.len) {
-            add_symbol(f, place, at->name, inlined, at);
+            add_kept_symbol(f, place, at->name, inlined, at);
         } else {
             struct frame frame = frame_at(f, place, inlined, false);
             add_frame(f, &frame);
@@ -129,9 +174,10 @@ static void add_resolved(struct finish *f, const struct perf_place *place,
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
-    f->runs = arena_zalloc(&p->arena, p->place_count, sizeof *f->runs);
-    for (size_t i = 1; f->runs && i < p->place_count; i++) {
-        const struct perf_place *place = &p->places[i];
+    f->runs = arena_zalloc(&p->arena, p->places.count, sizeof *f->runs);
+    f->kept = arena_zalloc(&p->arena, KEPT_SYMBOLS, sizeof *f->kept);
+    for (size_t i = 1; f->runs && f->kept && i < p->places.count; i++) {
+        const struct perf_place *place = &p->places.items[i];
         const struct perf_file *file = &p->files[place->file];
         size_t first = f->frame_count;
         if (p->jobs && p->jobs[i].count) {
@@ -144,7 +190,7 @@ static bool make_runs(struct finish *f)
         }
         f->runs[i] = (struct run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
     }
-    return f->runs && !p->arena.failed && !builder_failed(p->b);
+    return f->runs && f->kept && !p->arena.failed && !builder_failed(p->b);
 }
 
 /* --- Stacks ---------------------------------------------------------------------------
@@ -227,8 +273,8 @@ void perf_profile_finish(struct perf_profile *p)
 {
     struct finish f = {.p = p};
     perf_files_finish(p);
-    if (p->place_count == 0)
-        p->place_count = 1;
+    if (p->places.count == 0)
+        p->places.count = 1;
     if (p->raw.profile->arena.failed || (p->resolver && !perf_places_name(p)) ||
         !make_runs(&f) || !find_skipped(&f))
         return;

@@ -3,7 +3,6 @@
 #include "import/perf_data_parts.h"
 
 #define FILE_HEADER 104
-#define PIPE_HEADER 16
 #define FILE_ATTR_IDS 16 /* an attribute in a file is followed by where its ids are */
 #define ATTR_SIZE_FIRST 64
 
@@ -533,7 +532,7 @@ static bool read_file_header(struct perf_data *d, struct error *err)
 bool perf_read_header(struct perf_data *d, struct error *err)
 {
     struct source *in = d->input;
-    if (!source_peek(in, PIPE_HEADER, err))
+    if (!source_peek(in, PERF_PIPE_HEADER, err))
         return false;
     struct str head = str_span(in->begin, in->end);
     if (str_starts(head, STR("PERFFILE")) || str_starts(head, STR("ELIFFREP")))
@@ -542,13 +541,13 @@ bool perf_read_header(struct perf_data *d, struct error *err)
     d->big_endian = str_starts(head, STR("2ELIFREP"));
     if (!d->big_endian && !str_starts(head, STR("PERFILE2")))
         return refuse(err, "this is not perf.data: it does not begin with PERFILE2");
-    if (head.len < PIPE_HEADER)
+    if (head.len < PERF_PIPE_HEADER)
         return refuse(err, "the recording ends within its header");
     struct bytes b = bytes_of(str_skip(head, 8), d->big_endian);
-    d->piped = bytes_u64(&b) == PIPE_HEADER;
+    d->piped = bytes_u64(&b) == PERF_PIPE_HEADER;
     if (!d->piped)
         return read_file_header(d, err);
     d->source = in;
-    d->cursor = d->keep = in->offset + PIPE_HEADER;
+    d->cursor = d->keep = in->offset + PERF_PIPE_HEADER;
     return true;
 }

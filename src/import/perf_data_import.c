@@ -218,6 +218,14 @@ static void moving(void *context)
     perf_stacks_unwind(context);
 }
 
+static void release_input(struct errand *e, unsigned hand)
+{
+    struct source *in = ((struct perf_release *)(void *)e)->input;
+    (void)hand;
+    if (in->release)
+        in->release(in->context);
+}
+
 static bool failed(const struct perf_profile *p)
 {
     return p->arena.failed || p->data.arena.failed || processes_failed(&p->processes) ||
@@ -235,11 +243,15 @@ static bool read_records(struct perf_profile *p, struct error *err)
         return false;
     perf_stacks_unwind(p);
     perf_stacks_give_up(p);
+    p->release =
+        (struct perf_release){{.work = release_input, .can_wait = true}, p->data.input};
+    crew_start(perf_crew(p), &p->release.errand);
     if (!failed(p) && p->taker)
         p->taker->end(p->taker->context, p);
     else if (!failed(p))
         perf_profile_finish(p);
     note_facts(p);
+    crew_finish(perf_crew(p), &p->release.errand);
     return !failed(p) || error_memory(err);
 }
 
@@ -282,10 +294,19 @@ static int perf_data_probe(struct str head)
                : 0;
 }
 
+/* A recording in a file tells at its end what it was made of, by which files are found.
+ */
+static bool perf_data_jumps(struct str head)
+{
+    struct bytes b = bytes_of(str_skip(head, 8), str_starts(head, STR("2ELIFREP")));
+    return perf_data_probe(head) == 100 && bytes_u64(&b) != PERF_PIPE_HEADER;
+}
+
 const struct importer import_perf_data = {
     .name = "perf-data",
     .suffixes = "data",
     .summary = "perf.data, as perf record writes it (perf 3 to 7)",
     .probe = perf_data_probe,
     .read = perf_data_read,
+    .jumps = perf_data_jumps,
 };

@@ -2,14 +2,15 @@
  *
  * The way: each sample's chain becomes a run of places, an address in a file each; runs
  * are kept as stacks of places in a builder of their own, so that a stack met a thousand
- * times is kept once. Stack dumps wait until there are enough to unwind together. At the
- * end every place is named, all in one go, and the stacks of places become the profile's.
- */
+ * times is kept once. Samples wait until there are enough to look up and unwind together,
+ * which others may do while the reader goes on (perf_data_walk.h); they come back in
+ * order. At the end every place is named, all in one go, and the stacks of places become
+ * the profile's. */
 #ifndef STOKE_IMPORT_PERF_DATA_PROFILE_H
 #define STOKE_IMPORT_PERF_DATA_PROFILE_H
 
 #include "import/importer.h"
-#include "import/perf_data.h"
+#include "import/perf_data_walk.h"
 #include "model/processes.h"
 
 /* A file that was mapped, or what stands for one. */
@@ -22,39 +23,11 @@ struct perf_file {
     bool by_address;     /* it is asked for addresses, not for offsets in it */
 };
 
-/* Files that every recording has. */
-enum { FILE_NONE, FILE_KERNEL, FILE_GUEST_KERNEL, FILE_GUEST_USER };
-
-/* An address in a file. */
-struct perf_place {
-    uint64_t address; /* as the resolver is asked for it */
-    uint64_t pc;      /* as recorded, where it is to be kept; else 0 */
-    uint32_t file;
-    bool is_call;
-};
-
-/* An entry of the small memory of addresses looked up last. */
-struct perf_recent {
-    uint64_t pc;
-    uint32_t version, place; /* of what was mapped; the place | is_call << 31 */
-};
-
-#define PERF_RECENT 8192
-
-/* Where addresses of one mode are looked up, and since when that is so. */
-struct perf_scope {
-    space_id space;
-    uint32_t version;
-    uint32_t otherwise; /* the file of what is not mapped */
-};
-
-/* A sample whose stack is not complete yet; its known part lies in `parts`. */
+/* A sample whose user chain is to come; its known part lies in `parts`. */
 struct perf_pending {
     struct sample sample;
     size_t first, count;
-    uint32_t job;      /* + 1; 0: it only keeps its turn */
     uint32_t previous; /* + 1: of those that wait for the same chain */
-    struct perf_scope user;
 };
 
 struct perf_pendings {
@@ -64,7 +37,7 @@ struct perf_pendings {
     size_t part_count, part_cap;
 };
 
-struct perf_batch;
+struct perf_numbers;
 struct perf_profile;
 
 /* Who is given the samples of a recording, where that is not the profile that it becomes:
@@ -90,8 +63,15 @@ struct perf_taker {
     void (*end)(void *context, struct perf_profile *p);
 };
 
+/* Gives back the memory that the recording takes once it was read. */
+struct perf_release {
+    struct errand errand;
+    struct source *input;
+};
+
 struct perf_profile {
     struct perf_data data;
+    struct perf_release release;
     struct processes processes;
     struct builder *b;
     const struct import_options *options;
@@ -104,21 +84,24 @@ struct perf_profile {
     size_t file_cap, files_finished;
     struct perf_scope kernel, guest;
 
-    struct perf_place *places; /* [0] is none */
-    size_t place_count, place_cap;
-    struct index place_index;
+    struct perf_places places;
     struct name_job *jobs; /* by place, as far as they were asked for: its name */
     size_t named_count, job_cap;
-    struct perf_recent *recent;
     struct builder raw; /* stacks of places, and samples */
-    frame_id *path;     /* the chain under way, leaf first */
+    frame_id *path;     /* the stack under way, leaf first */
     size_t path_count, path_cap;
     uint32_t *events; /* places among the recording's, in the order of appearance */
     size_t event_count, event_cap;
     struct idmap seen_events;
     struct idmap counters; /* by id: the last value */
 
-    struct perf_batch *batch;      /* dumps to unwind; NULL before the first */
+    unsigned hands; /* of the crew */
+    struct perf_walk_settings walk;
+    struct perf_walker **walkers; /* by hand */
+    struct perf_numbers *numbers; /* by hand */
+    struct perf_batch *batches;   /* a ring: those under way, then the open one */
+    size_t batch_count, oldest_batch, batches_out;
+
     struct perf_pendings deferred; /* samples whose user chain is to come */
     size_t deferred_left;
     struct idmap cookies; /* to the last of those that wait for it */
@@ -144,6 +127,13 @@ void perf_file_mapped(struct perf_profile *p, const struct perf_record *r);
 void perf_files_finish(struct perf_profile *p);
 
 /* perf_data_stacks.c */
+
+/* Who helps, or NULL. */
+static inline const struct crew *perf_crew(const struct perf_profile *p)
+{
+    return p->resolver ? p->resolver->crew : NULL;
+}
+
 bool perf_stacks_init(struct perf_profile *p);
 void perf_stacks_deinit(struct perf_profile *p);
 
@@ -158,7 +148,7 @@ void perf_stacks_deferred(struct perf_profile *p, uint32_t pid, uint32_t tid,
 /* Adds the samples whose user chains never came. */
 void perf_stacks_give_up(struct perf_profile *p);
 
-/* Unwinds what waits in the batch: its bytes are about to go. */
+/* Adds all samples that are under way: the bytes of their records are about to go. */
 void perf_stacks_unwind(struct perf_profile *p);
 
 /* Keeps the turn of what is not a sample: the taker is given it, with an empty stack,

@@ -1,8 +1,8 @@
 /* The distinct paths of labels in a profile: its stacks with frames of the same label
  * made one. What the call tree and the folded lines are both made of.
  *
- * Path 0 is the root, of no label; a parent comes before its child. Where no two frames
- * share a label the paths are the stacks, and nothing is copied but the labels. */
+ * Path 0 is the root, of no label; a parent comes before its child. Where no two stacks
+ * have the same labels the paths are the stacks, and nothing is copied but the labels. */
 #ifndef STOKE_MODEL_PATHS_H
 #define STOKE_MODEL_PATHS_H
 

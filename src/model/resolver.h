@@ -5,11 +5,13 @@
  * machine (src/resolve) or to a page on which they were dropped. A reader calls these
  * functions through the struct that it was handed; with none, addresses stay numbers.
  *
- * Work is asked for in batches, so that the resolver may split it over the cores: the
- * reader itself knows no thread. */
+ * Names are asked for in batches, which the resolver may split over the cores. Stacks are
+ * unwound by whoever has them: the resolver lends a crew (base/crew.h), so that a reader
+ * may go on while others unwind what it has read. */
 #ifndef STOKE_MODEL_RESOLVER_H
 #define STOKE_MODEL_RESOLVER_H
 
+#include "base/crew.h"
 #include "model/profile.h"
 #include "model/space.h"
 
@@ -44,8 +46,8 @@ enum unwind_end {
 /* One stack dump to unwind. All memory is the caller's. */
 struct unwind_job {
     enum machine machine;
-    const struct spaces *spaces; /* ask space_find, from any thread */
-    space_id space;              /* the process's at that time */
+    const struct spaces *spaces; /* ask space_find, by any hand */
+    space_id space;              /* the process's at that time; held by the caller */
     const uint64_t *registers;   /* by perf's numbers, those not recorded 0 */
     uint64_t recorded;           /* bit per register */
     struct str stack;            /* the bytes from the stack pointer up */
@@ -76,14 +78,21 @@ struct name_job {
 
 struct resolver {
     void *context;
-    bool wants_lines, wants_inlined; /* of names: what is worth the work */
+    const struct crew *crew; /* who helps the reader; NULL: nobody */
 
     /* Makes the file known. Never fails: what cannot be found has a number too, and
      * answers nothing. The same file again may have the same number. The strings are good
      * during the call only. */
     object_id (*object)(void *context, const struct object_wanted *wanted);
 
-    void (*unwind)(void *context, struct unwind_job *jobs, size_t count);
+    /* Names of the object will be asked for: what they are found with may be made ready
+     * meanwhile. May be NULL; need not be called. */
+    void (*expect)(void *context, object_id object);
+
+    /* The one function that errands may call, each with its hand, at the same time as
+     * others and as the caller's `object` and `expect`. */
+    void (*unwind)(void *context, unsigned hand, struct unwind_job *jobs, size_t count);
+
     void (*name)(void *context, struct name_job *jobs, size_t count);
 };
 

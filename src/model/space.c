@@ -13,7 +13,7 @@ void spaces_deinit(struct spaces *s)
 space_id space_share(struct spaces *s, space_id space)
 {
     if (space)
-        s->nodes[space].refs++;
+        space_node(s, space)->refs++;
     return space;
 }
 
@@ -21,9 +21,9 @@ space_id space_share(struct spaces *s, space_id space)
  * that dropping a large tree takes no time at once. */
 void space_drop(struct spaces *s, space_id space)
 {
-    if (space == 0 || --s->nodes[space].refs)
+    if (space == 0 || --space_node(s, space)->refs)
         return;
-    s->nodes[space].refs = s->freed;
+    space_node(s, space)->refs = s->freed;
     s->freed = space;
 }
 
@@ -31,29 +31,24 @@ static space_id new_node(struct spaces *s)
 {
     space_id made = s->freed;
     if (made) {
-        s->freed = s->nodes[made].refs;
-        space_drop(s, s->nodes[made].left);
-        space_drop(s, s->nodes[made].right);
+        s->freed = space_node(s, made)->refs;
+        space_drop(s, space_node(s, made)->left);
+        space_drop(s, space_node(s, made)->right);
         return made;
     }
-    size_t used = s->count ? s->count : 1;
-    struct space_node *nodes =
-        used < UINT32_MAX
-            ? arena_grow(&s->arena, s->nodes, &s->cap, used + 1, sizeof *nodes)
-            : NULL;
-    if (!nodes) {
+    bool first = s->nodes.count == 0;
+    made = (space_id)s->nodes.count + first;
+    if ((first && !shelf_add(&s->nodes, &s->arena, sizeof(struct space_node))) ||
+        !shelf_add(&s->nodes, &s->arena, sizeof(struct space_node))) {
         s->arena.failed = true;
         return 0;
     }
-    nodes[0] = (struct space_node){0};
-    s->nodes = nodes;
-    s->count = used + 1;
-    return (space_id)used;
+    return made;
 }
 
 static uint32_t height(const struct spaces *s, space_id space)
 {
-    return space ? s->nodes[space].height : 0;
+    return space ? space_node(s, space)->height : 0;
 }
 
 static uint64_t hash_tree(uint64_t left, const struct address_map *map, uint64_t right)
@@ -72,7 +67,8 @@ static space_id make(struct spaces *s, space_id left, const struct address_map *
         return 0;
     uint32_t l = height(s, left), r = height(s, right);
     uint64_t hash = hash_tree(space_hash(s, left), &copy, space_hash(s, right));
-    s->nodes[made] = (struct space_node){copy, hash, left, right, 1, 1 + (l > r ? l : r)};
+    *space_node(s, made) =
+        (struct space_node){copy, hash, left, right, 1, 1 + (l > r ? l : r)};
     return made;
 }
 
@@ -84,7 +80,7 @@ struct parts {
 
 static struct parts take_apart(struct spaces *s, space_id space)
 {
-    struct space_node *node = &s->nodes[space];
+    struct space_node *node = space_node(s, space);
     struct parts parts = {node->left, node->right, node->map};
     if (node->refs == 1) {
         node->left = node->right = 0;
@@ -230,7 +226,7 @@ const struct address_map *space_from(const struct spaces *s, space_id space,
 {
     const struct address_map *next = NULL;
     while (space) {
-        const struct space_node *node = &s->nodes[space];
+        const struct space_node *node = space_node(s, space);
         if (address >= node->map.end) {
             space = node->right;
             continue;

@@ -10,7 +10,7 @@
 #ifndef STOKE_MODEL_SPACE_H
 #define STOKE_MODEL_SPACE_H
 
-#include "base/arena.h"
+#include "base/shelf.h"
 
 /* A part of a process's address space. */
 struct address_map {
@@ -32,9 +32,8 @@ struct space_node {
 };
 
 struct spaces {
-    struct arena arena;       /* its `failed` sticks: spaces are then not to be trusted */
-    struct space_node *nodes; /* [0] is none */
-    size_t count, cap;
+    struct arena arena; /* its `failed` sticks: spaces are then not to be trusted */
+    struct shelf nodes; /* [0] is none */
     space_id freed;
 };
 
@@ -53,8 +52,15 @@ void space_drop(struct spaces *s, space_id space);
  */
 space_id space_add(struct spaces *s, space_id space, const struct address_map *map);
 
+static inline struct space_node *space_node(const struct spaces *s, space_id space)
+{
+    return shelf_at(&s->nodes, space, sizeof(struct space_node));
+}
+
 /* The map that holds the address or, where none does, the next one above; NULL for none.
- * Good until the next map is added anywhere. Reads only: any number of threads may. */
+ * Good as long as somebody holds the space. Reads only: any number of threads may, also
+ * while one changes other spaces, as long as the space asked for is held and was made
+ * known to them after it was made. */
 const struct address_map *space_from(const struct spaces *s, space_id space,
                                      uint64_t address);
 
@@ -62,7 +68,7 @@ const struct address_map *space_from(const struct spaces *s, space_id space,
  * accident of 64 bits, whatever became of them since. 0 is the empty one's. */
 static inline uint64_t space_hash(const struct spaces *s, space_id space)
 {
-    return space ? s->nodes[space].hash : 0;
+    return space ? space_node(s, space)->hash : 0;
 }
 
 /* The map that holds the address, NULL for none. */

@@ -1,4 +1,5 @@
 #include "os/file.h"
+#include "os/guard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -142,8 +143,8 @@ static bool input_map(void *context, struct str *all)
     if (in->part || !in->at_begin || in->size == 0)
         return false;
     if (!in->map) {
-        void *map = mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE, in->fd, 0);
-        if (map == MAP_FAILED)
+        void *map = os_guard_map(in->fd, (size_t)in->size);
+        if (!map)
             return false;
         in->map = map;
         madvise(map, (size_t)in->size, MADV_SEQUENTIAL);
@@ -152,10 +153,18 @@ static bool input_map(void *context, struct str *all)
     return true;
 }
 
+static void input_release(void *context)
+{
+    const struct os_input *in = context;
+    if (in->map)
+        madvise(in->map, (size_t)in->size, MADV_DONTNEED);
+}
+
 struct source os_input_source(struct os_input *in)
 {
     struct source s = source_reading(input_read, in, str_of(in->name));
     s.map = input_map;
+    s.release = input_release;
     return s;
 }
 

@@ -26,10 +26,6 @@ struct os_input {
 bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
 
-/* Whether something was handed to standard input: a pipe, a socket or a file, and not a
- * terminal or /dev/null. */
-bool os_input_is_given(void);
-
 /* The same file, from byte `from` up to `to`: shares the handle, may be read by another
  * thread at the same time. Regular files only. */
 struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to);

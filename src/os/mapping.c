@@ -1,6 +1,7 @@
 #include "os/mapping.h"
 #include "base/format.h"
 #include "base/number.h"
+#include "os/guard.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +31,8 @@ static bool map_handle(struct os_mapping *m, int fd, const struct stat *st,
         return error_set(err, "%s: not a regular file", path);
     if (st->st_size == 0)
         return true;
-    void *map = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
+    void *map = os_guard_map(fd, (size_t)st->st_size);
+    if (!map)
         return fail(err, path, errno);
     *m = (struct os_mapping){{map, (size_t)st->st_size}, map, NULL};
     return true;

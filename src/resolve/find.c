@@ -34,9 +34,7 @@ struct str find_hexadecimal(struct str raw, struct arena *arena)
     return out ? (struct str){out, raw.len * 2} : STR("");
 }
 
-/* The build id of the file is the one wanted; one may be cut or padded with zeros, as
- * older perfs do. */
-static bool same_build_id(struct str wanted, struct str has)
+bool find_same_build_id(struct str wanted, struct str has)
 {
     size_t shorter = wanted.len < has.len ? wanted.len : has.len;
     struct str rest = str_skip(wanted.len > has.len ? wanted : has, shorter);
@@ -70,7 +68,7 @@ static enum find_result try_object(const char *path, struct str build_id, struct
     if (!open_object(path, f, arena))
         return FIND_NONE;
     struct str has = find_hexadecimal(elf_build_id(&f->elf), arena);
-    if (build_id.len == 0 || has.len == 0 || same_build_id(build_id, has))
+    if (build_id.len == 0 || has.len == 0 || find_same_build_id(build_id, has))
         return FIND_FOUND;
     os_mapping_close(&f->mapping);
     return FIND_OTHER;
@@ -88,15 +86,10 @@ static bool home_path(char *path, size_t size, const char *rest)
            fits(format_text(path, size, "%s/%s", home, rest), size);
 }
 
-bool find_cached(const struct find_settings *s, struct str build_id, const char *name,
-                 char *path, size_t size)
+bool find_cached(struct str build_id, const char *name, char *path, size_t size)
 {
     char folder[PATH_SIZE];
-    if (!is_build_id(build_id))
-        return false;
-    if (s->build_id_dir)
-        format_text(folder, sizeof folder, "%s", s->build_id_dir);
-    else if (!home_path(folder, sizeof folder, ".debug"))
+    if (!is_build_id(build_id) || !home_path(folder, sizeof folder, ".debug"))
         return false;
     size_t used =
         format_text(path, size, "%s/.build-id/%.*s/%.*s/%s", folder,
@@ -166,7 +159,7 @@ enum find_result find_object(const struct find_settings *s, const struct object_
     char path[PATH_SIZE];
     *f = (struct found){.mapping = OS_MAPPING_NONE};
     *other = STR("");
-    if (find_cached(s, w->build_id, "elf", path, sizeof path) &&
+    if (find_cached(w->build_id, "elf", path, sizeof path) &&
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
         return FIND_FOUND;
     enum find_result result = try_paths(s, w, f, other, arena);
@@ -212,7 +205,7 @@ static bool debug_by_build_id(const struct find_settings *s, struct str id,
         if (fits(used, sizeof path) && try_debug(path, id, f, arena))
             return true;
     }
-    if (find_cached(s, id, "debug", path, sizeof path) && try_debug(path, id, f, arena))
+    if (find_cached(id, "debug", path, sizeof path) && try_debug(path, id, f, arena))
         return true;
     return !s->no_debuginfod && debuginfod_debug(id, path, sizeof path) &&
            try_debug(path, id, f, arena);

@@ -14,7 +14,6 @@
 struct find_settings {
     const char *symfs;             /* a folder that stands for the root, or NULL */
     const char *const *debug_dirs; /* instead of /usr/lib/debug; ended by NULL, or NULL */
-    const char *build_id_dir;      /* perf's cache, or NULL: ~/.debug */
     bool no_debuginfod;            /* not even what it fetched before */
 };
 
@@ -45,10 +44,14 @@ bool find_debug(const struct find_settings *s, struct elf *object, struct str pa
 bool find_alternate(const struct find_settings *s, struct elf *debug, struct str path,
                     struct found *alternate, struct arena *arena);
 
-/* A file of perf's build-id cache: "elf", "vdso", "kallsyms". False where there is none.
- */
-bool find_cached(const struct find_settings *s, struct str build_id, const char *name,
-                 char *path, size_t size);
+/* Whether a file's build id is the one wanted (both hexadecimal). One may be cut or
+ * padded with zeros, as older perfs do; one of fewer than 8 digits, as of a file without
+ * any, is that of no other. */
+bool find_same_build_id(struct str wanted, struct str has);
+
+/* A file of perf's build-id cache in ~/.debug: "elf", "vdso", "kallsyms". False where
+ * there is none. */
+bool find_cached(struct str build_id, const char *name, char *path, size_t size);
 
 /* A build id as lower-case hexadecimal, in the arena. */
 struct str find_hexadecimal(struct str raw, struct arena *arena);

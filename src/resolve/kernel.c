@@ -35,7 +35,7 @@ static bool is_running_kernel(struct object *o)
         has = find_hexadecimal(elf_notes_build_id(notes.bytes, false, 4), &o->arena);
         os_mapping_close(&notes);
     }
-    return has.len ? str_starts(o->wanted.build_id, has) : same_release;
+    return has.len ? find_same_build_id(o->wanted.build_id, has) : same_release;
 }
 
 static bool read_kallsyms(struct object *o, const char *path)
@@ -115,7 +115,7 @@ void kernel_names(struct object *o, const struct resolve_settings *s)
         read_kallsyms(o, s->kallsyms);
         return;
     }
-    if (find_cached(&s->find, o->wanted.build_id, "kallsyms", path, sizeof path) &&
+    if (find_cached(o->wanted.build_id, "kallsyms", path, sizeof path) &&
         read_kallsyms(o, path))
         return;
     if (is_running_kernel(o) && read_kallsyms(o, "/proc/kallsyms"))

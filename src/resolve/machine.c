@@ -1,22 +1,42 @@
 #include "resolve/machine.h"
 #include "base/hash.h"
+#include "base/shelf.h"
 #include "base/sort.h"
 #include <stdlib.h>
 
-/* Jobs of a thread at a time, when it asks for more: enough to keep stacks in flight, few
- * enough that none waits long for the last. */
-#define UNWIND_SHARE 256
+/* Jobs of a thread at a time: few enough that none waits long for the last. */
 #define NAME_SHARE 512
+
+/* What a hand of the crew has to itself. */
+struct hand {
+    struct arena arena; /* the texts and frames handed out; what is below */
+    struct unwind_cache *cache;
+    struct errand errand; /* its part of what is done by all together */
+    void (*work)(void *context, unsigned hand);
+    void *context;
+};
+
+/* An object, and whether it is being made ready to be asked for names. */
+struct entry {
+    struct errand errand;
+    struct object *object;
+    const struct resolve_settings *settings;
+    bool is_expected;
+};
 
 struct machine_resolver {
     const struct resolve_settings *settings;
-    struct object **objects; /* [0] is none */
-    size_t count, cap;
+    struct shelf entries; /* of objects, by their numbers; [0] is none */
     struct arena arena;
-    struct arena *names; /* per thread: the texts and frames handed out */
-    struct unwind_cache **caches;
-    unsigned threads;
+    struct os_crew *os_crew;
+    struct crew crew;
+    struct hand *hands;
 };
+
+static struct entry *entry_at(const struct machine_resolver *m, size_t id)
+{
+    return shelf_at(&m->entries, (uint32_t)id, sizeof(struct entry));
+}
 
 struct machine_resolver *machine_resolver_create(const struct resolve_settings *settings)
 {
@@ -24,29 +44,39 @@ struct machine_resolver *machine_resolver_create(const struct resolve_settings *
     if (!m)
         return NULL;
     m->settings = settings;
-    m->threads = settings->threads ? settings->threads : os_core_count();
-    m->names = calloc(m->threads, sizeof *m->names);
-    m->caches = calloc(m->threads, sizeof *m->caches);
-    m->objects = arena_grow(&m->arena, NULL, &m->cap, 64, sizeof(struct object *));
-    if (!m->names || !m->caches || !m->objects) {
-        machine_resolver_destroy(m);
-        return NULL;
+    m->os_crew = os_crew_create(settings->threads ? settings->threads : os_core_count());
+    if (m->os_crew) {
+        m->crew = os_crew_seam(m->os_crew);
+        m->hands = calloc(m->crew.hands, sizeof *m->hands);
     }
-    m->objects[0] = NULL;
-    m->count = 1;
-    return m;
+    if (m->hands && shelf_add(&m->entries, &m->arena, sizeof(struct entry)))
+        return m;
+    machine_resolver_destroy(m);
+    return NULL;
+}
+
+/* Waits for what is still being made ready. */
+static void finish_expected(struct machine_resolver *m)
+{
+    for (size_t i = 1; i < m->entries.count; i++) {
+        struct entry *entry = entry_at(m, i);
+        if (entry->is_expected)
+            crew_finish(&m->crew, &entry->errand);
+        entry->is_expected = false;
+    }
 }
 
 void machine_resolver_destroy(struct machine_resolver *m)
 {
     if (!m)
         return;
-    for (size_t i = 1; m->objects && i < m->count; i++)
-        object_destroy(m->objects[i]);
-    for (unsigned i = 0; m->names && i < m->threads; i++)
-        arena_deinit(&m->names[i]);
-    free(m->names);
-    free(m->caches);
+    finish_expected(m);
+    for (size_t i = 1; i < m->entries.count; i++)
+        object_destroy(entry_at(m, i)->object);
+    for (unsigned i = 0; m->hands && i < m->crew.hands; i++)
+        arena_deinit(&m->hands[i].arena);
+    os_crew_destroy(m->os_crew);
+    free(m->hands);
     arena_deinit(&m->arena);
     free(m);
 }
@@ -54,50 +84,75 @@ void machine_resolver_destroy(struct machine_resolver *m)
 static object_id resolver_object(void *context, const struct object_wanted *wanted)
 {
     struct machine_resolver *m = context;
-    struct object **objects =
-        arena_grow(&m->arena, m->objects, &m->cap, m->count + 1, sizeof(struct object *));
-    struct object *o = objects ? object_create(wanted) : NULL;
-    if (objects)
-        m->objects = objects;
-    if (!o)
+    struct object *o = object_create(wanted);
+    struct entry *entry = o ? shelf_add(&m->entries, &m->arena, sizeof *entry) : NULL;
+    if (!entry) {
+        object_destroy(o);
         return 0;
-    m->objects[m->count] = o;
-    return (object_id)m->count++;
+    }
+    *entry = (struct entry){.object = o, .settings = m->settings};
+    return (object_id)(m->entries.count - 1);
 }
 
+/* By any hand, of objects that it was told of. */
 static struct object *object_of(const struct machine_resolver *m, object_id id)
 {
-    return id < m->count ? m->objects[id] : NULL;
+    return id ? entry_at(m, id)->object : NULL;
+}
+
+static void make_ready(struct errand *e, unsigned hand)
+{
+    struct entry *entry = (struct entry *)(void *)e;
+    (void)hand;
+    object_names(entry->object, entry->settings);
+}
+
+static void resolver_expect(void *context, object_id id)
+{
+    struct machine_resolver *m = context;
+    struct entry *entry = entry_at(m, id);
+    if (id == 0 || entry->is_expected || entry->object->named || m->crew.hands == 1)
+        return;
+    entry->errand = (struct errand){.work = make_ready, .can_wait = true};
+    entry->is_expected = true;
+    crew_start(&m->crew, &entry->errand);
+}
+
+/* --- Work of all hands ----------------------------------------------------------------
+ */
+
+static void work_together(struct errand *e, unsigned hand)
+{
+    struct hand *h = (struct hand *)(void *)((char *)e - offsetof(struct hand, errand));
+    h->work(h->context, hand);
+}
+
+/* Calls `work` by as many hands as so many pieces are worth, the caller's among them. */
+static void do_together(struct machine_resolver *m, size_t pieces,
+                        void (*work)(void *context, unsigned hand), void *context)
+{
+    unsigned count = pieces < m->crew.hands ? (unsigned)pieces : m->crew.hands;
+    for (unsigned i = 1; i < count; i++) {
+        struct hand *h = &m->hands[i];
+        h->errand = (struct errand){.work = work_together};
+        h->work = work;
+        h->context = context;
+        crew_start(&m->crew, &h->errand);
+    }
+    if (count)
+        work(context, 0);
+    for (unsigned i = 1; i < count; i++)
+        crew_finish(&m->crew, &m->hands[i].errand);
 }
 
 /* --- Unwinding -----------------------------------------------------------------------
  */
-
-struct unwinding {
-    struct machine_resolver *m;
-    struct unwind_job *jobs;
-    size_t count, next; /* next is atomic */
-};
 
 static const struct unwind_table *table_of(void *context, object_id id)
 {
     struct machine_resolver *m = context;
     struct object *o = object_of(m, id);
     return o ? object_unwind_table(o, m->settings) : NULL;
-}
-
-static void unwind_share(void *context, unsigned thread)
-{
-    struct unwinding *u = context;
-    struct unwind_objects objects = {.table = table_of, .context = u->m};
-    for (;;) {
-        size_t from = __atomic_fetch_add(&u->next, UNWIND_SHARE, __ATOMIC_RELAXED);
-        if (from >= u->count)
-            return;
-        size_t left = u->count - from;
-        unwind_batch(u->m->caches[thread], &objects, u->jobs + from,
-                     left < UNWIND_SHARE ? left : UNWIND_SHARE);
-    }
 }
 
 static void no_frames(struct unwind_job *jobs, size_t count)
@@ -108,27 +163,18 @@ static void no_frames(struct unwind_job *jobs, size_t count)
     }
 }
 
-/* How many threads so many jobs are worth. */
-static unsigned threads_for(const struct machine_resolver *m, size_t count, size_t share)
-{
-    size_t shares = (count + share - 1) / share;
-    return shares < m->threads ? (unsigned)shares : m->threads;
-}
-
-static void resolver_unwind(void *context, struct unwind_job *jobs, size_t count)
+static void resolver_unwind(void *context, unsigned hand, struct unwind_job *jobs,
+                            size_t count)
 {
     struct machine_resolver *m = context;
-    struct unwinding u = {m, jobs, count, 0};
-    unsigned threads = threads_for(m, count, UNWIND_SHARE);
-    for (unsigned i = 0; i < threads; i++) {
-        if (!m->caches[i])
-            m->caches[i] = unwind_cache_create(&m->arena);
-        if (!m->caches[i]) {
-            no_frames(jobs, count);
-            return;
-        }
-    }
-    os_parallel(threads, unwind_share, &u);
+    struct hand *h = &m->hands[hand];
+    struct unwind_objects objects = {.table = table_of, .context = m};
+    if (!h->cache)
+        h->cache = unwind_cache_create(&h->arena);
+    if (h->cache)
+        unwind_batch(h->cache, &objects, jobs, count);
+    else
+        no_frames(jobs, count);
 }
 
 /* --- Names ---------------------------------------------------------------------------
@@ -195,10 +241,10 @@ static bool group_jobs(struct naming *n, size_t count)
 
 /* Makes an object ready, its addresses turned into those of its tables and put in order.
  * What is asked for is where the call is, not where it returns to. */
-static void prepare_share(void *context, unsigned thread)
+static void prepare_share(void *context, unsigned hand)
 {
     struct naming *n = context;
-    (void)thread;
+    (void)hand;
     for (;;) {
         size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
         if (i >= n->share_count)
@@ -223,7 +269,7 @@ static bool cut_shares(struct naming *n)
     size_t whole = n->share_count;
     for (size_t i = 0; i < whole; i++) {
         struct share rest = n->shares[i];
-        while (rest.count > NAME_SHARE && n->m->threads > 1) {
+        while (rest.count > NAME_SHARE && n->m->crew.hands > 1) {
             size_t cut = rest.object->has_dwarf
                              ? dwarf_cut(rest.queries, rest.count, NAME_SHARE)
                              : NAME_SHARE;
@@ -359,14 +405,14 @@ static void answer_share(struct naming *n, struct namer *r, const struct share *
     memset(r->files, 0, sizeof r->files); /* other paths may lie there now */
 }
 
-static void name_shares(void *context, unsigned thread)
+static void name_shares(void *context, unsigned hand)
 {
     struct naming *n = context;
     struct namer *r = calloc(1, sizeof *r);
     if (!r)
         return;
     r->settings = n->m->settings;
-    r->arena = &n->m->names[thread];
+    r->arena = &n->m->hands[hand].arena;
     r->scratch = OUTPUT_KEEP;
     for (;;) {
         size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
@@ -388,34 +434,39 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
         n.shares[i].queries = queries + at;
         at += n.shares[i].count;
     }
+    finish_expected(m);
     if (ok)
-        os_parallel(threads_for(m, n.share_count, 1), prepare_share, &n);
+        do_together(m, n.share_count, prepare_share, &n);
     n.next = 0;
     if (ok && cut_shares(&n))
-        os_parallel(threads_for(m, n.share_count, 1), name_shares, &n);
+        do_together(m, n.share_count, name_shares, &n);
     arena_deinit(&n.scratch);
 }
 
 struct resolver machine_resolver_seam(struct machine_resolver *m)
 {
     return (struct resolver){.context = m,
-                             .wants_lines = !m->settings->no_lines,
-                             .wants_inlined = !m->settings->no_inline,
+                             .crew = &m->crew,
                              .object = resolver_object,
+                             .expect = resolver_expect,
                              .unwind = resolver_unwind,
                              .name = resolver_name};
 }
 
 struct object *machine_resolver_object(const struct resolver *seam, object_id id)
 {
-    return seam && seam->name == resolver_name ? object_of(seam->context, id) : NULL;
+    if (!seam || seam->name != resolver_name)
+        return NULL;
+    struct machine_resolver *m = seam->context;
+    finish_expected(m);
+    return id < m->entries.count ? object_of(m, id) : NULL;
 }
 
 void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r)
 {
     *r = (struct resolve_report){.missing = 0};
-    for (size_t i = 1; i < m->count; i++) {
-        const struct object *o = m->objects[i];
+    for (size_t i = 1; i < m->entries.count; i++) {
+        const struct object *o = entry_at(m, i)->object;
         bool is_file = o->wanted.path.len && o->wanted.path.ptr[0] == '/' &&
                        o->wanted.kind == FRAME_USER && !o->has_jit;
         r->kernel_hidden |= o->is_hidden;

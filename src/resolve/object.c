@@ -20,7 +20,7 @@ struct object *object_create(const struct object_wanted *wanted)
     o->wanted.build_id = arena_str(&o->arena, wanted->build_id);
     o->wanted.release = arena_str(&o->arena, wanted->release);
     o->file.mapping = o->debug.mapping = o->alternate.mapping = o->text = OS_MAPPING_NONE;
-    if (!o->arena.failed && os_lock_init(&o->lock))
+    if (!o->arena.failed && os_lock_init(&o->lock) && os_lock_init(&o->table_lock))
         return o;
     object_destroy(o);
     return NULL;
@@ -36,7 +36,9 @@ void object_destroy(struct object *o)
     os_mapping_close(&o->alternate.mapping);
     os_mapping_close(&o->text);
     arena_deinit(&o->arena);
+    arena_deinit(&o->table_arena);
     os_lock_deinit(&o->lock);
+    os_lock_deinit(&o->table_lock);
     free(o);
 }
 
@@ -55,7 +57,8 @@ static bool is_own_vdso(struct object *o, const struct resolve_settings *s)
     if (s->find.symfs || !elf_init(&o->file.elf, os_vdso(), &o->arena, &ignored))
         return false;
     if (id.len)
-        return str_starts(id, find_hexadecimal(elf_build_id(&o->file.elf), &o->arena));
+        return find_same_build_id(
+            id, find_hexadecimal(elf_build_id(&o->file.elf), &o->arena));
     return release.len == 0 || str_equal(release, os_kernel_release(room, sizeof room));
 }
 
@@ -68,7 +71,7 @@ static void find_vdso(struct object *o, const struct resolve_settings *s)
         o->result = FIND_FOUND;
         return;
     }
-    if (find_cached(&s->find, id, "vdso", path, sizeof path) &&
+    if (find_cached(id, "vdso", path, sizeof path) &&
         os_mapping_open(&o->file.mapping, path, &ignored) &&
         elf_init(&o->file.elf, o->file.mapping.bytes, &o->arena, &ignored))
         o->result = FIND_FOUND;
@@ -116,7 +119,7 @@ static bool load_table(struct object *o, const struct unwind_source *source,
     struct error ignored;
     if (!os_mapping_open(&m, path, &ignored))
         return false;
-    bool ok = unwind_table_load(&o->table, m.bytes, source, &o->arena, &ignored);
+    bool ok = unwind_table_load(&o->table, m.bytes, source, &o->table_arena, &ignored);
     os_mapping_close(&m); /* the table is a copy */
     return ok;
 }
@@ -126,20 +129,24 @@ static bool make_table(struct object *o, const struct resolve_settings *s)
     struct unwind_source source;
     struct error ignored;
     char path[4096];
+    os_lock_take(&o->lock);
     search(o, s);
-    if (o->result != FIND_FOUND)
+    bool found = o->result == FIND_FOUND;
+    if (found)
+        unwind_source_of(&source, &o->file.elf, debug_elf(o));
+    os_lock_give(&o->lock);
+    if (!found)
         return false;
-    unwind_source_of(&source, &o->file.elf, debug_elf(o));
     size_t size = 0;
     for (size_t i = 0; i < source.section_count; i++)
         size += source.sections[i].bytes.len;
     bool kept = size >= CACHED_TABLE_MIN && cache_path(o, s, path, sizeof path);
     if (kept && load_table(o, &source, path))
         return true;
-    if (!unwind_table_build(&o->table, &source, &o->arena, &ignored))
+    if (!unwind_table_build(&o->table, &source, &o->table_arena, &ignored))
         return false;
     if (kept)
-        os_cache_write(path, unwind_table_bytes(&o->table, &o->arena));
+        os_cache_write(path, unwind_table_bytes(&o->table, &o->table_arena));
     return true;
 }
 
@@ -148,13 +155,13 @@ const struct unwind_table *object_unwind_table(struct object *o,
 {
     int state = __atomic_load_n(&o->table_state, __ATOMIC_ACQUIRE);
     if (state == 0) {
-        os_lock_take(&o->lock);
+        os_lock_take(&o->table_lock);
         state = o->table_state;
         if (state == 0) {
             state = make_table(o, s) ? 2 : 1;
             __atomic_store_n(&o->table_state, state, __ATOMIC_RELEASE);
         }
-        os_lock_give(&o->lock);
+        os_lock_give(&o->table_lock);
     }
     return state == 2 ? &o->table : NULL;
 }
@@ -229,6 +236,7 @@ void object_names(struct object *o, const struct resolve_settings *s)
     if (o->named)
         return;
     o->named = true;
+    os_lock_take(&o->lock);
     search(o, s);
     if (o->wanted.kind == FRAME_KERNEL)
         kernel_names(o, s);
@@ -238,6 +246,7 @@ void object_names(struct object *o, const struct resolve_settings *s)
         read_jitdump(o);
     else if (o->result == FIND_FOUND)
         read_file(o, s);
+    os_lock_give(&o->lock);
 }
 
 bool object_address(const struct object *o, uint64_t asked, uint64_t *address)

@@ -1,8 +1,9 @@
 /* A mapped file and all that is known of it: what it is on this machine, its symbols, its
  * debug information, its unwind table. Each part is made when it is first asked for.
  *
- * Threads: object_unwind_table may be asked by several at once. object_names makes the
- * rest, for one thread at a time and object; after it, what it made is only read. */
+ * Threads: object_unwind_table may be asked by several at once, also while another makes
+ * the names. object_names makes the rest, for one thread at a time and object; after it,
+ * what it made is only read. */
 #ifndef STOKE_RESOLVE_OBJECT_H
 #define STOKE_RESOLVE_OBJECT_H
 
@@ -35,7 +36,7 @@ enum addressing {
 struct object {
     struct object_wanted wanted; /* its texts are the object's */
     struct arena arena;
-    struct os_lock lock;
+    struct os_lock lock; /* of what is found and opened: the arena, the files */
     bool searched, named;
     enum find_result result;
     struct found file, debug, alternate;
@@ -48,6 +49,8 @@ struct object {
     bool has_symbols, has_dwarf, has_jit, is_hidden;
     struct dwarf dwarf;
     struct split_files split;
+    struct os_lock table_lock; /* of making it; taken before the other */
+    struct arena table_arena;
     struct unwind_table table;
     int table_state; /* atomic: 0 not made yet, 1 there is none, 2 there is one */
 };

@@ -6,12 +6,13 @@
  * number of threads may share it.
  *
  * `struct dwarf_reader` does the work for one thread. A unit is parsed when the first
- * address of it is asked for: one pass over its entries that jumps over types and bodies
- * and keeps where functions are, one run of its line program that keeps a mark every
- * DWARF_MARK_EVERY rows. The body of a function is walked for all the addresses in it at
- * once, and only where it leads to one of them. So ask in batches, in the order that
- * dwarf_order makes: then a body is walked once. A reader keeps what it parsed until
- * dwarf_reader_deinit; what it keeps is about a tenth of the sections it has read.
+ * address of it is asked for: one pass over its entries that jumps over namespaces (where
+ * they tell their end), types and bodies and keeps where functions are, one run of its
+ * line program that keeps a mark every DWARF_MARK_EVERY rows. The body of a function is
+ * walked for all the addresses in it at once, and only where it leads to one of them. So
+ * ask in batches, in the order that dwarf_order makes: then a body is walked once. A
+ * reader keeps what it parsed until dwarf_reader_deinit; what it keeps is about a tenth
+ * of the sections it has read.
  *
  * For two threads on one large file: dwarf_order all queries, cut them with dwarf_cut
  * into more pieces than there are threads, and give each thread a reader and pieces in

@@ -159,8 +159,55 @@ struct compiler {
     const struct dwarf_unit *unit;
     struct arena *arena;
     struct dwarf_step step; /* the one that is being made */
+    uint8_t before;         /* bytes since the last attribute that is read */
     bool failed;            /* memory is short */
 };
+
+enum slot {
+    SLOT_NONE,
+    SLOT_SIBLING,
+    SLOT_LOW,
+    SLOT_HIGH,
+    SLOT_RANGES,
+    SLOT_ORIGIN,
+    SLOT_SPECIFICATION,
+    SLOT_NAME,
+    SLOT_LINKAGE_NAME,
+    SLOT_CALL_FILE,
+    SLOT_CALL_LINE,
+    SLOT_CALL_COLUMN,
+};
+
+static enum slot slot_of(uint64_t name)
+{
+    switch (name) {
+    case DW_AT_sibling:
+        return SLOT_SIBLING;
+    case DW_AT_low_pc:
+        return SLOT_LOW;
+    case DW_AT_high_pc:
+        return SLOT_HIGH;
+    case DW_AT_ranges:
+        return SLOT_RANGES;
+    case DW_AT_abstract_origin:
+        return SLOT_ORIGIN;
+    case DW_AT_specification:
+        return SLOT_SPECIFICATION;
+    case DW_AT_name:
+        return SLOT_NAME;
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+        return SLOT_LINKAGE_NAME;
+    case DW_AT_call_file:
+        return SLOT_CALL_FILE;
+    case DW_AT_call_line:
+        return SLOT_CALL_LINE;
+    case DW_AT_call_column:
+        return SLOT_CALL_COLUMN;
+    default:
+        return SLOT_NONE;
+    }
+}
 
 static void end_step(struct compiler *c, uint8_t kind)
 {
@@ -178,10 +225,9 @@ static void end_step(struct compiler *c, uint8_t kind)
 }
 
 static void add_step(struct compiler *c, struct dwarf_abbrev *abbrev, uint64_t name,
-                     uint64_t form)
+                     uint64_t form, struct shape shape)
 {
     uint8_t sibling = name == DW_AT_sibling ? sibling_kind(form) : STEP_END;
-    struct shape shape = form_shape(c->unit, form);
     if (sibling != STEP_END) {
         abbrev->has_sibling = true;
         end_step(c, sibling);
@@ -192,32 +238,52 @@ static void add_step(struct compiler *c, struct dwarf_abbrev *abbrev, uint64_t n
         end_step(c, shape.kind);
 }
 
-static void add_spec(struct compiler *c, struct dwarf_abbrev *abbrev, uint64_t name,
+static uint32_t keep_implicit(struct compiler *c, int64_t implicit)
+{
+    struct dwarf_abbrevs *t = c->table;
+    void *values = arena_grow(c->arena, t->implicit, &t->implicit_cap,
+                              t->implicit_count + 1, sizeof *t->implicit);
+    if (!values) {
+        c->failed = true;
+        return 0;
+    }
+    t->implicit = values;
+    t->implicit[t->implicit_count] = implicit;
+    return (uint32_t)t->implicit_count++;
+}
+
+static void add_spec(struct compiler *c, struct dwarf_abbrev *abbrev, enum slot slot,
                      uint64_t form, int64_t implicit)
 {
     struct dwarf_abbrevs *t = c->table;
-    struct dwarf_spec spec = {name <= UINT16_MAX ? (uint16_t)name : 0,
-                              form <= UINT16_MAX ? (uint16_t)form : 0, 0};
+    struct dwarf_spec spec = {form <= UINT16_MAX ? (uint16_t)form : 0, (uint8_t)slot,
+                              c->before, 0};
     void *room =
         arena_grow(c->arena, t->specs, &t->spec_cap, t->spec_count + 1, sizeof *t->specs);
-    if (room && form == DW_FORM_implicit_const) {
-        void *values = arena_grow(c->arena, t->implicit, &t->implicit_cap,
-                                  t->implicit_count + 1, sizeof *t->implicit);
-        t->implicit = values ? values : t->implicit;
-        c->failed |= !values;
-        if (values) {
-            spec.implicit = (uint32_t)t->implicit_count;
-            t->implicit[t->implicit_count++] = implicit;
-        }
-    }
+    if (form == DW_FORM_implicit_const)
+        spec.implicit = keep_implicit(c, implicit);
+    c->before = 0;
     c->failed |= !room;
     if (c->failed)
         return;
     t->specs = room;
     t->specs[t->spec_count++] = spec;
     abbrev->spec_count++;
-    abbrev->has_code |= name == DW_AT_low_pc || name == DW_AT_ranges;
-    add_step(c, abbrev, name, form);
+}
+
+/* What is not read and of a fixed size goes to what stands before the next attribute. */
+static void add_attribute(struct compiler *c, struct dwarf_abbrev *abbrev, uint64_t name,
+                          uint64_t form, int64_t implicit)
+{
+    struct shape shape = form_shape(c->unit, form);
+    enum slot slot = slot_of(name);
+    abbrev->has_code |= slot == SLOT_LOW || slot == SLOT_RANGES;
+    if (slot == SLOT_NONE && shape.kind == STEP_MORE &&
+        c->before + shape.fixed <= UINT8_MAX)
+        c->before = (uint8_t)(c->before + shape.fixed);
+    else
+        add_spec(c, abbrev, slot, form, implicit);
+    add_step(c, abbrev, name, form, shape);
 }
 
 static enum dwarf_role role_of(const struct dwarf_abbrev *abbrev)
@@ -248,6 +314,16 @@ static enum dwarf_role role_of(const struct dwarf_abbrev *abbrev)
     }
 }
 
+static void set_leap(const struct compiler *c, struct dwarf_abbrev *abbrev)
+{
+    const struct dwarf_step *first = &c->table->steps[abbrev->steps];
+    abbrev->fixed = first->fixed;
+    if (first->kind == STEP_SIBLING4)
+        abbrev->leap = DWARF_LEAP_SIBLING;
+    else if (first->kind == STEP_END && !abbrev->has_children)
+        abbrev->leap = DWARF_LEAP_END;
+}
+
 /* Whether entries of it are read, and not only stepped over. */
 static bool is_read(const struct dwarf_abbrev *abbrev)
 {
@@ -273,11 +349,15 @@ static bool compile_abbrev(struct compiler *c, struct bytes *b,
         int64_t implicit = form == DW_FORM_implicit_const ? bytes_sleb(b) : 0;
         if (b->failed || c->failed || (!name && !form))
             break;
-        add_spec(c, abbrev, name, form, implicit);
+        add_attribute(c, abbrev, name, form, implicit);
     }
+    if (c->before)
+        add_spec(c, abbrev, SLOT_NONE, DW_FORM_flag_present, 0);
     end_step(c, STEP_END);
     abbrev->role = (uint8_t)role_of(abbrev);
     abbrev->exists = !b->failed && !c->failed;
+    if (abbrev->exists)
+        set_leap(c, abbrev);
     if (!is_read(abbrev)) {
         c->table->spec_count = abbrev->specs;
         abbrev->spec_count = 0;
@@ -327,7 +407,7 @@ struct dwarf_abbrevs *dwarf_abbrevs_make(const struct dwarf_unit *u,
                                          struct dwarf_abbrev_scratch *scratch,
                                          struct arena *a, uint64_t *budget)
 {
-    struct compiler c = {&scratch->table, u, &scratch->arena, {0, 0}, false};
+    struct compiler c = {&scratch->table, u, &scratch->arena, {0, 0}, 0, false};
     struct bytes b = bytes_of(str_part(u->file->sections.abbrev, u->abbrev, *budget),
                               u->file->sections.big_endian);
     uint64_t code;
@@ -451,11 +531,13 @@ uint64_t dwarf_skip_tree(struct bytes *b, const struct dwarf_unit *u,
 {
     uint64_t depth = 0, count = 0;
     for (;;) {
-        bool jumped = false;
         count++;
-        dwarf_skip(b, u, t, abbrev, true, &jumped);
-        if (abbrev->has_children && !jumped)
-            depth++;
+        if (!dwarf_leap(b, u, abbrev)) {
+            bool jumped = false;
+            dwarf_skip(b, u, t, abbrev, true, &jumped);
+            if (abbrev->has_children && !jumped)
+                depth++;
+        }
         uint64_t code = 0;
         while (depth && !b->failed && !(code = dwarf_uleb(b)))
             depth--;
@@ -515,10 +597,11 @@ static struct dwarf_value read_value(struct bytes *b, const struct dwarf_unit *u
     return v;
 }
 
-struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
-                                    uint64_t form, int64_t implicit)
+/* The most common forms at once. */
+static inline struct dwarf_value read_common(struct bytes *b, const struct dwarf_unit *u,
+                                             uint64_t form, int64_t implicit)
 {
-    switch (form) { /* the most common ones at once */
+    switch (form) {
     case DW_FORM_data1:
         return (struct dwarf_value){bytes_u8(b), DW_FORM_data1};
     case DW_FORM_data2:
@@ -528,6 +611,12 @@ struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
         return (struct dwarf_value){bytes_u32(b), (uint32_t)form};
     case DW_FORM_data8:
         return (struct dwarf_value){bytes_u64(b), DW_FORM_data8};
+    case DW_FORM_udata:
+        return (struct dwarf_value){dwarf_uleb(b), DW_FORM_udata};
+    case DW_FORM_implicit_const:
+        return (struct dwarf_value){(uint64_t)implicit, DW_FORM_implicit_const};
+    case DW_FORM_flag_present:
+        return (struct dwarf_value){1, DW_FORM_flag_present};
     case DW_FORM_strp:
     case DW_FORM_sec_offset:
         if (u->offset_size == 4)
@@ -543,45 +632,50 @@ struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
     return read_value(b, u, form, implicit);
 }
 
-static void keep_attribute(struct dwarf_die *die, const struct dwarf_unit *u,
-                           uint16_t name, struct dwarf_value v)
+struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
+                                    uint64_t form, int64_t implicit)
 {
-    switch (name) {
-    case DW_AT_sibling:
+    return read_common(b, u, form, implicit);
+}
+
+static inline void keep_attribute(struct dwarf_die *die, const struct dwarf_unit *u,
+                                  enum slot slot, struct dwarf_value v)
+{
+    switch (slot) {
+    case SLOT_NONE:
+        break;
+    case SLOT_SIBLING:
         die->sibling = u->offset + v.number;
         break;
-    case DW_AT_low_pc:
+    case SLOT_LOW:
         die->low = v;
         break;
-    case DW_AT_high_pc:
+    case SLOT_HIGH:
         die->high = v;
         break;
-    case DW_AT_ranges:
+    case SLOT_RANGES:
         die->ranges = v;
         break;
-    case DW_AT_abstract_origin:
+    case SLOT_ORIGIN:
         die->origin = v;
         break;
-    case DW_AT_specification:
+    case SLOT_SPECIFICATION:
         die->specification = v;
         break;
-    case DW_AT_name:
+    case SLOT_NAME:
         die->name = v;
         break;
-    case DW_AT_linkage_name:
-    case DW_AT_MIPS_linkage_name:
+    case SLOT_LINKAGE_NAME:
         die->linkage_name = v;
         break;
-    case DW_AT_call_file:
+    case SLOT_CALL_FILE:
         die->call_file = v.number;
         break;
-    case DW_AT_call_line:
+    case SLOT_CALL_LINE:
         die->call_line = v.number;
         break;
-    case DW_AT_call_column:
+    case SLOT_CALL_COLUMN:
         die->call_column = v.number;
-        break;
-    default:
         break;
     }
 }
@@ -590,15 +684,18 @@ void dwarf_die_read(struct bytes *b, const struct dwarf_unit *u,
                     const struct dwarf_abbrevs *t, const struct dwarf_abbrev *abbrev,
                     struct dwarf_die *die)
 {
+    struct bytes at = *b; /* a copy that stays in registers */
     *die = (struct dwarf_die){0};
-    for (uint32_t i = 0; i < abbrev->spec_count && !b->failed; i++) {
+    for (uint32_t i = 0; i < abbrev->spec_count && !at.failed; i++) {
         const struct dwarf_spec *spec = &t->specs[abbrev->specs + i];
         int64_t implicit =
             spec->form == DW_FORM_implicit_const ? t->implicit[spec->implicit] : 0;
-        struct dwarf_value v = dwarf_value_read(b, u, spec->form, implicit);
-        if (!b->failed)
-            keep_attribute(die, u, spec->name, v);
+        bytes_skip(&at, spec->before);
+        struct dwarf_value v = read_common(&at, u, spec->form, implicit);
+        if (!at.failed)
+            keep_attribute(die, u, (enum slot)spec->slot, v);
     }
+    *b = at;
 }
 
 static struct str text_at(struct str section, uint64_t offset)

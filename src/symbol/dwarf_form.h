@@ -47,8 +47,11 @@ enum dwarf_role {
     DWARF_ABSTRACT, /* a subprogram without code */
 };
 
+/* An attribute that is read. */
 struct dwarf_spec {
-    uint16_t name, form;
+    uint16_t form;
+    uint8_t slot;      /* what of struct dwarf_die it is */
+    uint8_t before;    /* bytes of others to step over first */
     uint32_t implicit; /* of DW_FORM_implicit_const: index of the value */
 };
 
@@ -63,8 +66,16 @@ struct dwarf_abbrev {
     uint32_t spec_count;
     uint32_t steps;
     uint16_t tag;
-    uint8_t role;
+    uint16_t fixed; /* bytes to what `leap` tells of; those of the first step */
+    uint8_t role, leap;
     bool exists, has_children, has_sibling, has_code;
+};
+
+/* What of most entries is all there is to know to step over them. */
+enum dwarf_leap {
+    DWARF_LEAP_NONE,
+    DWARF_LEAP_END,     /* the fixed bytes are all */
+    DWARF_LEAP_SIBLING, /* behind them the sibling is told, in four bytes */
 };
 
 struct dwarf_abbrevs {
@@ -113,11 +124,41 @@ static inline uint64_t dwarf_uleb(struct bytes *b)
     return bytes_uleb(b);
 }
 
+static inline int64_t dwarf_sleb(struct bytes *b)
+{
+    if (!b->failed && b->at < b->end && !(*b->at & 0x80)) {
+        int value = (unsigned char)*b->at++;
+        return value < 0x40 ? value : value - 0x80;
+    }
+    return bytes_sleb(b);
+}
+
 /* Steps over an entry's attributes. With `follow`, where they tell the next sibling, to
  * that instead, and *jumped says so. */
 void dwarf_skip(struct bytes *b, const struct dwarf_unit *u,
                 const struct dwarf_abbrevs *t, const struct dwarf_abbrev *abbrev,
                 bool follow, bool *jumped);
+
+/* Steps over an entry and all that is in it where its abbreviation tells how to do so at
+ * once. False, and nothing is done, where it does not. */
+static inline bool dwarf_leap(struct bytes *b, const struct dwarf_unit *u,
+                              const struct dwarf_abbrev *abbrev)
+{
+    struct bytes ahead = *b;
+    if (abbrev->leap == DWARF_LEAP_NONE)
+        return false;
+    bytes_skip(&ahead, abbrev->fixed);
+    if (abbrev->leap == DWARF_LEAP_SIBLING) {
+        uint64_t sibling = u->offset + bytes_u32(&ahead);
+        if (sibling <= bytes_offset(&ahead) || sibling > u->end)
+            return false;
+        ahead.at = ahead.begin + sibling;
+    }
+    if (ahead.failed)
+        return false;
+    b->at = ahead.at;
+    return true;
+}
 
 /* Steps over an entry's attributes and all that is in it. Returns how many entries were
  * looked at. */

@@ -1,4 +1,5 @@
 #include "symbol/dwarf_function.h"
+#include "base/hash.h"
 #include "symbol/dwarf_table.h"
 
 /* Bodies within bodies. What is deeper is left out. */
@@ -100,14 +101,18 @@ static bool has_functions_in_types(const struct dwarf_unit *u)
     }
 }
 
-/* Whether to look for functions among an entry's children. */
-static bool is_scope(const struct dwarf_abbrev *abbrev, bool nested, bool in_types)
+/* Whether to look for functions among the children of an entry within others. */
+static bool is_scope(struct dwarf_unit_state *s, const struct dwarf_abbrev *abbrev,
+                     enum dwarf_depth depth, bool in_types)
 {
-    if (abbrev->role == DWARF_SCOPE)
-        return true;
+    if (abbrev->role == DWARF_SCOPE) {
+        bool closed = depth == DWARF_OUTER && abbrev->has_sibling;
+        s->has_closed_scopes |= closed;
+        return !closed;
+    }
     if (abbrev->role == DWARF_TYPE)
-        return nested || in_types;
-    return nested && abbrev->role != DWARF_SKIP;
+        return depth == DWARF_ALL || in_types;
+    return depth == DWARF_ALL && abbrev->role != DWARF_SKIP;
 }
 
 static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
@@ -122,54 +127,54 @@ static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
                              &r->caches->range_budget);
 }
 
-/* One pass over the unit's entries. With `nested`, within bodies and types, too. */
+/* One pass over the unit's entries. The first one is entered where it is a scope. */
 static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s,
-                              bool nested, struct dwarf_table *out)
+                              enum dwarf_depth depth)
 {
     const struct dwarf_unit *u = s->unit;
+    struct dwarf_table *out = &s->functions[depth];
     struct bytes b = dwarf_unit_bytes(u, u->first);
     bool in_types = has_functions_in_types(u), ignored = false;
-    size_t depth = 0;
+    size_t level = 0;
     out->count = 0;
     while (b.at < b.end && !b.failed && spend(r, 1)) {
         uint64_t entry = bytes_offset(&b);
         const struct dwarf_abbrev *abbrev = next_entry(&b, s);
-        if (b.failed || (!abbrev && depth <= 1))
+        if (b.failed || (!abbrev && level <= 1))
             break;
         if (!abbrev) {
-            depth--;
+            level--;
             continue;
         }
         if (abbrev->role == DWARF_FUNCTION && !add_function(r, s, b, abbrev, entry, out))
             return false;
-        if (abbrev->has_children && is_scope(abbrev, nested, in_types)) {
+        if (abbrev->has_children &&
+            is_scope(s, abbrev, level ? depth : DWARF_ALL, in_types)) {
             dwarf_skip(&b, u, s->abbrevs, abbrev, false, &ignored);
-            depth++;
-        } else {
+            level++;
+        } else if (!dwarf_leap(&b, u, abbrev)) {
             spend(r, dwarf_skip_tree(&b, u, s->abbrevs, abbrev));
         }
-        if (!depth)
+        if (!level)
             break;
     }
     return dwarf_table_sort(out, false);
 }
 
-/* Most functions are found without a look into bodies and types; only for code that then
- * belongs to none it is worth one. */
+/* Most functions are found without a look into namespaces, bodies and types; only for
+ * code that then belongs to none it is worth one. */
 bool dwarf_function_at(struct dwarf_reader *r, struct dwarf_unit_state *s,
                        uint64_t address, uint64_t *entry)
 {
-    if (!s->has_functions && !collect_functions(r, s, false, &s->functions))
-        return false;
-    s->has_functions = true;
-    const struct dwarf_range *found = dwarf_table_find(&s->functions, address);
-    if (!found && !s->has_nested) {
-        if (!collect_functions(r, s, true, &s->nested))
+    const struct dwarf_range *found = NULL;
+    for (enum dwarf_depth depth = DWARF_OUTER; depth < DWARF_DEPTHS && !found; depth++) {
+        if (depth == DWARF_SCOPES && !s->has_closed_scopes)
+            continue;
+        if (!s->has_functions[depth] && !collect_functions(r, s, depth))
             return false;
-        s->has_nested = true;
+        s->has_functions[depth] = true;
+        found = dwarf_table_find(&s->functions[depth], address);
     }
-    if (!found)
-        found = dwarf_table_find(&s->nested, address);
     *entry = found ? s->unit->offset + found->value : DWARF_NONE;
     return true;
 }
@@ -245,9 +250,11 @@ static bool add_inlined(struct dwarf_reader *r, const struct dwarf_die *die,
                             sizeof *r->inlined);
     if (!room)
         return false;
+    bool has_name = die->name.form || die->linkage_name.form;
     r->inlined = room;
     r->inlined[r->inlined_count++] = (struct dwarf_inlined){
         .entry = entry,
+        .origin = has_name ? (struct dwarf_value){0, 0} : die->origin,
         .file = die->call_file,
         .line = (uint32_t)die->call_line,
         .column = (uint32_t)die->call_column,
@@ -388,32 +395,65 @@ static bool read_entry_at(struct dwarf_unit_state *s, uint64_t offset,
 
 /* The linkage name, wherever on the way from the entry to its origins it stands, else the
  * first plain name. */
-void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
-                        struct dwarf_inlined *inlined)
+static void find_name(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t offset,
+                      struct dwarf_known_name *out)
 {
-    uint64_t offset = inlined->entry;
     struct dwarf_die die;
-    if (inlined->is_named)
-        return;
-    inlined->is_named = true;
-    inlined->name = STR("");
+    out->name = STR("");
+    out->is_linkage_name = false;
     for (int i = 0; i < ORIGINS_MAX && spend(r, 1); i++) {
         if (!read_entry_at(s, offset, &die))
             return;
         struct str name = dwarf_value_text(s->unit, die.linkage_name);
-        inlined->is_linkage_name = name.len != 0;
-        if (!name.len && !inlined->name.len)
+        out->is_linkage_name = name.len != 0;
+        if (!name.len && !out->name.len)
             name = dwarf_value_text(s->unit, die.name);
         spend(r, name.len / 16);
         if (name.len)
-            inlined->name = name;
+            out->name = name;
         const struct dwarf_file *file;
         struct dwarf_value origin = die.origin.form ? die.origin : die.specification;
-        if (inlined->is_linkage_name ||
+        if (out->is_linkage_name ||
             !dwarf_value_reference(s->unit, origin, &file, &offset))
             return;
         s = state_of(r, s, file, offset);
         if (!s)
             return;
     }
+}
+
+/* One function is inlined in many places: its name is kept. */
+static const struct dwarf_known_name *known_name(struct dwarf_reader *r,
+                                                 struct dwarf_unit_state *s,
+                                                 uint64_t offset)
+{
+    const struct dwarf_file *file = s->unit->file;
+    struct dwarf_known_name *known =
+        &r->caches->names[hash_mix(offset, HASH_A) & (DWARF_KNOWN_NAMES - 1)];
+    if (known->file != file || known->entry != offset) {
+        find_name(r, s, offset, known);
+        known->file = r->budget ? file : NULL; /* without any the way may be cut short */
+        known->entry = offset;
+    }
+    return known;
+}
+
+void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                        struct dwarf_inlined *inlined)
+{
+    const struct dwarf_file *file;
+    struct dwarf_known_name own = {.name = STR("")};
+    const struct dwarf_known_name *found = &own;
+    uint64_t offset;
+    if (inlined->is_named)
+        return;
+    if (dwarf_value_reference(s->unit, inlined->origin, &file, &offset)) {
+        s = state_of(r, s, file, offset);
+        found = s ? known_name(r, s, offset) : &own;
+    } else {
+        find_name(r, s, inlined->entry, &own);
+    }
+    inlined->is_named = true;
+    inlined->name = found->name;
+    inlined->is_linkage_name = found->is_linkage_name;
 }

@@ -6,6 +6,16 @@
 #include "symbol/dwarf_line.h"
 #include "symbol/dwarf_unit.h"
 
+/* Where functions are looked for, one after the other: most are found in the first, which
+ * costs least. */
+enum dwarf_depth {
+    DWARF_OUTER,  /* beside namespaces that are stepped over at once (as GCC writes them:
+                     what it compiled of them lies outside) */
+    DWARF_SCOPES, /* in namespaces, too */
+    DWARF_ALL,    /* in bodies and types, too */
+    DWARF_DEPTHS,
+};
+
 /* What a reader knows of a unit. */
 struct dwarf_unit_state {
     const struct dwarf_unit *unit; /* NULL: nothing yet */
@@ -13,9 +23,9 @@ struct dwarf_unit_state {
     struct dwarf_abbrevs *abbrevs;
     struct dwarf_lines *lines;
     struct dwarf_unit_state *body; /* where the entries are: here, or in a split file */
-    struct dwarf_table functions;  /* by offset of the entry in the unit */
-    struct dwarf_table nested;     /* the same, with those in others and in types, too */
-    bool has_functions, has_nested;
+    struct dwarf_table functions[DWARF_DEPTHS]; /* by offset of the entry in the unit */
+    bool has_functions[DWARF_DEPTHS];
+    bool has_closed_scopes; /* namespaces that were stepped over */
 };
 
 struct dwarf_file_state {
@@ -25,6 +35,16 @@ struct dwarf_file_state {
     uint64_t abbrev_budget;
 };
 
+/* The name of an entry that others are instances of. */
+struct dwarf_known_name {
+    const struct dwarf_file *file; /* NULL: nothing is known here */
+    uint64_t entry;                /* offset in .debug_info */
+    struct str name;
+    bool is_linkage_name;
+};
+
+#define DWARF_KNOWN_NAMES 1024 /* a power of two */
+
 /* What a reader keeps for all units. */
 struct dwarf_caches {
     struct dwarf_abbrev_scratch scratch;
@@ -33,11 +53,14 @@ struct dwarf_caches {
     uint64_t range_budget; /* entries of range lists, for all tables of functions */
     struct str *paths;
     size_t path_count, path_cap;
+    /* by a hash of the entry: of several the one that was asked for last */
+    struct dwarf_known_name names[DWARF_KNOWN_NAMES];
 };
 
 /* An inlined call in the body that is walked; [0] is the body itself. */
 struct dwarf_inlined {
-    uint64_t entry; /* offset in .debug_info */
+    uint64_t entry;            /* offset in .debug_info */
+    struct dwarf_value origin; /* what it is an instance of, where that alone names it */
     uint64_t file;
     uint32_t line, column, parent;
     bool is_named;

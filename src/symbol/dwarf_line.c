@@ -146,6 +146,8 @@ static bool read_head(struct dwarf_lines *l, struct bytes *b, struct arena *a)
     l->opcode_base = bytes_u8(b);
     l->lengths = bytes_take(b, l->opcode_base ? l->opcode_base - 1u : 0);
     bool ok = l->version >= 5 ? read_new_tables(l, b, &u, a) : read_old_tables(l, b, a);
+    if (l->line_range)
+        l->reciprocal = 65536u / l->line_range + 1;
     if (head <= (size_t)(b->end - b->begin) && l->line_range && l->opcode_base)
         l->program = str_skip(str_span(b->begin, b->end), program);
     return ok;
@@ -204,7 +206,7 @@ static inline enum dwarf_line_event run_standard(const struct dwarf_lines *l,
         advance(l, s, dwarf_uleb(b));
         break;
     case DW_LNS_advance_line:
-        s->line += (uint32_t)bytes_sleb(b);
+        s->line += (uint32_t)dwarf_sleb(b);
         break;
     case DW_LNS_set_file:
         s->file = (uint32_t)dwarf_uleb(b);
@@ -236,7 +238,8 @@ static inline enum dwarf_line_event step(const struct dwarf_lines *l, struct byt
 {
     unsigned op = bytes_u8(b);
     if (op >= l->opcode_base) {
-        unsigned adjusted = op - l->opcode_base, operations = adjusted / l->line_range;
+        unsigned adjusted = op - l->opcode_base;
+        unsigned operations = adjusted * l->reciprocal >> 16;
         advance(l, s, operations);
         s->line +=
             (uint32_t)(l->line_base + (int)(adjusted - operations * l->line_range));
@@ -465,28 +468,38 @@ struct dwarf_lines *dwarf_lines_make(const struct dwarf_unit *u, const struct dw
 
 /* --- Looking up --------------------------------------------------------------------- */
 
-enum dwarf_line_event dwarf_lines_next(const struct dwarf_lines *l,
-                                       struct dwarf_line_state *s)
+/* From behind one row to behind the next; *b is at s->next. */
+static inline enum dwarf_line_event run_on(const struct dwarf_lines *l, struct bytes *b,
+                                           struct dwarf_line_state *s)
 {
-    struct bytes b = program_bytes(l, s->next);
-    for (int i = 0; i < RUN_MAX && b.at < b.end; i++) {
-        enum dwarf_line_event event = step(l, &b, s);
-        if (b.failed)
+    for (int i = 0; i < RUN_MAX && b->at < b->end; i++) {
+        enum dwarf_line_event event = step(l, b, s);
+        if (b->failed)
             return DWARF_LINE_STOP;
-        s->next = (uint32_t)bytes_offset(&b);
-        if (event != DWARF_LINE_NONE)
+        if (event != DWARF_LINE_NONE) {
+            s->next = (uint32_t)bytes_offset(b);
             return event;
+        }
     }
     return DWARF_LINE_STOP;
 }
 
-/* Runs on from a mark at or before the address to the last row that is. */
-static bool run_to(const struct dwarf_lines *l, struct dwarf_line_state s,
+enum dwarf_line_event dwarf_lines_next(const struct dwarf_lines *l,
+                                       struct dwarf_line_state *s)
+{
+    struct bytes b = program_bytes(l, s->next);
+    return run_on(l, &b, s);
+}
+
+/* Runs on from a row at or before the address to the last one that is; `from` is where
+ * its mark is in the program. */
+static bool run_to(const struct dwarf_lines *l, struct dwarf_line_state s, uint32_t from,
                    uint64_t address, struct dwarf_line_state *out)
 {
-    for (uint32_t from = s.next; s.next - from < RUN_MAX;) {
+    struct bytes b = program_bytes(l, s.next);
+    while (s.next - from < RUN_MAX) {
         *out = s;
-        enum dwarf_line_event event = dwarf_lines_next(l, &s);
+        enum dwarf_line_event event = run_on(l, &b, &s);
         if (event == DWARF_LINE_STOP || s.address < out->address)
             return false;
         if (s.address > address)
@@ -511,13 +524,19 @@ static size_t marks_to(const struct dwarf_lines *l, uint64_t address)
     return low;
 }
 
-bool dwarf_lines_find(const struct dwarf_lines *l, uint64_t address,
+bool dwarf_lines_find(struct dwarf_lines *l, uint64_t address,
                       struct dwarf_line_state *out)
 {
     size_t mark = marks_to(l, address);
-    for (int i = 0; i < MARKS_BACK_MAX && mark; i++)
-        if (run_to(l, l->marks[--mark], address, out))
+    bool goes_on = mark && mark == l->last_mark && l->last.address <= address;
+    for (int i = 0; i < MARKS_BACK_MAX && mark; i++, mark--) {
+        const struct dwarf_line_state *s = &l->marks[mark - 1];
+        if (run_to(l, i == 0 && goes_on ? l->last : *s, s->next, address, out)) {
+            l->last = *out;
+            l->last_mark = mark;
             return true;
+        }
+    }
     return false;
 }
 

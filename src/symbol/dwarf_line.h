@@ -34,11 +34,14 @@ struct dwarf_lines {
     uint16_t version;
     uint8_t opcode_base, line_range, min_length, max_ops;
     int8_t line_base;
+    uint32_t reciprocal; /* a byte / line_range is the byte * reciprocal >> 16 */
     struct dwarf_line_file *files;
     struct dwarf_value *dirs;
     size_t dir_count, file_count, file_cap, dir_cap;
     struct dwarf_line_state *marks; /* sorted by address */
     size_t mark_count, mark_cap;
+    struct dwarf_line_state last; /* the row found last, and 1 + its mark, or 0 */
+    size_t last_mark;
 };
 
 /* Reads the unit's program. Sequences that begin outside [code_low, code_high) are left
@@ -59,8 +62,9 @@ enum dwarf_line_event {
 enum dwarf_line_event dwarf_lines_next(const struct dwarf_lines *l,
                                        struct dwarf_line_state *s);
 
-/* The row that covers the address; false: there is none. */
-bool dwarf_lines_find(const struct dwarf_lines *l, uint64_t address,
+/* The row that covers the address; false: there is none. Costs least for addresses in
+ * order. */
+bool dwarf_lines_find(struct dwarf_lines *l, uint64_t address,
                       struct dwarf_line_state *out);
 
 /* The first row of which it is known that it begins after the address; false: there is

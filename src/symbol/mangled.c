@@ -867,7 +867,7 @@ bool mangled_scan(struct str text, bool whole, struct mangled *m)
         w.failed = false;
         w.part_count = 0;
         w.m = m;
-        m->cost = encoding(&w, true, whole);
+        (void)encoding(&w, true, whole);
         if (w.failed)
             return false;
         m->end = (size_t)(w.at - w.begin);

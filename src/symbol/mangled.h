@@ -21,7 +21,6 @@ struct mangled {
     size_t quals,
         quals_end; /* "const" and "&" of a member function: [quals, quals_end) */
     size_t end;    /* of what is mangled: a suffix such as ".cold" follows */
-    uint64_t cost; /* nodes to write, at most */
 };
 
 /* Walks over a name that begins with "_Z". Without `whole` the parameters are not looked

@@ -36,8 +36,10 @@ static object_id fake_object(void *context, const struct object_wanted *wanted)
     return 1 + (object_id)(hash_bytes(wanted->path.ptr, wanted->path.len) % 7);
 }
 
-static void fake_unwind(void *context, struct unwind_job *jobs, size_t count)
+static void fake_unwind(void *context, unsigned hand, struct unwind_job *jobs,
+                        size_t count)
 {
+    (void)hand;
     (void)context;
     for (size_t i = 0; i < count; i++) {
         struct unwind_job *job = &jobs[i];

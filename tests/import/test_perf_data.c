@@ -135,9 +135,11 @@ static object_id fake_object(void *context, const struct object_wanted *w)
 }
 
 /* Leaf, a caller that the map holds up to its last byte, a signal frame. */
-static void fake_unwind(void *context, struct unwind_job *jobs, size_t count)
+static void fake_unwind(void *context, unsigned hand, struct unwind_job *jobs,
+                        size_t count)
 {
     struct fake *f = context;
+    assert_int_equal(hand, 0);
     f->batches++;
     for (size_t i = 0; i < count; i++) {
         struct unwind_job *job = &jobs[i];

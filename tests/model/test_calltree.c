@@ -339,6 +339,62 @@ static void shared_labels_merge_paths(void **state)
     builder_deinit(&b);
 }
 
+/* Stacks of random frames that share labels, some often and some never, in random order:
+ * two have one path where they have the same labels all the way, and nowhere else. */
+static void check_merged(unsigned seed, uint32_t frame_count, uint32_t label_count)
+{
+    struct builder b;
+    struct paths paths;
+    struct error err;
+    uint32_t random = seed;
+    assert_true(builder_init(&b, BUILD_COUNT));
+    for (uint32_t i = 0; i < 600; i++) {
+        stack_id stack = 0;
+        random = random * 1664525 + 1013904223;
+        for (uint32_t depth = 1 + (random >> 20) % 9; depth; depth--) {
+            random = random * 1664525 + 1013904223;
+            uint32_t frame = (random >> 8) % frame_count;
+            char name[16];
+            snprintf(name, sizeof name, "f%u", (unsigned)(frame % label_count));
+            stack = builder_push(
+                &b, stack,
+                builder_frame(&b,
+                              &(struct frame){.name = builder_string(&b, str_of(name)),
+                                              .line = 1 + frame / label_count}));
+        }
+    }
+    const struct profile *p = b.profile;
+    assert_true(paths_init(&paths, p, &(struct label_style){0}, &err));
+    uint32_t *first = calloc(paths.count, sizeof *first), seen = 0;
+    for (stack_id s = 1; s < p->stack_count; s++) {
+        uint32_t path = path_of_stack(&paths, s);
+        assert_in_range(path, 1, paths.count - 1);
+        assert_int_equal(paths.nodes[path].parent,
+                         path_of_stack(&paths, p->stacks[s].parent));
+        assert_int_equal(path_label(&paths, path),
+                         paths.label_of_frame[p->stacks[s].frame]);
+        seen += first[path]++ == 0;
+    }
+    assert_int_equal(seen, paths.count - 1);         /* none that is no stack's */
+    for (uint32_t one = 1; one < paths.count; one++) /* and none twice */
+        for (uint32_t two = one + 1; two < paths.count; two++)
+            assert_false(paths.nodes[one].parent == paths.nodes[two].parent &&
+                         path_label(&paths, one) == path_label(&paths, two));
+    free(first);
+    paths_deinit(&paths);
+    builder_deinit(&b);
+}
+
+static void stacks_of_shared_labels_have_one_path(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 12; seed++) {
+        check_merged(seed, 6, 5); /* one label of two frames */
+        check_merged(seed, 9, 3);
+        check_merged(seed, 40, 39);
+    }
+}
+
 static uint32_t half(const void *context, uint32_t node)
 {
     const uint32_t *left_out = context;
@@ -378,6 +434,7 @@ int main(void)
         UNIT(a_deep_stack_needs_no_deep_machine_stack),
         UNIT(distinct_labels_make_paths_of_stacks),
         UNIT(shared_labels_merge_paths),
+        UNIT(stacks_of_shared_labels_have_one_path),
         UNIT(children_are_listed_by_their_parents),
     };
     return UNITS_RUN(units);

@@ -38,7 +38,7 @@ static uint32_t check_node(const struct spaces *s, space_id space, uint64_t *las
 {
     if (space == 0)
         return 0;
-    const struct space_node *n = &s->nodes[space];
+    const struct space_node *n = space_node(s, space);
     uint32_t left = check_node(s, n->left, last);
     assert_true(n->map.start >= *last);
     assert_true(n->map.end > n->map.start);
@@ -100,7 +100,7 @@ static void test_as_a_plain_array(void **state)
                 assert_same(&s, spaces[j], &plain[j]);
     }
     /* Nodes are used again: there are never more than what eight spaces hold. */
-    assert_true(s.count < KEPT * ADDRESSES + 100);
+    assert_true(s.nodes.count < KEPT * ADDRESSES + 100);
     spaces_deinit(&s);
 }
 
@@ -118,7 +118,7 @@ static void test_many_maps(void **state)
     for (const struct address_map *m; (m = space_from(&s, space, at)); at = m->end)
         count++;
     assert_int_equal(count, MAPS);
-    assert_true(s.nodes[space].height <= 27);
+    assert_true(space_node(&s, space)->height <= 27);
     spaces_deinit(&s);
 }
 

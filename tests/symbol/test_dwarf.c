@@ -123,6 +123,14 @@ static void test_lines(void **state)
     assert_int_equal(line_at(&l, 0x104), 6);
     assert_int_equal(line_at(&l, 0x11c), 6);
     assert_int_equal(line_at(&l, 0x11d), 0);
+    for (unsigned i = 0; i < 35 * 35; i++) { /* each after each other */
+        uint64_t one = 0xfe + i % 35, two = 0xfe + i / 35;
+        (void)line_at(&l, one);
+        assert_int_equal(line_at(&l, two), two < 0x100   ? 0
+                                           : two < 0x103 ? 1
+                                           : two < 0x11d ? 6
+                                                         : 0);
+    }
     struct dwarf_line_file *file = dwarf_lines_file(l.lines, 2);
     assert_str(dwarf_lines_name(l.lines, file), "b.c");
     assert_str(dwarf_lines_dir(l.lines, file), "dir");
@@ -237,6 +245,52 @@ static void test_unit(void **state)
     arena_deinit(&l.arena);
 }
 
+/* 16 bytes from there. */
+#define FUNCTION(name, low) "\3" name "\0\0" low "\0\0\0\0\0\0\20\0\0\0"
+
+/* C++: a function in a namespace that tells its end, one beside it, one in a type. */
+static const char depths_info[] = "\121\0\0\0\4\0\0\0\0\0\10"
+                                  "\1\4\0\1\0\0\0\0\0\0\0\3\0\0" /* 0b: unit */
+                                  "\2\57\0\0\0"                  /* 19: namespace */
+    FUNCTION("in", "\1") "\0" FUNCTION("out", "\2") "\4" FUNCTION(
+        "deep", "\3") "\0\0"; /* 40: type */
+static const char depths_abbrev[] = "\1\21\1\23\13\21\1\22\6\0\0"
+                                    "\2\71\1\1\23\0\0"
+                                    "\3\56\0\3\10\21\1\22\6\0\0"
+                                    "\4\23\1\0\0\0";
+
+/* Asks for the three functions, one of them first. */
+static void find_in_depths(const struct dwarf *d, unsigned first)
+{
+    static const char *const names[] = {"in", "out", "deep"};
+    struct dwarf_reader r;
+    struct dwarf_frame frames[4];
+    assert_true(dwarf_reader_init(&r, d, NULL));
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned at = (first + i) % 3;
+        uint64_t address = 0x100 * ((uint64_t)at + 1);
+        assert_int_equal(dwarf_find_one(&r, address + 15, frames, 4), 1);
+        assert_str(frames[0].name, names[at]);
+        assert_int_equal(dwarf_find_one(&r, address + 16, frames, 4), 0);
+    }
+    dwarf_reader_deinit(&r);
+}
+
+static void test_depths(void **state)
+{
+    struct arena arena = ARENA_INIT;
+    struct dwarf_input input = {
+        DWARF_NO_SECTIONS, DWARF_NO_SECTIONS, 0, UINT64_MAX, NULL, NULL};
+    struct dwarf d;
+    (void)state;
+    input.sections.info = (struct str){depths_info, sizeof depths_info - 1};
+    input.sections.abbrev = (struct str){depths_abbrev, sizeof depths_abbrev - 1};
+    assert_true(dwarf_init(&d, &input, &arena, NULL));
+    for (unsigned first = 0; first < 3; first++)
+        find_in_depths(&d, first);
+    arena_deinit(&arena);
+}
+
 static void test_order(void **state)
 {
     struct arena arena = ARENA_INIT;
@@ -268,7 +322,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(test_table),      UNIT(test_table_ties),      UNIT(test_lines),
         UNIT(test_lines_vliw), UNIT(test_lines_sequences), UNIT(test_lines_cut),
-        UNIT(test_unit),       UNIT(test_order),
+        UNIT(test_unit),       UNIT(test_depths),          UNIT(test_order),
     };
     return UNITS_RUN(units);
 }

@@ -200,10 +200,10 @@ static object_id know_object(void *context, const struct object_wanted *wanted)
     return id;
 }
 
-static void unwind(void *context, struct unwind_job *jobs, size_t count)
+static void unwind(void *context, unsigned hand, struct unwind_job *jobs, size_t count)
 {
     (void)context;
-    o.inner.unwind(o.inner.context, jobs, count);
+    o.inner.unwind(o.inner.context, hand, jobs, count);
     for (size_t i = 0; i < count; i++)
         compare(&jobs[i]);
 }

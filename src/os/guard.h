@@ -1,0 +1,19 @@
+/* Files mapped to be read, whatever becomes of them.
+ *
+ * A page of a mapped file that is no longer there, because the file was cut short in the
+ * meantime, ends the program (SIGBUS, mmap(2)). Here such a page reads as zeros, and that
+ * it happened can be asked. */
+#ifndef STOKE_OS_GUARD_H
+#define STOKE_OS_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The first `size` bytes of the file, private and read-only; NULL with errno set. munmap
+ * gives them back. */
+void *os_guard_map(int fd, size_t size);
+
+/* Whether, since the program began, bytes were looked for that a file no longer had. */
+bool os_guard_was_cut(void);
+
+#endif

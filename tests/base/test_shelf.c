@@ -1,0 +1,51 @@
+#include "base/shelf.h"
+#include "unit.h"
+
+static void test_items_stay(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct shelf s = {.count = 0};
+    uint64_t *first[3000];
+    (void)state;
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint64_t *item = shelf_add(&s, &a, sizeof *item);
+        assert_non_null(item);
+        assert_int_equal(*item, 0);
+        *item = (uint64_t)i * 3;
+        first[i] = item;
+        assert_int_equal(s.count, i + 1);
+    }
+    for (uint32_t i = 0; i < 3000; i++) {
+        assert_ptr_equal(shelf_at(&s, i, sizeof(uint64_t)), first[i]);
+        assert_int_equal(*first[i], (uint64_t)i * 3);
+    }
+    arena_deinit(&a);
+}
+
+/* Every number has a part, and the parts follow each other without a gap. */
+static void test_parts(void **state)
+{
+    (void)state;
+    uint64_t begin = 0;
+    for (unsigned part = 0; part < SHELF_PARTS; part++) {
+        uint64_t size = (uint64_t)1 << (part + SHELF_BITS), last = begin + size - 1;
+        size_t at;
+        assert_int_equal(shelf_part((uint32_t)begin, &at), part);
+        assert_int_equal(at, 0);
+        if (last > UINT32_MAX)
+            last = UINT32_MAX;
+        assert_int_equal(shelf_part((uint32_t)last, &at), part);
+        assert_int_equal(at, last - begin);
+        begin += size;
+    }
+    assert_true(begin > UINT32_MAX - ((uint64_t)1 << SHELF_BITS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(test_items_stay),
+        UNIT(test_parts),
+    };
+    return UNITS_RUN(units);
+}

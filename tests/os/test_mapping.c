@@ -1,0 +1,104 @@
+#include "folder.h"
+#include "os/mapping.h"
+
+#define MINE ((uint32_t)geteuid())
+
+static bool refused(const char *path, uint32_t owner, uint64_t limit, const char *why)
+{
+    struct os_mapping m;
+    struct error err = {0};
+    bool ok = os_mapping_open_shared(&m, path, owner, limit, &err);
+    os_mapping_close(&m);
+    return !ok && strstr(err.message, why);
+}
+
+static void a_file_is_mapped(void **state)
+{
+    struct os_mapping m;
+    struct error err = {0};
+    assert_true(os_mapping_open(&m, folder_write(*state, "a", "abc", 3), &err));
+    assert_str(m.bytes, "abc");
+    os_mapping_close(&m);
+    assert_true(os_mapping_open(&m, folder_write(*state, "empty", "", 0), &err));
+    assert_int_equal(m.bytes.len, 0);
+    os_mapping_close(&m);
+    assert_false(os_mapping_open(&m, folder_path(*state, "none"), &err));
+    assert_non_null(strstr(err.message, "No such file"));
+}
+
+static void only_regular_files_are_mapped(void **state)
+{
+    struct os_mapping m;
+    struct error err = {0};
+    assert_int_equal(mkfifo(folder_path(*state, "fifo"), 0600), 0);
+    assert_false(os_mapping_open(&m, folder_path(*state, "fifo"), &err)); /* at once */
+    assert_non_null(strstr(err.message, "not a regular file"));
+    assert_false(os_mapping_open(&m, ((struct folder *)*state)->path, &err));
+}
+
+static void a_shared_file_is_its_owners_or_refused(void **state)
+{
+    struct os_mapping m;
+    struct error err = {0};
+    const char *path = folder_write(*state, "a", "abc", 3);
+    assert_true(os_mapping_open_shared(&m, path, MINE, 3, &err));
+    os_mapping_close(&m);
+    assert_true(refused(path, MINE, 2, "more than"));
+    if (geteuid() != 0) { /* root's files are taken from everyone */
+        assert_true(refused(path, MINE + 1, 3, "belongs to user"));
+        return;
+    }
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_true(refused(path, 1, 3, "belongs to user 65534"));
+    assert_false(refused(path, 65534, 3, ""));
+}
+
+static void a_shared_file_is_no_link_and_no_fifo(void **state)
+{
+    char target[128];
+    snprintf(target, sizeof target, "%s", folder_write(*state, "a", "abc", 3));
+    assert_int_equal(symlink(target, folder_path(*state, "link")), 0);
+    assert_true(refused(folder_path(*state, "link"), MINE, 100, "symbolic link"));
+    assert_int_equal(mkfifo(folder_path(*state, "fifo"), 0600), 0);
+    assert_true(refused(folder_path(*state, "fifo"), MINE, 100, "not a regular file"));
+}
+
+static void what_has_no_size_is_read_up_to_a_limit(void **state)
+{
+    (void)state;
+    struct os_mapping m;
+    struct error err = {0};
+    assert_true(os_mapping_read(&m, "/proc/self/status", 1 << 16, &err));
+    assert_true(str_starts(m.bytes, STR("Name:")));
+    os_mapping_close(&m);
+    assert_true(os_mapping_read(&m, "/proc/self/status", 4, &err));
+    assert_str(m.bytes, "Name");
+    os_mapping_close(&m);
+    assert_false(os_mapping_read(&m, "/proc/self/none", 4, &err));
+}
+
+static void a_cached_file_is_there_whole(void **state)
+{
+    struct os_mapping m;
+    struct error err = {0};
+    const char *path = folder_path(*state, "new/folders/file");
+    assert_true(os_cache_write(path, STR("abc")));
+    assert_true(os_cache_write(path, STR("defg")));
+    assert_true(os_mapping_open(&m, path, &err));
+    assert_str(m.bytes, "defg");
+    os_mapping_close(&m);
+    assert_false(os_cache_write("/proc/none/file", STR("abc")));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        UNIT_IN_FOLDER(a_file_is_mapped),
+        UNIT_IN_FOLDER(only_regular_files_are_mapped),
+        UNIT_IN_FOLDER(a_shared_file_is_its_owners_or_refused),
+        UNIT_IN_FOLDER(a_shared_file_is_no_link_and_no_fifo),
+        UNIT(what_has_no_size_is_read_up_to_a_limit),
+        UNIT_IN_FOLDER(a_cached_file_is_there_whole),
+    };
+    return UNITS_RUN(tests);
+}
