@@ -107,7 +107,7 @@ struct job {
 
 struct jobs {
     const struct trace_settings *settings;
-    const struct trace_files *files;
+    struct trace_files *files;
     const char *const *switches;
     enum demangle demangle;
     struct job *items;
@@ -146,12 +146,14 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
                                            .keeps = s->keep,
                                            .ipc = (unsigned)s->ipc,
                                            .core = core_of(job->path),
-                                           .switches = jobs->switches};
+                                           .switches = jobs->switches,
+                                           .find = trace_files_find,
+                                           .find_context = jobs->files};
     struct trace_reader *r = malloc(sizeof *r);
     if (!r)
         return error_memory(&job->err);
-    bool ok = trace_reader_init(r, in, &options, &job->err) &&
-              trace_read(r, s->format, &job->err);
+    trace_reader_init(r, in, &options);
+    bool ok = trace_read(r, s->format, &job->err);
     job->instructions = ok ? trace_reader_instructions(r) : 0;
     ok = ok && trace_reader_finish(r, &job->builder, jobs->demangle, &job->err);
     for (size_t i = 0; ok && i < r->core_count; i++)

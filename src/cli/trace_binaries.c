@@ -56,6 +56,16 @@ static struct object *open_object(const char *path,
     return NULL;
 }
 
+static void set_binary(struct trace_binary *b, struct object *o, struct str path,
+                       bool is_user)
+{
+    *b = (struct trace_binary){.name = str_basename(path),
+                               .elf = &o->file.elf,
+                               .symbols = o->has_symbols ? &o->symbols : NULL,
+                               .dwarf = o->has_dwarf ? &o->dwarf : NULL,
+                               .is_user = is_user};
+}
+
 static bool add_file(struct trace_files *f, const char *path, bool is_user,
                      const struct resolve_settings *settings, struct error *err)
 {
@@ -64,11 +74,7 @@ static bool add_file(struct trace_files *f, const char *path, bool is_user,
         return false;
     f->objects[f->count] = o;
     struct trace_binary *b = &f->binaries[f->count++];
-    *b = (struct trace_binary){.name = str_basename(str_of(path)),
-                               .elf = &o->file.elf,
-                               .symbols = o->has_symbols ? &o->symbols : NULL,
-                               .dwarf = o->has_dwarf ? &o->dwarf : NULL,
-                               .is_user = is_user};
+    set_binary(b, o, str_of(path), is_user);
     return trace_binary_init(b, &f->arena, err);
 }
 
@@ -91,12 +97,66 @@ static bool add_kallsyms(struct trace_files *f, const char *path, struct error *
     return trace_binary_init(b, &f->arena, err);
 }
 
+/* --- Files that traces name ------------------------------------------------------------
+ */
+
+struct trace_named {
+    struct str path;
+    struct object *object;
+    struct trace_binary *binary; /* NULL: it cannot be used */
+};
+
+static struct trace_named *open_named(struct trace_files *f, struct str path)
+{
+    struct error ignored;
+    char text[4096];
+    struct trace_named *grown =
+        arena_grow(&f->arena, f->named, &f->named_cap, f->named_count + 1, sizeof *grown);
+    struct trace_binary *b = arena_zalloc(&f->arena, 1, sizeof *b);
+    if (!grown || !b || path.len >= sizeof text)
+        return NULL;
+    f->named = grown;
+    struct trace_named *named = &grown[f->named_count++];
+    *named = (struct trace_named){.path = arena_str(&f->arena, path)};
+    format_text(text, sizeof text, "%.*s", STR_ARG(path));
+    if (path.len && path.ptr[0] == '/')
+        named->object = open_object(text, f->settings, &ignored);
+    if (named->object) {
+        set_binary(b, named->object, named->path, true);
+        if (trace_binary_init(b, &f->arena, &ignored))
+            named->binary = b;
+    }
+    return named;
+}
+
+const struct trace_binary *trace_files_find(void *files, struct str path)
+{
+    struct trace_files *f = files;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->binaries[i].elf && str_equal(f->binaries[i].name, str_basename(path)))
+            return &f->binaries[i];
+    os_lock_take(&f->lock);
+    struct trace_named *named = NULL;
+    for (size_t i = 0; i < f->named_count && !named; i++)
+        if (str_equal(f->named[i].path, path))
+            named = &f->named[i];
+    if (!named)
+        named = open_named(f, path);
+    os_lock_give(&f->lock);
+    return named ? named->binary : NULL;
+}
+
+/* --- All of them
+ * ------------------------------------------------------------------------ */
+
 bool trace_files_open(struct trace_files *f, const struct option_list *binaries,
                       const struct option_list *users, const char *kallsyms,
                       const struct resolve_settings *settings, struct error *err)
 {
     size_t most = binaries->count + users->count + 1;
-    *f = (struct trace_files){.kallsyms = OS_MAPPING_NONE};
+    *f = (struct trace_files){.kallsyms = OS_MAPPING_NONE, .settings = settings};
+    if (!os_lock_init(&f->lock))
+        return error_memory(err);
     f->binaries = arena_zalloc(&f->arena, most, sizeof *f->binaries);
     f->objects = arena_zalloc(&f->arena, most, sizeof(struct object *));
     if (!f->binaries || !f->objects)
@@ -116,6 +176,9 @@ void trace_files_close(struct trace_files *f)
 {
     for (size_t i = 0; f->objects && i < f->count; i++)
         object_destroy(f->objects[i]);
+    for (size_t i = 0; i < f->named_count; i++)
+        object_destroy(f->named[i].object);
     os_mapping_close(&f->kallsyms);
+    os_lock_deinit(&f->lock);
     arena_deinit(&f->arena);
 }

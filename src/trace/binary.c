@@ -17,28 +17,27 @@ static bool add_segment(struct trace_binary *b, struct arena *a, size_t *cap,
     return true;
 }
 
-/* What can run is in segments; an object file that was not linked has sections only. */
+/* What can run is in segments; a file that was not linked, or of debug information alone,
+ * tells by sections where code is. */
 static bool find_segments(struct trace_binary *b, struct arena *a)
 {
     struct elf *e = b->elf;
     size_t cap = 0;
     for (size_t i = 0; i < e->segment_count; i++) {
         const struct elf_segment *s = &e->segments[i];
-        if (s->type != ELF_PT_LOAD || !(s->flags & ELF_PF_X) || s->memory_size == 0)
-            continue;
         struct str bytes = elf_bytes_at(e, s->address, s->file_size);
-        uint64_t end = s->address + s->memory_size;
-        if (end > s->address &&
-            !add_segment(b, a, &cap, (struct trace_segment){s->address, end, bytes}))
+        uint64_t end = s->address + bytes.len;
+        if (s->type != ELF_PT_LOAD || !(s->flags & ELF_PF_X) || end <= s->address)
+            continue;
+        if (!add_segment(b, a, &cap, (struct trace_segment){s->address, end, bytes}))
             return false;
     }
     for (size_t i = 0; b->segment_count == 0 && i < e->section_count; i++) {
         const struct elf_section *s = &e->sections[i];
-        if (!(s->flags & ELF_EXECINSTR) || s->size == 0)
-            continue;
         uint64_t start = e->type == ELF_RELOCATABLE ? s->offset : s->address;
-        if (start + s->size > start &&
-            !add_segment(b, a, &cap,
+        if (!(s->flags & ELF_EXECINSTR) || start + s->size <= start)
+            continue;
+        if (!add_segment(b, a, &cap,
                          (struct trace_segment){start, start + s->size, s->raw}))
             return false;
     }
@@ -170,7 +169,8 @@ bool trace_binary_init(struct trace_binary *b, struct arena *arena, struct error
     b->moves = b->elf && b->elf->type == ELF_SHARED;
     b->entry = b->elf ? b->elf->entry : 0;
     bool ok = b->elf ? find_segments(b, arena) : span_of_symbols(b, arena);
-    if (!ok || !sort_segments(b, arena) || !find_owners(b, arena))
+    if (!ok || !sort_segments(b, arena) || !find_owners(b, arena) ||
+        (b->elf && !landing_init(&b->landing, b->elf, arena)))
         return error_memory(err);
     bool kernel = b->segment_count && IS_KERNEL(b->segments[b->segment_count - 1].start);
     b->kind = kernel && !b->is_user ? FRAME_KERNEL : FRAME_USER;

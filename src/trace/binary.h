@@ -9,6 +9,7 @@
 #include "model/profile.h"
 #include "symbol/dwarf.h"
 #include "symbol/elf.h"
+#include "symbol/landing.h"
 #include "symbol/table.h"
 
 /* Executable bytes at the addresses of their file. */
@@ -31,6 +32,7 @@ struct trace_binary {
     uint64_t entry;
     struct trace_segment *segments; /* by address */
     size_t segment_count;
+    struct landing_table landing;
     uint32_t *owners; /* by symbol: the function that it is a part of (f of f.cold) */
 };
 

@@ -25,7 +25,7 @@ enum trace_function_flag {
 };
 
 struct trace_function {
-    uint32_t binary;     /* 1 + its index; 0: none */
+    uint32_t binary;     /* its number; 0: none */
     unsigned flags;      /* enum trace_function_flag */
     struct str name;     /* as it stands in the file; empty: not known */
     uint64_t start, end; /* addresses of the file; end 0: not known */
@@ -39,6 +39,7 @@ enum { TRACE_UNKNOWN_USER = 1, TRACE_UNKNOWN_FIRMWARE, TRACE_UNKNOWN_KERNEL };
 
 enum trace_site_flag {
     TRACE_SITE_ENTRY = 1, /* a function begins here */
+    TRACE_SITE_START = 2, /* and a program */
 };
 
 struct trace_site {
@@ -60,20 +61,39 @@ _Static_assert(sizeof(struct trace_site) == 16, "four to a line of the cache");
  * a page notices. */
 struct trace_page {
     uint64_t number;
-    const struct trace_binary *binary;
+    uint32_t binary;
     uint64_t bias; /* added to the file's addresses */
     struct trace_site sites[TRACE_PAGE_SITES + 4];
 };
 
 #define TRACE_PAGE_CACHE 1024
 
+/* A binary as it is known here. */
+struct trace_known {
+    const struct trace_binary *binary;
+    struct dwarf_reader reader;
+    bool asked, has_reader;
+};
+
+/* A part of a binary that lies elsewhere than its file says. */
+struct trace_placement {
+    uint64_t start, end, bias;
+    uint32_t binary;
+};
+
+/* Addresses of a binary: its number, 0 for none, and how far they were moved. */
+struct trace_where {
+    uint32_t binary;
+    uint64_t bias;
+};
+
 struct trace_code {
-    struct arena *arena; /* the caller's */
-    const struct trace_binary *binaries;
-    size_t binary_count;
-    const char *const *switches;  /* names of functions that switch tasks; ends in NULL */
-    struct dwarf_reader *readers; /* by binary */
-    uint8_t *reader_states;      /* by binary: 0 not asked for, 1 there is none, 2 good */
+    struct arena *arena;       /* the caller's */
+    struct trace_known *known; /* [0] is none */
+    size_t known_count, known_cap;
+    struct trace_placement *placements;
+    size_t placement_count, placement_cap;
+    const char *const *switches; /* names of functions that switch tasks; ends in NULL */
     struct dwarf_query *queries; /* scratch */
     size_t query_cap;
 
@@ -87,18 +107,38 @@ struct trace_code {
         uint64_t number; /* + 1; 0: empty */
         struct trace_page *page;
     } cache[TRACE_PAGE_CACHE];
+    struct idmap calls;           /* by the address behind: the place of a call */
     struct trace_site unknown[4]; /* [TRACE_UNKNOWN_...] */
     bool in_firmware;             /* unknown low addresses are now the firmware's */
-    uint64_t unmatched, matched;  /* addresses looked up, for messages */
 };
 
-/* Binaries outlive the code. False when memory is short. */
+/* The binaries outlive the code. False when memory is short. */
 bool trace_code_init(struct trace_code *c, struct arena *arena,
                      const struct trace_binary *binaries, size_t count);
 void trace_code_deinit(struct trace_code *c);
 
+/* The number of a binary, made known where it is not; 0 when memory is short. */
+uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary);
+
+static inline const struct trace_binary *trace_code_binary(const struct trace_code *c,
+                                                           uint32_t number)
+{
+    return c->known[number].binary;
+}
+
+/* From now on addresses from `start` to `end` are those of a binary, `bias` more than in
+ * its file. Of several parts at an address the newest counts. */
+void trace_code_place(struct trace_code *c, struct trace_placement placement);
+
+/* What is at an address. */
+struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc);
+
 /* The site at an address; never NULL. It stays where it is. */
 const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
+
+/* Makes the site of an instruction whose bits the trace tells. */
+void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
+                         struct trace_where where, struct trace_site *site);
 
 /* The function of a place. */
 static inline trace_function_id trace_place_function(const struct trace_code *c,
@@ -116,7 +156,7 @@ static inline trace_function_id trace_site_function(const struct trace_code *c,
     return trace_place_function(c, s->place);
 }
 
-/* The call instruction that returns to `pc`, or NULL where there is none. */
-const struct trace_site *trace_code_call_before(struct trace_code *c, uint64_t pc);
+/* The place of the call that returns to `pc`, or 0 where there is none. */
+trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc);
 
 #endif

@@ -11,7 +11,7 @@ struct writing {
     uint32_t *tasks;    /* by node */
     frame_id *frames;   /* by function */
     thread_id *threads; /* by task */
-    module_id *modules; /* by 1 + binary */
+    module_id *modules; /* by binary */
     trace_node *climb;  /* scratch: as many as there are nodes */
     event_id event;
     struct output text;
@@ -25,7 +25,7 @@ static module_id module_of(struct writing *w, uint32_t binary)
         return 0;
     if (!w->modules[binary])
         w->modules[binary] =
-            builder_module(w->b, w->t->code.binaries[binary - 1].name, STR(""));
+            builder_module(w->b, trace_code_binary(&w->t->code, binary)->name, STR(""));
     return w->modules[binary];
 }
 
@@ -35,7 +35,7 @@ static frame_id frame_of(struct writing *w, trace_function_id id)
     if (w->frames[id])
         return w->frames[id];
     enum frame_kind kind =
-        f->binary ? w->t->code.binaries[f->binary - 1].kind : FRAME_USER;
+        f->binary ? trace_code_binary(&w->t->code, f->binary)->kind : FRAME_USER;
     if (id == TRACE_UNKNOWN_KERNEL)
         kind = FRAME_KERNEL;
     if (f->flags & TRACE_FUNCTION_INLINED)
@@ -48,22 +48,23 @@ static frame_id frame_of(struct writing *w, trace_function_id id)
     return w->frames[id];
 }
 
+/* A thread of a process is told apart by its number, a task by its core and its own. */
 static thread_id thread_of(struct writing *w, uint32_t task)
 {
     char text[64];
-    struct tracer *t = w->t;
+    const struct tracer *t = w->t;
+    const struct trace_profile_options *o = w->options;
     if (w->threads[task])
         return w->threads[task];
     struct str name = t->tasks[task].name;
-    if (name.len == 0) {
-        size_t n =
-            t->task_count > 1
-                ? format_text(text, sizeof text, "task %u", (unsigned)task)
-                : format_text(text, sizeof text, "core %lld",
-                              (long long)(w->options->core < 0 ? 0 : w->options->core));
-        name = (struct str){text, n};
-    }
-    w->threads[task] = builder_thread(w->b, w->options->core, (int64_t)task, name);
+    size_t n = t->task_count > 1
+                   ? format_text(text, sizeof text, "task %u", (unsigned)task)
+                   : format_text(text, sizeof text, "core %lld", (long long)o->core);
+    if (name.len == 0)
+        name = o->name.len ? o->name : (struct str){text, n};
+    w->threads[task] = o->process == ID_NONE
+                           ? builder_thread(w->b, o->core, (int64_t)task, name)
+                           : builder_thread(w->b, o->process, o->core, name);
     return w->threads[task];
 }
 
@@ -121,15 +122,15 @@ static void add(struct writing *w, trace_node n, uint64_t time, struct trace_cou
         w->t->report.unknown += spent.instructions;
     if (w->stacks[n] == UNRESOLVED)
         resolve(w, n);
-    builder_add(w->b,
-                &(struct sample){.time = time,
-                                 .thread = thread_of(w, w->tasks[n]),
-                                 .cpu = w->options->core < 0 ? CPU_NONE
-                                                             : (uint32_t)w->options->core,
-                                 .event = w->event,
-                                 .stack = w->stacks[n],
-                                 .count = spent.instructions,
-                                 .weight = scale_weight(w, spent.cycles)});
+    builder_add(w->b, &(struct sample){.time = time,
+                                       .thread = thread_of(w, w->tasks[n]),
+                                       .cpu = w->options->process == ID_NONE
+                                                  ? (uint32_t)w->options->core
+                                                  : CPU_NONE,
+                                       .event = w->event,
+                                       .stack = w->stacks[n],
+                                       .count = spent.instructions,
+                                       .weight = scale_weight(w, spent.cycles)});
 }
 
 static void add_all(struct writing *w)
@@ -172,7 +173,7 @@ static bool prepare(struct writing *w)
     w->climb = malloc(nodes * sizeof *w->climb);
     w->frames = calloc(w->t->code.function_count, sizeof *w->frames);
     w->threads = calloc(w->t->task_count + 1, sizeof *w->threads);
-    w->modules = calloc(w->t->code.binary_count + 1, sizeof *w->modules);
+    w->modules = calloc(w->t->code.known_count, sizeof *w->modules);
     if (!w->stacks || !w->tasks || !w->climb || !w->frames || !w->threads || !w->modules)
         return false;
     w->stacks[0] = 0;

@@ -7,7 +7,9 @@
 #include "trace/tracer.h"
 
 struct trace_profile_options {
-    int64_t core;              /* the number of the core, or ID_NONE */
+    int64_t core;              /* the number of the core, or of the thread of a process */
+    int64_t process;           /* or ID_NONE */
+    struct str name;           /* of the thread, or empty */
     uint64_t multiply, divide; /* of cycles, to those of the base clock; 0: 1 */
     enum demangle demangle;
 };

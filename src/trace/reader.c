@@ -20,18 +20,14 @@ const struct trace_format *trace_format_named(struct str name)
     return NULL;
 }
 
-bool trace_reader_init(struct trace_reader *r, struct source *in,
-                       const struct trace_reader_options *options, struct error *err)
+void trace_reader_init(struct trace_reader *r, struct source *in,
+                       const struct trace_reader_options *options)
 {
-    memset(r, 0, offsetof(struct trace_reader, pcs));
-    memset(r->flaws, 0, sizeof r->flaws);
-    r->flaw_count = 0;
+    memset(r, 0, sizeof *r);
     r->in = in;
     r->options = options;
     r->multiply = r->divide = 1;
     r->clock = STR("");
-    r->core = trace_reader_core(r, options->core);
-    return r->core || error_memory(err);
 }
 
 void trace_reader_deinit(struct trace_reader *r)
@@ -60,6 +56,8 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
     if (!core)
         return NULL;
     core->number = number;
+    core->process = ID_NONE;
+    core->name = STR("");
     r->cores[r->core_count++] = core; /* to be deinitialised, whatever is next */
     if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps))
         return NULL;
@@ -101,6 +99,12 @@ uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle)
 
 bool trace_reader_flush(struct trace_reader *r, struct error *err)
 {
+    if (r->count == 0)
+        return true;
+    if (!r->core)
+        r->core = trace_reader_core(r, r->options->core);
+    if (!r->core)
+        return error_memory(err);
     tracer_take(&r->core->tracer, r->pcs, r->cycles, r->count);
     r->count = 0;
     return !tracer_failed(&r->core->tracer) || error_memory(err);
@@ -202,6 +206,8 @@ bool trace_reader_finish(struct trace_reader *r, struct builder *b,
 {
     for (size_t i = 0; i < r->core_count; i++) {
         struct trace_profile_options options = {.core = r->cores[i]->number,
+                                                .process = r->cores[i]->process,
+                                                .name = r->cores[i]->name,
                                                 .multiply = r->multiply,
                                                 .divide = r->divide,
                                                 .demangle = demangle};

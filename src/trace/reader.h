@@ -29,10 +29,17 @@ struct trace_reader_options {
     int64_t core; /* of a trace that does not tell, or ID_NONE */
     const char *const
         *switches; /* functions that switch tasks; NULL: those that are known */
+
+    /* The file that a trace says was mapped, or NULL; it outlives the reader. May be
+     * asked by several threads. NULL: nobody finds files. */
+    const struct trace_binary *(*find)(void *context, struct str path);
+    void *find_context;
 };
 
 struct trace_core {
-    int64_t number;
+    int64_t number;  /* of the core, or the thread */
+    int64_t process; /* or ID_NONE */
+    struct str name; /* of the thread, or empty */
     struct tracer tracer;
 };
 
@@ -80,9 +87,9 @@ extern const struct trace_format *const trace_formats[]; /* and a NULL behind th
 
 const struct trace_format *trace_format_named(struct str name);
 
-/* A reader; memory is short: false. deinit it in either case. */
-bool trace_reader_init(struct trace_reader *r, struct source *in,
-                       const struct trace_reader_options *options, struct error *err);
+/* Makes a reader ready, which allocates nothing yet. */
+void trace_reader_init(struct trace_reader *r, struct source *in,
+                       const struct trace_reader_options *options);
 void trace_reader_deinit(struct trace_reader *r);
 
 /* Reads the trace, of the format or, where that is NULL, of the one that it looks like,

@@ -1,9 +1,6 @@
 #include "trace/tracer.h"
 #include "trace/tracer_parts.h"
 
-/* No instruction leads here. */
-static const struct trace_site nowhere = {.kind = INSTRUCTION_PLAIN, .length = 2};
-
 bool tracer_init(struct tracer *t, const struct trace_binary *binaries, size_t count,
                  bool keeps)
 {
@@ -119,16 +116,13 @@ static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
 {
     uint64_t target = s->from + (uint64_t)(int64_t)s->from_site->displacement;
     const struct trace_site *site = trace_code_find(&t->code, target);
-    struct trace_step first = {s->from, target, s->from_site, site,
-                               trace_site_function(&t->code, site)};
+    struct trace_step first = *s, second = *s;
+    first.to = second.next = target;
+    first.to_site = site;
+    first.function = trace_site_function(&t->code, site);
     tracer_transfer(t, &first);
     settle(t, site->place);
-    struct trace_step second = {target, s->to, &nowhere, s->to_site, s->function};
-    size_t traps = tracer_task(t)->trap_count;
     tracer_stray(t, &second);
-    struct trace_task *task = tracer_task(t);
-    if (task->trap_count > traps) /* the jump itself may be what was interrupted */
-        task->traps[task->trap_count - 1].next = s->from;
 }
 
 void tracer_transfer(struct tracer *t, const struct trace_step *s)
@@ -186,15 +180,20 @@ static void begin(struct tracer *t, const struct trace_step *s)
 }
 
 /* From the instruction told last to that at `pc`. */
-static void step(struct tracer *t, uint64_t pc)
+static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
 {
-    const struct trace_site *to = trace_code_find(&t->code, pc);
-    struct trace_step s = {t->pc, pc, t->site, to, trace_site_function(&t->code, to)};
+    struct trace_step s = {.from = t->pc,
+                           .to = pc,
+                           .from_site = t->site,
+                           .to_site = to,
+                           .function = trace_site_function(&t->code, to)};
     bool unknown = to->kind == INSTRUCTION_UNKNOWN;
     if (!t->site)
         begin(t, &s);
-    else if (!unknown || t->site->kind != INSTRUCTION_UNKNOWN || to->place != t->place)
+    else if (!unknown || t->site->kind != INSTRUCTION_UNKNOWN || to->place != t->place) {
+        s.next = t->site->advance ? t->pc + t->site->advance : 0;
         tracer_transfer(t, &s);
+    }
     if (tracer_failed(t))
         return;
     settle(t, to->place);
@@ -213,7 +212,7 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
         t->counted = counted + i;
         if (!t->site && t->task_count == 0)
             t->since = t->now;
-        step(t, pcs[i]);
+        step(t, pcs[i], trace_code_find(&t->code, pcs[i]));
         if (tracer_failed(t))
             return;
         const struct trace_site *site = t->site;
@@ -234,6 +233,78 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
     if (count)
         t->now = cycles[count - 1];
     t->counted = counted + count;
+}
+
+/* Another function may begin in the middle of a block, or another call be inlined. */
+static void flow_in_block(struct tracer *t, uint64_t from, const struct trace_site *site)
+{
+    struct trace_step s = {.from = from,
+                           .to = from + site->length,
+                           .from_site = site,
+                           .to_site = site + 1,
+                           .function = trace_site_function(&t->code, site + 1)};
+    tracer_flow(t, &s);
+    settle(t, site[1].place);
+}
+
+void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now)
+{
+    const struct trace_site *site = b->sites + first, *last = site + count - 1;
+    uint64_t pc = b->pc;
+    for (uint32_t i = 0; i < first; i++)
+        pc += b->sites[i].length;
+    if (t->task_count == 0)
+        t->since = now;
+    t->now = now;
+    step(t, pc, site);
+    for (; site < last && !tracer_failed(t); site++) {
+        t->now++;
+        t->counted++;
+        if (site[1].place != t->place)
+            flow_in_block(t, pc, site);
+        pc += site->length;
+    }
+    t->counted++;
+    t->pc = pc;
+    t->site = last;
+}
+
+/* How often a block that changes the stack may run again: as deep as stacks are. */
+#define AGAIN_MAX ((uint64_t)TRACE_FRAMES_MAX)
+
+/* Adds what a block spends each time it runs, in the same stack. */
+static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                        uint32_t count, uint64_t times)
+{
+    for (uint32_t i = first, n = 1; i < first + count; i += n, n = 1) {
+        while (i + n < first + count && b->sites[i + n].place == b->sites[i].place)
+            n++;
+        settle(t, b->sites[i].place);
+        t->now += n * times;
+        t->counted += n * times;
+    }
+    t->now--; /* that of the last instruction */
+}
+
+void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times)
+{
+    for (uint64_t i = 0; i < times && i < AGAIN_MAX && !tracer_failed(t); i++) {
+        const struct trace_task *task = tracer_task(t);
+        size_t depth = task->count;
+        trace_node node = tracer_top(t)->node;
+        uint32_t current = t->current;
+        tracer_take_block(t, b, first, count, now);
+        now += count;
+        bool same = t->current == current && tracer_task(t)->count == depth &&
+                    tracer_top(t)->node == node;
+        if (!same || i + 1 == times)
+            continue;
+        t->now = now;
+        spend_again(t, b, first, count, times - i - 1);
+        return;
+    }
 }
 
 void tracer_gap(struct tracer *t, uint64_t now)

@@ -26,10 +26,11 @@ struct trace_frame {
 
 /* Where a trap was taken. */
 struct trace_trap {
-    size_t frame;   /* of the handler, in the task's frames */
-    uint64_t again; /* the instruction before, which may be tried once more */
-    uint64_t next;  /* the one that would have followed; 0: not known */
-    uint64_t entry; /* of the handler */
+    size_t frame;           /* of the handler, in the task's frames */
+    uint64_t again;         /* the instruction before, which may be tried once more */
+    uint64_t next;          /* where it led to; 0: not known */
+    uint64_t entry;         /* of the handler */
+    struct trace_site site; /* of `again` */
 };
 
 /* Something that has a stack of its own: a thread, or all there is. */
@@ -137,6 +138,22 @@ void tracer_deinit(struct tracer *t);
  * never go back. */
 void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
                  size_t count);
+
+/* Instructions that follow one another, of a trace that carries their bits. */
+struct trace_block {
+    uint64_t pc;
+    uint32_t count;
+    struct trace_site *sites; /* `advance` tells each one's length */
+};
+
+/* The next instructions: `count` of a block, from number `first` on, one a cycle, the
+ * first at cycle `now`, which is not before any other. */
+void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now);
+
+/* The same so many times more, right after it was taken. */
+void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times);
 
 /* Instructions are missing here, up to the cycle `now`, which nobody spent. */
 void tracer_gap(struct tracer *t, uint64_t now);

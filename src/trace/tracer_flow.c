@@ -184,11 +184,42 @@ void tracer_infer_caller(struct tracer *t, const struct trace_step *s)
     bool known = trace_node_is_base(tree, base);
     t->report.callers += !t->on_trial.is_on;
     tracer_begin_stack(t, task, s->function);
-    const struct trace_site *call = trace_code_call_before(&t->code, s->to);
-    trace_place_id place = call ? call->place : s->to_site->place;
+    trace_place_id call = trace_code_call_before(&t->code, s->to);
+    trace_place_id place = call ? call : s->to_site->place;
     trace_node caller = tracer_leaf(t, &task->frames[0], place);
     if (known)
         tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link = caller;
+}
+
+/* An exception: one more than the number of the innermost frame that has a landing pad
+ * there for the call that it is in; 0 for none. */
+static size_t find_landing(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_task *task = tracer_task(t);
+    struct trace_where where = trace_code_where(&t->code, s->to);
+    uint32_t binary = t->code.functions[s->function].binary;
+    if (!binary || binary != where.binary)
+        return 0;
+    const struct landing_table *landing = &trace_code_binary(&t->code, binary)->landing;
+    size_t limit = search_limit(t), i = task->count - 1;
+    for (; landing->count && i > 0 && task->count - i < limit; i--) {
+        const struct trace_frame *f = &task->frames[i - 1];
+        if (f->function == s->function &&
+            landing_find(landing, f[1].returns - where.bias - 1) == s->to - where.bias)
+            return i;
+    }
+    return searched(t, 0, landing->count ? task->count - i : 0);
+}
+
+/* longjmp or an exception, where nothing tells which of the function's frames it is that
+ * goes on: the innermost, but not that which calls. */
+static size_t find_caught(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_task *task = tracer_task(t);
+    size_t found = find_landing(t, s);
+    if (!found)
+        found = tracer_find_function(t, s->function);
+    return found < task->count ? found : 0;
 }
 
 /* A return that matches no call: longjmp, an exception, or code that sets the return
@@ -206,9 +237,7 @@ static void return_unmatched(struct tracer *t, const struct trace_step *s)
             tracer_infer_caller(t, s);
     } else if (tracer_resume(t, s)) {
         return;
-    } else if (task->count > 1 && !tracer_in_trap(task) &&
-               (found = tracer_find_function(t, s->function)) > 0 &&
-               found < task->count) {
+    } else if (!tracer_in_trap(task) && (found = find_caught(t, s)) > 0) {
         unwind_to(t, found);
     } else {
         t->report.unmatched += !tracer_in_trap(task);

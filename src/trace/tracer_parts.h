@@ -7,6 +7,7 @@
 /* From one instruction to another. */
 struct trace_step {
     uint64_t from, to; /* addresses */
+    uint64_t next;     /* where the instruction at `from` led to; 0: not known */
     const struct trace_site *from_site, *to_site;
     trace_function_id function; /* of `to` */
 };

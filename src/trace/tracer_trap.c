@@ -13,14 +13,14 @@ static bool resumes_at(const struct trace_trap *trap, uint64_t address)
 
 /* Leaves the trap's handler. What is tried again was a call perhaps, which is then still
  * to be made. */
-static void leave_trap(struct tracer *t, struct trace_trap trap, uint64_t address)
+static void leave_trap(struct tracer *t, const struct trace_trap *left, uint64_t address)
 {
     struct trace_task *task = tracer_task(t);
+    const struct trace_trap trap = *left;
     t->report.unwound += task->count - 1 - trap.frame;
     tracer_pop_to(t, trap.frame);
-    const struct trace_site *site = trace_code_find(&t->code, address);
-    if (task->count > 1 && site->kind == INSTRUCTION_CALL &&
-        tracer_top(t)->returns == address + site->length)
+    if (address == trap.again && trap.site.kind == INSTRUCTION_CALL && task->count > 1 &&
+        tracer_top(t)->returns == trap.again + trap.site.length)
         tracer_pop_to(t, task->count - 1);
 }
 
@@ -29,8 +29,8 @@ bool tracer_resume(struct tracer *t, const struct trace_step *s)
     struct trace_task *task = tracer_task(t);
     size_t limit = TRAPS_SEARCHED;
     for (size_t i = task->trap_count; i > 0 && limit > 0; i--, limit--) {
-        struct trace_trap trap = task->traps[i - 1];
-        if (!resumes_at(&trap, s->to) || trap.frame == 0)
+        const struct trace_trap *trap = &task->traps[i - 1];
+        if (!resumes_at(trap, s->to) || trap->frame == 0)
             continue;
         leave_trap(t, trap, s->to);
         return true;
@@ -58,7 +58,7 @@ static void learn_vector(struct tracer *t, uint64_t address)
     t->vectors[t->vector_count++] = address;
 }
 
-static void enter_trap(struct tracer *t, const struct trace_step *s, uint64_t next)
+static void enter_trap(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
     size_t frame = task->count;
@@ -71,16 +71,17 @@ static void enter_trap(struct tracer *t, const struct trace_step *s, uint64_t ne
     if (!traps)
         return;
     task->traps = traps;
-    traps[task->trap_count++] = (struct trace_trap){frame, s->from, next, s->to};
-    task->frames[frame].returns =
-        next; /* patched code that calls where a trap might be */
+    traps[task->trap_count++] =
+        (struct trace_trap){frame, s->from, s->next, s->to, *s->from_site};
+    /* Patched code may call where a trap might be. */
+    task->frames[frame].returns = s->next;
 }
 
 bool tracer_interrupted(struct tracer *t, const struct trace_step *s)
 {
     if (!is_vector(t, s->to) || tracer_top(t)->returns == s->to)
         return false;
-    enter_trap(t, s, 0);
+    enter_trap(t, s);
     return true;
 }
 
@@ -102,14 +103,12 @@ static bool is_vector_table(const struct trace_step *s)
 
 void tracer_stray(struct tracer *t, const struct trace_step *s)
 {
-    const struct trace_site *from = s->from_site;
     struct trace_task *task = tracer_task(t);
-    uint64_t next = s->from + (from->length ? from->length : 0);
     size_t found;
     if (tracer_resume(t, s))
         return;
     if (is_handler(t, s)) {
-        enter_trap(t, s, next);
+        enter_trap(t, s);
         return;
     }
     t->report.jumps++;
@@ -120,7 +119,7 @@ void tracer_stray(struct tracer *t, const struct trace_step *s)
     else if ((found = tracer_find_function(t, s->function)) > 0)
         tracer_pop_to(t, found);
     else if (is_vector_table(s))
-        enter_trap(t, s, next);
+        enter_trap(t, s);
     else if (task->count > 0)
         tracer_replace(t, s->function);
 }
@@ -163,15 +162,18 @@ static bool passes_over(struct tracer *t, const struct trace_trap *trap,
 }
 
 /* The interrupted instruction led elsewhere than to the handler: now it does. */
-static void transfer_late(struct tracer *t, struct trace_trap trap,
+static void transfer_late(struct tracer *t, const struct trace_trap *left,
                           const struct trace_step *s)
 {
-    const struct trace_site *site = trace_code_find(&t->code, trap.again);
-    struct trace_step late = {trap.again, s->to, site, s->to_site, s->function};
-    leave_trap(t, trap, 0);
-    t->leaf = tracer_leaf(t, tracer_top(t), site->place);
-    if (s->to != trap.again)
-        tracer_transfer(t, &late);
+    const struct trace_trap trap = *left;
+    struct trace_step late = {.from = trap.again,
+                              .to = s->to,
+                              .from_site = &trap.site,
+                              .to_site = s->to_site,
+                              .function = s->function};
+    leave_trap(t, &trap, 0);
+    t->leaf = tracer_leaf(t, tracer_top(t), trap.site.place);
+    tracer_transfer(t, &late);
 }
 
 /* A handler returns to neither of the two: it is a signal's, that the kernel has called,
@@ -198,18 +200,18 @@ void tracer_trap_return(struct tracer *t, const struct trace_step *s)
         return_beyond(t, s);
         return;
     }
-    struct trace_trap trap = task->traps[task->trap_count - 1];
-    learn_vector(t, trap.entry);
+    const struct trace_trap *trap = &task->traps[task->trap_count - 1];
+    learn_vector(t, trap->entry);
     /* What is being spent is the handler's still. */
     tracer_charge(t);
     if (tracer_resume(t, s))
         return;
-    if (trap.next == 0)
+    if (trap->next == 0)
         transfer_late(t, trap, s);
-    else if (passes_over(t, &trap, s))
+    else if (passes_over(t, trap, s))
         leave_trap(t, trap, s->to);
     else
-        return_elsewhere(t, &trap, s);
+        return_elsewhere(t, trap, s);
 }
 
 /* --- Unknown code ------------------------------------------------------------------ */
@@ -223,7 +225,7 @@ void tracer_unknown(struct tracer *t, const struct trace_step *s)
     if (tracer_resume(t, s) || s->function == tracer_top(t)->function)
         return;
     if (is_vector(t, s->to) || (from_low && to_high && entry && task->trap_count == 0))
-        enter_trap(t, s, 0);
+        enter_trap(t, s);
     else if ((found = tracer_find_return(t, s->to)) > 1)
         tracer_pop_to(t, found - 1);
     else if (entry)
