@@ -1,5 +1,4 @@
 /* stoke convert: a profile of any format to another format. */
-#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
@@ -25,24 +24,11 @@ struct convert_settings {
 /* In the order of enum thread_style. */
 static const char *const thread_styles[] = {"comm", "pid", "tid", "none", NULL};
 
-static bool parse_exporter(const char *text, void *value, struct error *err)
-{
-    const struct exporter **to = value;
-    struct nearest nearest = {.word = str_of(text)};
-    *to = exporter_named(nearest.word);
-    if (*to)
-        return true;
-    for (size_t i = 0; exporters[i]; i++)
-        nearest_offer(&nearest, str_of(exporters[i]->name));
-    error_set(err, "there is no format '%s' to write", text);
-    return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
-}
-
 static const struct option convert_options[] = {
     {"output", 'o', "FILE", "write there; its suffix tells the format", OPTION_STRING,
      OFF(output)},
     {"to", 0, "NAME", "the format, for standard output or a file of another suffix",
-     OPTION_PARSED, OFF(to), .parse = parse_exporter},
+     OPTION_PARSED, OFF(to), .parse = save_parse_exporter},
     {"title", 0, "TEXT", "a name for what is shown, where the format has a place for it",
      OPTION_STRING, OFF(title)},
     {"apart", 0, "WHAT",

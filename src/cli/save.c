@@ -1,5 +1,6 @@
 #include "cli/save.h"
 #include "base/encode.h"
+#include "base/nearest.h"
 #include "base/visible.h"
 #include "os/file.h"
 #include "os/terminal.h"
@@ -70,4 +71,17 @@ bool save_profile(const struct exporter *e, const struct profile *p,
                   struct error *err)
 {
     return save_profile_as(e, p, options, path, save_packs(e, str_of(path)), err);
+}
+
+bool save_parse_exporter(const char *text, void *value, struct error *err)
+{
+    const struct exporter **to = value;
+    struct nearest nearest = {.word = str_of(text)};
+    *to = exporter_named(nearest.word);
+    if (*to)
+        return true;
+    for (size_t i = 0; exporters[i]; i++)
+        nearest_offer(&nearest, str_of(exporters[i]->name));
+    error_set(err, "there is no format '%s' to write", text);
+    return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
 }

@@ -21,4 +21,7 @@ bool save_profile_as(const struct exporter *e, const struct profile *p,
  * first suffix does, unless the name ends in that suffix without it. */
 bool save_packs(const struct exporter *e, struct str path);
 
+/* For options whose value is a format to write: a const struct exporter *. */
+bool save_parse_exporter(const char *text, void *value, struct error *err);
+
 #endif

@@ -393,6 +393,20 @@ void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t c
         place_set_line(&w->first, line, column, text);
 }
 
+void builder_warn_times(struct builder *b, const char *what, uint64_t times)
+{
+    if (times)
+        warning_of(&b->profile->facts, what, times);
+}
+
+void builder_warn_place(struct builder *b, const char *what, uint64_t times,
+                        const struct place *first)
+{
+    struct warning *w = times ? warning_of(&b->profile->facts, what, times) : NULL;
+    if (w)
+        w->first = *first;
+}
+
 void builder_warn_offset(struct builder *b, const char *what, uint64_t offset)
 {
     struct warning *w = warning_of(&b->profile->facts, what, 1);

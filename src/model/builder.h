@@ -87,6 +87,11 @@ void builder_path_reverse(struct builder *b, size_t from);
  * text; the first place is kept. `line` 0: no line number, `text` may be empty. */
 void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t column,
                   struct str text);
+/* The same for what happened so many times (0: not at all), nobody knows where, or first
+ * at that place. */
+void builder_warn_times(struct builder *b, const char *what, uint64_t times);
+void builder_warn_place(struct builder *b, const char *what, uint64_t times,
+                        const struct place *first);
 void builder_warn_offset(struct builder *b, const char *what, uint64_t offset);
 
 /* Adds all of another profile: its tables are interned into this one's, its facts summed

@@ -1,0 +1,389 @@
+#include "trace/code.h"
+
+/* What is inlined is looked up for whole functions, of at most this many bytes. */
+#define FUNCTION_SIZE_MAX ((uint64_t)1 << 20)
+
+/* --- Functions --------------------------------------------------------------------- */
+
+static const char *const default_switches[] = {"__switch_to",    "cpu_switch_to", "swtch",
+                                               "z_riscv_switch", "arch_switch",   NULL};
+static const char *const twice[] = {"setjmp",      "_setjmp",    "__setjmp", "sigsetjmp",
+                                    "__sigsetjmp", "getcontext", NULL};
+
+static bool is_one_of(struct str name, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_equal(name, str_of(*names)))
+            return true;
+    return false;
+}
+
+/* Adds a function with its place; 0 when memory is short. */
+static trace_function_id add_function(struct trace_code *c, struct trace_function f)
+{
+    struct trace_function *grown = arena_grow(c->arena, c->functions, &c->function_cap,
+                                              c->function_count + 1, sizeof *grown);
+    if (!grown)
+        return 0;
+    c->functions = grown;
+    trace_function_id id = (trace_function_id)c->function_count++;
+    if (is_one_of(f.name, c->switches ? c->switches : default_switches))
+        f.flags |= TRACE_FUNCTION_SWITCH;
+    if (is_one_of(f.name, twice))
+        f.flags |= TRACE_FUNCTION_TWICE;
+    if (!(f.flags & TRACE_FUNCTION_INLINED))
+        f.place = trie_child(&c->places, 0, id);
+    grown[id] = f;
+    return id;
+}
+
+static uint64_t binary_key(uint32_t binary, uint64_t low)
+{
+    return (uint64_t)binary << 40 | low;
+}
+
+static trace_function_id function_of_symbol(struct trace_code *c, uint32_t binary,
+                                            uint32_t symbol)
+{
+    uint64_t *id = idmap_put(&c->by_symbol, c->arena, binary_key(binary, symbol));
+    if (!id || *id)
+        return id ? (trace_function_id)*id : 0;
+    struct symbol s = symbol_table_get(trace_code_binary(c, binary)->symbols, symbol);
+    bool label = s.kind == SYMBOL_LABEL && s.binding == SYMBOL_LOCAL;
+    *id = add_function(
+        c, (struct trace_function){.binary = binary,
+                                   .name = s.name,
+                                   .start = s.address,
+                                   .end = s.end,
+                                   .flags = label ? TRACE_FUNCTION_LABEL : 0});
+    return (trace_function_id)*id;
+}
+
+/* A function that is known by its name alone. Names are views of the file: the same
+ * place is the same name. */
+static trace_function_id function_of_name(struct trace_code *c, uint32_t binary,
+                                          struct str name, unsigned flags)
+{
+    uint64_t key = (uint64_t)(uintptr_t)name.ptr << 1 | (flags != 0);
+    if (name.len == 0)
+        key = ~binary_key(binary, flags);
+    uint64_t *id = idmap_put(name.len ? &c->by_name : &c->by_symbol, c->arena, key);
+    if (!id || *id)
+        return id ? (trace_function_id)*id : 0;
+    *id = add_function(
+        c, (struct trace_function){.binary = binary, .name = name, .flags = flags});
+    return (trace_function_id)*id;
+}
+
+/* --- What is inlined --------------------------------------------------------------- */
+
+static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
+{
+    struct error ignored;
+    struct trace_known *k = &c->known[binary];
+    if (!k->asked) {
+        k->asked = true;
+        k->has_reader =
+            k->binary->dwarf && dwarf_reader_init(&k->reader, k->binary->dwarf, &ignored);
+    }
+    return k->has_reader ? &k->reader : NULL;
+}
+
+/* The place that is reached through the calls inlined at an address, outermost first. */
+static trace_place_id place_of_frames(struct trace_code *c, uint32_t binary,
+                                      trace_place_id place, const struct dwarf_query *q)
+{
+    for (size_t i = q->count > 0 ? q->count - 1 : 0; i-- > 0;) {
+        trace_function_id f =
+            function_of_name(c, binary, q->frames[i].name, TRACE_FUNCTION_INLINED);
+        if (f)
+            place = trie_child(&c->places, place, f);
+    }
+    return place;
+}
+
+/* Asks for all addresses of a function at once: its body is walked once then. */
+static void find_inlined(struct trace_code *c, trace_function_id id)
+{
+    struct error ignored;
+    const struct trace_function f = c->functions[id];
+    const struct dwarf *dwarf = trace_code_binary(c, f.binary)->dwarf;
+    struct dwarf_reader *reader = reader_of(c, f.binary);
+    uint64_t size = f.end - f.start;
+    if (!reader || f.end <= f.start || size > FUNCTION_SIZE_MAX)
+        return;
+    size_t count = (size_t)(size + 1) / 2;
+    struct dwarf_query *queries =
+        arena_grow(c->arena, c->queries, &c->query_cap, count, sizeof *queries);
+    if (!queries)
+        return;
+    c->queries = queries;
+    for (size_t i = 0; i < count; i++)
+        queries[i] = (struct dwarf_query){.address = f.start + i * 2, .tag = (uint32_t)i};
+    if (!dwarf_order(dwarf, queries, count) ||
+        !dwarf_find(reader, queries, count, &ignored))
+        return;
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= queries[i].count > 1;
+    trace_place_id *places = any ? arena_alloc(c->arena, count * sizeof *places) : NULL;
+    for (size_t i = 0; places && i < count; i++)
+        places[queries[i].tag] = place_of_frames(c, f.binary, f.place, &queries[i]);
+    c->functions[id].places = places;
+    dwarf_reader_forget(reader);
+}
+
+/* What is in a part of a function is in the function, but found by the part's bounds. */
+static trace_place_id place_in_function(struct trace_code *c, trace_function_id id,
+                                        trace_function_id owner, uint64_t address)
+{
+    if (!c->functions[id].asked) {
+        c->functions[id].asked = true;
+        c->functions[id].place = c->functions[owner].place;
+        find_inlined(c, id);
+    }
+    const struct trace_function *f = &c->functions[id];
+    return f->places && address >= f->start && address < f->end
+               ? f->places[(address - f->start) / 2]
+               : f->place;
+}
+
+/* Code without a symbol: DWARF may know the function; it does not say where it begins. */
+static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary,
+                                           uint64_t address)
+{
+    struct error ignored;
+    struct dwarf_query q = {.address = address};
+    struct dwarf_reader *reader = reader_of(c, binary);
+    if (reader)
+        dwarf_order(trace_code_binary(c, binary)->dwarf, &q, 1);
+    if (!reader || !dwarf_find(reader, &q, 1, &ignored))
+        q.count = 0;
+    struct str name = q.count ? q.frames[q.count - 1].name : STR("");
+    trace_function_id f = function_of_name(c, binary, name, 0);
+    trace_place_id place = place_of_frames(c, binary, c->functions[f].place, &q);
+    if (reader)
+        dwarf_reader_forget(reader);
+    return place;
+}
+
+/* --- Sites ------------------------------------------------------------------------- */
+
+static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
+                       struct trace_site *s)
+{
+    const struct trace_binary *b = trace_code_binary(c, binary);
+    uint32_t symbol = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
+    if (address == b->entry && b->elf)
+        s->flags |= TRACE_SITE_START | TRACE_SITE_ENTRY;
+    if (symbol == RANGE_NONE) {
+        s->place = place_without_symbol(c, binary, address);
+        return;
+    }
+    trace_function_id f = function_of_symbol(c, binary, symbol), owner = f;
+    if (b->owners[symbol] != symbol)
+        owner = function_of_symbol(c, binary, b->owners[symbol]);
+    s->place = place_in_function(c, f, owner, address);
+    if (c->functions[f].start == address)
+        s->flags |= TRACE_SITE_ENTRY;
+}
+
+static void fill_instruction(struct trace_site *s, uint32_t bits)
+{
+    struct instruction in = instruction_decode(bits);
+    s->bits = in.length == 2 ? bits & 0xffff : bits;
+    s->kind = (uint8_t)in.kind;
+    s->length = in.length;
+    s->displacement = in.displacement;
+    s->advance = instruction_falls_through(in.kind) ? in.length : 0;
+}
+
+/* Decodes what is at an address of a binary. */
+static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
+                      struct trace_site *s)
+{
+    const struct trace_segment *segment =
+        trace_segment_at(trace_code_binary(c, binary), address);
+    uint32_t bits;
+    *s = (struct trace_site){.kind = INSTRUCTION_UNKNOWN, .length = 2};
+    if (segment && trace_segment_bits(segment, address, &bits))
+        fill_instruction(s, bits);
+    fill_place(c, binary, address, s);
+}
+
+/* --- Where things are ----------------------------------------------------------------
+ */
+
+uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary)
+{
+    for (uint32_t i = 1; i < c->known_count; i++)
+        if (c->known[i].binary == binary)
+            return i;
+    struct trace_known *grown =
+        arena_grow(c->arena, c->known, &c->known_cap, c->known_count + 1, sizeof *grown);
+    if (!grown)
+        return 0;
+    c->known = grown;
+    grown[c->known_count] = (struct trace_known){.binary = binary};
+    return (uint32_t)c->known_count++;
+}
+
+void trace_code_place(struct trace_code *c, struct trace_placement placement)
+{
+    struct trace_placement *grown = arena_grow(c->arena, c->placements, &c->placement_cap,
+                                               c->placement_count + 1, sizeof *grown);
+    if (!grown)
+        return;
+    c->placements = grown;
+    grown[c->placement_count++] = placement;
+}
+
+struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc)
+{
+    for (size_t i = c->placement_count; i-- > 0;) {
+        const struct trace_placement *p = &c->placements[i];
+        if (pc >= p->start && pc < p->end)
+            return (struct trace_where){p->binary, p->bias};
+    }
+    for (uint32_t i = 1; i < c->known_count; i++) {
+        const struct trace_binary *b = c->known[i].binary;
+        if (!b->moves && trace_segment_at(b, pc))
+            return (struct trace_where){i, 0};
+    }
+    return (struct trace_where){0, 0};
+}
+
+/* The page of an address, made where a binary reaches into it; else NULL. */
+static struct trace_page *make_page(struct trace_code *c, uint64_t pc)
+{
+    uint64_t number = pc >> TRACE_PAGE_SHIFT;
+    struct trace_where where = trace_code_where(c, pc);
+    uint64_t *slot = where.binary ? idmap_put(&c->pages, c->arena, number) : NULL;
+    if (!slot)
+        return NULL;
+    struct trace_page *page = (struct trace_page *)(uintptr_t)*slot;
+    if (!page) {
+        page = arena_zalloc(c->arena, 1, sizeof *page);
+        if (!page)
+            return NULL;
+        page->number = number;
+        page->binary = where.binary;
+        page->bias = where.bias;
+        *slot = (uint64_t)(uintptr_t)page;
+    }
+    return page;
+}
+
+static struct trace_page *find_page(struct trace_code *c, uint64_t pc)
+{
+    uint64_t number = pc >> TRACE_PAGE_SHIFT;
+    size_t slot = number % TRACE_PAGE_CACHE;
+    if (c->cache[slot].number == number + 1)
+        return c->cache[slot].page;
+    struct trace_page *page = make_page(c, pc);
+    if (page) {
+        c->cache[slot].number = number + 1;
+        c->cache[slot].page = page;
+    }
+    return page;
+}
+
+/* Memory as RISC-V machines have it: boot code at the bottom, RAM from 2 GiB on. */
+#define BOOT_END 0x10000u
+#define RAM_START 0x80000000u
+#define RAM_END 0x100000000u
+
+static const struct trace_site *unknown_site(const struct trace_code *c, uint64_t pc)
+{
+    bool physical = pc < BOOT_END || (pc >= RAM_START && pc < RAM_END);
+    if (pc >> 63)
+        return &c->unknown[TRACE_UNKNOWN_KERNEL];
+    if (c->in_firmware || physical)
+        return &c->unknown[TRACE_UNKNOWN_FIRMWARE];
+    return &c->unknown[TRACE_UNKNOWN_USER];
+}
+
+const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc)
+{
+    struct trace_page *page = find_page(c, pc);
+    if (!page)
+        return unknown_site(c, pc);
+    struct trace_site *s = &page->sites[pc / 2 % TRACE_PAGE_SITES];
+    if (s->length == 0) {
+        if (!trace_segment_at(trace_code_binary(c, page->binary), pc - page->bias))
+            return unknown_site(c, pc);
+        fill_site(c, page->binary, pc - page->bias, s);
+    }
+    return s;
+}
+
+void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
+                         struct trace_where where, struct trace_site *site)
+{
+    *site = (struct trace_site){.kind = INSTRUCTION_UNKNOWN};
+    fill_instruction(site, bits);
+    if (where.binary)
+        fill_place(c, where.binary, pc - where.bias, site);
+    else
+        site->place = unknown_site(c, pc)->place;
+    if (!instruction_is_call((enum instruction_kind)site->kind))
+        return;
+    uint64_t *call = idmap_put(&c->calls, c->arena, pc + site->length);
+    if (call)
+        *call = site->place;
+}
+
+trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc)
+{
+    const uint64_t *told = idmap_find(&c->calls, pc);
+    if (told)
+        return (trace_place_id)*told;
+    for (uint64_t length = 4; length >= 2; length -= 2) {
+        const struct trace_site *s = trace_code_find(c, pc - length);
+        if (s->length == length && instruction_is_call((enum instruction_kind)s->kind))
+            return s->place;
+    }
+    return 0;
+}
+
+/* --- Beginning and end ------------------------------------------------------------- */
+
+static bool add_unknown(struct trace_code *c)
+{
+    static const char *const names[] = {"[user]", "[firmware]", "[kernel]"};
+    for (unsigned i = 0; i < 3; i++) {
+        trace_function_id f =
+            add_function(c, (struct trace_function){.name = str_of(names[i]),
+                                                    .flags = TRACE_FUNCTION_UNKNOWN});
+        if (f != TRACE_UNKNOWN_USER + i)
+            return false;
+        c->unknown[f] = (struct trace_site){
+            .kind = INSTRUCTION_UNKNOWN, .length = 2, .place = c->functions[f].place};
+    }
+    return true;
+}
+
+bool trace_code_init(struct trace_code *c, struct arena *arena,
+                     const struct trace_binary *binaries, size_t count)
+{
+    *c = (struct trace_code){.arena = arena};
+    c->known = arena_grow(arena, NULL, &c->known_cap, count + 1, sizeof *c->known);
+    c->functions = arena_grow(arena, NULL, &c->function_cap, 64, sizeof *c->functions);
+    if (!c->known || !c->functions || !trie_init(&c->places, arena))
+        return false;
+    c->known[0] = (struct trace_known){.binary = NULL};
+    c->known_count = 1;
+    c->functions[0] = (struct trace_function){.name = STR("")};
+    c->function_count = 1;
+    for (size_t i = 0; i < count; i++)
+        if (!trace_code_add(c, &binaries[i]))
+            return false;
+    return add_unknown(c);
+}
+
+void trace_code_deinit(struct trace_code *c)
+{
+    for (size_t i = 1; i < c->known_count; i++)
+        if (c->known[i].has_reader)
+            dwarf_reader_deinit(&c->known[i].reader);
+}

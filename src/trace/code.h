@@ -1,0 +1,162 @@
+/* What is at an address of a trace: decoded once, then looked up.
+ *
+ * A site is an address at which instructions begin: the kind of instruction, and the
+ * place in the source that it belongs to: a function with the calls inlined there. Sites
+ * are kept in pages; a page is made when its first address is asked for. For one thread.
+ */
+#ifndef STOKE_TRACE_CODE_H
+#define STOKE_TRACE_CODE_H
+
+#include "base/idmap.h"
+#include "base/trie.h"
+#include "trace/binary.h"
+#include "trace/instruction.h"
+
+/* Numbers of functions and places; 0 is none. */
+typedef uint32_t trace_function_id;
+typedef uint32_t trace_place_id;
+
+enum trace_function_flag {
+    TRACE_FUNCTION_UNKNOWN = 1, /* code outside of the binaries */
+    TRACE_FUNCTION_INLINED = 2,
+    TRACE_FUNCTION_LABEL = 4,  /* a local label of assembly: its function goes on there */
+    TRACE_FUNCTION_SWITCH = 8, /* returns as another task */
+    TRACE_FUNCTION_TWICE = 16, /* setjmp: returns again, whenever longjmp is called */
+};
+
+struct trace_function {
+    uint32_t binary;     /* its number; 0: none */
+    unsigned flags;      /* enum trace_function_flag */
+    struct str name;     /* as it stands in the file; empty: not known */
+    uint64_t start, end; /* addresses of the file; end 0: not known */
+    trace_place_id place;
+    trace_place_id *places; /* by 2 bytes from the start; NULL: nothing is inlined */
+    bool asked;             /* for what is inlined */
+};
+
+/* The functions that all unknown code belongs to, and their numbers. */
+enum { TRACE_UNKNOWN_USER = 1, TRACE_UNKNOWN_FIRMWARE, TRACE_UNKNOWN_KERNEL };
+
+enum trace_site_flag {
+    TRACE_SITE_ENTRY = 1, /* a function begins here */
+    TRACE_SITE_START = 2, /* and a program */
+};
+
+struct trace_site {
+    uint32_t bits; /* of the instruction */
+    trace_place_id place;
+    int32_t displacement;
+    uint8_t kind;    /* enum instruction_kind */
+    uint8_t length;  /* 0: nothing is known of this address yet */
+    uint8_t advance; /* the length where the next instruction may follow, else 0 */
+    uint8_t flags;   /* enum trace_site_flag */
+};
+
+_Static_assert(sizeof(struct trace_site) == 16, "four to a line of the cache");
+
+#define TRACE_PAGE_SHIFT 10
+#define TRACE_PAGE_SITES ((1u << TRACE_PAGE_SHIFT) / 2)
+
+/* Behind the last site stand some that nothing is known of: whoever steps over the end of
+ * a page notices. */
+struct trace_page {
+    uint64_t number;
+    uint32_t binary;
+    uint64_t bias; /* added to the file's addresses */
+    struct trace_site sites[TRACE_PAGE_SITES + 4];
+};
+
+#define TRACE_PAGE_CACHE 1024
+
+/* A binary as it is known here. */
+struct trace_known {
+    const struct trace_binary *binary;
+    struct dwarf_reader reader;
+    bool asked, has_reader;
+};
+
+/* A part of a binary that lies elsewhere than its file says. */
+struct trace_placement {
+    uint64_t start, end, bias;
+    uint32_t binary;
+};
+
+/* Addresses of a binary: its number, 0 for none, and how far they were moved. */
+struct trace_where {
+    uint32_t binary;
+    uint64_t bias;
+};
+
+struct trace_code {
+    struct arena *arena;       /* the caller's */
+    struct trace_known *known; /* [0] is none */
+    size_t known_count, known_cap;
+    struct trace_placement *placements;
+    size_t placement_count, placement_cap;
+    const char *const *switches; /* names of functions that switch tasks; ends in NULL */
+    struct dwarf_query *queries; /* scratch */
+    size_t query_cap;
+
+    struct trace_function *functions;
+    size_t function_count, function_cap;
+    struct idmap by_symbol, by_name;
+    struct trie places; /* a child of the root is a function, deeper ones are inlined */
+
+    struct idmap pages; /* by number: struct trace_page * */
+    struct {
+        uint64_t number; /* + 1; 0: empty */
+        struct trace_page *page;
+    } cache[TRACE_PAGE_CACHE];
+    struct idmap calls;           /* by the address behind: the place of a call */
+    struct trace_site unknown[4]; /* [TRACE_UNKNOWN_...] */
+    bool in_firmware;             /* unknown low addresses are now the firmware's */
+};
+
+/* The binaries outlive the code. False when memory is short. */
+bool trace_code_init(struct trace_code *c, struct arena *arena,
+                     const struct trace_binary *binaries, size_t count);
+void trace_code_deinit(struct trace_code *c);
+
+/* The number of a binary, made known where it is not; 0 when memory is short. */
+uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary);
+
+static inline const struct trace_binary *trace_code_binary(const struct trace_code *c,
+                                                           uint32_t number)
+{
+    return c->known[number].binary;
+}
+
+/* From now on addresses from `start` to `end` are those of a binary, `bias` more than in
+ * its file. Of several parts at an address the newest counts. */
+void trace_code_place(struct trace_code *c, struct trace_placement placement);
+
+/* What is at an address. */
+struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc);
+
+/* The site at an address; never NULL. It stays where it is. */
+const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
+
+/* Makes the site of an instruction whose bits the trace tells. */
+void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
+                         struct trace_where where, struct trace_site *site);
+
+/* The function of a place. */
+static inline trace_function_id trace_place_function(const struct trace_code *c,
+                                                     trace_place_id place)
+{
+    const struct trie_node *nodes = c->places.nodes;
+    while (nodes[place].parent)
+        place = nodes[place].parent;
+    return nodes[place].key;
+}
+
+static inline trace_function_id trace_site_function(const struct trace_code *c,
+                                                    const struct trace_site *s)
+{
+    return trace_place_function(c, s->place);
+}
+
+/* The place of the call that returns to `pc`, or 0 where there is none. */
+trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc);
+
+#endif

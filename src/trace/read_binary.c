@@ -1,0 +1,156 @@
+/* TracerV's binary form: records of a cycle and the addresses of the instructions that
+ * retired in it, words of 64 bits, little-endian. Bit 63 of an address says that it is
+ * one (in traces of before 2022, bit 40); any of them may be missing.
+ *
+ * How many words a record has is not told. In all but the first the valid bit is set in
+ * some word of each record, and in the first, which is the cycle, never; and cycles go
+ * up. The smallest size for which that holds is the right one: a multiple of it may look
+ * like a record too. */
+#include "trace/reader.h"
+
+#define WORDS_MAX 8
+#define VALID ((uint64_t)1 << 63)
+#define VALID_OLD ((uint64_t)1 << 40)
+#define RECORDS_PROBED 512
+#define GOOD_ENOUGH 0.95
+
+static uint64_t word_at(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* --- The size of a record
+ * ---------------------------------------------------------------- */
+
+/* The share of the records at the beginning that make sense with that many words. */
+static double sense(struct str head, size_t words, uint64_t valid)
+{
+    size_t size = words * 8, count = head.len / size, good = 0;
+    uint64_t last = 0;
+    if (count > RECORDS_PROBED)
+        count = RECORDS_PROBED;
+    for (size_t i = 0; i < count; i++) {
+        const char *record = head.ptr + i * size;
+        uint64_t cycle = word_at(record), any = 0;
+        for (size_t j = 1; j < words; j++)
+            any |= word_at(record + j * 8);
+        bool sound = (any & valid) && !(cycle & VALID) && cycle >= last;
+        good += sound;
+        last = cycle;
+    }
+    return count ? (double)good / (double)count : 0;
+}
+
+/* The words of a record; 0 where none makes sense. */
+static size_t find_words(struct str head, uint64_t *valid)
+{
+    static const uint64_t marks[] = {VALID, VALID_OLD};
+    for (size_t m = 0; m < 2; m++) {
+        double best = 0;
+        size_t words = 0;
+        for (size_t n = 2; n <= WORDS_MAX; n++) {
+            double share = sense(head, n, marks[m]);
+            if (share > best + 0.01) {
+                best = share;
+                words = n;
+            }
+        }
+        *valid = marks[m];
+        if (best >= GOOD_ENOUGH)
+            return words;
+    }
+    return 0;
+}
+
+/* Which bit is the valid one, where the words are told. */
+static uint64_t find_valid(struct str head, size_t words)
+{
+    return sense(head, words, VALID) >= sense(head, words, VALID_OLD) ? VALID : VALID_OLD;
+}
+
+/* --- Records
+ * ------------------------------------------------------------------------------ */
+
+/* Records of the window, as many as there is room for in a batch. */
+static size_t take_records(struct trace_reader *r, const char *p, size_t count,
+                           size_t words, uint64_t valid)
+{
+    size_t i;
+    for (i = 0; i < count && r->count + WORDS_MAX <= TRACE_BATCH; i++) {
+        uint64_t cycle = word_at(p);
+        for (size_t j = 1; j < words; j++) {
+            uint64_t word = word_at(p + j * 8);
+            if (word & valid)
+                trace_reader_add(r, word & (valid - 1), cycle);
+        }
+        p += words * 8;
+    }
+    return i;
+}
+
+/* The same for cores that retire one instruction a cycle, the most common. */
+static size_t take_single(struct trace_reader *r, const char *p, size_t count)
+{
+    size_t room = TRACE_BATCH - r->count, i;
+    for (i = 0; i < count && i < room; i++, p += 16) {
+        uint64_t cycle = word_at(p), word = word_at(p + 8);
+        if (word & VALID)
+            trace_reader_add(r, word & (VALID - 1), cycle);
+    }
+    return i;
+}
+
+static bool binary_read(struct trace_reader *r, struct error *err)
+{
+    struct source *in = r->in;
+    struct str head = str_head(str_span(in->begin, in->end), TRACE_HEAD_SIZE);
+    uint64_t valid;
+    size_t words = r->options->ipc ? (r->options->ipc < 7 ? r->options->ipc : 7) + 1
+                                   : find_words(head, &valid);
+    if (r->options->ipc)
+        valid = find_valid(head, words);
+    if (words == 0) {
+        error_set(err, "no size of a record makes sense: not a binary trace, or damaged");
+        return error_hint(err,
+                          "--ipc N tells how many instructions the core can retire "
+                          "in a cycle; 'stoke trace --list-formats' lists the others");
+    }
+    for (;;) {
+        size_t count = (size_t)(in->end - in->begin) / (words * 8);
+        if (count == 0) {
+            if (in->last)
+                break;
+            if (!source_more(in, in->begin, err))
+                return false;
+            continue;
+        }
+        size_t used = words == 2 && valid == VALID
+                          ? take_single(r, in->begin, count)
+                          : take_records(r, in->begin, count, words, valid);
+        in->begin += used * words * 8;
+        in->offset += used * words * 8;
+        if (used < count && !trace_reader_flush(r, err))
+            return false;
+    }
+    if (in->begin != in->end)
+        trace_reader_flaw(r, "the last record is cut short", 0, in->offset, STR(""));
+    return true;
+}
+
+static int binary_probe(struct str head)
+{
+    uint64_t valid;
+    return find_words(head, &valid) ? 80 : 0;
+}
+
+const struct trace_format trace_format_binary = {
+    .name = "binary",
+    .summary = "TracerV binary: records of a cycle and up to 7 addresses (--ipc)",
+    .probe = binary_probe,
+    .read = binary_read,
+};

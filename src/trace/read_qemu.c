@@ -1,0 +1,459 @@
+/* The traces of libstoke_qemu.so: see qemu_format.h. */
+#include "base/format.h"
+#include "trace/qemu_format.h"
+#include "trace/reader.h"
+#include <stdlib.h>
+
+#define CHUNK_MAX ((uint32_t)256 << 20)
+#define BLOCK_COUNT_MAX 32767
+
+/* A block as it was described. */
+struct block {
+    uint64_t pc;
+    uint32_t count, size, map;
+    const char *bytes; /* the arena's */
+};
+
+struct map {
+    uint64_t start, end, offset;
+    const struct trace_binary *binary; /* or NULL */
+};
+
+/* What a core makes of the blocks: the same in each, but found when it first runs there.
+ */
+struct core_blocks {
+    struct trace_block *items; /* by id; without sites until it ran */
+    size_t cap;
+    size_t placed; /* maps that its code knows of */
+};
+
+/* A virtual CPU: the thread that it runs, and the words that wait for the next chunk. */
+struct lane {
+    uint32_t cpu;
+    struct trace_core *core;
+    struct core_blocks blocks;
+    uint64_t number; /* of the next instruction */
+    uint32_t words[3];
+    size_t word_count;
+    uint32_t block, first, count; /* of the execution before; block 0: none */
+};
+
+struct reading {
+    struct trace_reader *r;
+    uint32_t flags, process;
+    struct block *blocks; /* by id, [0] is none */
+    size_t block_count, block_cap;
+    struct map *maps;
+    size_t map_count, map_cap;
+    struct lane **lanes;
+    size_t lane_count, lane_cap;
+    uint64_t offset; /* of the chunk under way, for messages */
+    bool ended;
+};
+
+static void flaw(struct reading *q, const char *what)
+{
+    trace_reader_flaw(q->r, what, 0, q->offset, STR(""));
+}
+
+/* --- Maps ------------------------------------------------------------------------------
+ */
+
+static bool read_map(struct reading *q, struct bytes *b)
+{
+    struct trace_reader *r = q->r;
+    uint32_t id = bytes_u32(b), size = bytes_u32(b);
+    struct map m = {.start = bytes_u64(b)};
+    m.end = bytes_u64(b);
+    m.offset = bytes_u64(b);
+    struct str path = bytes_take(b, size);
+    bytes_skip(b, -size & 3);
+    if (b->failed || id != q->map_count + 1)
+        return false;
+    if (r->options->find)
+        m.binary = r->options->find(r->options->find_context, path);
+    struct map *grown =
+        arena_grow(&r->arena, q->maps, &q->map_cap, q->map_count + 1, sizeof *grown);
+    if (!grown)
+        return false;
+    q->maps = grown;
+    grown[q->map_count++] = m;
+    return true;
+}
+
+/* How far a map moves the addresses of its file. */
+static bool find_bias(const struct map *m, uint64_t *bias)
+{
+    const struct elf *e = m->binary->elf;
+    for (size_t i = 0; e && i < e->segment_count; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        /* A map begins at the page that the segment begins in. */
+        uint64_t before = s->offset & 4095;
+        if (s->type != ELF_PT_LOAD || m->offset + before < s->offset ||
+            m->offset >= s->offset + s->file_size)
+            continue;
+        *bias = m->start - (s->address + (m->offset - s->offset));
+        if (s->flags & ELF_PF_X)
+            return true;
+    }
+    return false;
+}
+
+/* Tells a core's code of the maps that are new. */
+static void place_maps(const struct reading *q, struct lane *lane)
+{
+    struct trace_code *code = &lane->core->tracer.code;
+    for (; lane->blocks.placed < q->map_count; lane->blocks.placed++) {
+        const struct map *m = &q->maps[lane->blocks.placed];
+        uint64_t bias;
+        if (m->binary && find_bias(m, &bias))
+            trace_code_place(code,
+                             (struct trace_placement){m->start, m->end, bias,
+                                                      trace_code_add(code, m->binary)});
+    }
+}
+
+/* --- Blocks ----------------------------------------------------------------------------
+ */
+
+static bool read_block(struct reading *q, struct bytes *b)
+{
+    struct arena *a = &q->r->arena;
+    uint32_t id = bytes_u32(b);
+    struct block block = {.map = bytes_u32(b)};
+    block.pc = bytes_u64(b);
+    block.size = bytes_u32(b);
+    block.count = bytes_u32(b);
+    struct str bytes = bytes_take(b, block.size);
+    bytes_skip(b, -block.size & 3);
+    bool sound = !b->failed && id == q->block_count && block.count > 0 &&
+                 block.count <= BLOCK_COUNT_MAX && block.size >= 2 * block.count &&
+                 block.size <= 8 * block.count;
+    if (!sound)
+        return false;
+    block.bytes = arena_str(a, bytes).ptr;
+    struct block *grown =
+        arena_grow(a, q->blocks, &q->block_cap, q->block_count + 1, sizeof *grown);
+    if (!grown)
+        return false;
+    q->blocks = grown;
+    grown[q->block_count++] = block;
+    return true;
+}
+
+static uint32_t bits_at(const struct block *block, size_t at)
+{
+    unsigned char bytes[4] = {0};
+    size_t left = block->size - at;
+    memcpy(bytes, block->bytes + at, left < 4 ? left : 4);
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+/* Decodes a block for a core. */
+static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
+{
+    struct trace_code *code = &lane->core->tracer.code;
+    struct arena *a = &lane->core->tracer.arena;
+    struct trace_block *made = &lane->blocks.items[id];
+    const struct block *block = &q->blocks[id];
+    place_maps(q, lane);
+    struct trace_where where = trace_code_where(code, block->pc);
+    made->sites = arena_alloc(a, block->count * sizeof *made->sites);
+    if (!made->sites)
+        return false;
+    made->pc = block->pc;
+    made->count = 0;
+    for (size_t at = 0; at < block->size && made->count < block->count;) {
+        struct trace_site *s = &made->sites[made->count++];
+        trace_code_describe(code, block->pc + at, bits_at(block, at), where, s);
+        at += s->length;
+    }
+    return true;
+}
+
+static const struct trace_block *block_of(struct reading *q, struct lane *lane,
+                                          uint32_t id)
+{
+    struct core_blocks *blocks = &lane->blocks;
+    if (id == 0 || id >= q->block_count)
+        return NULL;
+    size_t before = blocks->cap;
+    if (id >= before) {
+        struct trace_block *grown =
+            arena_grow(&lane->core->tracer.arena, blocks->items, &blocks->cap,
+                       q->block_count, sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + before, 0, (blocks->cap - before) * sizeof *grown);
+        blocks->items = grown;
+    }
+    if (!blocks->items[id].sites && !make_block(q, lane, id))
+        return NULL;
+    return &blocks->items[id];
+}
+
+/* --- Runs ------------------------------------------------------------------------------
+ */
+
+static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t first,
+                     uint32_t count)
+{
+    const struct trace_block *b = block_of(q, lane, id);
+    lane->block = 0;
+    if (!b) {
+        flaw(q, "a block runs that was not described");
+        return;
+    }
+    if (count == 0)
+        count = b->count;
+    if (first >= b->count || count > b->count - first) {
+        flaw(q, "more of a block runs than there is of it");
+        return;
+    }
+    lane->block = id;
+    lane->first = first;
+    lane->count = count;
+    tracer_take_block(&lane->core->tracer, b, first, count, lane->number);
+    lane->number += count;
+}
+
+static void run_again(struct reading *q, struct lane *lane, uint64_t times)
+{
+    if (lane->block == 0) {
+        flaw(q, "what did not run runs again");
+        return;
+    }
+    const struct trace_block *b = &lane->blocks.items[lane->block];
+    tracer_take_again(&lane->core->tracer, b, lane->first, lane->count, lane->number,
+                      times);
+    lane->number += lane->count * times;
+}
+
+/* How many words belong together, the first of which is this. */
+static size_t words_of(uint32_t word)
+{
+    return word < QEMU_RUN_PART    ? 1
+           : word < QEMU_RUN_AGAIN ? 2
+           : word < QEMU_RUN_GAP   ? 1
+                                   : 3;
+}
+
+static void run(struct reading *q, struct lane *lane, const uint32_t *words)
+{
+    uint32_t word = words[0], mask = (1u << QEMU_RUN_PART_BITS) - 1;
+    if (word >= QEMU_RUN_GAP) {
+        uint64_t gap = (uint64_t)words[2] << 32 | words[1];
+        lane->number = gap < UINT64_MAX - lane->number ? lane->number + gap : UINT64_MAX;
+        tracer_gap(&lane->core->tracer, lane->number);
+        lane->block = 0;
+    } else if (word >= QEMU_RUN_AGAIN) {
+        run_again(q, lane, word & QEMU_RUN_AGAIN_MAX);
+    } else if (word >= QEMU_RUN_PART) {
+        uint32_t count = word & mask;
+        if (count)
+            run_part(q, lane, words[1], word >> QEMU_RUN_PART_BITS & mask, count);
+        else
+            flaw(q, "more of a block runs than there is of it");
+    } else if (word) {
+        run_part(q, lane, word, 0, 0);
+    }
+}
+
+/* Goes through words, those of the chunk before first. */
+static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
+{
+    while (bytes_left(b) >= 4) {
+        lane->words[lane->word_count++] = bytes_u32(b);
+        if (lane->word_count < words_of(lane->words[0]))
+            continue;
+        run(q, lane, lane->words);
+        lane->word_count = 0;
+        if (tracer_failed(&lane->core->tracer))
+            return false;
+    }
+    return true;
+}
+
+/* --- Threads ---------------------------------------------------------------------------
+ */
+
+static struct lane *lane_of(struct reading *q, uint32_t cpu)
+{
+    struct trace_reader *r = q->r;
+    for (size_t i = 0; i < q->lane_count; i++)
+        if (q->lanes[i]->cpu == cpu)
+            return q->lanes[i];
+    if (q->lane_count == TRACE_CORES_MAX)
+        return NULL;
+    struct lane **grown = arena_grow(&r->arena, q->lanes, &q->lane_cap, q->lane_count + 1,
+                                     sizeof(struct lane *));
+    struct lane *lane = arena_zalloc(&r->arena, 1, sizeof *lane);
+    if (!grown || !lane)
+        return NULL;
+    q->lanes = grown;
+    grown[q->lane_count++] = lane;
+    lane->cpu = cpu;
+    return lane;
+}
+
+/* A thread is a core of its own. */
+static bool read_thread(struct reading *q, struct lane *lane, struct bytes *b)
+{
+    struct trace_reader *r = q->r;
+    uint32_t id = bytes_u32(b), size = bytes_u32(b);
+    struct str name = bytes_take(b, size);
+    if (b->failed)
+        return false;
+    bool is_system = q->flags & QEMU_TRACE_SYSTEM;
+    int64_t number = is_system ? lane->cpu : (int64_t)id;
+    if (!lane->core || lane->core->number != number) {
+        lane->core = trace_reader_core(r, number);
+        lane->blocks = (struct core_blocks){.items = NULL};
+        lane->number = 0;
+        lane->word_count = lane->block = 0;
+    }
+    if (!lane->core)
+        return false;
+    lane->core->process = is_system ? ID_NONE : (int64_t)q->process;
+    lane->core->name = is_system ? STR("") : arena_str(&r->arena, name);
+    return true;
+}
+
+/* --- Chunks ----------------------------------------------------------------------------
+ */
+
+static bool read_all(struct reading *q, struct bytes *b,
+                     bool (*read)(struct reading *q, struct bytes *b))
+{
+    while (bytes_left(b) >= 4)
+        if (!read(q, b))
+            return false;
+    return true;
+}
+
+/* What is in a chunk; false where the rest makes no sense. */
+static bool read_chunk(struct reading *q, uint32_t type, uint32_t cpu, struct str payload)
+{
+    struct bytes b = bytes_of(payload, false);
+    struct lane *lane = NULL;
+    if (type == QEMU_CHUNK_THREAD || type == QEMU_CHUNK_RUNS) {
+        lane = lane_of(q, cpu);
+        if (!lane || (type == QEMU_CHUNK_RUNS && !lane->core))
+            return false;
+    }
+    switch (type) {
+    case QEMU_CHUNK_MAPS:
+        return read_all(q, &b, read_map);
+    case QEMU_CHUNK_BLOCKS:
+        return read_all(q, &b, read_block);
+    case QEMU_CHUNK_THREAD:
+        return read_thread(q, lane, &b);
+    case QEMU_CHUNK_RUNS:
+        return read_runs(q, lane, &b);
+    case QEMU_CHUNK_END:
+        q->ended = true;
+        return true;
+    default:
+        flaw(q, "a part of the trace is of a kind that is not known");
+        return true;
+    }
+}
+
+static void leave_behind(struct source *in, size_t bytes)
+{
+    in->begin += bytes;
+    in->offset += bytes;
+}
+
+/* The next chunk; false at the end, and where it cannot be read (err is then set). */
+static bool next_chunk(struct reading *q, struct error *err)
+{
+    struct source *in = q->r->in;
+    q->offset = in->offset;
+    if (!source_peek(in, QEMU_TRACE_CHUNK_SIZE, err))
+        return false;
+    struct bytes b = bytes_of(str_span(in->begin, in->end), false);
+    uint32_t type = bytes_u32(&b), cpu = bytes_u32(&b), size = bytes_u32(&b);
+    bytes_u32(&b); /* its number */
+    if (b.failed || q->ended) {
+        if (in->begin != in->end)
+            flaw(q, q->ended ? "something follows the end of the trace"
+                             : "the trace is cut short");
+        return false;
+    }
+    if (size > CHUNK_MAX) {
+        flaw(q, "a part of the trace is too large: the rest is left out");
+        return false;
+    }
+    if (!source_peek(in, QEMU_TRACE_CHUNK_SIZE + (size_t)size, err))
+        return false;
+    struct str payload = str_skip(str_span(in->begin, in->end), QEMU_TRACE_CHUNK_SIZE);
+    bool whole = payload.len >= size;
+    payload = str_head(payload, size);
+    if (!read_chunk(q, type, cpu, payload) && whole) {
+        flaw(q, "a part of the trace is damaged: the rest is left out");
+        return false;
+    }
+    leave_behind(in, QEMU_TRACE_CHUNK_SIZE + payload.len);
+    if (!whole)
+        flaw(q, "the trace is cut short");
+    return whole;
+}
+
+static bool read_head(struct reading *q, struct error *err)
+{
+    struct source *in = q->r->in;
+    if (!source_peek(in, QEMU_TRACE_HEADER_SIZE, err))
+        return false;
+    struct bytes b = bytes_of(str_span(in->begin, in->end), false);
+    bytes_skip(&b, sizeof QEMU_TRACE_MAGIC - 1);
+    uint32_t version = bytes_u32(&b), size = bytes_u32(&b);
+    q->flags = bytes_u32(&b);
+    bytes_skip(&b, 4 + 8 + 8);
+    q->process = bytes_u32(&b);
+    if (b.failed || size < QEMU_TRACE_HEADER_SIZE || size > TRACE_HEAD_SIZE)
+        return error_set(err, "the head of the trace is damaged");
+    if (version != QEMU_TRACE_VERSION)
+        return error_set(err, "the trace is of version %u, which is not known", version);
+    if (!source_peek(in, size, err))
+        return false;
+    size_t there = (size_t)(in->end - in->begin);
+    leave_behind(in, size < there ? size : there);
+    return true;
+}
+
+static bool qemu_read(struct trace_reader *r, struct error *err)
+{
+    struct reading q = {.r = r, .block_count = 1};
+    struct error failure = {.message = ""};
+    q.blocks = arena_grow(&r->arena, NULL, &q.block_cap, 64, sizeof *q.blocks);
+    if (!q.blocks)
+        return error_memory(err);
+    q.blocks[0] = (struct block){.count = 0};
+    if (!read_head(&q, err))
+        return false;
+    while (next_chunk(&q, &failure))
+        ;
+    if (failure.message[0]) {
+        *err = failure;
+        return false;
+    }
+    if (r->arena.failed)
+        return error_memory(err);
+    if (!q.ended)
+        flaw(&q, "the trace has no end: its writer was stopped");
+    return true;
+}
+
+static int qemu_probe(struct str head)
+{
+    return str_starts(head, STR(QEMU_TRACE_MAGIC)) ? 100 : 0;
+}
+
+const struct trace_format trace_format_qemu = {
+    .name = "qemu",
+    .summary = "what libstoke_qemu.so writes",
+    .probe = qemu_probe,
+    .read = qemu_read,
+};

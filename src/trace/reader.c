@@ -1,0 +1,220 @@
+#include "trace/reader.h"
+#include "base/number.h"
+#include <stdlib.h>
+
+#define FORMAT(name) extern const struct trace_format trace_format_##name;
+#include "trace/formats.def"
+#undef FORMAT
+
+const struct trace_format *const trace_formats[] = {
+#define FORMAT(name) &trace_format_##name,
+#include "trace/formats.def"
+#undef FORMAT
+    NULL};
+
+const struct trace_format *trace_format_named(struct str name)
+{
+    for (size_t i = 0; trace_formats[i]; i++)
+        if (str_equal(name, str_of(trace_formats[i]->name)))
+            return trace_formats[i];
+    return NULL;
+}
+
+void trace_reader_init(struct trace_reader *r, struct source *in,
+                       const struct trace_reader_options *options)
+{
+    memset(r, 0, sizeof *r);
+    r->in = in;
+    r->options = options;
+    r->multiply = r->divide = 1;
+    r->clock = STR("");
+}
+
+void trace_reader_deinit(struct trace_reader *r)
+{
+    for (size_t i = 0; i < r->core_count; i++) {
+        tracer_deinit(&r->cores[i]->tracer);
+        free(r->cores[i]);
+    }
+    arena_deinit(&r->arena);
+}
+
+struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
+{
+    const struct trace_reader_options *o = r->options;
+    for (size_t i = 0; i < r->core_count; i++)
+        if (r->cores[i]->number == number)
+            return r->cores[i];
+    if (r->core_count == TRACE_CORES_MAX)
+        return NULL;
+    struct trace_core **grown =
+        arena_grow(&r->arena, r->cores, &r->core_cap, r->core_count + 1,
+                   sizeof(struct trace_core *));
+    struct trace_core *core = grown ? malloc(sizeof *core) : NULL;
+    if (grown)
+        r->cores = grown;
+    if (!core)
+        return NULL;
+    core->number = number;
+    core->process = ID_NONE;
+    core->name = STR("");
+    r->cores[r->core_count++] = core; /* to be deinitialised, whatever is next */
+    if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps))
+        return NULL;
+    core->tracer.code.switches = o->switches;
+    return core;
+}
+
+/* --- Flaws -------------------------------------------------------------------------- */
+
+void trace_reader_flaw(struct trace_reader *r, const char *what, uint64_t line,
+                       uint64_t offset, struct str text)
+{
+    size_t i = 0;
+    while (i < r->flaw_count && strcmp(r->flaws[i].what, what) != 0)
+        i++;
+    if (i == sizeof r->flaws / sizeof *r->flaws)
+        return;
+    if (i == r->flaw_count) {
+        r->flaw_count++;
+        r->flaws[i].what = what;
+        r->flaws[i].count = 0;
+        r->flaws[i].place = PLACE_NONE;
+        if (line)
+            place_set_line(&r->flaws[i].place, line, 1, text);
+        else
+            r->flaws[i].place.offset = offset;
+    }
+    r->flaws[i].count++;
+}
+
+uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle)
+{
+    trace_reader_flaw(r, "time goes back: the cycles are counted from there on anew", 0,
+                      UINT64_MAX, STR(""));
+    r->skew += r->last - cycle;
+    r->last = cycle;
+    return cycle;
+}
+
+bool trace_reader_flush(struct trace_reader *r, struct error *err)
+{
+    if (r->count == 0)
+        return true;
+    if (!r->core)
+        r->core = trace_reader_core(r, r->options->core);
+    if (!r->core)
+        return error_memory(err);
+    tracer_take(&r->core->tracer, r->pcs, r->cycles, r->count);
+    r->count = 0;
+    return !tracer_failed(&r->core->tracer) || error_memory(err);
+}
+
+/* --- Reading ------------------------------------------------------------------------ */
+
+/* "# Clock Domain: NAME, Relative Frequency: 1/2 of Base Clock" */
+static void read_clock(struct trace_reader *r, struct str line)
+{
+    struct str rest = str_skip(line, sizeof "# Clock Domain:" - 1);
+    uint64_t multiply, divide;
+    r->has_clock = true;
+    r->clock = arena_str(&r->arena, str_trim(str_cut(&rest, ',')));
+    size_t at = str_find(rest, ':');
+    rest = str_trim_left(str_skip(rest, at + 1));
+    struct str ratio = str_word(&rest);
+    struct str over = str_cut(&ratio, '/');
+    bool good = number_parse_u64(over, &multiply) && number_parse_u64(ratio, &divide) &&
+                multiply > 0 && divide > 0 && multiply < UINT32_MAX &&
+                divide < UINT32_MAX;
+    if (!good) {
+        trace_reader_flaw(r, "a clock domain without a frequency", 1, 0, line);
+        return;
+    }
+    /* Our clock ticks multiply times for divide ticks of the base clock. */
+    r->multiply = divide;
+    r->divide = multiply;
+}
+
+#define CLOCK_LINE_MAX 4096
+
+static bool read_header(struct trace_reader *r, struct error *err)
+{
+    if (!source_peek(r->in, TRACE_HEAD_SIZE, err))
+        return false;
+    struct str head = str_span(r->in->begin, r->in->end);
+    if (!str_starts(head, STR("# Clock Domain:")))
+        return true;
+    size_t end = str_find(str_head(head, CLOCK_LINE_MAX), '\n');
+    read_clock(r, str_trim(str_head(head, end)));
+    end = end < head.len ? end + 1 : head.len;
+    r->in->begin += end;
+    r->in->offset += end;
+    return source_peek(r->in, TRACE_HEAD_SIZE, err);
+}
+
+static const struct trace_format *probe(struct str head)
+{
+    const struct trace_format *best = NULL;
+    int most = 0;
+    for (size_t i = 0; trace_formats[i]; i++) {
+        int sure = trace_formats[i]->probe(head);
+        if (sure > most) {
+            best = trace_formats[i];
+            most = sure;
+        }
+    }
+    return best;
+}
+
+bool trace_read(struct trace_reader *r, const struct trace_format *format,
+                struct error *err)
+{
+    if (!read_header(r, err))
+        return false;
+    struct str head = str_head(str_span(r->in->begin, r->in->end), TRACE_HEAD_SIZE);
+    if (head.len == 0 && !format)
+        return true;
+    if (!format)
+        format = probe(head);
+    if (!format) {
+        error_set(err, "this is no trace of a format that is known");
+        return error_hint(err, "--format NAME; 'stoke trace --list-formats' lists them");
+    }
+    if (!format->read(r, err) || !trace_reader_flush(r, err))
+        return false;
+    for (size_t i = 0; i < r->core_count; i++) {
+        tracer_end(&r->cores[i]->tracer);
+        if (tracer_failed(&r->cores[i]->tracer))
+            return error_memory(err);
+    }
+    return true;
+}
+
+uint64_t trace_reader_instructions(const struct trace_reader *r)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->core_count; i++)
+        sum += r->cores[i]->tracer.counted;
+    return sum;
+}
+
+/* --- The profile ---------------------------------------------------------------------
+ */
+
+bool trace_reader_finish(struct trace_reader *r, struct builder *b,
+                         enum demangle demangle, struct error *err)
+{
+    for (size_t i = 0; i < r->core_count; i++) {
+        struct trace_profile_options options = {.core = r->cores[i]->number,
+                                                .process = r->cores[i]->process,
+                                                .name = r->cores[i]->name,
+                                                .multiply = r->multiply,
+                                                .divide = r->divide,
+                                                .demangle = demangle};
+        if (!trace_profile(&r->cores[i]->tracer, b, &options, err))
+            return false;
+    }
+    for (size_t i = 0; i < r->flaw_count; i++)
+        builder_warn_place(b, r->flaws[i].what, r->flaws[i].count, &r->flaws[i].place);
+    return true;
+}

@@ -1,0 +1,330 @@
+#include "trace/tracer.h"
+#include "trace/tracer_parts.h"
+
+bool tracer_init(struct tracer *t, const struct trace_binary *binaries, size_t count,
+                 bool keeps)
+{
+    *t = (struct tracer){.keeps = keeps, .arena = ARENA_INIT};
+    bool ok = trace_tree_init(&t->tree);
+    ok = trace_tree_init(&t->trial) && ok;
+    return ok && trace_code_init(&t->code, &t->arena, binaries, count);
+}
+
+void tracer_deinit(struct tracer *t)
+{
+    trace_code_deinit(&t->code);
+    trace_tree_deinit(&t->tree);
+    trace_tree_deinit(&t->trial);
+    arena_deinit(&t->arena);
+}
+
+bool tracer_failed(const struct tracer *t)
+{
+    return t->arena.failed || t->tree.arena.failed || t->trial.arena.failed;
+}
+
+/* --- What is spent ----------------------------------------------------------------- */
+
+static void keep_stretch(struct tracer *t, struct trace_count spent)
+{
+    struct trace_stretch *grown = arena_grow(&t->arena, t->stretches, &t->stretch_cap,
+                                             t->stretch_count + 1, sizeof *grown);
+    if (!grown)
+        return;
+    t->stretches = grown;
+    grown[t->stretch_count++] =
+        (struct trace_stretch){t->since, spent.cycles, spent.instructions, t->leaf};
+}
+
+void tracer_charge(struct tracer *t)
+{
+    struct trace_count spent = {t->now - t->since, t->counted - t->counted_since};
+    if (spent.cycles || spent.instructions) {
+        trace_tree_add(tracer_tree(t), t->leaf, spent);
+        if (t->keeps)
+            keep_stretch(t, spent);
+    }
+    t->since = t->now;
+    t->counted_since = t->counted;
+}
+
+#define INLINED_MAX 64 /* deeper ones are left out */
+
+static trace_node find_leaf(struct tracer *t, const struct trace_frame *f,
+                            trace_place_id place)
+{
+    const struct trie_node *places = t->code.places.nodes;
+    uint32_t inlined[INLINED_MAX];
+    size_t count = 0;
+    for (; places[place].parent; place = places[place].parent)
+        if (count < INLINED_MAX)
+            inlined[count++] = places[place].key;
+    if (places[place].key != f->function)
+        return f->node; /* a label's code, which its function goes on in */
+    trace_node leaf = f->node;
+    while (count > 0)
+        leaf = trace_tree_child(tracer_tree(t), leaf, inlined[--count]);
+    return leaf;
+}
+
+trace_node tracer_leaf(struct tracer *t, const struct trace_frame *f,
+                       trace_place_id place)
+{
+    if (!t->code.places.nodes[place].parent)
+        return f->node;
+    struct trace_leaf *kept = &t->leaves[(f->node * 31 + place) % TRACE_LEAF_CACHE];
+    if (kept->node != f->node || kept->place != place)
+        *kept = (struct trace_leaf){f->node, find_leaf(t, f, place), place};
+    return kept->leaf;
+}
+
+/* The stack or the place in its innermost function changed. */
+static void settle(struct tracer *t, trace_place_id place)
+{
+    trace_node leaf = tracer_leaf(t, tracer_top(t), place);
+    t->place = place;
+    if (leaf == t->leaf)
+        return;
+    tracer_charge(t);
+    t->leaf = leaf;
+}
+
+/* --- One instruction after the other ----------------------------------------------- */
+
+/* To where a jump or a call leads by itself. */
+static bool leads_to(const struct trace_site *s, uint64_t from, uint64_t to)
+{
+    return to == from + (uint64_t)(int64_t)s->displacement;
+}
+
+static void transfer_register(struct tracer *t, const struct trace_step *s)
+{
+    if (tracer_interrupted(t, s))
+        return;
+    if (s->from_site->kind == INSTRUCTION_CALL_REGISTER)
+        tracer_call(t, s, s->from + s->from_site->length);
+    else if (s->from_site->kind == INSTRUCTION_SWAP)
+        tracer_swap(t, s);
+    else if (s->from_site->kind == INSTRUCTION_RETURN)
+        tracer_return(t, s);
+    else
+        tracer_flow(t, s);
+}
+
+/* A jump or call that is not where it leads to was interrupted there. */
+static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
+{
+    uint64_t target = s->from + (uint64_t)(int64_t)s->from_site->displacement;
+    const struct trace_site *site = trace_code_find(&t->code, target);
+    struct trace_step first = *s, second = *s;
+    first.to = second.next = target;
+    first.to_site = site;
+    first.function = trace_site_function(&t->code, site);
+    tracer_transfer(t, &first);
+    settle(t, site->place);
+    tracer_stray(t, &second);
+}
+
+void tracer_transfer(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_site *from = s->from_site;
+    bool leads = leads_to(from, s->from, s->to);
+    switch ((enum instruction_kind)from->kind) {
+    case INSTRUCTION_UNKNOWN:
+        tracer_unknown(t, s);
+        return;
+    case INSTRUCTION_PLAIN:
+    case INSTRUCTION_BRANCH:
+    case INSTRUCTION_ENVIRONMENT:
+        if ((from->advance && s->to == s->from + from->advance) ||
+            (from->kind == INSTRUCTION_BRANCH && leads))
+            tracer_flow(t, s);
+        else
+            tracer_stray(t, s);
+        return;
+    case INSTRUCTION_JUMP:
+    case INSTRUCTION_CALL:
+        if (!leads)
+            transfer_interrupted(t, s);
+        else if (from->kind == INSTRUCTION_CALL)
+            tracer_call(t, s, s->from + from->length);
+        else
+            tracer_flow(t, s);
+        return;
+    case INSTRUCTION_TRAP_RETURN:
+        tracer_trap_return(t, s);
+        return;
+    case INSTRUCTION_JUMP_REGISTER:
+    case INSTRUCTION_CALL_REGISTER:
+    case INSTRUCTION_RETURN:
+    case INSTRUCTION_SWAP:
+        transfer_register(t, s);
+        return;
+    }
+}
+
+/* The first instruction, and the first one behind a gap. */
+static void begin(struct tracer *t, const struct trace_step *s)
+{
+    if (t->task_count == 0)
+        t->current = tracer_new_task(t);
+    if (t->task_count == 0)
+        return;
+    if (t->on_trial.is_on)
+        tracer_decide(t);
+    size_t at = tracer_task(t)->count ? tracer_find_function(t, s->function) : 0;
+    if (at)
+        tracer_pop_to(t, at);
+    else
+        tracer_begin_stack(t, tracer_task(t), s->function);
+}
+
+/* From the instruction told last to that at `pc`. */
+static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
+{
+    struct trace_step s = {.from = t->pc,
+                           .to = pc,
+                           .from_site = t->site,
+                           .to_site = to,
+                           .function = trace_site_function(&t->code, to)};
+    bool unknown = to->kind == INSTRUCTION_UNKNOWN;
+    if (!t->site)
+        begin(t, &s);
+    else if (!unknown || t->site->kind != INSTRUCTION_UNKNOWN || to->place != t->place) {
+        s.next = t->site->advance ? t->pc + t->site->advance : 0;
+        tracer_transfer(t, &s);
+    }
+    if (tracer_failed(t))
+        return;
+    settle(t, to->place);
+    t->pc = pc;
+    t->site = to;
+}
+
+/* Most instructions follow the one before, in the same place: for them nothing is done
+ * but to see that it is so. */
+void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
+                 size_t count)
+{
+    uint64_t counted = t->counted;
+    for (size_t i = 0; i < count && !tracer_failed(t); i++) {
+        t->now = cycles[i];
+        t->counted = counted + i;
+        if (!t->site && t->task_count == 0)
+            t->since = t->now;
+        step(t, pcs[i], trace_code_find(&t->code, pcs[i]));
+        if (tracer_failed(t))
+            return;
+        const struct trace_site *site = t->site;
+        uint64_t pc = t->pc;
+        trace_place_id place = t->place;
+        for (; i + 1 < count; i++) {
+            const struct trace_site *next = site + site->advance / 2;
+            pc += site->advance;
+            if (pcs[i + 1] != pc || next->place != place || next->length == 0)
+                break;
+            site = next;
+        }
+        if (site != t->site) {
+            t->site = site;
+            t->pc = pcs[i];
+        }
+    }
+    if (count)
+        t->now = cycles[count - 1];
+    t->counted = counted + count;
+}
+
+/* Another function may begin in the middle of a block, or another call be inlined. */
+static void flow_in_block(struct tracer *t, uint64_t from, const struct trace_site *site)
+{
+    struct trace_step s = {.from = from,
+                           .to = from + site->length,
+                           .from_site = site,
+                           .to_site = site + 1,
+                           .function = trace_site_function(&t->code, site + 1)};
+    tracer_flow(t, &s);
+    settle(t, site[1].place);
+}
+
+void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now)
+{
+    const struct trace_site *site = b->sites + first, *last = site + count - 1;
+    uint64_t pc = b->pc;
+    for (uint32_t i = 0; i < first; i++)
+        pc += b->sites[i].length;
+    if (t->task_count == 0)
+        t->since = now;
+    t->now = now;
+    step(t, pc, site);
+    for (; site < last && !tracer_failed(t); site++) {
+        t->now++;
+        t->counted++;
+        if (site[1].place != t->place)
+            flow_in_block(t, pc, site);
+        pc += site->length;
+    }
+    t->counted++;
+    t->pc = pc;
+    t->site = last;
+}
+
+/* How often a block that changes the stack may run again: as deep as stacks are. */
+#define AGAIN_MAX ((uint64_t)TRACE_FRAMES_MAX)
+
+/* Adds what a block spends each time it runs, in the same stack. */
+static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                        uint32_t count, uint64_t times)
+{
+    for (uint32_t i = first, n = 1; i < first + count; i += n, n = 1) {
+        while (i + n < first + count && b->sites[i + n].place == b->sites[i].place)
+            n++;
+        settle(t, b->sites[i].place);
+        t->now += n * times;
+        t->counted += n * times;
+    }
+    t->now--; /* that of the last instruction */
+}
+
+void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times)
+{
+    for (uint64_t i = 0; i < times && i < AGAIN_MAX && !tracer_failed(t); i++) {
+        const struct trace_task *task = tracer_task(t);
+        size_t depth = task->count;
+        trace_node node = tracer_top(t)->node;
+        uint32_t current = t->current;
+        tracer_take_block(t, b, first, count, now);
+        now += count;
+        bool same = t->current == current && tracer_task(t)->count == depth &&
+                    tracer_top(t)->node == node;
+        if (!same || i + 1 == times)
+            continue;
+        t->now = now;
+        spend_again(t, b, first, count, times - i - 1);
+        return;
+    }
+}
+
+void tracer_gap(struct tracer *t, uint64_t now)
+{
+    if (t->task_count == 0 || !t->site)
+        return;
+    t->now++;
+    tracer_charge(t);
+    t->now = t->since = now;
+    t->site = NULL;
+}
+
+void tracer_end(struct tracer *t)
+{
+    if (t->task_count == 0 || tracer_failed(t))
+        return;
+    if (t->site)
+        t->now++;
+    tracer_charge(t);
+    if (t->on_trial.is_on)
+        tracer_decide(t);
+    t->report.instructions = t->counted;
+}

@@ -1,0 +1,167 @@
+/* From the instructions of one core to its stacks.
+ *
+ * A tracer is fed the addresses of the instructions that retired, in order, each with its
+ * cycle, and keeps the stack of calls: what an instruction is, is decoded from the
+ * binaries, so that a call pushes, a return pops, a jump out of a function replaces it,
+ * and an address that no instruction leads to is a trap, whose frames end where it
+ * returns to. What no trace of addresses can tell is inferred, and counted (struct
+ * trace_report).
+ *
+ * An instruction's cycles are those up to the next one; the last one's is one. They
+ * belong to one stack, so all stacks together are the span of the trace. */
+#ifndef STOKE_TRACE_TRACER_H
+#define STOKE_TRACE_TRACER_H
+
+#include "trace/code.h"
+#include "trace/tree.h"
+
+/* Calls deeper than this are counted, but their frames are those of the deepest kept. */
+#define TRACE_FRAMES_MAX ((size_t)1 << 20)
+
+struct trace_frame {
+    uint64_t returns; /* to this address; 0: not known */
+    trace_node node;  /* its stack, without what is inlined */
+    trace_function_id function;
+};
+
+/* Where a trap was taken. */
+struct trace_trap {
+    size_t frame;           /* of the handler, in the task's frames */
+    uint64_t again;         /* the instruction before, which may be tried once more */
+    uint64_t next;          /* where it led to; 0: not known */
+    uint64_t entry;         /* of the handler */
+    struct trace_site site; /* of `again` */
+};
+
+/* Something that has a stack of its own: a thread, or all there is. */
+struct trace_task {
+    struct trace_frame *frames; /* the outermost first */
+    size_t count, cap;
+    uint64_t beyond; /* calls that were too deep */
+    struct trace_trap *traps;
+    size_t trap_count, trap_cap;
+    uint64_t left;   /* when it was switched away from, in instructions */
+    bool is_away;    /* it was switched away from, in a function that switches tasks */
+    bool is_born;    /* its first instruction was seen */
+    struct str name; /* of the program it runs, or what it was told to be; or empty */
+};
+
+/* What was seen, inferred and repaired. */
+struct trace_report {
+    uint64_t instructions, calls, returns, tails, traps, switches;
+    uint64_t deepest; /* frames */
+
+    /* Inferred: */
+    uint64_t callers; /* returned to, whose calls were not seen */
+    uint64_t
+        unwound; /* frames left at once by longjmp, an exception or a trap's return */
+    uint64_t resumed; /* tasks that went on */
+    uint64_t guessed; /* of these, told by being away longest alone */
+    /* Repaired: */
+    uint64_t unmatched; /* returns to where no call was */
+    uint64_t jumps;     /* to where the binary's instructions do not lead */
+    uint64_t astray;    /* traps that returned to elsewhere */
+    uint64_t too_deep;  /* calls */
+    uint64_t unknown;   /* instructions outside of the binaries */
+};
+
+/* A stretch of time in one stack, where the order is kept. */
+struct trace_stretch {
+    uint64_t time, cycles, instructions;
+    trace_node node;
+};
+
+#define TRACE_LEAF_CACHE 1024
+
+struct trace_leaf {
+    trace_node node, leaf;
+    trace_place_id place;
+};
+
+#define TRACE_VECTORS_MAX 16
+
+struct tracer {
+    struct arena arena;
+    struct trace_code code;
+    bool keeps; /* stretches */
+
+    /* The instruction told last. */
+    uint64_t pc;
+    const struct trace_site *site;
+    trace_place_id place;
+
+    /* What is being spent: since when, in which leaf of `tree`. */
+    uint64_t now, since;             /* cycles */
+    uint64_t counted, counted_since; /* instructions */
+    trace_node leaf;
+    struct trace_leaf leaves[TRACE_LEAF_CACHE];
+
+    struct trace_task *tasks;
+    size_t task_count, task_cap;
+    uint32_t current;
+    size_t credit; /* frames that may still be searched, see tracer_flow.c */
+
+    struct trace_tree tree;
+    struct trace_tree trial; /* of a task of which it is not known which one goes on */
+    struct trial {
+        bool is_on;
+        uint32_t task;        /* whose frames are on trial */
+        size_t matched;       /* frames that have returned */
+        uint32_t *candidates; /* tasks */
+        size_t count, cap;
+        size_t stretches; /* from there on they are of the trial's tree */
+    } on_trial;
+
+    uint64_t
+        vectors[TRACE_VECTORS_MAX]; /* entries of handlers that returned from a trap */
+    size_t vector_count;
+
+    /* Calls of functions that return twice: by the address, how deep. */
+    struct trace_mark {
+        uint64_t returns;
+        size_t depth;
+        uint32_t task;
+    } marks[64];
+    size_t mark_count;
+
+    struct trace_stretch *stretches;
+    size_t stretch_count, stretch_cap;
+    struct trace_report report;
+};
+
+/* False when memory is short. Binaries outlive the tracer. */
+bool tracer_init(struct tracer *t, const struct trace_binary *binaries, size_t count,
+                 bool keeps);
+void tracer_deinit(struct tracer *t);
+
+/* The next instructions: addresses of 64 bits, sign-extended, and their cycles, which
+ * never go back. */
+void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
+                 size_t count);
+
+/* Instructions that follow one another, of a trace that carries their bits. */
+struct trace_block {
+    uint64_t pc;
+    uint32_t count;
+    struct trace_site *sites; /* `advance` tells each one's length */
+};
+
+/* The next instructions: `count` of a block, from number `first` on, one a cycle, the
+ * first at cycle `now`, which is not before any other. */
+void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now);
+
+/* The same so many times more, right after it was taken. */
+void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times);
+
+/* Instructions are missing here, up to the cycle `now`, which nobody spent. */
+void tracer_gap(struct tracer *t, uint64_t now);
+
+/* The trace ends: what is under way is counted. */
+void tracer_end(struct tracer *t);
+
+/* Whether memory was short at any time. */
+bool tracer_failed(const struct tracer *t);
+
+#endif

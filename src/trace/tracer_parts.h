@@ -1,0 +1,109 @@
+/* What the parts of the tracer share. */
+#ifndef STOKE_TRACE_TRACER_PARTS_H
+#define STOKE_TRACE_TRACER_PARTS_H
+
+#include "trace/tracer.h"
+
+/* From one instruction to another. */
+struct trace_step {
+    uint64_t from, to; /* addresses */
+    uint64_t next;     /* where the instruction at `from` led to; 0: not known */
+    const struct trace_site *from_site, *to_site;
+    trace_function_id function; /* of `to` */
+};
+
+static inline struct trace_task *tracer_task(struct tracer *t)
+{
+    return &t->tasks[t->current];
+}
+
+static inline struct trace_frame *tracer_top(struct tracer *t)
+{
+    struct trace_task *task = tracer_task(t);
+    return &task->frames[task->count - 1];
+}
+
+/* The tree that the current task's nodes are in. */
+static inline struct trace_tree *tracer_tree(struct tracer *t)
+{
+    return t->on_trial.is_on ? &t->trial : &t->tree;
+}
+
+/* The handler of a trap is the innermost frame. */
+static inline bool tracer_in_trap(const struct trace_task *task)
+{
+    return task->trap_count && task->traps[task->trap_count - 1].frame + 1 == task->count;
+}
+
+/* --- tracer.c ---------------------------------------------------------------------- */
+
+/* Counts what was spent up to now. */
+void tracer_charge(struct tracer *t);
+
+/* Where a frame's own stack is at a place in it: with what is inlined there. */
+trace_node tracer_leaf(struct tracer *t, const struct trace_frame *f,
+                       trace_place_id place);
+
+/* Does what an instruction that was followed by another one does to the stack. */
+void tracer_transfer(struct tracer *t, const struct trace_step *s);
+
+/* --- tracer_flow.c ----------------------------------------------------------------- */
+
+void tracer_push(struct tracer *t, trace_function_id function, uint64_t returns);
+
+/* Leaves the `count` outermost frames. */
+void tracer_pop_to(struct tracer *t, size_t count);
+
+/* The innermost frame is now of that function. */
+void tracer_replace(struct tracer *t, trace_function_id function);
+
+/* Begins a stack of which no caller is known. */
+void tracer_begin_stack(struct tracer *t, struct trace_task *task,
+                        trace_function_id function);
+
+void tracer_call(struct tracer *t, const struct trace_step *s, uint64_t returns);
+void tracer_return(struct tracer *t, const struct trace_step *s);
+void tracer_swap(struct tracer *t, const struct trace_step *s);
+
+/* The flow goes on in s->function, by a jump or because it follows. */
+void tracer_flow(struct tracer *t, const struct trace_step *s);
+
+/* The outermost frame known returns to s->to: a caller of it is known now. */
+void tracer_infer_caller(struct tracer *t, const struct trace_step *s);
+
+/* One more than the number of the innermost frame that returns to an address, or that is
+ * of a function; 0 where there is none. */
+size_t tracer_find_return(struct tracer *t, uint64_t address);
+size_t tracer_find_function(struct tracer *t, trace_function_id function);
+
+/* --- tracer_trap.c ----------------------------------------------------------------- */
+
+/* s->to does not follow from the instruction at s->from. */
+void tracer_stray(struct tracer *t, const struct trace_step *s);
+
+/* s->to follows code that is not known. */
+void tracer_unknown(struct tracer *t, const struct trace_step *s);
+
+void tracer_trap_return(struct tracer *t, const struct trace_step *s);
+
+/* An interrupt instead of where the instruction leads to; true where that was it. */
+bool tracer_interrupted(struct tracer *t, const struct trace_step *s);
+
+/* A trap that began at or below that frame returned. */
+bool tracer_resume(struct tracer *t, const struct trace_step *s);
+
+/* --- tracer_task.c ----------------------------------------------------------------- */
+
+/* A new task without frames; its number. */
+uint32_t tracer_new_task(struct tracer *t);
+
+/* The function that switches tasks returns. */
+void tracer_switch(struct tracer *t, const struct trace_step *s);
+
+/* The outermost frame known of the task on trial returns. */
+void tracer_trial_return(struct tracer *t, const struct trace_step *s);
+
+/* Decides which task is on trial, by what is known now. */
+void tracer_decide(struct tracer *t);
+
+#endif

@@ -1,0 +1,281 @@
+/* Tasks: a stack each.
+ *
+ * A kernel switches tasks in one function, which is called by one task and returns as
+ * another: to the same address, whichever it is. Which one it is shows as the functions
+ * below return, each to where one of the tasks that are away had called it. Until then
+ * the task is *on trial*: what it spends is counted in a tree of its own, and moved below
+ * the right task's stack once that is known. */
+#include "trace/tracer_parts.h"
+#include <stdlib.h>
+
+#define TASKS_MAX 4096
+
+uint32_t tracer_new_task(struct tracer *t)
+{
+    struct trace_task *tasks =
+        arena_grow(&t->arena, t->tasks, &t->task_cap, t->task_count + 1, sizeof *tasks);
+    if (!tasks)
+        return 0;
+    t->tasks = tasks;
+    tasks[t->task_count] = (struct trace_task){.name = STR("")};
+    return (uint32_t)t->task_count++;
+}
+
+/* The numbers of nodes mean others from here on. */
+static void forget_leaves(struct tracer *t)
+{
+    memset(t->leaves, 0, sizeof t->leaves);
+}
+
+/* --- The end of a trial ------------------------------------------------------------ */
+
+/* Where the nodes of the trial's tree are in the other one. */
+struct move {
+    struct tracer *t;
+    struct trace_task *to; /* whose stack it is; NULL: a new task's */
+    uint32_t task;
+    trace_node *nodes;
+};
+
+/* The frame of the task that stands for the outermost one of a base of the trial. */
+static size_t frame_of_base(const struct trace_task *to, size_t base)
+{
+    return to->count - 2 - base;
+}
+
+static trace_node caller_of(struct tracer *t, const struct trace_task *task, size_t frame)
+{
+    const struct trace_frame *f = &task->frames[frame];
+    if (frame > 0 && f[-1].node == f->node)
+        return f->node;
+    return trace_node_parent(&t->tree, f->node);
+}
+
+static trace_node move_node(struct move *m, trace_node n)
+{
+    struct tracer *t = m->t;
+    struct trie_node node = t->trial.trie.nodes[n];
+    if (!(node.key & TRACE_BASE_KEY))
+        return trace_tree_child(&t->tree, m->nodes[node.parent], node.key);
+    if (!m->to)
+        return trace_tree_base(&t->tree, m->task);
+    return caller_of(t, m->to, frame_of_base(m->to, node.key & ~TRACE_BASE_KEY));
+}
+
+/* A new task's bases are called as those on trial were. */
+static void move_links(struct move *m)
+{
+    struct tracer *t = m->t;
+    for (trace_node n = 1; n < t->trial.trie.count; n++) {
+        uint32_t key = t->trial.trie.nodes[n].key;
+        trace_node to = m->nodes[n];
+        if (!(key & TRACE_BASE_KEY) || !to)
+            continue;
+        trace_node link = t->trial.bases[key & ~TRACE_BASE_KEY].link;
+        t->tree.bases[t->tree.trie.nodes[to].key & ~TRACE_BASE_KEY].link = m->nodes[link];
+    }
+}
+
+static void move_tree(struct move *m)
+{
+    struct tracer *t = m->t;
+    struct trace_tree *trial = &t->trial;
+    for (trace_node n = 1; n < trial->trie.count; n++) {
+        m->nodes[n] = move_node(m, n);
+        if (n < trial->count_cap &&
+            (trial->counts[n].cycles || trial->counts[n].instructions))
+            trace_tree_add(&t->tree, m->nodes[n], trial->counts[n]);
+    }
+    if (!m->to)
+        move_links(m);
+    for (size_t i = t->on_trial.stretches; i < t->stretch_count; i++)
+        t->stretches[i].node = m->nodes[t->stretches[i].node];
+    t->leaf = m->nodes[t->leaf];
+}
+
+/* The frames on trial become those of the task, the outermost of them in place of the
+ * frame that it was. */
+static void move_frames(struct move *m, struct trace_task *to, size_t at)
+{
+    struct tracer *t = m->t;
+    struct trace_task *from = &t->tasks[t->on_trial.task];
+    uint64_t returns = at < to->count ? to->frames[at].returns : 0;
+    struct trace_frame *frames =
+        arena_grow(&t->arena, to->frames, &to->cap, at + from->count, sizeof *frames);
+    struct trace_trap *traps =
+        arena_grow(&t->arena, to->traps, &to->trap_cap, to->trap_count + from->trap_count,
+                   sizeof *traps);
+    if (!frames || (!traps && to->trap_count + from->trap_count))
+        return;
+    to->frames = frames;
+    to->traps = traps;
+    while (to->trap_count && traps[to->trap_count - 1].frame > at)
+        to->trap_count--;
+    for (size_t i = 0; i < from->trap_count; i++) {
+        traps[to->trap_count] = from->traps[i];
+        traps[to->trap_count++].frame += at;
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        frames[at + i] = from->frames[i];
+        frames[at + i].node = m->nodes[from->frames[i].node];
+    }
+    frames[at].returns = from->frames[0].returns ? from->frames[0].returns : returns;
+    to->count = at + from->count;
+    to->beyond = from->beyond;
+}
+
+/* Ends the trial: the task is `to`, or a new one where that is the trial's own number. */
+static void end_trial(struct tracer *t, uint32_t to)
+{
+    tracer_charge(t);
+    uint32_t number = to == t->on_trial.task ? tracer_new_task(t) : to;
+    struct move m = {.t = t, .task = number};
+    m.nodes = calloc(t->trial.trie.count, sizeof *m.nodes);
+    if (!m.nodes || tracer_failed(t)) {
+        t->arena.failed = true;
+        free(m.nodes);
+        return;
+    }
+    struct trace_task *task = &t->tasks[number];
+    if (to != t->on_trial.task)
+        m.to = task;
+    size_t at = m.to ? frame_of_base(m.to, t->trial.base_count - 1) : 0;
+    move_tree(&m);
+    move_frames(&m, task, at);
+    free(m.nodes);
+    task->is_away = false;
+    t->current = number;
+    t->on_trial.is_on = false;
+    forget_leaves(t);
+}
+
+void tracer_decide(struct tracer *t)
+{
+    struct trial *trial = &t->on_trial;
+    uint32_t best = trial->candidates[0];
+    for (size_t i = 1; i < trial->count; i++)
+        if (t->tasks[trial->candidates[i]].left < t->tasks[best].left)
+            best = trial->candidates[i];
+    t->report.resumed++;
+    t->report.guessed += trial->count > 1;
+    end_trial(t, best);
+}
+
+/* --- On trial ---------------------------------------------------------------------- */
+
+static bool trap_resumes(const struct trace_task *task, size_t frame,
+                         const struct trace_step *s)
+{
+    for (size_t i = task->trap_count; i-- > 0 && task->traps[i].frame >= frame;) {
+        const struct trace_trap *trap = &task->traps[i];
+        if (trap->frame == frame)
+            return frame > 0 && (s->to == trap->again || s->to == trap->next ||
+                                 task->frames[frame - 1].function == s->function);
+    }
+    return false;
+}
+
+/* The outermost frame on trial, which returns, could be the task's. */
+static bool may_be(const struct tracer *t, const struct trace_task *task,
+                   const struct trace_step *s)
+{
+    size_t frame = task->count - 1 - t->on_trial.matched;
+    if (frame == 0)
+        return true;
+    if (s->from_site->kind == INSTRUCTION_TRAP_RETURN)
+        return trap_resumes(task, frame, s);
+    return task->frames[frame].returns == s->to;
+}
+
+void tracer_trial_return(struct tracer *t, const struct trace_step *s)
+{
+    struct trial *trial = &t->on_trial;
+    size_t kept = 0;
+    bool at_end = s->from_site->kind == INSTRUCTION_TRAP_RETURN;
+    for (size_t i = 0; i < trial->count; i++) {
+        const struct trace_task *task = &t->tasks[trial->candidates[i]];
+        if (!may_be(t, task, s))
+            continue;
+        at_end |= task->count - 1 == trial->matched;
+        trial->candidates[kept++] = trial->candidates[i];
+    }
+    trial->count = kept;
+    if (kept == 0)
+        end_trial(t, trial->task); /* one that was not seen before */
+    else if (at_end)
+        tracer_decide(t);
+    if (kept == 0 || at_end) {
+        tracer_transfer(t, s);
+        return;
+    }
+    trial->matched++;
+    tracer_infer_caller(t, s);
+}
+
+/* --- Switching --------------------------------------------------------------------- */
+
+static bool is_candidate(const struct tracer *t, uint32_t number, uint64_t returns)
+{
+    const struct trace_task *task = &t->tasks[number];
+    return task->is_away && number != t->current && task->count > 1 &&
+           task->frames[task->count - 1].returns == returns;
+}
+
+static bool find_candidates(struct tracer *t, uint64_t returns)
+{
+    struct trial *trial = &t->on_trial;
+    trial->count = 0;
+    for (uint32_t i = 0; i < t->task_count; i++) {
+        if (!is_candidate(t, i, returns))
+            continue;
+        uint32_t *grown = arena_grow(&t->arena, trial->candidates, &trial->cap,
+                                     trial->count + 1, sizeof *grown);
+        if (!grown)
+            return false;
+        trial->candidates = grown;
+        grown[trial->count++] = i;
+    }
+    return trial->count > 0;
+}
+
+/* A task that was not seen before. One that is not returned to a call begins here. */
+static void switch_to_new(struct tracer *t, const struct trace_step *s)
+{
+    bool called = trace_code_call_before(&t->code, s->to);
+    t->current = tracer_new_task(t);
+    tracer_task(t)->is_born = !called && s->to_site->kind != INSTRUCTION_UNKNOWN;
+    tracer_begin_stack(t, tracer_task(t), s->function);
+}
+
+static void begin_trial(struct tracer *t, const struct trace_step *s)
+{
+    struct trial *trial = &t->on_trial;
+    if (trial->task == 0)
+        trial->task = tracer_new_task(t); /* never the first */
+    if (trial->task == 0)
+        return;
+    trace_tree_clear(&t->trial);
+    trial->is_on = true;
+    trial->matched = 1;
+    trial->stretches = t->stretch_count;
+    t->current = trial->task;
+    tracer_begin_stack(t, tracer_task(t), s->function);
+}
+
+void tracer_switch(struct tracer *t, const struct trace_step *s)
+{
+    tracer_charge(t);
+    t->report.switches++;
+    if (t->on_trial.is_on)
+        tracer_decide(t);
+    struct trace_task *task = tracer_task(t);
+    task->is_away = true;
+    task->left = t->counted;
+    if (find_candidates(t, s->to))
+        begin_trial(t, s);
+    else if (t->task_count < TASKS_MAX)
+        switch_to_new(t, s);
+    else
+        task->is_away = false;
+    forget_leaves(t);
+}

@@ -1,0 +1,59 @@
+#include "trace/tree.h"
+
+bool trace_tree_init(struct trace_tree *t)
+{
+    *t = (struct trace_tree){.arena = ARENA_INIT};
+    return trie_init(&t->trie, &t->arena);
+}
+
+void trace_tree_deinit(struct trace_tree *t)
+{
+    arena_deinit(&t->arena);
+}
+
+void trace_tree_clear(struct trace_tree *t)
+{
+    struct index *branches = &t->trie.branches;
+    if (branches->used)
+        memset(branches->slots, 0, (branches->mask + 1) * sizeof *branches->slots);
+    if (t->count_cap) {
+        size_t used = t->trie.count < t->count_cap ? t->trie.count : t->count_cap;
+        memset(t->counts, 0, used * sizeof *t->counts);
+    }
+    branches->used = 0;
+    t->trie.count = 1;
+    t->base_count = 0;
+}
+
+trace_node trace_tree_base(struct trace_tree *t, uint32_t task)
+{
+    struct trace_base *bases = t->base_count < TRACE_BASE_KEY
+                                   ? arena_grow(&t->arena, t->bases, &t->base_cap,
+                                                t->base_count + 1, sizeof *bases)
+                                   : NULL;
+    if (!bases)
+        return 0;
+    t->bases = bases;
+    bases[t->base_count] = (struct trace_base){.task = task};
+    return trie_child(&t->trie, 0, TRACE_BASE_KEY | (uint32_t)t->base_count++);
+}
+
+static bool grow_counts(struct trace_tree *t)
+{
+    size_t before = t->count_cap;
+    struct trace_count *counts =
+        arena_grow(&t->arena, t->counts, &t->count_cap, t->trie.count, sizeof *counts);
+    if (!counts)
+        return false;
+    memset(counts + before, 0, (t->count_cap - before) * sizeof *counts);
+    t->counts = counts;
+    return true;
+}
+
+void trace_tree_add(struct trace_tree *t, trace_node n, struct trace_count c)
+{
+    if (n >= t->count_cap && !grow_counts(t))
+        return;
+    t->counts[n].cycles += c.cycles;
+    t->counts[n].instructions += c.instructions;
+}

@@ -1,0 +1,63 @@
+/* The stacks of a trace, and the cycles that were spent in each.
+ *
+ * A tree of functions; a node is a stack. Below the root stand *bases*: a base is what a
+ * task's stack begins with, whose callers are not known. They may become known later,
+ * when the outermost function returns: then the base is linked to the stack that it
+ * stands for, and what was counted before is in the right place afterwards. */
+#ifndef STOKE_TRACE_TREE_H
+#define STOKE_TRACE_TREE_H
+
+#include "base/trie.h"
+
+typedef uint32_t trace_node;
+
+#define TRACE_BASE_KEY 0x80000000u /* of a node: the rest is the number of the base */
+
+struct trace_count {
+    uint64_t cycles, instructions;
+};
+
+struct trace_base {
+    uint32_t task;
+    trace_node link; /* the caller's stack, in the same tree; 0: nothing calls it */
+};
+
+struct trace_tree {
+    struct arena arena;
+    struct trie trie; /* the key is a function, or a base */
+    struct trace_count *counts;
+    size_t count_cap;
+    struct trace_base *bases;
+    size_t base_count, base_cap;
+};
+
+/* False when memory is short; then, and later, arena.failed tells. */
+bool trace_tree_init(struct trace_tree *t);
+void trace_tree_deinit(struct trace_tree *t);
+
+/* Empties the tree and keeps its memory. */
+void trace_tree_clear(struct trace_tree *t);
+
+/* A new base of a task. */
+trace_node trace_tree_base(struct trace_tree *t, uint32_t task);
+
+static inline bool trace_node_is_base(const struct trace_tree *t, trace_node n)
+{
+    return t->trie.nodes[n].key & TRACE_BASE_KEY;
+}
+
+static inline trace_node trace_node_parent(const struct trace_tree *t, trace_node n)
+{
+    return t->trie.nodes[n].parent;
+}
+
+static inline trace_node trace_tree_child(struct trace_tree *t, trace_node parent,
+                                          uint32_t function)
+{
+    return trie_child(&t->trie, parent, function);
+}
+
+/* Adds to what was spent in a node. */
+void trace_tree_add(struct trace_tree *t, trace_node n, struct trace_count c);
+
+#endif
