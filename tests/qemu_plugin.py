@@ -35,7 +35,7 @@ class Lab:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def run(self, command, options="out=trace", every=False, **more):
+    def run(self, command, options="out=trace", every=False):
         """(status, output, messages)"""
         plugins = ["-plugin", f"{guests.PLUGIN},{options}"]
         if every:
@@ -44,11 +44,13 @@ class Lab:
         done = subprocess.run([command[0], *guests.SEED, *plugins, *command[1:]],
                               cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=tap.TIMEOUT, **more)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
+                              timeout=tap.TIMEOUT)
+        return done.returncode, done.stdout, done.stderr.decode()
 
-    def user(self, *arguments, options="out=trace", **more):
-        return self.run(["qemu-riscv64", self.process, *arguments], options, **more)
+    def user(self, *arguments, options="out=trace"):
+        """The same, of a user program whose output is text."""
+        status, out, err = self.run(["qemu-riscv64", self.process, *arguments], options)
+        return status, out.decode(), err
 
     def trace(self, name="trace", cut=False):
         return qemu_trace.read(self.path(name), cut)
@@ -199,7 +201,7 @@ def check_processes(lab, report):
 def check_outputs(lab, report):
     lab.user()
     wanted = addresses_of(lab.trace())
-    status, out, err = piped(lab)
+    status, out, err = lab.run(["qemu-riscv64", lab.process], "out=-")
     report.result("out=-", all_of(
         unequal((0, "done\n"), (status, err), "the guest, on standard error"),
         unequal(wanted, addresses_of(qemu_trace.Trace(out)), "the trace")))
@@ -208,14 +210,6 @@ def check_outputs(lab, report):
     report.result("a full disk is told, and the guest goes on", all_of(
         unequal((0, "done\n"), (status, out), "the guest"),
         "" if "No space left" in err and "the trace ends here" in err else repr(err)))
-
-
-def piped(lab):
-    done = subprocess.run(
-        ["qemu-riscv64", *guests.SEED, "-plugin", f"{guests.PLUGIN},out=-", lab.process],
-        cwd=lab.folder, env=guests.ENVIRONMENT, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, timeout=tap.TIMEOUT)
-    return done.returncode, done.stdout, done.stderr.decode()
 
 
 def live(lab):
@@ -251,7 +245,7 @@ def check_options(lab, report):
         status, out, err = lab.user(options=options)
         report.result(f"refused: {options}", all_of(
             unequal((1, ""), (status, out), "status and output"),
-            "" if f"stoke_qemu: " in err and wanted in err else repr(err)))
+            "" if "stoke_qemu: " in err and wanted in err else repr(err)))
 
 
 def triggered(instructions, selector, start, end):

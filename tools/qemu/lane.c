@@ -82,16 +82,15 @@ static void skip_block(struct lane *l)
 
 static void put_block(struct lane *l, const struct block *b)
 {
-    const struct block_mark *mark = b->marks, *end = mark + b->mark_count;
-    for (uint32_t at = 0; at < l->reached;) {
+    for (uint32_t at = 0, mark = 0; at < l->reached;) {
         if (l->begun == l->edge)
             trigger_pass_edge(l);
         uint32_t stop = l->reached, turned = l->on;
         if (l->edge - l->begun < stop - at)
             stop = at + (uint32_t)(l->edge - l->begun);
-        if (mark != end && mark->index < stop) {
-            stop = mark->index + 1;
-            turned = mark++->on;
+        if (b->marks && mark < b->mark_count && b->marks[mark].index < stop) {
+            stop = b->marks[mark].index + 1;
+            turned = b->marks[mark++].on;
         }
         put_piece(l, b->id, b->count, at, stop - at);
         l->on = turned;
