@@ -101,7 +101,7 @@ void dwarf_reader_deinit(struct dwarf_reader *r)
 static void forget_paths(struct dwarf_reader *r)
 {
     const struct dwarf_caches *c = r->caches;
-    for (size_t i = 0; i < c->lines.count; i++) {
+    for (size_t i = 1; i < c->lines.count; i++) { /* [0] is none */
         struct dwarf_lines *l =
             (struct dwarf_lines *)(uintptr_t)c->lines.entries[i].value;
         for (size_t k = 0; l && k < l->file_count; k++)

@@ -89,6 +89,16 @@ static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
     return k->has_reader ? &k->reader : NULL;
 }
 
+/* What a reader has handed out is given back now and then: that takes as long as it has
+ * files. */
+#define RESULTS_MAX ((size_t)16 << 20)
+
+static void forget(struct dwarf_reader *reader)
+{
+    if (reader->results.total > RESULTS_MAX)
+        dwarf_reader_forget(reader);
+}
+
 /* The place that is reached through the calls inlined at an address, outermost first. */
 static trace_place_id place_of_frames(struct trace_code *c, uint32_t binary,
                                       trace_place_id place, const struct dwarf_query *q)
@@ -130,7 +140,7 @@ static void find_inlined(struct trace_code *c, trace_function_id id)
     for (size_t i = 0; places && i < count; i++)
         places[queries[i].tag] = place_of_frames(c, f.binary, f.place, &queries[i]);
     c->functions[id].places = places;
-    dwarf_reader_forget(reader);
+    forget(reader);
 }
 
 /* What is in a part of a function is in the function, but found by the part's bounds. */
@@ -163,7 +173,7 @@ static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary
     trace_function_id f = function_of_name(c, binary, name, 0);
     trace_place_id place = place_of_frames(c, binary, c->functions[f].place, &q);
     if (reader)
-        dwarf_reader_forget(reader);
+        forget(reader);
     return place;
 }
 

@@ -222,6 +222,13 @@ static size_t find_caught(struct tracer *t, const struct trace_step *s)
     return found < task->count ? found : 0;
 }
 
+/* Code may jump by a link register, too. */
+static bool is_behind_call(struct tracer *t, const struct trace_step *s)
+{
+    return s->to_site->kind == INSTRUCTION_UNKNOWN ||
+           trace_code_call_before(&t->code, s->to);
+}
+
 /* A return that matches no call: longjmp, an exception, or code that sets the return
  * address itself. */
 static void return_unmatched(struct tracer *t, const struct trace_step *s)
@@ -231,7 +238,9 @@ static void return_unmatched(struct tracer *t, const struct trace_step *s)
     if (return_twice(t, s))
         return;
     if (task->count == 1) {
-        if (t->on_trial.is_on)
+        if (!is_behind_call(t, s))
+            tracer_replace(t, s->function);
+        else if (t->on_trial.is_on)
             tracer_trial_return(t, s);
         else
             tracer_infer_caller(t, s);
