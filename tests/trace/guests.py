@@ -90,7 +90,7 @@ class Guest:
             printed = run(self._qemu(*plugin), self.folder)
             if self.prints not in printed.decode():
                 raise RuntimeError(f"it printed {printed!r}")
-            run(self._qemu(*LOGGED, "log"), self.folder)
+            self._log_again(log)
         self.program = oracle.Program(*self.programs, *self.users)
         regions = self._regions()
         trace = qemu_trace.read(self.trace)
@@ -99,6 +99,13 @@ class Guest:
         if self.is_machine:
             return oracle.follow_machine(self.program, file, self.pcs, regions, self.switch)
         return oracle.follow(self.program, file, regions)
+
+    def _log_again(self, log):
+        """The same run, whose log is read as it is written: it may be a gigabyte."""
+        os.mkfifo(log)
+        subprocess.Popen(self._qemu(*LOGGED, "log"), cwd=self.folder, env=ENVIRONMENT,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL)
 
     def _qemu(self, *more):
         return [self.command[0], *SEED, *more, *self.command[1:]]
