@@ -1,4 +1,4 @@
-/* What this plugin uses of QEMU's plugin interface, version 1 (QEMU 6.0 to 8.2), declared
+/* What this plugin uses of QEMU's plugin interface, version 1 (up to QEMU 8.2), declared
  * from its documentation ("QEMU TCG Plugins"): Debian ships no header for it. QEMU
  * resolves the functions when it loads the plugin. */
 #ifndef STOKE_QEMU_API_H
