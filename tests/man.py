@@ -15,6 +15,8 @@ import tap
 
 FIXTURES = os.path.join(tap.SOURCE_ROOT, "tests", "man")
 DOC = os.path.join(tap.SOURCE_ROOT, "doc")
+PLUGINS = os.path.join(os.environ.get("STOKE_BUILD", os.path.dirname(tap.STOKE)), "tools",
+                       "qemu")
 OPTION = re.compile(r"(?<![\w%-])--[a-z][a-z-]*[a-z]")
 
 
@@ -34,7 +36,7 @@ def options(command):
 
 class Page:
     def __init__(self, path):
-        self.name = os.path.basename(path)[:-len(".1.scd")]
+        self.name, self.section = os.path.basename(path)[:-len(".scd")].split(".")
         self.command = self.name.partition("-")[2]
         self.path = path
         with open(path, encoding="utf-8") as file:
@@ -65,12 +67,24 @@ def unknown_options(page, known):
     return f"there is no {' '.join(wrong)}" if wrong else ""
 
 
+def missing_tools(page, examples):
+    """What the examples of a page that is of no command need beyond stoke."""
+    if page.section == "1":
+        return ""
+    tools = re.findall(r"^(?:qemu|riscv64)-\S+", "\n".join(examples), re.MULTILINE)
+    missing = [tool for tool in sorted(set(tools)) if not shutil.which(tool)]
+    if not missing and not os.path.exists(PLUGINS):
+        missing = ["plugin for QEMU in this build"]
+    return " ".join(missing)
+
+
 def run_example(script):
     with tempfile.TemporaryDirectory(prefix="stoke-man-") as folder:
         work = os.path.join(folder, "work")
         shutil.copytree(FIXTURES, work)
         os.symlink(tap.STOKE, os.path.join(work, "bin", "stoke"))
         env = dict(os.environ, LC_ALL="C",
+                   LD_LIBRARY_PATH=PLUGINS,
                    PATH=os.path.join(work, "bin") + os.pathsep + os.environ["PATH"])
         status, out, err = tap.run(["sh", "-eu", "-c", script], cwd=work, env=env)
         empty = [name for name in os.listdir(work)
@@ -84,7 +98,7 @@ def run_example(script):
 
 def main():
     report = tap.Tap()
-    pages = [Page(path) for path in sorted(glob.glob(DOC + "/*.1.scd"))]
+    pages = [Page(path) for path in sorted(glob.glob(DOC + "/*.scd"))]
     listed = commands()
     known = {"--help", "--version"}.union(*map(options, listed))
     for name in listed:
@@ -100,8 +114,13 @@ def main():
         examples = page.examples()
         if not examples:
             report.not_ok(f"{page.name}: examples", "it has none")
+        missing = missing_tools(page, examples)
         for number, script in enumerate(examples, 1):
-            report.result(f"{page.name}: example {number}", run_example(script))
+            name = f"{page.name}: example {number}"
+            if missing:
+                report.skip(name, f"no {missing}")
+            else:
+                report.result(name, run_example(script))
     report.done()
 
 

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""A Linux that boots under QEMU, runs two programs which lie at the same addresses, and
+switches off: all its instructions are in a stack, no stack is emptied, and both programs
+have their names.
+
+No package of Debian 12 has a kernel for riscv64. tests/trace/build_linux makes one;
+STOKE_RISCV_LINUX=FOLDER says where."""
+
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import tap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace"))
+import guests   # noqa: E402
+
+KERNEL = os.environ.get("STOKE_RISCV_LINUX", "")
+PROGRAMS = ("init", "alpha", "beta")
+# Where a stack of the kernel or of a program may begin.
+ROOTS = {"_start", "ret_from_fork", "ret_from_kernel_thread", "ret_from_exception", "kthread",
+         "kthreadd", "kernel_init", "_start_kernel", "[firmware]"}
+
+
+def make_initrd(folder):
+    paths = [guests.compile(os.path.join(folder, name), [name + ".c"], "-O2", "-static")
+             for name in PROGRAMS]
+    with open(os.path.join(folder, "list"), "w", encoding="ascii") as file:
+        file.write("dir /dev 0755 0 0\nnod /dev/console 0600 0 0 c 5 1\n")
+        for path in paths:
+            file.write(f"file /{os.path.basename(path)} {path} 0755 0 0\n")
+    with open(os.path.join(folder, "initrd"), "wb") as out:
+        subprocess.run([os.path.join(KERNEL, "gen_init_cpio"), file.name], stdout=out,
+                       check=True)
+    return paths
+
+
+def boot(folder):
+    return guests.run(
+        [*guests.MACHINE, *guests.SEED, "-smp", "1", "-m", "128M",
+         "-kernel", os.path.join(KERNEL, "Image"), "-initrd", "initrd",
+         "-append", "console=hvc0 earlycon=sbi",
+         "-plugin", f"{guests.PLUGIN},out=trace"], folder).decode()
+
+
+def stacks_of(folder, programs):
+    args = [tap.STOKE, "trace", "trace", "--no-inline",
+            "--dwarf", os.path.join(KERNEL, "vmlinux")]
+    for path in programs:
+        args += ["--user", path]
+    status, out, err = tap.run(args, cwd=folder)
+    if status != 0:
+        raise RuntimeError(err.decode())
+    stacks = {}
+    for line in out.decode().splitlines():
+        stack, count = line.rsplit(" ", 1)
+        stacks[tuple(stack.split(";"))] = int(count)
+    return stacks, err.decode()
+
+
+def check_roots(stacks):
+    roots = collections.Counter()
+    for stack, count in stacks.items():
+        roots[stack[1]] += count
+    wrong = {root: n for root, n in roots.items() if root not in ROOTS}
+    return f"stacks begin with {wrong}" if wrong else ""
+
+
+def check_program(stacks, function, main="main"):
+    """All of it is below its own main, in one task, and in no other."""
+    tasks = {stack[0] for stack in stacks if function in stack}
+    strange = [stack for stack in stacks if function in stack and main not in stack]
+    if len(tasks) != 1:
+        return f"{function} is in the tasks {sorted(tasks)}"
+    return f"{function} without {main}: {strange[0]}" if strange else ""
+
+
+def main():
+    report = tap.Tap()
+    why = guests.missing()
+    if not why and not os.path.exists(os.path.join(KERNEL, "vmlinux")):
+        why = "no kernel: Debian 12 packages none for riscv64; see tests/trace/build_linux"
+    if why:
+        report.skip("Linux under QEMU", why)
+        report.done()
+    with tempfile.TemporaryDirectory(prefix="stoke-linux-") as folder:
+        programs = make_initrd(folder)
+        console = boot(folder)
+        report.result("it boots, and its programs end well",
+                      "" if "init: 0 failed" in console else console[-500:])
+        total = guests.qemu_trace.read(os.path.join(folder, "trace")).count()
+        stacks, err = stacks_of(folder, programs)
+        counted = sum(stacks.values())
+        report.result(f"all of {total} instructions are in a stack",
+                      "" if counted == total else f"{counted} are")
+        report.result("no stack is emptied", check_roots(stacks))
+        report.result("no return without a call", "\n".join(
+            re.findall(r".*return to where no call.*", err)))
+        for function in ("alpha_fib", "beta_digits", "beta_add"):
+            report.result(f"user program: {function}", check_program(stacks, function))
+    report.done()
+
+
+main()

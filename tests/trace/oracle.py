@@ -1,0 +1,313 @@
+"""The right stack of every instruction, from what stoke never sees: the guest's registers.
+
+QEMU logs all registers before each instruction (-singlestep -d nochain,cpu). A frame is
+made where objdump's disassembly has a call. It is gone when its return address is reached
+with the stack pointer as it was at the call, or, for jumps that leave several frames
+(longjmp, an exception's landing pad), when the stack pointer is back above it. A trap is
+an instruction that the one before cannot be followed by."""
+
+import bisect
+import re
+import subprocess
+
+CALL = "call"
+TRAP = "trap"
+RT_SIGRETURN = 139  # Linux's number of the system call
+BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "c.beqz", "c.bnez"}
+LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+)(?:\t(.*))?$", re.M)
+SYMBOL = re.compile(r"^([0-9a-f]+) (?:([0-9a-f]+) )?([A-Za-z]) (.+)$", re.M)
+
+
+def tool(name, *args):
+    done = subprocess.run(["riscv64-linux-gnu-" + name, *args], stdout=subprocess.PIPE,
+                          check=True, encoding="utf-8")
+    return done.stdout
+
+
+class Instruction:
+    """What a PC does to the flow: its size, and where it may go."""
+
+    __slots__ = ("size", "target", "is_branch", "links", "base", "offset", "is_call_out",
+                 "is_return_from_trap")
+
+    def __init__(self, name, operands):
+        compressed = name.startswith("c.")
+        words = operands.split(",") if operands else []
+        self.size = 2 if compressed else 4
+        self.target = self.base = self.links = None
+        self.offset = 0
+        self.is_branch = name in BRANCHES
+        self.is_call_out = name in ("ecall", "ebreak", "c.ebreak")
+        self.is_return_from_trap = name in ("mret", "sret")
+        if self.is_branch or name in ("jal", "c.j", "c.jal"):
+            self.target = int(words[-1].split()[0], 16)
+            if name == "jal" and words[0] in ("x1", "x5"):
+                self.links = int(words[0][1:])
+        elif name in ("c.jr", "c.jalr"):
+            self.base = int(words[0][1:])
+            self.links = 1 if name == "c.jalr" else None
+        elif name == "jalr":
+            offset, base = re.fullmatch(r"(-?\d+)\(x(\d+)\)", words[1]).groups()
+            self.base, self.offset = int(base), int(offset)
+            self.links = int(words[0][1:]) if words[0] in ("x1", "x5") else None
+
+
+class Program:
+    """The instructions and symbols of ELF files."""
+
+    def __init__(self, *paths):
+        self.instructions, symbols = {}, []
+        for path in paths:
+            text = tool("objdump", "-d", "-M", "no-aliases,numeric", "--no-show-raw-insn",
+                        path)
+            for match in LINE.finditer(text):
+                self.instructions[int(match[1], 16)] = match.groups()[1:]
+            for match in SYMBOL.finditer(tool("nm", "-S", "--defined-only", path)):
+                if match[3] in "tTwWi" and not match[4].startswith(("$", ".L")):
+                    symbols.append((int(match[1], 16), int(match[2] or "0", 16), match[4]))
+        self._gather(symbols)
+
+    def _gather(self, symbols):
+        self.names = {}   # start: all names
+        self.sizes = {}
+        for start, size, name in symbols:
+            self.names.setdefault(start, set()).add(name)
+            self.sizes[start] = max(size, self.sizes.get(start, 0))
+        self.starts = sorted(self.names)
+        self._known = {}
+
+    def function(self, pc):
+        """The start of the function that has pc, or None."""
+        if pc not in self._known:
+            at = bisect.bisect_right(self.starts, pc) - 1
+            start = self.starts[at] if at >= 0 else None
+            known = start is not None and pc in self.instructions and (
+                self.sizes[start] == 0 or pc < start + self.sizes[start])
+            self._known[pc] = start if known else None
+        return self._known[pc]
+
+    def start_of(self, name):
+        return next(start for start, names in self.names.items() if name in names)
+
+    def at(self, pc):
+        """The instruction at pc, or None."""
+        known = self.instructions.get(pc)
+        if isinstance(known, tuple):
+            known = self.instructions[pc] = Instruction(*known)
+        return known
+
+
+class Log:
+    """QEMU's log of registers: records of one length, a field at the same place in each."""
+
+    def __init__(self, file):
+        self.file = file
+        first = file.readline()
+        if not first:
+            raise ValueError("the log of registers is empty")
+        record = [first]
+        for line in file:
+            record.append(line)
+            if "x31/t6" in line:
+                break
+        self.record = "".join(record)
+        self.size = len(self.record)
+        self.fields = {match[1]: match.end() for match in
+                       re.finditer(r"(\S+) +(?=[0-9a-f]{16})", self.record)}
+
+    def __iter__(self):
+        """Records, as text."""
+        record = self.record
+        while len(record) == self.size:
+            yield record
+            record = self.file.read(self.size)
+
+    def reader(self, name):
+        """A function from a record to the field's number."""
+        names = {match.split("/")[0]: end for match, end in self.fields.items()}
+        end = names[name]
+        return lambda record: int(record[end:end + 16], 16)
+
+
+class Frame:
+    __slots__ = ("kind", "site", "back", "sp", "region")
+
+    def __init__(self, kind, site, back, sp, region):
+        self.kind = kind      # CALL, or TRAP
+        self.site = site      # the PC that calls, or was interrupted
+        self.back = back      # where it goes on
+        self.sp = sp          # as it was at the call; None: the callee changes it
+        self.region = region  # the memory that it points into
+
+
+class Shadow:
+    """Follows one thread of a user program. regions: [(start, end)] of stacks that are not
+    the main one."""
+
+    def __init__(self, program, regions=()):
+        self.program, self.regions = program, regions
+        self.frames = []
+        self.traps = 0
+
+    def region(self, sp):
+        for index, (start, end) in enumerate(self.regions):
+            if start < sp <= end:
+                return index + 1
+        return 0
+
+    def _call(self, before, after, insn, sp):
+        """A link in x5 is that of the helpers which save registers for a function: they
+        come back with another stack pointer."""
+        self.frames.append(Frame(CALL, before, after, None if insn.links == 5 else sp,
+                                 self.region(sp)))
+
+    def _leave(self, sp):
+        """Frames below sp are gone, and those on other stacks above them."""
+        region = self.region(sp)
+        home = any(f.region == region for f in self.frames)
+        while self.frames and home:
+            top = self.frames[-1]
+            if top.region == region and (top.sp or sp) > sp:
+                break
+            self.frames.pop()
+
+    def _return_from_signal(self):
+        while self.frames and self.frames.pop().kind != TRAP:
+            pass
+
+    def _jump_by_register(self, before, pc, sp):
+        top = self.frames[-1] if self.frames else None
+        if top and top.kind == CALL and pc == top.back and top.sp in (sp, None):
+            self.frames.pop()
+            return
+        function = self.program.function(pc)
+        if function is not None and pc != function and \
+                function != self.program.function(before):
+            self._leave(sp)
+
+    def step(self, before, call_number, sp_before, register, pc, sp):
+        """From the instruction at `before` to that at pc."""
+        insn = self.program.at(before)
+        if insn is None:  # code that is in no file: the trampoline of signals
+            if call_number == RT_SIGRETURN and self._is_resumed(pc, sp):
+                self._return_from_signal()
+            return
+        after = before + insn.size
+        if insn.target is not None:
+            expected = {insn.target, after} if insn.is_branch else {insn.target}
+        elif insn.base is not None:
+            expected = {(register(insn.base) + insn.offset) & ~1 & (1 << 64) - 1}
+        else:
+            expected = {after}
+        if pc not in expected:
+            self._trap(before, insn, after, sp_before)
+        elif insn.links is not None:
+            self._call(before, after, insn, sp)
+        elif insn.base is not None:
+            self._jump_by_register(before, pc, sp)
+
+    def _is_resumed(self, pc, sp):
+        return any(f.kind == TRAP and f.back == pc and f.sp == sp for f in self.frames)
+
+    def _trap(self, before, insn, after, sp):
+        self.traps += 1
+        back = after if insn.is_call_out else before
+        self.frames.append(Frame(TRAP, before, back, sp, self.region(sp)))
+
+    def stack(self, pc):
+        """The stack of the instruction at pc: starts of functions, outermost first."""
+        function = self.program.function
+        return tuple(function(f.site) for f in self.frames) + (function(pc),)
+
+
+def follow(program, log, regions=()):
+    """Yields (pc, stack) of each instruction of a user program's log."""
+    shadow = Shadow(program, regions)
+    read_pc, read_sp, read_a7 = log.reader("pc"), log.reader("x2"), log.reader("x17")
+    registers = [log.reader(f"x{i}") for i in range(32)]
+    before = before_sp = record_before = None
+    for record in log:
+        pc, sp = read_pc(record), read_sp(record)
+        if record_before is not None:
+            shadow.step(before, read_a7(record_before), before_sp,
+                        lambda i: registers[i](record_before), pc, sp)
+        yield pc, shadow.stack(pc)
+        before, before_sp, record_before = pc, sp, record
+
+
+class Machine(Shadow):
+    """Follows a hart through all modes. A task is the stack in whose memory the kernel's
+    stack pointer is when `switch` returns; its frames wait for it meanwhile."""
+
+    def __init__(self, program, regions, switch=None):
+        super().__init__(program, regions)
+        self.switch = program.start_of(switch) if switch else None
+        self.task, self.away = None, {}
+        self.switches = 0
+
+    def _change_task(self, sp):
+        task = self.region(sp)
+        if task != self.task:
+            self.switches += 1
+            if self.task is None:  # the one that booted
+                self.task = self.frames[-1].region
+            self.away[self.task] = self.frames
+            self.frames = self.away.pop(task, [])
+            self.task = task
+
+    def _leave_trap(self):
+        """Back to what was interrupted; where nothing was, a mode begins anew."""
+        while self.frames and self.frames.pop().kind != TRAP:
+            pass
+
+    def step_machine(self, before, state_before, pc, state):
+        """state: a function from a register's name to its number."""
+        insn = self.program.at(before)
+        if insn is None:  # the ROM, of which there is no file: it goes where it likes
+            return
+        after = before + insn.size
+        sp = state("x2")
+        if insn.is_return_from_trap:
+            self._leave_trap()
+            expected = {state_before("mepc"), state_before("sepc")}
+        elif insn.is_call_out:
+            expected = set()
+        elif insn.target is not None:
+            expected = {insn.target, after} if insn.is_branch else {insn.target}
+        elif insn.base is not None:
+            base = state_before(f"x{insn.base}")
+            expected = {(base + insn.offset) & ~1 & (1 << 64) - 1}
+        else:
+            expected = {after}
+        is_trap = pc not in expected
+        epc = state("mepc" if pc == state("mtvec") & ~3 else "sepc") if is_trap else pc
+        if epc in expected:  # an interrupt comes after the instruction, wherever it led
+            self._go(before, after, insn, epc, sp)
+        if is_trap:
+            self.traps += 1
+            self.frames.append(Frame(TRAP, epc, epc, sp, self.region(sp)))
+
+    def _go(self, before, after, insn, pc, sp):
+        if insn.links is not None:
+            self._call(before, after, insn, sp)
+        elif insn.base is not None:
+            if self.switch is not None and self.program.function(before) == self.switch:
+                self._change_task(sp)
+            self._jump_by_register(before, pc, sp)
+
+
+def follow_machine(program, log, pcs, regions=(), switch=None):
+    """Yields (pc, stack) of each of a hart's instructions. The log has more than `pcs`,
+    which ran: QEMU logs an instruction before it looks for an interrupt."""
+    machine = Machine(program, regions, switch)
+    read = {name: log.reader(name) for name in
+            ["pc", "mepc", "sepc", "mtvec", *(f"x{i}" for i in range(32))]}
+    records = iter(log)
+    before = record_before = None
+    for pc in pcs:
+        record = next(r for r in records if read["pc"](r) == pc)
+        if record_before is not None:
+            machine.step_machine(before, lambda name: read[name](record_before), pc,
+                                 lambda name: read[name](record))
+        yield pc, machine.stack(pc)
+        before, record_before = pc, record

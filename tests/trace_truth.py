@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Traces of QEMU guests, and the stack of every instruction in them, against the truth.
+
+The truth comes from the registers that QEMU logs (tests/trace/oracle.py): stoke has only
+addresses and instructions. Each guest (tests/trace/guest) runs as it would for a user, and
+all of its instructions must be under the right stack.
+
+trace_truth.py [NAME...]   those guests only"""
+
+import collections
+import os
+import re
+import sys
+import tempfile
+
+import tap
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace")
+sys.path.insert(0, HERE)
+import qemu_trace   # noqa: E402
+from guests import Guest, bare, machine, missing, user   # noqa: E402
+
+class Names:
+    """Functions under the least of their names. Two that share a name are one: nothing
+    that is printed tells them apart."""
+
+    def __init__(self, program):
+        self.root = {}
+        for names in program.names.values():
+            first, *others = sorted(map(self._plain, names))
+            for other in others:
+                self.root[self._find(other)] = self._find(first)
+        self.program = program
+
+    @staticmethod
+    def _plain(name):
+        return re.sub(r"\.cold(\.\d+)?$", "", name).split("@")[0]
+
+    def _find(self, name):
+        while self.root.get(name, name) != name:
+            name = self.root[name]
+        return name
+
+    def of_start(self, start):
+        if start is None:
+            return "?"
+        return self._find(self._plain(next(iter(self.program.names[start]))))
+
+    def of_text(self, text):
+        return "?" if re.fullmatch(r"\[.*\]", text) else self._find(self._plain(text))
+
+
+def wanted_stacks(names, steps, guest):
+    stacks, pcs = collections.Counter(), []
+    for pc, stack in steps:
+        stacks[stack] += 1
+        pcs.append(pc)
+    if pcs != guest.pcs:
+        raise RuntimeError(f"the trace has {len(guest.pcs)} instructions, and the log "
+                           f"{len(pcs)}, or others")
+    merged = collections.Counter()
+    for stack, count in stacks.items():
+        merged[tuple(map(names.of_start, stack))] += count
+    return merged
+
+
+def got_stacks(names, folded, guest):
+    """What stoke says. The first frame of a machine's stacks names the task. Code that is
+    in no file and called something is not known to the truth."""
+    stacks = collections.Counter()
+    for line in folded.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        frames = stack.split(";")
+        if guest.switch:
+            frames = frames[1:]
+        if len(frames) > 1 and frames[0] == "[firmware]":
+            frames = frames[1:]
+        stacks[tuple(map(names.of_text, frames))] += int(count)
+    return stacks
+
+
+def report_difference(wanted, got):
+    total, wrong = sum(wanted.values()), sum((wanted - got).values())
+    if not wrong and wanted == got:
+        return ""
+    lines = [f"{wrong} of {total} instructions are under a wrong stack"]
+    for title, stacks in (("missing", wanted - got), ("wrong", got - wanted)):
+        for stack, count in stacks.most_common(8):
+            lines.append(f"{title}: {count} {';'.join(stack)}"[:400])
+    return "\n".join(lines)
+
+
+GUESTS = {
+    "bare metal: ecall, faults, nested traps, timer": bare,
+    "firmware, kernel, tasks, user programs": machine,
+    "C: calls, tail calls, longjmp, signals, -O2": user("calls", ["calls.c"], "calls", "-O2"),
+    "the same, -O0": user("calls", ["calls.c"], "calls", "-O0"),
+    "the same, -Os -msave-restore":
+        user("calls", ["calls.c"], "calls", "-Os", "-msave-restore"),
+    "C++: exceptions, -O2":
+        user("exceptions", ["exceptions.cc"], "exceptions", "-O2"),
+}
+
+
+FORMS = {"QEMU trace": lambda case: case.trace, "TracerV text": Guest.as_tracerv}
+
+
+def check(report, name, make):
+    with tempfile.TemporaryDirectory(prefix="stoke-truth-") as folder:
+        try:
+            case = make(folder)
+            steps = case.record()
+            names = Names(case.program)
+            wanted = wanted_stacks(names, steps, case)
+        except (RuntimeError, qemu_trace.Broken) as problem:
+            report.not_ok(name, str(problem))
+            return
+        for form, trace in FORMS.items():
+            try:
+                got = got_stacks(names, case.stoke(trace(case)), case)
+                why = report_difference(wanted, got)
+            except RuntimeError as problem:
+                why = str(problem)
+            report.result(f"{name}; {form}: {sum(wanted.values())} instructions", why)
+
+
+def main():
+    report = tap.Tap()
+    why = missing()
+    wanted = sys.argv[1:]
+    for name, make in GUESTS.items():
+        if wanted and not any(word in name for word in wanted):
+            continue
+        if why:
+            report.skip(name, why)
+            continue
+        check(report, name, make)
+    report.done()
+
+
+main()
