@@ -86,6 +86,7 @@ static void test_kinds(void **state)
 static bool takes_anything(const struct option *o)
 {
     static const char *const names[] = {"event,event-filter,only-event",
+                                        "event",
                                         "drop-event",
                                         "comm,only-comm",
                                         "drop-comm",
