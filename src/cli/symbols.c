@@ -88,7 +88,7 @@ void symbols_report(const struct symbols *s)
     report_kernel(&r);
     if (r.unread)
         message_note("%zu of the files in which programs tell of the code that they make "
-                     "are not read, the first %.*s: that code has no names",
+                     "are not read, the first %.*s: that code has no names from there",
                      r.unread, STR_ARG(r.unread_why));
     if (r.unsplit)
         message_note("%zu of the programs have debug information in .dwo or .dwp files "

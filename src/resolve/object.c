@@ -191,10 +191,10 @@ static bool open_shared_at(const struct object *o, const struct resolve_settings
     char inside[8192];
     struct error ignored;
     uint32_t owner;
-    format_text(inside, sizeof inside, "%s%s", s->find.symfs ? s->find.symfs : "", path);
-    if (s->find.symfs &&
-        os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, &ignored))
-        return true;
+    if (s->find.symfs) {
+        format_text(inside, sizeof inside, "%s%s", s->find.symfs, path);
+        return os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, err);
+    }
     if (!os_process_owner(o->wanted.pid, &owner))
         return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, err);
     format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
