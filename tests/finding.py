@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 import tap
 
@@ -250,6 +251,49 @@ def check_nameless(report, folder):
                   named(case, wanted=False))
 
 
+# --- Programs that are no more -----------------------------------------------------------
+
+def check_deleted(report, folder):
+    """The program was deleted while it ran, and is recorded after that."""
+    case = Case(folder, "deleted")
+    case.write("a.c", SOURCE.replace("< 700", "< 70000"))
+    case.build()
+    with subprocess.Popen([case.at("app")]) as process:
+        try:
+            time.sleep(0.2)
+            os.unlink(case.at("app"))
+            case.run("perf", "record", "-q", "-g", "-o", "perf.data", "-p",
+                     str(process.pid), "sleep", "0.3")
+            report.result("a deleted program is read from its process", named(case))
+            case.run("gcc", "-O0", "-g", "-o", "app", "a.c")
+            report.result("and not from what came in its place", named(case))
+        finally:
+            process.kill()
+    report.result("once the process is gone, what came in its place is not believed",
+                  named(case, wanted=False))
+
+
+def check_gone(report, folder):
+    """There is a debug file by build id, and no program."""
+    for flags in ([], ["-no-pie"], ["-Wl,-z,noseparate-code"]):
+        case = Case(folder, "gone" + "".join(flags))
+        case.build(*flags)
+        build_id = case.run("readelf", "-n", "app").decode()
+        build_id = build_id.split("Build ID: ")[1].split()[0]
+        case.split(link=False)
+        case.record()
+        out, _ = case.fold()
+        shutil.rmtree(case.at("home", ".debug"))
+        os.unlink(case.at("app"))
+        case.move("app.debug", os.path.join("debug", ".build-id", build_id[:2],
+                                            build_id[2:] + ".debug"))
+        out, err = case.fold("--debug-dir", case.at("debug"), "--srcline")
+        good = re.search(r"hidden_function[^;]*a\.c:6[^;]*;inlined_work[^;]*a\.c:4", out)
+        report.result(f"the debug file of a program that is gone: {' '.join(flags) or 'PIE'}",
+                      "" if good and "not on this machine" not in err
+                      else err + out[:1000])
+
+
 # --- What the user names -----------------------------------------------------------------
 
 def check_options(report, folder):
@@ -373,6 +417,8 @@ def main():
             check_dwz(report, folder)
             check_sums(report, folder)
             check_nameless(report, folder)
+            check_deleted(report, folder)
+            check_gone(report, folder)
             check_kernel(report, folder)
             check_options(report, folder)
             if os.uname().machine == "x86_64":

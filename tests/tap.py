@@ -12,10 +12,6 @@ STOKE = os.path.abspath(
     os.environ.get("STOKE", os.path.join(SOURCE_ROOT, "build", "stoke")))
 TIMEOUT = 120  # seconds for one run of a program; sanitizer builds are slow
 
-# A folder without a program, and symbols that nothing is at: no recording has names here.
-NO_SYMBOLS = ["--symfs", os.path.join(SOURCE_ROOT, "doc"),
-              "--kallsyms", os.path.join(SOURCE_ROOT, "tests", "kallsyms.none")]
-
 
 class Tap:
     """Prints one line a test, with the reason as comment lines behind a failure."""

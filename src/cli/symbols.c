@@ -89,9 +89,8 @@ void symbols_report(const struct symbols *s)
                      "this as root");
     report_kernel(&r);
     if (r.unread)
-        message_note("code that a program made while it ran (a JIT's) has no names: "
-                     "%.*s%s",
-                     STR_ARG(r.unread_why), r.unread == 1 ? "" : ", and others like it");
+        message_note("a JIT's code has no names by %.*s%s", STR_ARG(r.unread_why),
+                     r.unread == 1 ? "" : ", and others by files like it");
     if (r.unsplit)
         message_note("inlined functions are not known of %zu %s: the .dwo or .dwp %s, "
                      "%s%.*s",

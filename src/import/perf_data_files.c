@@ -145,6 +145,9 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
         .end = end > m->start ? end : UINT64_MAX,
         .offset = m->offset,
         .reference = kernel ? m->offset : 0,
+        .major = m->major,
+        .minor = m->minor,
+        .inode = m->inode,
         .release = p->data.facts.release,
     };
     file->object = p->resolver->object(p->resolver->context, &wanted);

@@ -26,6 +26,8 @@ struct object_wanted {
     enum frame_kind kind;        /* FRAME_JIT: code without a file, named by a perf map */
     uint64_t start, end, offset; /* the map; the kernel's and its modules': addresses */
     uint64_t reference;          /* the kernel's: where its reference symbol was, or 0 */
+    uint32_t major, minor;       /* the device of the file */
+    uint64_t inode;              /* its number there; 0: not known */
     struct str release;          /* of the recorded kernel, as uname -r says; or empty */
 };
 

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -70,6 +71,26 @@ bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t own
     else if ((uint64_t)st.st_size > limit)
         ok = error_set(err, "%s: refused, it has more than %zu MiB", path,
                        (size_t)(limit >> 20));
+    else
+        ok = map_handle(m, fd, &st, path, err);
+    close(fd);
+    return ok;
+}
+
+bool os_mapping_open_inode(struct os_mapping *m, const char *path, uint32_t device_major,
+                           uint32_t device_minor, uint64_t inode, struct error *err)
+{
+    struct stat st;
+    *m = OS_MAPPING_NONE;
+    int fd = open_to_read(path, 0);
+    if (fd < 0)
+        return fail(err, path, errno);
+    bool ok;
+    if (fstat(fd, &st) != 0)
+        ok = fail(err, path, errno);
+    else if (st.st_ino != inode || major(st.st_dev) != device_major ||
+             minor(st.st_dev) != device_minor)
+        ok = error_set(err, "%s: another file", path);
     else
         ok = map_handle(m, fd, &st, path, err);
     close(fd);

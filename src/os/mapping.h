@@ -21,6 +21,10 @@ bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err);
 bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t owner,
                             uint64_t limit, struct error *err);
 
+/* The same for a file that is known by its number on its device: another is refused. */
+bool os_mapping_open_inode(struct os_mapping *m, const char *path, uint32_t device_major,
+                           uint32_t device_minor, uint64_t inode, struct error *err);
+
 /* A file of the system's that has no size to map, such as /proc/kallsyms: read into
  * memory, at most `limit` bytes. */
 bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,

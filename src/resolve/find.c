@@ -67,12 +67,10 @@ bool find_same_build_id(struct str wanted, struct str has)
     return true;
 }
 
-/* A cheap look before the file is opened and taken apart. */
-static bool open_object(const char *path, struct found *f, struct arena *arena)
+/* Takes the file apart that was mapped. */
+static bool take_object(const char *path, struct found *f, struct arena *arena)
 {
     struct error ignored;
-    if (!os_mapping_open(&f->mapping, path, &ignored))
-        return false;
     if (elf_init(&f->elf, f->mapping.bytes, arena, &ignored)) {
         f->path = arena_str(arena, str_of(path));
         return true;
@@ -86,7 +84,8 @@ static bool open_object(const char *path, struct found *f, struct arena *arena)
 static enum find_result try_object(const char *path, struct str build_id, struct found *f,
                                    struct arena *arena)
 {
-    if (!open_object(path, f, arena))
+    struct error ignored;
+    if (!os_mapping_open(&f->mapping, path, &ignored) || !take_object(path, f, arena))
         return FIND_NONE;
     struct str has = find_hexadecimal(elf_build_id(&f->elf), arena);
     if (build_id.len == 0 || find_same_build_id(build_id, has))
@@ -121,11 +120,12 @@ bool find_cached(struct str build_id, const char *name, char *path, size_t size)
 /* --- Programs -------------------------------------------------------------------------
  */
 
+#define DELETED STR(" (deleted)")
+
 /* The path as it is to be looked for: a deleted file's mark is taken off. */
 static struct str bare_path(struct str path)
 {
-    struct str deleted = STR(" (deleted)");
-    return str_ends(path, deleted) ? str_head(path, path.len - deleted.len) : path;
+    return str_ends(path, DELETED) ? str_head(path, path.len - DELETED.len) : path;
 }
 
 /* Without "..": it leads nowhere else. */
@@ -175,6 +175,9 @@ static enum find_result try_paths(const struct find_settings *s,
     struct str bare = bare_path(w->path);
     enum find_result best = FIND_NONE;
     find_roots(s, w, &roots);
+    /* what came to the place of a file that was deleted is known by a build id only */
+    if (bare.len < w->path.len && w->build_id.len == 0 && !s->symfs)
+        return FIND_NONE;
     for (size_t i = 0; i < roots.count && find_is_path(bare); i++) {
         if (!fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i], STR_ARG(bare)),
                   sizeof path))
@@ -190,6 +193,32 @@ static enum find_result try_paths(const struct find_settings *s,
     return best;
 }
 
+/* What the process still has open, deleted or not, as long as it lives. Another may have
+ * its number by now: the file is known by its build id, else by its inode. */
+static bool try_process(const struct object_wanted *w, struct found *f,
+                        struct arena *arena)
+{
+    char paths[2][128];
+    struct error ignored;
+    long long pid = (long long)w->pid;
+    if (w->pid == ID_NONE || w->pid <= 0)
+        return false;
+    format_text(paths[0], sizeof paths[0], "/proc/%lld/exe", pid);
+    format_text(paths[1], sizeof paths[1], "/proc/%lld/map_files/%llx-%llx", pid,
+                (unsigned long long)w->start, (unsigned long long)w->end);
+    for (size_t i = 0; i < 2; i++) {
+        if (w->build_id.len) {
+            if (try_object(paths[i], w->build_id, f, arena) == FIND_FOUND)
+                return true;
+        } else if (w->inode && os_mapping_open_inode(&f->mapping, paths[i], w->major,
+                                                     w->minor, w->inode, &ignored)) {
+            if (take_object(paths[i], f, arena))
+                return true;
+        }
+    }
+    return false;
+}
+
 enum find_result find_object(const struct find_settings *s, const struct object_wanted *w,
                              struct found *f, struct str *other, struct arena *arena)
 {
@@ -197,7 +226,9 @@ enum find_result find_object(const struct find_settings *s, const struct object_
     *f = (struct found){.mapping = OS_MAPPING_NONE};
     *other = STR("");
     enum find_result result = try_paths(s, w, f, other, arena);
-    if (result == FIND_FOUND || s->only_mapped || !is_build_id(w->build_id))
+    if (result == FIND_FOUND || (!s->symfs && try_process(w, f, arena)))
+        return FIND_FOUND;
+    if (s->only_mapped || !is_build_id(w->build_id))
         return result;
     if (find_cached(w->build_id, "elf", path, sizeof path) &&
         try_object(path, w->build_id, f, arena) == FIND_FOUND)
@@ -283,10 +314,10 @@ static bool try_debug(struct debug_search *d, const char *path)
     if (str_equal(str_of(path), d->beside->found) ||
         try_object(path, d->id, &f, d->arena) != FIND_FOUND)
         return false;
+    bool object_has_symbols = d->object && elf_section_typed(d->object, ELF_SYMTAB);
     bool sound = !d->by_sum || has_sum(f.mapping.bytes, d->sum);
     bool whole = sound && has_debug(&f.elf);
-    bool symbols = sound && !d->best->mapping.map &&
-                   !elf_section_typed(d->object, ELF_SYMTAB) &&
+    bool symbols = sound && !d->best->mapping.map && !object_has_symbols &&
                    elf_section_typed(&f.elf, ELF_SYMTAB);
     if (!whole && !symbols) {
         os_mapping_close(&f.mapping);
@@ -334,7 +365,7 @@ static bool debug_by_link(struct debug_search *d)
     const struct find_settings *s = d->settings;
     const struct find_beside *b = d->beside;
     struct str name;
-    if (!elf_debug_link(d->object, &name, &d->sum))
+    if (!d->object || !elf_debug_link(d->object, &name, &d->sum))
         return false;
     d->by_sum = d->id.len == 0;
     for (size_t i = 0; i < b->count; i++)
@@ -351,7 +382,7 @@ static bool debug_by_link(struct debug_search *d)
     return false;
 }
 
-bool find_debug(const struct find_settings *s, struct elf *object,
+bool find_debug(const struct find_settings *s, struct elf *object, struct str build_id,
                 const struct find_beside *beside, struct found *debug,
                 struct arena *arena)
 {
@@ -359,13 +390,14 @@ bool find_debug(const struct find_settings *s, struct elf *object,
     struct debug_search d = {.settings = s,
                              .beside = beside,
                              .object = object,
-                             .id = STR(""),
+                             .id = build_id,
                              .best = debug,
                              .arena = arena};
     *debug = (struct found){.mapping = OS_MAPPING_NONE};
-    if (s->only_mapped || has_debug(object))
+    if (s->only_mapped || (object ? has_debug(object) : !is_build_id(build_id)))
         return false;
-    d.id = find_hexadecimal(elf_build_id(object), arena);
+    if (object)
+        d.id = find_hexadecimal(elf_build_id(object), arena);
     bool whole = each_by_build_id(s, d.id, try_debug_path, &d) || debug_by_link(&d) ||
                  (find_cached(d.id, "debug", path, sizeof path) && try_debug(&d, path)) ||
                  (find_cached(d.id, "elf", path, sizeof path) && try_debug(&d, path)) ||

@@ -36,7 +36,8 @@ enum find_result {
 bool find_check(const struct find_settings *s, struct error *err);
 
 /* Finds what was mapped: below --symfs, or in the process's root and at the path that was
- * recorded; where another file lies there, or none, in perf's cache, then by debuginfod.
+ * recorded; where another file lies there, or none, among what the process has open, in
+ * perf's cache, then by debuginfod.
  * Close found->mapping. `other` may stay empty. */
 enum find_result find_object(const struct find_settings *s,
                              const struct object_wanted *wanted, struct found *found,
@@ -59,9 +60,10 @@ struct find_beside find_beside(const struct find_settings *s,
                                const struct object_wanted *wanted, struct str found,
                                struct arena *arena);
 
-/* Finds the debug file of an object; false where there is none, or the object has its own
+/* Finds the debug file of an object or, where that was not found (NULL), of the build id;
+ * false where there is none, or the object has its own
  * debug information. Where nobody has debug information, a file with symbols will do. */
-bool find_debug(const struct find_settings *s, struct elf *object,
+bool find_debug(const struct find_settings *s, struct elf *object, struct str build_id,
                 const struct find_beside *beside, struct found *debug,
                 struct arena *arena);
 

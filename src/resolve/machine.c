@@ -535,9 +535,9 @@ static void report_parts(const struct object *o, struct resolve_report *r)
         r->kernel_unknown = true;
         r->kernel_release = o->wanted.release;
     }
-    if (o->is_dump && o->jit_state == 1)
-        report_first(&r->unread, &r->unread_why, o->refused);
-    else if (is_jit && o->named && !o->has_symbols && !dump)
+    bool unread =
+        o->is_dump ? o->jit_state == 1 : is_jit && o->named && !o->has_symbols && !dump;
+    if (unread)
         report_first(&r->unread, &r->unread_why, o->refused);
     report_first(&r->unsplit, &r->unsplit_path, o->split.missing);
     report_first(&r->unshared, &r->unshared_path, o->no_alternate);
@@ -551,7 +551,7 @@ void machine_resolver_report(const struct machine_resolver *m, struct resolve_re
         bool is_file = o->wanted.path.len && o->wanted.path.ptr[0] == '/' &&
                        o->wanted.kind == FRAME_USER && !o->is_dump;
         report_parts(o, r);
-        if (!o->named || !is_file)
+        if (!o->named || !is_file || o->has_symbols || o->has_dwarf)
             continue;
         if (o->result == FIND_NONE && r->missing++ == 0)
             r->missing_path = o->wanted.path;

@@ -5,6 +5,7 @@
 #include "symbol/symtab.h"
 #include <stdlib.h>
 
+#define PAGE ((uint64_t)4096)
 #define SHARED_FILE_MAX ((uint64_t)1 << 30)
 
 /* Tables of fewer bytes are made as quickly as they are read. */
@@ -96,10 +97,13 @@ static void search(struct object *o, const struct resolve_settings *s)
         find_vdso(o, s);
     else if (o->wanted.kind != FRAME_JIT && !o->is_dump)
         o->result = find_object(&s->find, &o->wanted, &o->file, &o->other, &o->arena);
-    if (o->result != FIND_FOUND || is_vdso(o))
+    if (is_vdso(o) || o->wanted.kind == FRAME_JIT || o->is_dump)
         return;
-    o->beside = find_beside(&s->find, &o->wanted, o->file.path, &o->arena);
-    find_debug(&s->find, &o->file.elf, &o->beside, &o->debug, &o->arena);
+    bool found = o->result == FIND_FOUND;
+    o->beside =
+        find_beside(&s->find, &o->wanted, found ? o->file.path : STR(""), &o->arena);
+    find_debug(&s->find, found ? &o->file.elf : NULL, o->wanted.build_id, &o->beside,
+               &o->debug, &o->arena);
 }
 
 static struct elf *debug_elf(struct object *o)
@@ -217,10 +221,10 @@ static bool open_shared_at(const struct object *o, const struct resolve_settings
     char inside[8192];
     struct error ignored;
     uint32_t owner;
-    format_text(inside, sizeof inside, "%s%s", s->find.symfs ? s->find.symfs : "", path);
-    if (s->find.symfs &&
-        os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, &ignored))
-        return true;
+    if (s->find.symfs) {
+        format_text(inside, sizeof inside, "%s%s", s->find.symfs, path);
+        return os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, err);
+    }
     if (!os_process_owner(o->wanted.pid, &owner))
         return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, err);
     format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
@@ -285,11 +289,49 @@ const struct jitdump *object_jitdump(struct object *o, const struct resolve_sett
     return state == 2 ? &dump->jit : NULL;
 }
 
+static uint64_t page_below(uint64_t address)
+{
+    return address & ~(PAGE - 1);
+}
+
+/* How far the code was moved from where a debug file has it, whose offsets are not those
+ * of the program: known where the map that was recorded is that of the one segment with
+ * code. Where that one is the first, the kernel maps the whole program with it, and then
+ * the others over it. */
+static bool find_moved(struct object *o)
+{
+    const struct elf *e = &o->debug.elf;
+    const struct object_wanted *w = &o->wanted;
+    const struct elf_segment *code = NULL;
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < e->segment_count; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        if (s->type != ELF_PT_LOAD)
+            continue;
+        if (s->memory_size > UINT64_MAX - s->address - PAGE ||
+            (code && s->flags & ELF_PF_X))
+            return false;
+        code = s->flags & ELF_PF_X ? s : code;
+        first = s->address < first ? s->address : first;
+        last = s->address + s->memory_size > last ? s->address + s->memory_size : last;
+    }
+    if (!code)
+        return false;
+    uint64_t low = page_below(code->address), size = w->end - w->start;
+    uint64_t high = page_below(code->address + code->memory_size + PAGE - 1);
+    o->addressing = BY_ADDRESS;
+    o->moved = w->offset - low;
+    return size == high - low ||
+           (code->address == first && size == page_below(last + PAGE - 1) - low);
+}
+
 static void read_file(struct object *o, const struct resolve_settings *s)
 {
     struct error ignored;
+    bool found = o->result == FIND_FOUND;
     struct elf *debug = debug_elf(o), *with_dwarf = debug ? debug : &o->file.elf;
-    o->has_symbols = symtab_init(&o->symbols, &o->file.elf, debug, &o->arena, &ignored);
+    o->has_symbols = symtab_init(&o->symbols, found ? &o->file.elf : debug,
+                                 found ? debug : NULL, &o->arena, &ignored);
     if (s->no_inline && s->no_lines)
         return;
     struct str path = debug ? o->debug.path : o->file.path;
@@ -322,7 +364,7 @@ void object_names(struct object *o, const struct resolve_settings *s)
         kernel_names(o, s);
     else if (o->wanted.kind == FRAME_JIT)
         read_perf_map(o, s);
-    else if (o->result == FIND_FOUND)
+    else if (o->result == FIND_FOUND || (debug_elf(o) && find_moved(o)))
         read_file(o, s);
     os_lock_give(&o->lock);
 }

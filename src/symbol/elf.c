@@ -73,7 +73,7 @@ static void read_segment(const struct elf *e, struct str header, struct elf_segm
     s->address = elf_word(e, &b);
     elf_word(e, &b); /* physical address */
     s->file_size = elf_word(e, &b);
-    (void)elf_word(e, &b); /* size in memory */
+    s->memory_size = elf_word(e, &b);
     if (!e->is_64)
         s->flags = bytes_u32(&b);
     s->align = elf_word(e, &b);

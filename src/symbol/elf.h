@@ -61,7 +61,7 @@ struct elf_section {
 
 struct elf_segment {
     uint32_t type, flags;
-    uint64_t offset, address, file_size, align;
+    uint64_t offset, address, file_size, memory_size, align;
 };
 
 struct elf_opened; /* what elf_section_bytes has unpacked */

@@ -1,5 +1,6 @@
 #include "folder.h"
 #include "os/mapping.h"
+#include <sys/sysmacros.h>
 
 #define MINE ((uint32_t)geteuid())
 
@@ -53,12 +54,30 @@ static void a_shared_file_is_its_owners_or_refused(void **state)
     assert_false(refused(path, 65534, 3, ""));
 }
 
+static void a_file_is_known_by_its_inode(void **state)
+{
+    struct os_mapping m;
+    struct stat st;
+    struct error err = {0};
+    const char *path = folder_write(*state, "a", "abc", 3);
+    assert_int_equal(stat(path, &st), 0);
+    uint32_t high = major(st.st_dev), low = minor(st.st_dev);
+    assert_true(os_mapping_open_inode(&m, path, high, low, st.st_ino, &err));
+    assert_str(m.bytes, "abc");
+    os_mapping_close(&m);
+    assert_false(os_mapping_open_inode(&m, path, high, low, st.st_ino + 1, &err));
+    assert_non_null(strstr(err.message, "another file"));
+    assert_false(os_mapping_open_inode(&m, path, high + 1, low, st.st_ino, &err));
+    assert_false(os_mapping_open_inode(&m, path, high, low + 1, st.st_ino, &err));
+    assert_null(m.map);
+}
+
 static void a_shared_file_is_no_link_and_no_fifo(void **state)
 {
     char target[128];
     snprintf(target, sizeof target, "%s", folder_write(*state, "a", "abc", 3));
     assert_int_equal(symlink(target, folder_path(*state, "link")), 0);
-    assert_true(refused(folder_path(*state, "link"), MINE, 100, "symbolic link"));
+    assert_true(refused(folder_path(*state, "link"), MINE, 100, "it is a link"));
     assert_int_equal(mkfifo(folder_path(*state, "fifo"), 0600), 0);
     assert_true(refused(folder_path(*state, "fifo"), MINE, 100, "not a regular file"));
 }
@@ -95,6 +114,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         UNIT_IN_FOLDER(a_file_is_mapped),
         UNIT_IN_FOLDER(only_regular_files_are_mapped),
+        UNIT_IN_FOLDER(a_file_is_known_by_its_inode),
         UNIT_IN_FOLDER(a_shared_file_is_its_owners_or_refused),
         UNIT_IN_FOLDER(a_shared_file_is_no_link_and_no_fifo),
         UNIT(what_has_no_size_is_read_up_to_a_limit),
