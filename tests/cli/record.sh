@@ -145,13 +145,13 @@ says 'cannot write link.data: '
 refused 2 'not written to standard output' -o - true
 
 # A file that may not grow further, and a disk that is full: what was written is there.
-(ulimit -f 8 && stoke record -F 4999 --no-compress -o small.data ./load 3000 2>err) &&
+(ulimit -f 200 && stoke record -F 4999 --no-compress -o small.data ./load 3000 2>err) &&
     fail "it does not fail where the file may not grow"
 says 'error: cannot write small.data: File too large'
 status 0 stoke info small.data
 if unshare -m true 2>/dev/null; then
     mkdir disk
-    unshare -m sh -euc 'mount -t tmpfs -o size=64k none disk
+    unshare -m sh -euc 'mount -t tmpfs -o size=128k none disk
         if stoke record -F 4999 --no-compress -o disk/full.data ./load 3000 2>err; then
             echo "it does not fail on a full disk" >>err
         fi
