@@ -1,5 +1,5 @@
-/* What a recording is told of tasks: of those that were there before, once, and before the
- * first sample that needs it. */
+/* What a recording is told of tasks: of those that were there before, once, and before
+ * the first sample that needs it. */
 #include "record/tasks.h"
 #include "unit.h"
 #include <sys/wait.h>
@@ -173,9 +173,9 @@ static void test_all_at_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest units[] = {
-        UNIT(test_once_and_before), UNIT(test_parents_before_children),
-        UNIT(test_ends_and_numbers_used_again), UNIT(test_odd_numbers),
-        UNIT(test_all_at_once)};
+    const struct CMUnitTest units[] = {UNIT(test_once_and_before),
+                                       UNIT(test_parents_before_children),
+                                       UNIT(test_ends_and_numbers_used_again),
+                                       UNIT(test_odd_numbers), UNIT(test_all_at_once)};
     return UNITS_RUN(units);
 }

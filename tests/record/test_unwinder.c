@@ -45,9 +45,9 @@ static const struct resolve_settings settings = {.find.only_mapped = true};
 static void set_up(void)
 {
     struct error err;
-    heard = (struct heard){
-        .layout = record_layout_of(false, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
-                                              PERF_SAMPLE_STACK_USER)};
+    heard = (struct heard){.layout = record_layout_of(false, PERF_SAMPLE_CALLCHAIN |
+                                                                 PERF_SAMPLE_REGS_USER |
+                                                                 PERF_SAMPLE_STACK_USER)};
     maker.layout = &heard.layout;
     assert_true(record_unwinder_init(&unwinder, &heard.layout, REGISTERS, &settings,
                                      (struct record_sink){&heard, hear, hear_round},
@@ -163,21 +163,29 @@ static void map_own(void *context, const struct os_code *code)
         code->inode, code->path);
 }
 
+#define DUMP_MOST 60000
+
+/* A sanitizer has places in the stack that nobody may read. */
+__attribute__((noinline, no_sanitize("address"))) static void copy_stack(
+    volatile char *to, uint64_t from, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        to[i] = ((const volatile char *)(uintptr_t)from)[i];
+}
+
 static __attribute__((noinline)) void sample_self(size_t size)
 {
-    uint64_t registers[64] = {0};
-    register uint64_t sp __asm__("rsp");
-    uint64_t pc, fp;
-    __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rbp, %1" : "=r"(pc), "=r"(fp));
-    __asm__ volatile("movq %%rbx, %0\n\tmovq %%r12, %1" : "=m"(registers[1]), "=m"(registers[20]));
-    __asm__ volatile("movq %%r13, %0\n\tmovq %%r14, %1" : "=m"(registers[21]), "=m"(registers[22]));
-    __asm__ volatile("movq %%r15, %0" : "=m"(registers[23]));
-    size_t most = (size_t)((uint64_t)(uintptr_t)environ - sp); /* above all frames */
+    static char stack[DUMP_MOST];
+    uint64_t r[64] = {0};
+    __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2\n\t"
+                     "movq %%rbx, %3\n\tmovq %%r12, %4\n\tmovq %%r13, %5\n\t"
+                     "movq %%r14, %6\n\tmovq %%r15, %7"
+                     : "=&a"(r[8]), "=m"(r[7]), "=m"(r[6]), "=m"(r[1]), "=m"(r[20]),
+                       "=m"(r[21]), "=m"(r[22]), "=m"(r[23]));
+    size_t most = (size_t)((uint64_t)(uintptr_t)environ - r[7]); /* above all frames */
     size = size < most ? size : most;
-    registers[6] = fp;
-    registers[7] = sp;
-    registers[8] = pc;
-    sample((uint32_t)getpid(), registers, (struct str){(const char *)sp, size});
+    copy_stack(stack, r[7], size);
+    sample((uint32_t)getpid(), r, (struct str){stack, size});
     end_round();
 }
 
@@ -205,7 +213,7 @@ static void test_own_stack(void **state)
     (void)state;
     set_up();
     os_task_code(own, own, map_own, NULL);
-    deeper(30, 16384);
+    deeper(30, DUMP_MOST);
     assert_int_equal(heard.samples, 1);
     assert_int_equal(within_deeper(), 31);
     assert_int_equal(unwinder.counts.stacks, 1);
@@ -220,7 +228,7 @@ static void test_own_stack(void **state)
     record_put_u32(&maker, own);
     record_put_text(&maker, STR("other"));
     give(record_end(&maker, own, own, 3));
-    deeper(30, 16384);
+    deeper(30, DUMP_MOST);
     assert_true(within_deeper() < 5);
     record_unwinder_deinit(&unwinder);
 }
@@ -245,8 +253,8 @@ static void test_what_goes_is_let_go(void **state)
     assert_true(unwinder.known < 5000);
     assert_true(unwinder.file_count < 10000);
     assert_int_equal(heard.others, 1 + 4 * 20000);
-    const struct address_map *m = space_find(&unwinder.spaces, unwinder.space_of[10],
-                                             0x400000);
+    const struct address_map *m =
+        space_find(&unwinder.spaces, unwinder.space_of[10], 0x400000);
     assert_non_null(m);
     assert_str(unwinder.files[m->object].path, "/bin/parent");
     record_unwinder_deinit(&unwinder);
@@ -259,6 +267,7 @@ int main(void)
 #if defined(__x86_64__)
         UNIT(test_own_stack),
 #endif
-        UNIT(test_what_goes_is_let_go)};
+        UNIT(test_what_goes_is_let_go)
+    };
     return UNITS_RUN(units);
 }
