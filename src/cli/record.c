@@ -239,6 +239,15 @@ static bool find_threads(struct recording *r, struct error *err)
     return !r->failed || error_memory(err);
 }
 
+/* The pipe form of perf.data is not written. */
+static bool check_output(const struct recording *r, struct error *err)
+{
+    if (strcmp(r->s->output, "-") != 0)
+        return true;
+    error_set(err, "a recording is not written to standard output");
+    return error_hint(err, "-o FILE, and then stoke script FILE");
+}
+
 static bool find_targets(struct recording *r, char **command, struct error *err)
 {
     const struct record_command_settings *s = r->s;
@@ -466,7 +475,7 @@ static int record_run(void *settings, int word_count, char **words)
         .progress = show_progress,
         .progress_context = r,
     };
-    if (find_targets(r, words, &err)) {
+    if (check_output(r, &err) && find_targets(r, words, &err)) {
         choose_events(r);
         status = record(r, &err) ? STATUS_OK : STATUS_FAILED;
     }

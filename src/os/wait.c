@@ -19,6 +19,7 @@ bool os_wait_init(struct os_wait *w, struct error *err)
 {
     sigset_t set;
     signals_of(&set);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
     *w = (struct os_wait){.epoll = epoll_create1(EPOLL_CLOEXEC), .signals = -1};
     if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
         w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -42,6 +43,7 @@ void os_wait_restore_signals(void)
     sigset_t set;
     signals_of(&set);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
+    signal(SIGXFSZ, SIG_DFL);
 }
 
 bool os_wait_add(struct os_wait *w, int fd, struct error *err)

@@ -142,6 +142,28 @@ status 1 stoke record -o link.data true
 says 'cannot write link.data: '
 [ ! -e elsewhere ] || fail "it follows links"
 
+refused 2 'not written to standard output' -o - true
+
+# A file that may not grow further, and a disk that is full: what was written is there.
+(ulimit -f 200 && stoke record -F 4999 --no-compress -o small.data ./load 3000 2>err) &&
+    fail "it does not fail where the file may not grow"
+says 'error: cannot write small.data: File too large'
+status 0 stoke info small.data
+if unshare -m true 2>/dev/null; then
+    mkdir disk
+    unshare -m sh -euc 'mount -t tmpfs -o size=128k none disk
+        if stoke record -F 4999 --no-compress -o disk/full.data ./load 3000 2>err; then
+            echo "it does not fail on a full disk" >>err
+        fi
+        cp disk/full.data full.data' || :
+    says 'error: cannot write disk/full.data: No space left on device'
+    says '^  try: free some room'
+    status 0 stoke info full.data
+    says '^samples  *[1-9]' out
+    stoke fold -q full.data >folded
+    says ';leaf [0-9]*$' folded
+fi
+
 # The whole machine.
 if stoke record -q -a --duration 0.2 -o all.data 2>err; then
     ./load 3000000 &

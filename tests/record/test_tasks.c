@@ -1,0 +1,181 @@
+/* What a recording is told of tasks: of those that were there before, once, and before
+ * the first sample that needs it. */
+#include "record/tasks.h"
+#include "unit.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A stage that remembers what came. */
+struct heard {
+    struct record_layout layout;
+    size_t names, maps, samples, rounds;
+    bool sample_first; /* a sample came before any name or map */
+    uint32_t pid;      /* of the last name or map */
+    char name[64];
+};
+
+static void hear(void *context, const struct record *r)
+{
+    struct heard *h = context;
+    struct record again;
+    assert_true(record_of(&h->layout, r->bytes, &again));
+    assert_int_equal(again.time, r->time);
+    if (r->type == PERF_SAMPLE) {
+        h->sample_first |= h->names + h->maps == 0;
+        h->samples++;
+    } else if (r->type == PERF_COMM) {
+        h->names++;
+        h->pid = record_u32(r->bytes, 8);
+        snprintf(h->name, sizeof h->name, "%s", r->bytes.ptr + 16);
+    } else if (r->type == PERF_MMAP2) {
+        h->maps++;
+        h->pid = record_u32(r->bytes, 8);
+    }
+}
+
+static void hear_round(void *context)
+{
+    ((struct heard *)context)->rounds++;
+}
+
+static struct heard heard;
+static struct record_tasks tasks;
+static struct record_maker maker;
+
+static void set_up(void)
+{
+    struct error err;
+    heard = (struct heard){.layout = record_layout_of(false, 0)};
+    maker.layout = &heard.layout;
+    assert_true(record_tasks_init(&tasks, &heard.layout,
+                                  (struct record_sink){&heard, hear, hear_round}, &err));
+}
+
+static void give(struct record r)
+{
+    struct record_sink to = record_tasks_sink(&tasks);
+    record_pass(&to, &r);
+}
+
+static void sample(uint32_t pid, uint32_t tid, uint64_t time)
+{
+    record_begin(&maker, PERF_SAMPLE, PERF_MODE_USER);
+    record_put_u64(&maker, 0x1000);
+    record_put_u32(&maker, pid);
+    record_put_u32(&maker, tid);
+    record_put_u64(&maker, time);
+    record_put_u64(&maker, 0);
+    record_put_u64(&maker, 1);
+    give(record_end_bare(&maker, time));
+}
+
+/* FORK or EXIT. */
+static void task(uint32_t type, uint32_t pid, uint32_t parent, uint32_t tid,
+                 uint32_t parent_tid, uint64_t time)
+{
+    record_begin(&maker, type, 0);
+    record_put_u32(&maker, pid);
+    record_put_u32(&maker, parent);
+    record_put_u32(&maker, tid);
+    record_put_u32(&maker, parent_tid);
+    record_put_u64(&maker, time);
+    give(record_end(&maker, pid, tid, time));
+}
+
+static void test_once_and_before(void **state)
+{
+    uint32_t own = (uint32_t)getpid();
+    (void)state;
+    set_up();
+    sample(own, own, 100);
+    assert_int_equal(heard.names, 1);
+    assert_true(heard.maps > 1);
+    assert_false(heard.sample_first);
+    assert_int_equal(heard.pid, own);
+    assert_true(strstr("record_record_tasks", heard.name) != NULL || heard.name[0]);
+    size_t maps = heard.maps;
+    sample(own, own, 101);
+    assert_int_equal(heard.names, 1);
+    assert_int_equal(heard.maps, maps);
+    assert_int_equal(heard.samples, 2);
+    struct record_sink to = record_tasks_sink(&tasks);
+    to.round(to.context);
+    assert_int_equal(heard.rounds, 1);
+    record_tasks_deinit(&tasks);
+}
+
+/* A child begins with its parent's name and maps: these must be known before. */
+static void test_parents_before_children(void **state)
+{
+    uint32_t own = (uint32_t)getpid();
+    (void)state;
+    set_up();
+    task(PERF_FORK, 1000000, own, 1000000, own, 50);
+    assert_int_equal(heard.names, 1);
+    assert_true(heard.maps > 1);
+    assert_int_equal(heard.pid, own);
+    size_t maps = heard.maps;
+    sample(1000000, 1000000, 51); /* nothing more is asked of anybody */
+    assert_int_equal(heard.maps, maps);
+    assert_int_equal(heard.names, 1);
+    task(PERF_FORK, 1000000, 1000000, 1000001, 1000000, 52); /* a thread */
+    sample(1000000, 1000001, 53);
+    assert_int_equal(heard.names, 1);
+    assert_int_equal(heard.maps, maps);
+    record_tasks_deinit(&tasks);
+}
+
+/* Of one that has ended nothing can be read; its number may be another's then. */
+static void test_ends_and_numbers_used_again(void **state)
+{
+    uint32_t own = (uint32_t)getpid();
+    (void)state;
+    set_up();
+    task(PERF_EXIT, own, 1, own, 1, 10);
+    sample(own, own, 11);
+    assert_int_equal(heard.names + heard.maps, 0);
+    task(PERF_FORK, own, own, own, own, 12); /* a thread of nobody known */
+    sample(own, own, 13);
+    assert_int_equal(heard.names, 1);
+    assert_true(heard.maps > 1);
+    record_tasks_deinit(&tasks);
+}
+
+/* Numbers beyond all that can be, the idle task, records that are too short. */
+static void test_odd_numbers(void **state)
+{
+    (void)state;
+    set_up();
+    sample(0, 0, 1);
+    sample(UINT32_MAX, UINT32_MAX, 2);
+    sample(UINT32_MAX - 5, 77, 3);
+    task(PERF_FORK, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 4);
+    task(PERF_EXIT, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 5);
+    record_begin(&maker, PERF_FORK, 0);
+    give(record_end(&maker, 1, 1, 6));
+    assert_int_equal(heard.samples, 3);
+    record_tasks_deinit(&tasks);
+}
+
+static void test_all_at_once(void **state)
+{
+    uint32_t own = (uint32_t)getpid();
+    (void)state;
+    set_up();
+    record_tasks_add(&tasks, own);
+    assert_int_equal(heard.names, 1);
+    assert_true(heard.maps > 1);
+    size_t maps = heard.maps;
+    record_tasks_add(&tasks, 999999999);
+    assert_int_equal(heard.maps, maps);
+    record_tasks_deinit(&tasks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {UNIT(test_once_and_before),
+                                       UNIT(test_parents_before_children),
+                                       UNIT(test_ends_and_numbers_used_again),
+                                       UNIT(test_odd_numbers), UNIT(test_all_at_once)};
+    return UNITS_RUN(units);
+}
