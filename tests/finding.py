@@ -163,7 +163,7 @@ def check_packages(report, folder):
                   "" if "hidden_function" in out and "inlined_work" not in out
                   else err + out[:1000])
     report.result("and it is told which file is missing, once",
-                  "" if err.count(".dwo") == 2 and "1 of the programs" in err else err)
+                  "" if err.count(".dwo") == 2 and "not known of 1 program:" in err else err)
     case.move("kept", "app.dwp")
     report.result("a .dwp beside the path of a program that is only in the cache",
                   named(case))
