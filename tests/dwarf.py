@@ -139,9 +139,14 @@ def same_path(one, two):
     return clean[0] == clean[1]
 
 
+def same_name(ours, theirs):
+    """Both tools leave out what a function without a linkage name lies in."""
+    return ours == theirs or ours.endswith("::" + theirs)
+
+
 def same_chain(ours, theirs):
     return len(ours) == len(theirs) and all(
-        a[0] == b[0] and same_path(a[1], b[1]) for a, b in zip(ours, theirs))
+        same_name(a[0], b[0]) and same_path(a[1], b[1]) for a, b in zip(ours, theirs))
 
 
 def compare(path, addresses, other, command, prefix="0x"):
@@ -251,6 +256,27 @@ def check_rust(report):
         check(report, "rustc", path, folder)
 
 
+def check_names(report, flags):
+    """What named.cpp's functions are called when they are inlined is what the symbol table
+    calls them when they are not, but for parameters and results."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {}
+        for way in ("noinline", "always_inline"):
+            paths[way] = os.path.join(folder, way)
+            output(["g++", "-std=c++17", "-O1", *flags, "-Wno-attributes", f"-DWAY={way}",
+                    "-o", paths[way], os.path.join(SOURCES, "named.cpp")])
+        symbols = re.findall(r"(?m)^\w+ t (_Z.*)$", output(["nm", paths["noinline"]]))
+        listed = output(["c++filt", "-p"], input="\n".join(symbols).encode())
+        wanted = {re.sub(r"^auto ", "", name) for name in listed.splitlines()}
+        path = without_symbols(paths["always_inline"], folder)
+        found = ask([LINES, path], addresses_of(path), "")
+        names = {name for chain in found.values() for name, _ in chain
+                 if not name.startswith("_") and chain[-1][0] != name}
+        report.result(f"{' '.join(flags)}: names of {len(wanted)} functions without linkage",
+                      "" if len(wanted) > 20 and names == wanted else
+                      f"ours {sorted(names - wanted)}\ntheirs {sorted(wanted - names)}")
+
+
 def check_targets(report):
     """Other byte orders and sizes, linked without a library."""
     for target in ("powerpc64", "powerpc64le", "i386", "aarch64", "mips"):
@@ -339,6 +365,9 @@ def main():
         report.done()
     for name, compilers, flags, tools in BUILDS:
         check_build(report, name, compilers, flags, tools)
+    for flags in (["-gdwarf-4"], ["-gdwarf-5"], ["-gdwarf-5", "-gsplit-dwarf"],
+                  ["-gdwarf-5", "-gdwarf64"]):
+        check_names(report, flags)
     check_rust(report)
     check_targets(report)
     check_rows(report)

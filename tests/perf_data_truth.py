@@ -494,6 +494,7 @@ def expected_stacks(path):
             if fields[-1].rstrip().endswith("[kernel]"):
                 name = "[[kernel.kallsyms]]"
             where = re.sub(r":\d+$", "", place[1]) if len(place) > 2 else ""
+            where = os.path.basename(where)  # as perf has places
             frames.append(f"{name}:{where}" if where else name)
             place = None
     return stacks
@@ -515,9 +516,6 @@ def as_parser(stack):
     comm, frames = stack
     # It shows the last name of a thread, not the one at the time of the sample.
     comm = "vector_static_g" if comm == "perf" else comm
-    # A function without a linkage name gets the names of the namespaces around it; ours is
-    # the plain one, as llvm-symbolizer's and addr2line's is.
-    frames = (re.sub(r"^(generate_n<)", r"std::\1", f) for f in frames)
     # Of several symbols at one address it takes another than we and perf do; and it knows
     # no stubs of the PLT: it takes the symbol before them.
     others = {"__hypot": "hypot", "__ieee754_hypot": "__hypot_finite",
@@ -644,6 +642,7 @@ def symbolizer_names(path, offsets):
 PLT = "llvm-symbolizer knows no stubs of the PLT: it takes the symbol before them"
 OTHER_NAME = ("llvm-symbolizer takes another of the names that the symbol table has for "
               "the address, or the one in DWARF, without .constprop and its like")
+QUALIFIED = "llvm-symbolizer leaves out what a function without a linkage name lies in"
 OBJECT_FILE = "without a line, llvm-symbolizer gives the object file that was linked"
 
 
@@ -659,6 +658,8 @@ def names_class(mine, theirs, symbols):
             found.add(OBJECT_FILE)
         if a[0] != b[0] and a[0].endswith("@plt"):
             found.add(PLT)
+        elif a[0].endswith("::" + b[0]):
+            found.add(QUALIFIED)
         elif a[0] != b[0]:
             if a is not mine[-1] or a[0] not in symbols:
                 return None

@@ -14,7 +14,8 @@ struct run {
  * functions come again and again, and from the resolver with the same text. */
 struct kept_symbol {
     struct str symbol;
-    uint32_t file; /* of the place; FILE_NONE where it is inlined, which has no module */
+    uint32_t file; /* of the place */
+    bool inlined;
     struct run run;
 };
 
@@ -96,14 +97,15 @@ static void add_frame(struct finish *f, const struct frame *frame)
         frames[f->frame_count++] = builder_frame(f->p->b, frame);
 }
 
-/* A frame at the place: of a known symbol, or with an empty one of an unknown. */
+/* A frame at the place: of a known symbol, or with an empty one of an unknown. What is
+ * inlined is code of the module that it was inlined into. */
 static struct frame frame_at(const struct finish *f, const struct perf_place *place,
                              bool inlined, bool known)
 {
     struct perf_profile *p = f->p;
     const struct perf_file *file = &p->files[place->file];
     struct frame frame = {.kind = inlined ? FRAME_INLINED : module_kind(file->module)};
-    if (!inlined && file->module.len)
+    if (file->module.len)
         frame.module = builder_module(p->b, file->module, file->build_id);
     if (p->options->every_address || (!known && p->options->addresses))
         frame.address = place->pc;
@@ -139,9 +141,8 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
                             const struct resolved_frame *at)
 {
     const struct import_options *options = f->p->options;
-    uint32_t file = inlined ? FILE_NONE : place->file;
     uint64_t hash = hash_mix((uint64_t)(uintptr_t)symbol.ptr ^ HASH_A,
-                             hash_pair(file, inlined) ^ symbol.len);
+                             hash_pair(place->file, inlined) ^ symbol.len);
     struct kept_symbol *kept = &f->kept[hash % KEPT_SYMBOLS];
     struct run run = {(uint32_t)f->frame_count, 0};
     if (options->every_address || options->lines) {
@@ -149,7 +150,7 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
         return;
     }
     if (kept->symbol.ptr == symbol.ptr && kept->symbol.len == symbol.len &&
-        kept->file == file) {
+        kept->file == place->file && kept->inlined == inlined) {
         frame_id *frames = frame_room(f, kept->run.count);
         for (uint32_t i = 0; frames && i < kept->run.count; i++)
             frames[f->frame_count++] = frames[kept->run.first + i];
@@ -157,7 +158,7 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
     }
     add_symbol(f, place, symbol, inlined, at);
     run.count = (uint32_t)(f->frame_count - run.first);
-    *kept = (struct kept_symbol){symbol, file, run};
+    *kept = (struct kept_symbol){symbol, place->file, inlined, run};
 }
 
 static void add_resolved(struct finish *f, const struct perf_place *place,

@@ -1,4 +1,5 @@
 #include "import/perf_line.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "model/name.h"
 
@@ -55,24 +56,55 @@ bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare)
     }
     f->pc = STR(""); /* only inlined frames may have none */
     f->symbol = symbol;
-    return str_equal(f->module, STR("inlined")) && symbol.len;
+    return perf_is_inlined(f) && symbol.len;
 }
 
 frame_id perf_frame(struct builder *b, const struct import_options *options,
                     const struct perf_frame_line *line, struct str symbol, bool inlined)
 {
-    inlined |= str_equal(line->module, STR("inlined"));
+    bool has_module = !perf_is_inlined(line);
+    inlined |= !has_module;
     struct frame f = {.kind = inlined ? FRAME_INLINED : module_kind(line->module)};
     bool unknown = str_equal(symbol, STR("[unknown]"));
     if (symbol.len == 0) /* a symbol without a name, which every folder shows as this */
         f.name = builder_string(b, STR(" "));
     else if (!unknown)
         f.name = builder_string(b, options->signatures ? symbol : name_tidy(symbol));
-    if (!str_equal(line->module, STR("[unknown]")) && f.kind != FRAME_INLINED)
+    if (!str_equal(line->module, STR("[unknown]")) && has_module)
         f.module = builder_module(b, line->module, STR(""));
     if (options->every_address || (unknown && options->addresses))
         number_parse_hex(line->pc, &f.address);
     return builder_frame(b, &f);
+}
+
+static frame_id in_module(struct perf_inlined *in, struct builder *b, frame_id frame,
+                          module_id module)
+{
+    struct perf_inlined_kept *kept =
+        &in->kept[hash_pair(frame, module) % PERF_INLINED_KEPT];
+    if (kept->from != frame || kept->module != module) {
+        struct frame f = b->profile->frames[frame];
+        f.module = module;
+        *kept = (struct perf_inlined_kept){frame, builder_frame(b, &f), module};
+    }
+    return kept->to;
+}
+
+void perf_inlined_settle(struct perf_inlined *in, struct builder *b, size_t from,
+                         size_t to, stack_id callers)
+{
+    const struct profile *p = b->profile;
+    if (!in->any)
+        return;
+    module_id module = p->frames[p->stacks[callers].frame].module;
+    for (size_t i = to; i-- > from;) {
+        frame_id *frame = &b->path.items[i];
+        const struct frame *f = &p->frames[*frame];
+        if (f->kind != FRAME_INLINED || f->module)
+            module = f->module;
+        else if (module)
+            *frame = in_module(in, b, *frame, module);
+    }
 }
 
 bool perf_is_annotation(struct str line)

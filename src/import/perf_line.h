@@ -17,9 +17,34 @@ struct perf_frame_line {
  * -F ip,sym) and the pc must be as long as addresses are printed. */
 bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare);
 
-/* The frame of that line, or with another symbol, one link of its chain "a->b->c". */
+/* The frame of that line, or with another symbol, one link of its chain "a->b->c". One
+ * whose line says "(inlined)" is in no module: see perf_inlined_settle. */
 frame_id perf_frame(struct builder *b, const struct import_options *options,
                     const struct perf_frame_line *line, struct str symbol, bool inlined);
+
+static inline bool perf_is_inlined(const struct perf_frame_line *line)
+{
+    return str_equal(line->module, STR("inlined"));
+}
+
+/* Frames whose lines say "(inlined)" for a module, to the same in a module: the last ones
+ * asked for. */
+#define PERF_INLINED_KEPT 1024
+
+struct perf_inlined {
+    bool any; /* cleared while no such frame was met: then there is nothing to do */
+    struct perf_inlined_kept {
+        frame_id from, to;
+        module_id module;
+    } kept[PERF_INLINED_KEPT];
+};
+
+/* What is inlined is in the module that it was inlined into: gives the frames of the
+ * builder's path from `from` up to `to` (leaf first) that were made of such lines the
+ * module of the next frame outwards that is not; those without one in the path that of
+ * the leaf frame of `callers`. */
+void perf_inlined_settle(struct perf_inlined *in, struct builder *b, size_t from,
+                         size_t to, stack_id callers);
 
 /* A line between the frames that tells where the last one is: "file.c:12" or, without
  * line data, "libc.so[27249]". Those of the branch stack are passed over like them. */

@@ -29,6 +29,7 @@ struct sched_reader {
     struct task *tasks;
     size_t task_count, task_cap;
     event_id off_cpu;
+    struct perf_inlined inlined;
 
     enum sched_event event; /* under way; a switch's frames are in the builder's path */
     struct sample sample;
@@ -147,6 +148,7 @@ static enum sched_event event_named(struct str name)
 static void end_event(struct sched_reader *r)
 {
     if (r->event == EVENT_SWITCH) {
+        perf_inlined_settle(&r->inlined, r->b, 0, r->b->path.count, 0);
         r->sample.stack = builder_path_from_leaf(r->b);
         come_back(r, r->next, r->sample.time);
         leave(r, r->previous, &r->sample);
@@ -185,6 +187,7 @@ static void add_frames(struct sched_reader *r, const struct perf_frame_line *lin
 {
     struct str rest = name_without_offset(line->symbol);
     size_t from = r->b->path.count;
+    r->inlined.any |= perf_is_inlined(line);
     if (str_starts(rest, STR("("))) /* a process's name, not a function's */
         return;
     for (bool inlined = false;; inlined = true) {

@@ -7,8 +7,8 @@
  *
  * cpu, time, period and event may be missing, as may the stack: the frame then stands at
  * the end of the header line. A comm may hold spaces and digits. Newer perfs add lines
- * for inlined functions, with "(inlined)" for a module, and source lines between the
- * frames.
+ * for inlined functions, with "(inlined)" for a module (it is that of the function around
+ * them), and source lines between the frames.
  *
  * Profiles repeat themselves, so the text of a leaf's callers is looked up as a whole
  * first, by its hash, and each frame line of those not met before by its own. */
@@ -34,6 +34,7 @@ struct perf_reader {
     struct lines lines;
     struct memo frames; /* frame lines */
     struct callers callers;
+    struct perf_inlined inlined;
     struct memo threads; /* "comm pid/tid" */
     frame_id *links;     /* leaf first */
     size_t link_count, link_cap;
@@ -65,6 +66,7 @@ static uint64_t make_frames(struct perf_reader *r, const struct perf_frame_line 
     struct str rest = name_without_offset(line->symbol);
     if (perf_symbol_is_process(rest))
         return FRAMES_NONE;
+    r->inlined.any |= perf_is_inlined(line);
     struct str link = name_next_link(&rest);
     if (rest.len == 0)
         return FRAMES_ONE(perf_frame(r->b, r->options, line, link, false));
@@ -209,6 +211,7 @@ static void finish_sample(struct perf_reader *r, stack_id callers, size_t leaf_f
 {
     struct frame_path *path = &r->b->path;
     path->count = leaf_frames;
+    perf_inlined_settle(&r->inlined, r->b, 0, leaf_frames, callers);
     builder_path_reverse(r->b, 0);
     r->sample.stack = builder_push_run(r->b, callers, path->items, leaf_frames, NULL);
     builder_add(r->b, &r->sample);
@@ -221,6 +224,7 @@ static void end_sample(struct perf_reader *r)
         return;
     if (r->b->path.count == 0 && r->header_frame)
         builder_path_add(r->b, r->header_frame);
+    perf_inlined_settle(&r->inlined, r->b, 0, r->b->path.count, 0);
     skip_callers(r);
     finish_sample(r, 0, r->b->path.count);
 }
@@ -285,6 +289,8 @@ static void read_whole_sample(struct perf_reader *r)
         if (!read_unknown_callers(r))
             return;
         parsed = callers_unknown(c);
+        perf_inlined_settle(&r->inlined, r->b, leaf_frames, r->b->path.count,
+                            c->known_stack);
         stack = callers_learn(c, r->b, leaf_frames);
     }
     lines_skip(&r->lines, (size_t)(text.ptr + end + 1 - in->begin),
@@ -317,6 +323,28 @@ static void place_frame(struct perf_reader *r, struct str text)
     path->items[path->count - 1] = builder_frame(r->b, &f);
 }
 
+/* Newer perfs print "(inlined)" behind the place where they print places: the innermost
+ * frame so far is then the inlined one. */
+static bool mark_inlined(struct perf_reader *r, struct str text)
+{
+    struct frame_path *path = &r->b->path;
+    struct str end = STR(" (inlined)");
+    text = str_trim_right(text);
+    if (!r->in_sample || path->count == 0 || !str_ends(text, end))
+        return false;
+    struct str place = str_head(text, text.len - end.len);
+    if (!perf_is_annotation(place))
+        return false;
+    struct frame f = r->b->profile->frames[path->items[path->count - 1]];
+    f.kind = FRAME_INLINED;
+    f.module = 0;
+    path->items[path->count - 1] = builder_frame(r->b, &f);
+    r->inlined.any = true;
+    r->only_frames = false;
+    place_frame(r, place);
+    return true;
+}
+
 /* A line that was not met before as a frame's. */
 static void read_new_line(struct perf_reader *r, struct str line, struct str text)
 {
@@ -328,6 +356,8 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         if (start_sample(r, &head))
             return;
     }
+    if (mark_inlined(r, text))
+        return;
     if (perf_parse_frame(text, &frame, indented && r->in_sample)) {
         if (r->in_sample)
             add_new_frame(r, text, &frame);

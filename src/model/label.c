@@ -90,7 +90,7 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
     else
         output_str(o, style->plain ? label_without_suffix(name) : name);
     if (style->lines && f->file && f->line)
-        output_format(o, ":%.*s:%u", STR_ARG(profile_string(p, f->file)),
+        output_format(o, ":%.*s:%u", STR_ARG(str_basename(profile_string(p, f->file))),
                       (unsigned)f->line);
     if (!style->plain && label_suffix_kind(name) == FRAME_USER)
         output_text(o, suffix_of(f, style));

@@ -10,7 +10,7 @@
 struct label_style {
     bool addresses; /* an unknown frame is [libc.so <7f00>], not [libc.so] */
     bool kernel, jit;
-    bool lines;  /* f:main.c:12, where file and line are known */
+    bool lines; /* f:main.c:12, where file and line are known: without folders, as perf */
     bool module; /* then a zero byte and the module's name: what two modules name alike
                     is told apart */
     bool folded; /* as it can stand in a folded line: ';' is ':', a line end a space */

@@ -322,7 +322,8 @@ struct namer {
     const struct resolve_settings *settings;
     struct arena *arena; /* what is handed out */
     struct output scratch;
-    struct kept_text names[KEPT_TEXTS], files[KEPT_TEXTS];
+    struct kept_text names[KEPT_TEXTS];
+    struct kept_text readers[KEPT_TEXTS]; /* what goes with the reader */
 };
 
 static struct kept_text *kept_slot(struct kept_text *slots, struct str s)
@@ -343,15 +344,20 @@ static struct str shown_name(struct namer *r, struct str name)
     return slot->text;
 }
 
-/* Paths are the reader's, and go with it. */
-static struct str kept_file(struct namer *r, struct str file)
+/* Paths and the names that it makes are the reader's, and go with it. */
+static struct str kept_text(struct namer *r, struct str text)
 {
-    struct kept_text *slot = kept_slot(r->files, file);
-    if (file.len == 0)
+    struct kept_text *slot = kept_slot(r->readers, text);
+    if (text.len == 0)
         return STR("");
-    if (slot->from != file.ptr || slot->length != file.len)
-        *slot = (struct kept_text){file.ptr, file.len, arena_str(r->arena, file)};
+    if (slot->from != text.ptr || slot->length != text.len)
+        *slot = (struct kept_text){text.ptr, text.len, arena_str(r->arena, text)};
     return slot->text;
+}
+
+static struct str function_name(struct namer *r, const struct dwarf_frame *f)
+{
+    return f->is_made ? kept_text(r, f->name) : shown_name(r, f->name);
 }
 
 /* How many functions are inlined at an address. Those without a name, which may stand in
@@ -380,16 +386,16 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
         return;
     for (size_t i = 0, at = 0; at < inlined; i++)
         if (q->frames[i].name.len)
-            frames[at++] = (struct resolved_frame){shown_name(r, q->frames[i].name),
-                                                   kept_file(r, q->frames[i].file),
+            frames[at++] = (struct resolved_frame){function_name(r, &q->frames[i]),
+                                                   kept_text(r, q->frames[i].file),
                                                    q->frames[i].line, FRAME_INLINED, 0};
     struct resolved_frame *outer = &frames[inlined];
     *outer = (struct resolved_frame){.name = STR(""), .kind = o->wanted.kind};
     if (q->count) {
         const struct dwarf_frame *last = &q->frames[q->count - 1];
         const struct dwarf_frame *place = inlined ? last : &q->frames[0];
-        outer->name = has_symbol ? STR("") : shown_name(r, last->name);
-        outer->file = kept_file(r, place->file);
+        outer->name = has_symbol ? STR("") : function_name(r, last);
+        outer->file = kept_text(r, place->file);
         outer->line = place->line;
     }
     if (has_symbol) {
@@ -412,7 +418,7 @@ static bool answer_jit(struct namer *r, const struct jitdump *jit,
         return false;
     const struct jit_line *line = jitdump_line(jit, code, q->address);
     *frame = (struct resolved_frame){.name = shown_name(r, code->name),
-                                     .file = line ? kept_file(r, line->file) : STR(""),
+                                     .file = line ? kept_text(r, line->file) : STR(""),
                                      .line = line ? line->line : 0,
                                      .kind = FRAME_JIT,
                                      .offset = q->address + job->is_call - code->address};
@@ -440,7 +446,7 @@ static void answer_share(struct naming *n, struct namer *r, const struct share *
     if (!reads)
         return;
     dwarf_reader_deinit(&reader);
-    memset(r->files, 0, sizeof r->files); /* other paths may lie there now */
+    memset(r->readers, 0, sizeof r->readers); /* other texts may lie there now */
 }
 
 static void name_shares(void *context, unsigned hand)

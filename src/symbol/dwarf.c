@@ -1,6 +1,6 @@
 #include "symbol/dwarf.h"
 #include "base/sort.h"
-#include "symbol/dwarf_function.h"
+#include "symbol/dwarf_name.h"
 #include "symbol/dwarf_table.h"
 #include <stdlib.h>
 
@@ -91,8 +91,12 @@ bool dwarf_reader_init(struct dwarf_reader *r, const struct dwarf *d, struct err
 
 void dwarf_reader_deinit(struct dwarf_reader *r)
 {
-    if (r->caches)
+    if (r->caches) {
         arena_deinit(&r->caches->scratch.arena);
+        output_deinit(&r->caches->text);
+        output_deinit(&r->caches->other);
+        output_deinit(&r->caches->demangled);
+    }
     arena_deinit(&r->results);
     arena_deinit(&r->arena);
     *r = (struct dwarf_reader){0};
@@ -282,6 +286,7 @@ static void answer(struct dwarf_reader *r, struct dwarf_unit_state *s,
         dwarf_name_inlined(r, s->body, in);
         frames[i].name = in->name;
         frames[i].is_linkage_name = in->is_linkage_name;
+        frames[i].is_made = in->is_made;
         frames[i].is_inlined = inner != 0;
         if (!inner)
             break;

@@ -97,14 +97,16 @@ bool dwarf_init(struct dwarf *d, const struct dwarf_input *input, struct arena *
                 struct error *err);
 
 /* A function at an address, or one inlined into it. The texts are views: names of the
- * sections, paths of the reader. */
+ * sections or the reader, paths of the reader. */
 struct dwarf_frame {
-    struct str name; /* the linkage name, else the plain one; empty: not known */
+    struct str name; /* the linkage name, else a qualified one (symbol/dwarf_name.h);
+                        empty: not known */
     struct str
         file;      /* directory and name joined, as addr2line prints; empty: not known */
     uint32_t line; /* of the address; of the call, for the frames around another */
     uint32_t column;      /* 0: not known */
     bool is_linkage_name; /* it may be mangled */
+    bool is_made;         /* it lives as long as the reader; others as the sections */
     bool is_inlined;
 };
 

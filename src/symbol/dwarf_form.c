@@ -176,7 +176,26 @@ enum slot {
     SLOT_CALL_FILE,
     SLOT_CALL_LINE,
     SLOT_CALL_COLUMN,
+    SLOT_TYPE,
+    SLOT_ARTIFICIAL,
 };
+
+/* What is read of types and parameters only, for names that are made of them. */
+static enum slot slot_of_type(uint64_t name)
+{
+    switch (name) {
+    case DW_AT_type:
+        return SLOT_TYPE;
+    case DW_AT_artificial:
+        return SLOT_ARTIFICIAL;
+    case DW_AT_decl_line:
+        return SLOT_CALL_LINE;
+    case DW_AT_decl_column:
+        return SLOT_CALL_COLUMN;
+    default:
+        return SLOT_NONE;
+    }
+}
 
 static enum slot slot_of(uint64_t name)
 {
@@ -277,6 +296,8 @@ static void add_attribute(struct compiler *c, struct dwarf_abbrev *abbrev, uint6
 {
     struct shape shape = form_shape(c->unit, form);
     enum slot slot = slot_of(name);
+    if (slot == SLOT_NONE && (abbrev->role == DWARF_TYPE || abbrev->role == DWARF_OTHER))
+        slot = slot_of_type(name);
     abbrev->has_code |= slot == SLOT_LOW || slot == SLOT_RANGES;
     if (slot == SLOT_NONE && shape.kind == STEP_MORE &&
         c->before + shape.fixed <= UINT8_MAX)
@@ -309,6 +330,19 @@ static enum dwarf_role role_of(const struct dwarf_abbrev *abbrev)
     case DW_TAG_union_type:
     case DW_TAG_interface_type:
         return DWARF_TYPE;
+    case DW_TAG_enumeration_type:
+    case DW_TAG_formal_parameter:
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+    case DW_TAG_typedef:
+    case DW_TAG_base_type:
+    case DW_TAG_const_type:
+    case DW_TAG_volatile_type:
+    case DW_TAG_restrict_type:
+    case DW_TAG_unspecified_type:
+    case DW_TAG_template_type_parameter:
+        return DWARF_OTHER;
     default:
         return DWARF_SKIP;
     }
@@ -324,13 +358,6 @@ static void set_leap(const struct compiler *c, struct dwarf_abbrev *abbrev)
         abbrev->leap = DWARF_LEAP_END;
 }
 
-/* Whether entries of it are read, and not only stepped over. */
-static bool is_read(const struct dwarf_abbrev *abbrev)
-{
-    return abbrev->role == DWARF_FUNCTION || abbrev->role == DWARF_ABSTRACT ||
-           abbrev->role == DWARF_INLINED || abbrev->role == DWARF_BLOCK;
-}
-
 /* Reads what stands behind an abbreviation's code. False at the end of what is readable.
  */
 static bool compile_abbrev(struct compiler *c, struct bytes *b,
@@ -343,6 +370,7 @@ static bool compile_abbrev(struct compiler *c, struct bytes *b,
         .tag = tag <= UINT16_MAX ? (uint16_t)tag : 0,
     };
     abbrev->has_children = bytes_u8(b) != 0;
+    abbrev->role = (uint8_t)role_of(abbrev);
     for (;;) {
         name = dwarf_uleb(b);
         form = dwarf_uleb(b);
@@ -354,11 +382,11 @@ static bool compile_abbrev(struct compiler *c, struct bytes *b,
     if (c->before)
         add_spec(c, abbrev, SLOT_NONE, DW_FORM_flag_present, 0);
     end_step(c, STEP_END);
-    abbrev->role = (uint8_t)role_of(abbrev);
+    abbrev->role = (uint8_t)role_of(abbrev); /* now that has_code is known */
     abbrev->exists = !b->failed && !c->failed;
     if (abbrev->exists)
         set_leap(c, abbrev);
-    if (!is_read(abbrev)) {
+    if (abbrev->role == DWARF_SKIP) { /* it is stepped over, and never read */
         c->table->spec_count = abbrev->specs;
         abbrev->spec_count = 0;
     }
@@ -676,6 +704,12 @@ static inline void keep_attribute(struct dwarf_die *die, const struct dwarf_unit
         break;
     case SLOT_CALL_COLUMN:
         die->call_column = v.number;
+        break;
+    case SLOT_TYPE:
+        die->type = v;
+        break;
+    case SLOT_ARTIFICIAL:
+        die->is_artificial = v.number != 0;
         break;
     }
 }

@@ -45,6 +45,7 @@ enum dwarf_role {
     DWARF_SCOPE,    /* a namespace */
     DWARF_TYPE,     /* may hold functions in some languages */
     DWARF_ABSTRACT, /* a subprogram without code */
+    DWARF_OTHER,    /* nothing in it leads to code, but names may be made of it */
 };
 
 /* An attribute that is read. */
@@ -173,8 +174,11 @@ struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
 /* What is of interest of one entry. */
 struct dwarf_die {
     struct dwarf_value low, high, ranges, origin, specification, linkage_name, name;
-    uint64_t call_file, call_line, call_column;
-    uint64_t sibling; /* offset, or 0 */
+    struct dwarf_value type; /* not of functions */
+    uint64_t call_file;
+    uint64_t call_line, call_column; /* of a type: where it is declared */
+    uint64_t sibling;                /* offset, or 0 */
+    bool is_artificial;              /* a parameter that is not in the source */
 };
 
 void dwarf_die_read(struct bytes *b, const struct dwarf_unit *u,

@@ -1,12 +1,9 @@
 #include "symbol/dwarf_function.h"
-#include "base/hash.h"
+#include "symbol/dwarf_scope.h"
 #include "symbol/dwarf_table.h"
 
 /* Bodies within bodies. What is deeper is left out. */
 #define DEPTH_MAX 1024
-
-/* From an entry to the one that it is an instance of, and on. */
-#define ORIGINS_MAX 16
 
 /* --- Units and their abbreviations -------------------------------------------------- */
 
@@ -58,23 +55,6 @@ struct dwarf_unit_state *dwarf_unit_state_at(struct dwarf_reader *r,
     return s;
 }
 
-static bool spend(struct dwarf_reader *r, uint64_t steps)
-{
-    r->budget -= steps < r->budget ? steps : r->budget;
-    return r->budget != 0;
-}
-
-/* The abbreviation of the entry that the cursor is at, which is behind its code then.
- * NULL at the end of a list of children, and where the code means nothing. */
-static const struct dwarf_abbrev *next_entry(struct bytes *b,
-                                             const struct dwarf_unit_state *s)
-{
-    uint64_t code = dwarf_uleb(b);
-    const struct dwarf_abbrev *abbrev = code ? dwarf_abbrev_of(s->abbrevs, code) : NULL;
-    b->failed |= code && !abbrev;
-    return abbrev;
-}
-
 /* --- Where functions are ------------------------------------------------------------ */
 
 /* Whether the unit's language puts functions into types (rather than declarations, with
@@ -112,7 +92,8 @@ static bool is_scope(struct dwarf_unit_state *s, const struct dwarf_abbrev *abbr
     }
     if (abbrev->role == DWARF_TYPE)
         return depth == DWARF_ALL || in_types;
-    return depth == DWARF_ALL && abbrev->role != DWARF_SKIP;
+    return depth == DWARF_ALL && abbrev->role != DWARF_SKIP &&
+           abbrev->role != DWARF_OTHER;
 }
 
 static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
@@ -134,18 +115,21 @@ static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s
     const struct dwarf_unit *u = s->unit;
     struct dwarf_table *out = &s->functions[depth];
     struct bytes b = dwarf_unit_bytes(u, u->first);
-    bool in_types = has_functions_in_types(u), ignored = false;
-    size_t level = 0;
+    bool in_types = has_functions_in_types(u), ignored = false, notes = !s->scope.count;
+    size_t level = 0, noted = 0;
     out->count = 0;
-    while (b.at < b.end && !b.failed && spend(r, 1)) {
+    while (b.at < b.end && !b.failed && dwarf_spend(r, 1)) {
         uint64_t entry = bytes_offset(&b);
-        const struct dwarf_abbrev *abbrev = next_entry(&b, s);
+        const struct dwarf_abbrev *abbrev = dwarf_next_entry(&b, s);
         if (b.failed || (!abbrev && level <= 1))
             break;
         if (!abbrev) {
             level--;
             continue;
         }
+        if (notes && level == 1 && noted++ % DWARF_SCOPE_MARK == 0 &&
+            !dwarf_scope_note(r, s, entry))
+            return false;
         if (abbrev->role == DWARF_FUNCTION && !add_function(r, s, b, abbrev, entry, out))
             return false;
         if (abbrev->has_children &&
@@ -153,7 +137,7 @@ static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s
             dwarf_skip(&b, u, s->abbrevs, abbrev, false, &ignored);
             level++;
         } else if (!dwarf_leap(&b, u, abbrev)) {
-            spend(r, dwarf_skip_tree(&b, u, s->abbrevs, abbrev));
+            dwarf_spend(r, dwarf_skip_tree(&b, u, s->abbrevs, abbrev));
         }
         if (!level)
             break;
@@ -237,7 +221,7 @@ static bool is_wanted(struct walk *w, const struct dwarf_die *die, uint32_t inne
             if (inner)
                 w->queries[at].count = inner;
         }
-        if (!spend(r, 1 + at - from))
+        if (!dwarf_spend(r, 1 + at - from))
             break;
     }
     return wanted;
@@ -274,7 +258,7 @@ static void leave_entry(struct walk *w, struct bytes *b, struct bytes attributes
         return;
     }
     *b = attributes;
-    spend(w->reader, dwarf_skip_tree(b, w->state->unit, w->state->abbrevs, abbrev));
+    dwarf_spend(w->reader, dwarf_skip_tree(b, w->state->unit, w->state->abbrevs, abbrev));
 }
 
 static void enter_entry(struct walk *w, uint32_t inside)
@@ -321,7 +305,7 @@ static bool walk_next(struct walk *w, struct bytes *b)
 {
     struct dwarf_unit_state *s = w->state;
     uint64_t entry = bytes_offset(b);
-    const struct dwarf_abbrev *abbrev = next_entry(b, s);
+    const struct dwarf_abbrev *abbrev = dwarf_next_entry(b, s);
     bool ignored = false;
     if (!abbrev) {
         w->depth--;
@@ -334,7 +318,7 @@ static bool walk_next(struct walk *w, struct bytes *b)
         dwarf_skip(b, s->unit, s->abbrevs, abbrev, false, &ignored);
         enter_entry(w, w->inside[w->depth]);
     } else {
-        spend(w->reader, dwarf_skip_tree(b, s->unit, s->abbrevs, abbrev));
+        dwarf_spend(w->reader, dwarf_skip_tree(b, s->unit, s->abbrevs, abbrev));
     }
     return true;
 }
@@ -344,7 +328,7 @@ bool dwarf_walk_body(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_
 {
     struct walk w = {.reader = r, .state = s, .queries = queries, .count = count};
     struct bytes b = dwarf_unit_bytes(s->unit, entry);
-    const struct dwarf_abbrev *abbrev = next_entry(&b, s);
+    const struct dwarf_abbrev *abbrev = dwarf_next_entry(&b, s);
     bool ignored = false;
     for (size_t i = 0; i < count; i++)
         queries[i].count = 0;
@@ -356,104 +340,8 @@ bool dwarf_walk_body(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_
     dwarf_skip(&b, s->unit, s->abbrevs, abbrev, false, &ignored);
     w.depth = 1;
     w.inside[1] = 0;
-    while (w.depth && b.at < b.end && !b.failed && spend(r, 1))
+    while (w.depth && b.at < b.end && !b.failed && dwarf_spend(r, 1))
         if (!walk_next(&w, &b))
             return false;
     return true;
-}
-
-/* --- Names -------------------------------------------------------------------------- */
-
-/* The state of the unit that holds the entry at that offset, or NULL. */
-static struct dwarf_unit_state *state_of(struct dwarf_reader *r,
-                                         struct dwarf_unit_state *from,
-                                         const struct dwarf_file *file, uint64_t offset)
-{
-    const struct dwarf_unit *u = from->unit;
-    struct dwarf_file_state *home = from->file;
-    if (file == home->file && offset >= u->first && offset < u->end)
-        return from;
-    if (file != home->file) {
-        if (!r->alternate)
-            r->alternate = dwarf_file_state_make(r, &r->dwarf->alternate);
-        home = r->alternate;
-    }
-    u = home ? dwarf_file_unit_at(home->file, offset) : NULL;
-    return u ? dwarf_unit_state_at(r, home, (size_t)(u - home->file->units)) : NULL;
-}
-
-static bool read_entry_at(struct dwarf_unit_state *s, uint64_t offset,
-                          struct dwarf_die *die)
-{
-    struct bytes b = dwarf_unit_bytes(s->unit, offset);
-    const struct dwarf_abbrev *abbrev = next_entry(&b, s);
-    if (!abbrev || b.failed)
-        return false;
-    dwarf_die_read(&b, s->unit, s->abbrevs, abbrev, die);
-    return true;
-}
-
-/* The linkage name, wherever on the way from the entry to its origins it stands, else the
- * first plain name. */
-static void find_name(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t offset,
-                      struct dwarf_known_name *out)
-{
-    struct dwarf_die die;
-    out->name = STR("");
-    out->is_linkage_name = false;
-    for (int i = 0; i < ORIGINS_MAX && spend(r, 1); i++) {
-        if (!read_entry_at(s, offset, &die))
-            return;
-        struct str name = dwarf_value_text(s->unit, die.linkage_name);
-        out->is_linkage_name = name.len != 0;
-        if (!name.len && !out->name.len)
-            name = dwarf_value_text(s->unit, die.name);
-        spend(r, name.len / 16);
-        if (name.len)
-            out->name = name;
-        const struct dwarf_file *file;
-        struct dwarf_value origin = die.origin.form ? die.origin : die.specification;
-        if (out->is_linkage_name ||
-            !dwarf_value_reference(s->unit, origin, &file, &offset))
-            return;
-        s = state_of(r, s, file, offset);
-        if (!s)
-            return;
-    }
-}
-
-/* One function is inlined in many places: its name is kept. */
-static const struct dwarf_known_name *known_name(struct dwarf_reader *r,
-                                                 struct dwarf_unit_state *s,
-                                                 uint64_t offset)
-{
-    const struct dwarf_file *file = s->unit->file;
-    struct dwarf_known_name *known =
-        &r->caches->names[hash_mix(offset, HASH_A) & (DWARF_KNOWN_NAMES - 1)];
-    if (known->file != file || known->entry != offset) {
-        find_name(r, s, offset, known);
-        known->file = r->budget ? file : NULL; /* without any the way may be cut short */
-        known->entry = offset;
-    }
-    return known;
-}
-
-void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
-                        struct dwarf_inlined *inlined)
-{
-    const struct dwarf_file *file;
-    struct dwarf_known_name own = {.name = STR("")};
-    const struct dwarf_known_name *found = &own;
-    uint64_t offset;
-    if (inlined->is_named)
-        return;
-    if (dwarf_value_reference(s->unit, inlined->origin, &file, &offset)) {
-        s = state_of(r, s, file, offset);
-        found = s ? known_name(r, s, offset) : &own;
-    } else {
-        find_name(r, s, inlined->entry, &own);
-    }
-    inlined->is_named = true;
-    inlined->name = found->name;
-    inlined->is_linkage_name = found->is_linkage_name;
 }

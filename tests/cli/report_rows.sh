@@ -125,6 +125,13 @@ says '4211:server' out
 status 0 stoke report --comm server -s comm "$two"
 says '   100.00%   100.00%  server' out
 
+# What is inlined is in the module of the function around it, wherever perf prints that.
+for of in inlined inlined-places; do
+    status 0 stoke report --no-children -s dso --csv "$TESTS/import/perf/$of.in"
+    says ',"work"$' out
+    says_not 'unknown' out
+done
+
 # ./perf.data where nothing is named, and nothing handed to standard input.
 cp in.folded perf.data
 stoke report </dev/null >out

@@ -164,10 +164,10 @@ static void fake_name(void *context, struct name_job *jobs, size_t count)
 {
     static const struct resolved_frame leaf[] = {
         {.name = {"inner(int)", 10},
-         .file = {"i.c", 3},
+         .file = {"/src/i.c", 8},
          .line = 3,
          .kind = FRAME_INLINED},
-        {.name = {"leaf", 4}, .file = {"l.c", 3}, .line = 7}};
+        {.name = {"leaf", 4}, .file = {"/src/l.c", 8}, .line = 7}};
     static const struct resolved_frame caller[] = {{.name = {"caller", 6}}};
     static const struct resolved_frame signal[] = {{.name = {"handler", 7}}};
     struct fake *f = context;
@@ -191,13 +191,22 @@ static void fake_name(void *context, struct name_job *jobs, size_t count)
     }
 }
 
+/* What is inlined too. */
+static void check_modules(const struct profile *p)
+{
+    for (frame_id f = 1; f < p->frame_count; f++)
+        if (p->frames[f].name)
+            assert_str(profile_string(p, p->modules[p->frames[f].module].path),
+                       "/usr/bin/prog");
+}
+
 static void read_dumps(struct source *in, struct fake *fake, enum build_mode mode,
-                       const char *wanted)
+                       bool lines, const char *wanted)
 {
     struct resolver resolver = {
         .context = fake, .object = fake_object, .unwind = fake_unwind, .name = fake_name};
-    struct import_options options = {.resolver = &resolver};
-    struct export_options folded = {0};
+    struct import_options options = {.resolver = &resolver, .lines = lines};
+    struct export_options folded = {.tree.label.lines = lines};
     struct output out = OUTPUT_KEEP;
     struct builder b;
     struct error err = {.message = ""};
@@ -208,6 +217,7 @@ static void read_dumps(struct source *in, struct fake *fake, enum build_mode mod
     assert_str(output_kept(&out), wanted);
     assert_int_equal(b.profile->facts.samples, 3);
     assert_int_equal(b.profile->facts.time_last, 12);
+    check_modules(b.profile);
     output_deinit(&out);
     builder_deinit(&b);
     source_deinit(in);
@@ -223,7 +233,7 @@ static void test_dumps_are_unwound(void **state)
     struct fake fake = {0};
     struct source in = source_of(bytes, STR("memory"));
     (void)state;
-    read_dumps(&in, &fake, BUILD_COUNT, DUMPS_WANTED);
+    read_dumps(&in, &fake, BUILD_COUNT, false, DUMPS_WANTED);
     assert_int_equal(fake.objects, 1);
     assert_int_equal(fake.unwound, 3);
     assert_int_equal(fake.batches, 1); /* all three together */
@@ -236,9 +246,21 @@ static void test_dumps_are_unwound(void **state)
         struct bites pipe = {.text = bytes.ptr, .length = bytes.len, .bite = bite};
         fake = (struct fake){0};
         in = source_reading(bites_read, &pipe, STR("pipe"));
-        read_dumps(&in, &fake, BUILD_KEEP, DUMPS_WANTED);
+        read_dumps(&in, &fake, BUILD_KEEP, false, DUMPS_WANTED);
         assert_int_equal(fake.unwound, 3);
     }
+}
+
+/* As perf script has them: without folders. */
+static void test_places(void **state)
+{
+    struct fake fake = {0};
+    struct source in = source_of(read_fixture("dumps"), STR("memory"));
+    (void)state;
+    read_dumps(
+        &in, &fake, BUILD_COUNT, true,
+        "dumps;handler;caller;leaf:l.c:7;inner:i.c:3_[i] 1000\n"
+        "dumps;handler;caller;leaf:l.c:7;inner:i.c:3_[i];[[kernel.kallsyms]] 2000\n");
 }
 
 int main(void)
@@ -247,6 +269,7 @@ int main(void)
         UNIT(test_records_come_in_order),
         UNIT(test_every_cut_keeps_whole_records),
         UNIT(test_dumps_are_unwound),
+        UNIT(test_places),
     };
     return UNITS_RUN(units);
 }

@@ -262,7 +262,8 @@ static const char depths_abbrev[] = "\1\21\1\23\13\21\1\22\6\0\0"
 /* Asks for the three functions, one of them first. */
 static void find_in_depths(const struct dwarf *d, unsigned first)
 {
-    static const char *const names[] = {"in", "out", "deep"};
+    static const char *const names[] = {"(anonymous namespace)::in", "out",
+                                        "{unnamed type#1}::deep"};
     struct dwarf_reader r;
     struct dwarf_frame frames[4];
     assert_true(dwarf_reader_init(&r, d, NULL));
