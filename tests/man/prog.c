@@ -2,7 +2,8 @@
 #include <stdio.h>
 
 #ifdef MARKED
-#define MARK(reg) __asm__ volatile(".option push\n.option norvc\naddi x0, " reg ", 0\n.option pop")
+#define MARK(reg) \
+    __asm__ volatile(".option push\n.option norvc\naddi x0, " reg ", 0\n.option pop")
 #else
 #define MARK(reg) (void)0
 #endif

@@ -1,5 +1,6 @@
-/* A bare-metal program whose stacks are known: ecalls, faults in the middle of a block that
- * are skipped or tried again, traps within the trap handler, and a timer's interrupts. */
+/* A bare-metal program whose stacks are known: ecalls, faults in the middle of a block
+ * that are skipped or tried again, traps within the trap handler, and a timer's
+ * interrupts. */
 typedef unsigned long word;
 
 #define KEPT __attribute__((noinline, noclone))

@@ -1,5 +1,6 @@
 /* The first process of the kernel that the tests boot: runs two programs at once, which
- * lie at the same addresses, lets them talk through a pipe, and switches the machine off. */
+ * lie at the same addresses, lets them talk through a pipe, and switches the machine off.
+ */
 #include <stdio.h>
 #include <sys/reboot.h>
 #include <sys/wait.h>

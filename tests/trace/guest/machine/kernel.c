@@ -1,5 +1,5 @@
-/* A kernel of three tasks: two user programs and one of its own, switched by the timer and
- * when they ask for it. The smallest thing that has the stacks of a real one. */
+/* A kernel of three tasks: two user programs and one of its own, switched by the timer
+ * and when they ask for it. The smallest thing that has the stacks of a real one. */
 typedef unsigned long word;
 
 #define KEPT __attribute__((noinline, noclone))
