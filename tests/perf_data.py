@@ -95,8 +95,9 @@ def events_of(path, *more):
 
 
 def folded(path, event, *more):
-    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--symfs", tap.SOURCE_ROOT, "--kallsyms",
-                         "/dev/null", "--event", event, *more, path],
+    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--symfs", tap.SOURCE_ROOT, "--debug-dir",
+                         tap.SOURCE_ROOT, "--kallsyms", "/dev/null", "--event", event, *more,
+                         path],
                         env=dict(os.environ, HOME="/nonexistent"))
     return out
 
