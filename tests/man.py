@@ -73,7 +73,7 @@ def missing_tools(page, examples):
         return ""
     tools = re.findall(r"^(?:qemu|riscv64)-\S+", "\n".join(examples), re.MULTILINE)
     missing = [tool for tool in sorted(set(tools)) if not shutil.which(tool)]
-    if not missing and not os.path.exists(PLUGINS):
+    if not missing and not os.path.exists(os.path.join(PLUGINS, "libstoke_qemu.so")):
         missing = ["plugin for QEMU in this build"]
     return " ".join(missing)
 
