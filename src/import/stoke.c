@@ -63,8 +63,8 @@ static uint64_t unfold(uint64_t v)
 /* The bits of the weight. */
 static uint64_t take_weight(struct bytes *in)
 {
-    uint64_t v = bytes_uleb(in), bits;
-    double whole = (double)(v / 2);
+    uint64_t v = bytes_uleb(in), half = v >> 1, bits;
+    double whole = (double)half;
     if (v == STOKE_WEIGHT_DOUBLE)
         return bytes_u64(in);
     memcpy(&bits, &whole, sizeof bits);
@@ -92,9 +92,9 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
     for (size_t i = 0; kinds[i]; i++) {
         if (!r->columns[i])
             r->columns[i] =
-                arena_alloc(&r->arena, STOKE_SECTION_ROWS * sizeof **r->columns);
+                arena_zalloc(&r->arena, STOKE_SECTION_ROWS, sizeof **r->columns);
         if (!r->columns[i])
-            return memory(r);
+            return false; /* the arena tells */
         take_column(&in, kinds[i], r->section.rows, r->columns[i]);
     }
     if (in.failed) {
@@ -135,7 +135,7 @@ static bool place_rows(struct stoke_reader *r, enum table table)
         return true;
     uint32_t *ids = arena_grow(&r->arena, map->ids, &map->cap, to, sizeof *ids);
     if (!ids)
-        return memory(r);
+        return false;
     map->ids = ids;
     memset(ids + map->count, 0, (to - map->count) * sizeof *ids);
     map->count = to;
