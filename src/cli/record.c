@@ -152,7 +152,7 @@ static const struct option record_options[] = {
     {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
     {"call-graph", 'g', "HOW",
-     "how stacks are taken: fp (the default), dwarf[,BYTES], lbr, none", OPTION_PARSED,
+     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none", OPTION_PARSED,
      OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
      .before_command = true},
     {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
