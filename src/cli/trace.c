@@ -96,12 +96,18 @@ static const struct trace_settings trace_defaults = {.drawing = DRAWING_DEFAULTS
 
 /* --- One trace ---------------------------------------------------------------------- */
 
+/* What of a trace was in a binary: see struct trace_known. */
+struct share {
+    uint64_t instructions, described, differing;
+};
+
 struct job {
     const char *path;
     struct builder builder;
     struct error err;
     uint64_t instructions;
     struct trace_report report; /* of all its cores */
+    struct share *shares;       /* by binary */
     bool ok;
 };
 
@@ -138,6 +144,20 @@ static void add_report(struct trace_report *sum, const struct trace_report *r)
     sum->deepest = deepest;
 }
 
+static void add_shares(struct job *job, const struct trace_files *files,
+                       const struct trace_code *code)
+{
+    for (uint32_t i = 1; i < code->known_count; i++) {
+        const struct trace_known *k = &code->known[i];
+        size_t at = (size_t)(k->binary - files->binaries);
+        if (k->binary < files->binaries || at >= files->count)
+            continue; /* one that the trace names */
+        job->shares[at].instructions += k->instructions;
+        job->shares[at].described += k->described;
+        job->shares[at].differing += k->differing;
+    }
+}
+
 static bool read_source(const struct jobs *jobs, struct job *job, struct source *in)
 {
     const struct trace_settings *s = jobs->settings;
@@ -150,14 +170,19 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
                                            .find = trace_files_find,
                                            .find_context = jobs->files};
     struct trace_reader *r = malloc(sizeof *r);
-    if (!r)
+    job->shares = calloc(jobs->files->count + 1, sizeof *job->shares);
+    if (!r || !job->shares) {
+        free(r);
         return error_memory(&job->err);
+    }
     trace_reader_init(r, in, &options);
     bool ok = trace_read(r, s->format, &job->err);
     job->instructions = ok ? trace_reader_instructions(r) : 0;
     ok = ok && trace_reader_finish(r, &job->builder, jobs->demangle, &job->err);
-    for (size_t i = 0; ok && i < r->core_count; i++)
+    for (size_t i = 0; ok && i < r->core_count; i++) {
         add_report(&job->report, &r->cores[i]->tracer.report);
+        add_shares(job, jobs->files, &r->cores[i]->tracer.code);
+    }
     trace_reader_deinit(r);
     free(r);
     return ok;
@@ -213,21 +238,47 @@ static bool check(const struct jobs *jobs, const struct job *job, struct error *
     }
     if (r->unknown < r->instructions || jobs->files->count == 0)
         return true;
-    error_set(err, "none of the %llu addresses is in %.*s",
+    error_set(err, "none of the %llu addresses is in %.*s%s",
               (unsigned long long)job->instructions,
-              STR_ARG(jobs->files->binaries[0].name));
+              STR_ARG(jobs->files->binaries[0].name),
+              jobs->files->count > 1 ? ", nor in another binary that was given" : "");
     return error_hint(err, "--dwarf takes the binary that ran");
 }
 
-static void note_unknown(const struct job *job)
+/* What share of a binary's steps must be wrong for it to be another build. */
+#define OTHER_BUILD 0.01
+
+static void note_binary(const struct job *job, const struct trace_binary *b,
+                        const struct share *s)
+{
+    if (s->instructions == 0)
+        message_note("%s: none of the instructions is in %.*s", job->path,
+                     STR_ARG(b->name));
+    else if ((double)s->differing > OTHER_BUILD * (double)s->described)
+        message_note("%s: %.1f%% of the instructions in the trace are others in %.*s: is "
+                     "it the binary that ran?",
+                     job->path, 100.0 * (double)s->differing / (double)s->described,
+                     STR_ARG(b->name));
+}
+
+/* Tells what of the trace the binaries do not explain, and which of them. */
+static void note_binaries(const struct jobs *jobs, const struct job *job)
 {
     const struct trace_report *r = &job->report;
-    double share = 100.0 * (double)r->unknown / (double)r->instructions;
+    const struct trace_files *files = jobs->files;
+    double all = (double)r->instructions, share = 100.0 * (double)r->unknown / all;
     if (share >= 0.05)
         message_note("%s: %.1f%% of the instructions are in no binary that was given "
                      "(--dwarf, --user): they are shown as [user], [firmware] and "
                      "[kernel]",
                      job->path, share);
+    for (size_t i = 0; i < files->count; i++)
+        note_binary(job, &files->binaries[i], &job->shares[i]);
+    double wrong = (double)(r->jumps + r->unmatched);
+    if (wrong > OTHER_BUILD * all && files->count > 0)
+        message_note("%s: %.1f%% of the instructions do not follow from those before, as "
+                     "the code of %.*s has it: is it the binary that ran?",
+                     job->path, 100.0 * wrong / all, STR_ARG(files->binaries[0].name));
 }
 
 static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
@@ -243,7 +294,7 @@ static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
             return err->message[0] ? false : error_memory(err);
         }
         if (!jobs->settings->quiet)
-            note_unknown(job);
+            note_binaries(jobs, job);
         builder_absorb(b, &job->builder);
     }
     return true;
@@ -293,8 +344,10 @@ static struct profile *load(const struct trace_settings *s, int file_count, char
             jobs.items[i].path = files[i];
         p = load_jobs(&jobs, err);
     }
-    for (size_t i = 0; jobs.items && i < jobs.count; i++)
+    for (size_t i = 0; jobs.items && i < jobs.count; i++) {
         builder_deinit(&jobs.items[i].builder);
+        free(jobs.items[i].shares);
+    }
     free(jobs.items);
     free(switches);
     trace_files_close(&opened);

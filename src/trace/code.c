@@ -85,6 +85,8 @@ static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
         k->asked = true;
         k->has_reader =
             k->binary->dwarf && dwarf_reader_init(&k->reader, k->binary->dwarf, &ignored);
+        if (k->binary->dwarf && !k->has_reader)
+            c->arena->failed = true;
     }
     return k->has_reader ? &k->reader : NULL;
 }
@@ -97,6 +99,18 @@ static void forget(struct dwarf_reader *reader)
 {
     if (reader->results.total > RESULTS_MAX)
         dwarf_reader_forget(reader);
+}
+
+/* Answers queries about a binary. False where memory is short. */
+static bool ask(struct trace_code *c, uint32_t binary, struct dwarf_reader *reader,
+                struct dwarf_query *queries, size_t count)
+{
+    struct error ignored;
+    bool ok = dwarf_order(trace_code_binary(c, binary)->dwarf, queries, count) &&
+              dwarf_find(reader, queries, count, &ignored);
+    if (!ok)
+        c->arena->failed = true;
+    return ok;
 }
 
 /* The place that is reached through the calls inlined at an address, outermost first. */
@@ -115,9 +129,7 @@ static trace_place_id place_of_frames(struct trace_code *c, uint32_t binary,
 /* Asks for all addresses of a function at once: its body is walked once then. */
 static void find_inlined(struct trace_code *c, trace_function_id id)
 {
-    struct error ignored;
     const struct trace_function f = c->functions[id];
-    const struct dwarf *dwarf = trace_code_binary(c, f.binary)->dwarf;
     struct dwarf_reader *reader = reader_of(c, f.binary);
     uint64_t size = f.end - f.start;
     if (!reader || f.end <= f.start || size > FUNCTION_SIZE_MAX)
@@ -130,8 +142,7 @@ static void find_inlined(struct trace_code *c, trace_function_id id)
     c->queries = queries;
     for (size_t i = 0; i < count; i++)
         queries[i] = (struct dwarf_query){.address = f.start + i * 2, .tag = (uint32_t)i};
-    if (!dwarf_order(dwarf, queries, count) ||
-        !dwarf_find(reader, queries, count, &ignored))
+    if (!ask(c, f.binary, reader, queries, count))
         return;
     bool any = false;
     for (size_t i = 0; i < count; i++)
@@ -162,12 +173,9 @@ static trace_place_id place_in_function(struct trace_code *c, trace_function_id 
 static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary,
                                            uint64_t address)
 {
-    struct error ignored;
     struct dwarf_query q = {.address = address};
     struct dwarf_reader *reader = reader_of(c, binary);
-    if (reader)
-        dwarf_order(trace_code_binary(c, binary)->dwarf, &q, 1);
-    if (!reader || !dwarf_find(reader, &q, 1, &ignored))
+    if (!reader || !ask(c, binary, reader, &q, 1))
         q.count = 0;
     struct str name = q.count ? q.frames[q.count - 1].name : STR("");
     trace_function_id f = function_of_name(c, binary, name, 0);
@@ -327,15 +335,32 @@ const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc)
     return s;
 }
 
+/* Whether the file has the same instruction there. */
+static void compare(struct trace_code *c, struct trace_where where, uint64_t pc,
+                    const struct trace_site *site)
+{
+    struct trace_known *k = &c->known[where.binary];
+    const struct trace_segment *s = trace_segment_at(k->binary, pc - where.bias);
+    uint32_t bits;
+    if (!s || !trace_segment_bits(s, pc - where.bias, &bits))
+        return;
+    if (site->length == 2)
+        bits &= 0xffff;
+    k->described++;
+    k->differing += bits != site->bits;
+}
+
 void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
                          struct trace_where where, struct trace_site *site)
 {
     *site = (struct trace_site){.kind = INSTRUCTION_UNKNOWN};
     fill_instruction(site, bits);
-    if (where.binary)
+    if (where.binary) {
+        compare(c, where, pc, site);
         fill_place(c, where.binary, pc - where.bias, site);
-    else
+    } else {
         site->place = unknown_site(c, pc)->place;
+    }
     if (!instruction_is_call((enum instruction_kind)site->kind))
         return;
     uint64_t *call = idmap_put(&c->calls, c->arena, pc + site->length);

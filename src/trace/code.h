@@ -73,6 +73,9 @@ struct trace_known {
     const struct trace_binary *binary;
     struct dwarf_reader reader;
     bool asked, has_reader;
+    uint64_t instructions; /* that were in it: trace_profile counts them */
+    uint64_t described;    /* whose bits the trace tells, each once for each block */
+    uint64_t differing;    /* and of these, what the file has is another one */
 };
 
 /* A part of a binary that lies elsewhere than its file says. */

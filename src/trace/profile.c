@@ -117,9 +117,12 @@ static double scale_weight(const struct writing *w, uint64_t cycles)
 static void add(struct writing *w, trace_node n, uint64_t time, struct trace_count spent)
 {
     uint32_t key = w->t->tree.trie.nodes[n].key;
-    if (!(key & TRACE_BASE_KEY) &&
-        (w->t->code.functions[key].flags & TRACE_FUNCTION_UNKNOWN))
-        w->t->report.unknown += spent.instructions;
+    if (!(key & TRACE_BASE_KEY)) {
+        const struct trace_function *f = &w->t->code.functions[key];
+        w->t->code.known[f->binary].instructions += spent.instructions;
+        if (f->flags & TRACE_FUNCTION_UNKNOWN)
+            w->t->report.unknown += spent.instructions;
+    }
     if (w->stacks[n] == UNRESOLVED)
         resolve(w, n);
     builder_add(w->b, &(struct sample){.time = time,

@@ -169,6 +169,7 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
         trace_code_describe(code, block->pc + at, bits_at(block, at), where, s);
         at += s->length;
     }
+    trace_block_ready(made);
     return true;
 }
 

@@ -53,14 +53,18 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
     struct trace_core *core = grown ? malloc(sizeof *core) : NULL;
     if (grown)
         r->cores = grown;
-    if (!core)
+    if (!core) {
+        r->arena.failed = true;
         return NULL;
+    }
     core->number = number;
     core->process = ID_NONE;
     core->name = STR("");
     r->cores[r->core_count++] = core; /* to be deinitialised, whatever is next */
-    if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps))
+    if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps)) {
+        r->arena.failed = true;
         return NULL;
+    }
     core->tracer.code.switches = o->switches;
     return core;
 }

@@ -106,8 +106,8 @@ bool trace_reader_finish(struct trace_reader *r, struct builder *b,
 
 /* --- For formats -------------------------------------------------------------------- */
 
-/* The core of that number, made where it is new; NULL when memory is short, or where
- * there are too many. */
+/* The core of that number, made where it is new; NULL when memory is short, which
+ * arena.failed then tells, or where there are too many. */
 struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number);
 
 /* Counts what is left out or repaired; `what` is a literal. */

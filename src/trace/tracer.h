@@ -156,8 +156,13 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
 struct trace_block {
     uint64_t pc;
     uint32_t count;
+    bool is_even;             /* all of it is in one place */
+    uint64_t last;            /* address of the last one */
     struct trace_site *sites; /* `advance` tells each one's length */
 };
+
+/* Sets what follows from pc, count and sites. */
+void trace_block_ready(struct trace_block *b);
 
 /* The next instructions: `count` of a block, from number `first` on, one a cycle, the
  * first at cycle `now`, which is not before any other. */

@@ -79,3 +79,40 @@ status 0 stoke trace odd -d "$binary"
 says 'odd: time goes back' err
 says 'odd:60:1: not a line of a trace' err
 says 'the last line is cut short' err
+
+# Another build of the binary: at the same addresses, with other instructions. And one that
+# lies elsewhere.
+python3 - "$binary" <<'END'
+import struct
+import sys
+elf = bytearray(open(sys.argv[1], "rb").read())
+struct.pack_into("<QQ", elf, 120 + 16, 0x90000000, 0x90000000)
+open("beside", "wb").write(elf)
+struct.pack_into("<QQ", elf, 120 + 16, 0x80000000, 0x80000000)
+elf[0x1000:0x1100] = bytes.fromhex("13000000") * 64
+open("rebuilt", "wb").write(elf)
+END
+status 0 stoke trace "$text" -d rebuilt
+says '[0-9.]*% of the instructions do not follow .* rebuilt has it' err
+status 0 stoke trace "$TESTS/man/small.qemu" -d rebuilt
+says '[0-9.]*% of the instructions in the trace are others in rebuilt' err
+status 0 stoke trace "$text" -d "$binary" -u beside
+says 'none of the instructions is in beside' err
+same wanted out
+
+# Binary records: their width is found, one that was told wrongly is refused, one that is
+# cut is told.
+for form in one three; do
+    status 0 stoke trace -q "$TESTS/trace/inputs/binary/$form" -d "$binary"
+    says '^_start;main;fib;fib;fib;fib [0-9]' out
+done
+status 0 stoke trace -q "$TESTS/trace/inputs/binary/one" -d "$binary" --ipc 1
+same wanted out
+status 1 stoke trace "$TESTS/trace/inputs/binary/three" -d "$binary" --ipc 1
+says 'its records are of 3 addresses, not 1'
+head -c 1000 "$TESTS/trace/inputs/binary/one" >cut
+status 0 stoke trace cut -d "$binary"
+says 'the last record is cut short' err
+head -c 1260 "$TESTS/man/small.qemu" >cut
+status 0 stoke trace cut -d "$binary"
+says 'the trace is cut short' err
