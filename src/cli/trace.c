@@ -7,6 +7,7 @@
 #include "cli/message.h"
 #include "cli/save.h"
 #include "cli/trace_binaries.h"
+#include "cli/trace_trigger.h"
 #include "os/file.h"
 #include "os/parallel.h"
 #include "trace/reader.h"
@@ -17,6 +18,7 @@ struct trace_settings {
     struct drawing_settings drawing;
     struct symbol_settings symbols;
     struct option_list binaries, users, switches;
+    struct trigger_settings trigger;
     const char *output;
     const struct exporter *to;
     const struct trace_format *format;
@@ -86,9 +88,24 @@ static const struct option trace_input_options[] = {
     {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
     {0}};
 
+static const struct option trigger_options[] = {
+    {"selector", 0, "N",
+     "what the trigger looks at: 0 nothing, 1 cycles, 2 addresses, 3 instructions",
+     OPTION_STRING, OFF(trigger.selector)},
+    {"start", 0, "X",
+     "where it begins: a cycle, decimal; an address, hexadecimal; mask << 32 | value, "
+     "hexadecimal",
+     OPTION_STRING, OFF(trigger.start)},
+    {"end", 0, "Y", "where it ends, alike; -1: never", OPTION_STRING, OFF(trigger.end)},
+    {"config", 0, "FILE",
+     "take all three from [tracing] of FireSim's config_runtime.ini or .yaml",
+     OPTION_STRING, OFF(trigger.config)},
+    {0}};
+
 static const struct option_group trace_groups[] = {
     {"options", trace_options, 0},
     {"input", trace_input_options, 0},
+    {"a trigger, for a trace that was recorded without", trigger_options, 0},
     {"how a flame graph looks", drawing_options, OFF(drawing)},
     {0}};
 
@@ -105,8 +122,9 @@ struct job {
     const char *path;
     struct builder builder;
     struct error err;
-    uint64_t instructions;
-    struct trace_report report; /* of all its cores */
+    uint64_t instructions, kept_out;
+    struct trace_trigger recorded; /* with which it says it was recorded */
+    struct trace_report report;    /* of all its cores */
     struct share *shares;       /* by binary */
     bool ok;
 };
@@ -115,6 +133,7 @@ struct jobs {
     const struct trace_settings *settings;
     struct trace_files *files;
     const char *const *switches;
+    struct trace_trigger trigger;
     enum demangle demangle;
     struct job *items;
     size_t count, next; /* next is atomic */
@@ -166,6 +185,7 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
                                            .keeps = s->keep,
                                            .ipc = (unsigned)s->ipc,
                                            .core = core_of(job->path),
+                                           .trigger = jobs->trigger,
                                            .switches = jobs->switches,
                                            .find = trace_files_find,
                                            .find_context = jobs->files};
@@ -178,6 +198,8 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
     trace_reader_init(r, in, &options);
     bool ok = trace_read(r, s->format, &job->err);
     job->instructions = ok ? trace_reader_instructions(r) : 0;
+    job->kept_out = trace_reader_kept_out(r);
+    job->recorded = r->recorded;
     ok = ok && trace_reader_finish(r, &job->builder, jobs->demangle, &job->err);
     for (size_t i = 0; ok && i < r->core_count; i++) {
         add_report(&job->report, &r->cores[i]->tracer.report);
@@ -226,16 +248,35 @@ static void read_traces(void *context, unsigned thread)
 /* --- All of them ---------------------------------------------------------------------
  */
 
+static bool no_instructions(const struct jobs *jobs, const struct job *job,
+                            struct error *err)
+{
+    char text[120];
+    if (job->kept_out) {
+        trace_trigger_say(&jobs->trigger, text, sizeof text);
+        error_set(err, "the trigger never fired in %llu instructions (%s)",
+                  (unsigned long long)job->kept_out, text);
+        return error_hint(err, "a trace that was recorded with it needs no --selector or "
+                               "--config");
+    }
+    const struct trace_trigger *t =
+        job->recorded.selector ? &job->recorded : &jobs->trigger;
+    if (t->selector) {
+        trace_trigger_say(t, text, sizeof text);
+        error_set(err, "the trigger never fired: the trace is empty (%s)", text);
+        return error_hint(err, "the guest has to come by what starts it");
+    }
+    error_set(err, "there are no instructions in the trace");
+    return error_hint(err, "the trigger may never have fired: see 'selector', 'start' "
+                           "and 'end' of the run");
+}
+
 /* An empty trace, or one of another program, makes no picture: why is said. */
 static bool check(const struct jobs *jobs, const struct job *job, struct error *err)
 {
     const struct trace_report *r = &job->report;
-    if (job->instructions == 0) {
-        error_set(err, "there are no instructions in the trace");
-        return error_hint(err,
-                          "the trigger may never have fired: see 'selector', 'start' "
-                          "and 'end' of the run");
-    }
+    if (job->instructions == 0)
+        return no_instructions(jobs, job, err);
     if (r->unknown < r->instructions || jobs->files->count == 0)
         return true;
     error_set(err, "none of the %llu addresses is in %.*s%s",
@@ -334,6 +375,7 @@ static struct profile *load(const struct trace_settings *s, int file_count, char
     bool ok = (jobs.items && switches) || error_memory(err);
     for (size_t i = 0; switches && i < s->switches.count; i++)
         switches[i] = s->switches.items[i];
+    ok = ok && trace_trigger_read(&jobs.trigger, &s->trigger, s->quiet, err);
     ok = ok && symbols_init(&symbols, &s->symbols, false, s->threads, err);
     ok = ok && trace_files_open(&opened, &s->binaries, &s->users, s->symbols.kallsyms,
                                 &symbols.settings, err);

@@ -157,6 +157,7 @@ struct trace_block {
     uint64_t pc;
     uint32_t count;
     bool is_even;             /* all of it is in one place */
+    bool turns;               /* the reader's: something in it turns the trigger */
     uint64_t last;            /* address of the last one */
     struct trace_site *sites; /* `advance` tells each one's length */
 };
