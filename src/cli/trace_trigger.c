@@ -58,8 +58,8 @@ static bool yaml_number(struct str text, uint64_t *value)
             continue;
         if (!is_digit_of(c, base))
             return false;
-        unsigned digit = byte_is_digit(c) ? (unsigned)(c - '0')
-                                          : (unsigned)((c | 0x20) - 'a') + 10;
+        unsigned digit =
+            byte_is_digit(c) ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
         if (*value > (UINT64_MAX - digit) / base)
             return false;
         *value = *value * base + digit;
@@ -129,7 +129,8 @@ static bool is_yes(struct str value)
            str_equal(value, STR("1")) || str_equal(value, STR("on"));
 }
 
-/* --- The trigger ---------------------------------------------------------------------- */
+/* --- The trigger ----------------------------------------------------------------------
+ */
 
 static bool parse_selector(struct str text, struct trace_trigger *t, struct error *err)
 {
@@ -174,9 +175,9 @@ static bool set_trigger(struct trace_trigger *t, const struct str values[KEYS],
         return true;
     if (t->selector != TRACE_BY_CYCLE && !start.ptr) {
         error_set(err, "selector %u needs a start", (unsigned)t->selector);
-        return error_hint(err, "--start %s", t->selector == TRACE_BY_ADDRESS
-                                                 ? "80000000"
-                                                 : "ffffffff00008013");
+        return error_hint(err, "--start %s",
+                          t->selector == TRACE_BY_ADDRESS ? "80000000"
+                                                          : "ffffffff00008013");
     }
     if (start.ptr && !parse_edge(t, "start", start, &t->start, err))
         return false;
@@ -231,8 +232,8 @@ void trace_trigger_say(const struct trace_trigger *t, char *text, size_t size)
 {
     char start[NUMBER_TEXT_MAX], end[NUMBER_TEXT_MAX] = "-1";
     bool decimal = t->selector == TRACE_BY_CYCLE;
-    size_t n = decimal ? number_write_u64(t->start, start)
-                       : number_write_hex(t->start, start);
+    size_t n =
+        decimal ? number_write_u64(t->start, start) : number_write_hex(t->start, start);
     size_t m = 2;
     if (t->has_end)
         m = decimal ? number_write_u64(t->end, end) : number_write_hex(t->end, end);

@@ -1,4 +1,5 @@
-/* The trigger of a trace: --selector, --start and --end, or FireSim's own configuration. */
+/* The trigger of a trace: --selector, --start and --end, or FireSim's own configuration.
+ */
 #ifndef STOKE_CLI_TRACE_TRIGGER_H
 #define STOKE_CLI_TRACE_TRIGGER_H
 
@@ -12,8 +13,8 @@ struct trigger_settings {
 };
 
 /* What the settings ask for; those of the command line count for more than those of the
- * file. What FireSim makes of a number that YAML reads otherwise than it looks is told, but
- * with `quiet`. */
+ * file. What FireSim makes of a number that YAML reads otherwise than it looks is told,
+ * but with `quiet`. */
 bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *s,
                         bool quiet, struct error *err);
 

@@ -1,5 +1,5 @@
-/* FireSim's stack text (TracerV's output format 2), so that what is built on that works on
- * ours: a line where a function begins and where it ends, with the cycle.
+/* FireSim's stack text (TracerV's output format 2), so that what is built on that works
+ * on ours: a line where a function begins and where it ends, with the cycle.
  *
  *   Indent: 2, Start label: do_trap_ecall_u, At cycle: 125
  *   Indent: 2, End label: do_trap_ecall_u, End cycle: 162
@@ -82,8 +82,8 @@ static void change_path(struct firesim_writer *w, uint32_t path)
 
 static void write_sample(struct firesim_writer *w, const struct sample *s)
 {
-    double weight = w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count
-                                                                : s->weight;
+    double weight =
+        w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count : s->weight;
     if (s->time != TIME_NONE && (double)s->time > floor(w->now + 0.5)) {
         change_thread(w, 0);
         close_to(w, 0);

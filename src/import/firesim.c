@@ -54,8 +54,8 @@ static bool parse_event(struct str line, struct event_line *e)
     e->start = str_starts(rest, STR(" Start label: "));
     if (!e->start && !str_starts(rest, STR(" End label: ")))
         return false;
-    rest = str_skip(rest, e->start ? sizeof " Start label: " - 1
-                                   : sizeof " End label: " - 1);
+    rest = str_skip(rest,
+                    e->start ? sizeof " Start label: " - 1 : sizeof " End label: " - 1);
     struct str mark = e->start ? STR(", At cycle: ") : STR(", End cycle: ");
     size_t at = str_rsearch(rest, mark);
     if (at == rest.len || !number_parse_u64(str_skip(rest, at + mark.len), &e->cycle))

@@ -153,7 +153,8 @@ static void add_all(struct writing *w)
             add(w, n, TIME_NONE, tree->counts[n]);
 }
 
-/* --- What was repaired -------------------------------------------------------------- */
+/* --- What was repaired, and inferred
+ * -------------------------------------------------------------- */
 
 static void warn(struct writing *w)
 {
@@ -163,6 +164,15 @@ static void warn(struct writing *w)
                        r->jumps);
     builder_warn_times(w->b, "a trap that returned to elsewhere", r->astray);
     builder_warn_times(w->b, "a call too deep for a frame of its own", r->too_deep);
+    builder_infer_times(
+        w->b, "a caller whose call is not in the trace, by the return to it", r->callers);
+    builder_infer_times(
+        w->b, "a frame left at once by longjmp, an exception or a trap's return",
+        r->unwound);
+    builder_infer_times(w->b, "a task that went on, by where its functions return to",
+                        r->resumed);
+    builder_infer_times(w->b, "and of these, a task told by its being away longest alone",
+                        r->guessed);
 }
 
 /* --- All of it ---------------------------------------------------------------------- */

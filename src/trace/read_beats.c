@@ -1,6 +1,6 @@
 /* TracerV's test output: a beat of 512 bits a line, as 128 hexadecimal digits, the most
- * significant first. So the cycle stands last, and before it the instructions 0 to 6, each
- * with bit 63 set where it is one. */
+ * significant first. So the cycle stands last, and before it the instructions 0 to 6,
+ * each with bit 63 set where it is one. */
 #include "base/lines.h"
 #include "base/number.h"
 #include "trace/reader.h"
@@ -42,9 +42,9 @@ static bool beats_read(struct trace_reader *r, struct error *err)
         if (parse_beat(line, words))
             add_beat(r, words);
         else
-            trace_reader_flaw(r, lines.cut ? "the last line is cut short"
-                                           : "not a line of a trace",
-                              lines.number, 0, line);
+            trace_reader_flaw(
+                r, lines.cut ? "the last line is cut short" : "not a line of a trace",
+                lines.number, 0, line);
         if (r->count + WORDS > TRACE_BATCH && !trace_reader_flush(r, err))
             return false;
     }

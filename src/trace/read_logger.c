@@ -17,7 +17,8 @@ static bool parse_line(struct str line, uint64_t *pc, uint64_t *cycle)
     struct str second = str_trim_left(str_skip(line, DIGITS));
     if (!parse_word(str_head(line, DIGITS), pc) || !parse_word(second, cycle))
         return false;
-    /* The valid bit may have been left where it was: an address has other bits behind it. */
+    /* The valid bit may have been left where it was: an address has other bits behind it.
+     */
     if (*pc >> 40 == VALID >> 40)
         *pc &= ~VALID;
     return true;
@@ -36,9 +37,9 @@ static bool logger_read(struct trace_reader *r, struct error *err)
         if (parse_line(line, &pc, &cycle))
             trace_reader_add(r, pc, cycle);
         else
-            trace_reader_flaw(r, lines.cut ? "the last line is cut short"
-                                           : "not a line of a trace",
-                              lines.number, 0, line);
+            trace_reader_flaw(
+                r, lines.cut ? "the last line is cut short" : "not a line of a trace",
+                lines.number, 0, line);
         if (r->count == TRACE_BATCH && !trace_reader_flush(r, err))
             return false;
     }

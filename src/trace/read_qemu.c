@@ -150,7 +150,8 @@ static uint32_t bits_at(const struct block *block, size_t at)
            (uint32_t)bytes[3] << 24;
 }
 
-static bool turns_trigger(const struct trace_trigger *trigger, const struct trace_block *b)
+static bool turns_trigger(const struct trace_trigger *trigger,
+                          const struct trace_block *b)
 {
     uint64_t pc = b->pc;
     for (uint32_t i = 0; i < b->count; pc += b->sites[i++].length)

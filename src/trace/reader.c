@@ -107,10 +107,9 @@ uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle)
 /* Cycles of ours, in the base clock. */
 static uint64_t base_cycle(const struct trace_reader *r, uint64_t cycle)
 {
-    return r->multiply == r->divide
-               ? cycle
-               : cycle / r->divide * r->multiply +
-                     cycle % r->divide * r->multiply / r->divide;
+    return r->multiply == r->divide ? cycle
+                                    : cycle / r->divide * r->multiply +
+                                          cycle % r->divide * r->multiply / r->divide;
 }
 
 bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t pc,
@@ -216,6 +215,21 @@ static const struct trace_format *probe(struct str head)
         }
     }
     return best;
+}
+
+/* What a profile of another kind may look like too is not taken for one. */
+#define SURE 85
+
+bool trace_reader_knows(struct source *in, struct error *err)
+{
+    if (!source_peek(in, TRACE_HEAD_SIZE, err))
+        return false;
+    struct str head = str_head(str_span(in->begin, in->end), TRACE_HEAD_SIZE);
+    bool has_clock = str_starts(head, STR("# Clock Domain:"));
+    if (has_clock)
+        str_cut(&head, '\n');
+    const struct trace_format *format = probe(head);
+    return format && (has_clock || format->probe(head) >= SURE);
 }
 
 bool trace_read(struct trace_reader *r, const struct trace_format *format,

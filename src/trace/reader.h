@@ -44,7 +44,7 @@ struct trace_core {
     struct str name; /* of the thread, or empty */
     struct tracer tracer;
     struct trace_gate gate;
-    uint64_t kept_out; /* instructions: by the trigger */
+    uint64_t kept_out;  /* instructions: by the trigger */
     bool is_behind_gap; /* the instruction before was kept out, and others were not */
 };
 
@@ -99,6 +99,9 @@ void trace_reader_init(struct trace_reader *r, struct source *in,
                        const struct trace_reader_options *options);
 void trace_reader_deinit(struct trace_reader *r);
 
+/* Whether a source looks like a trace; some of it is in its window then. */
+bool trace_reader_knows(struct source *in, struct error *err);
+
 /* Reads the trace, of the format or, where that is NULL, of the one that it looks like,
  * and ends all tracers. False, with err set, where nothing could be read. */
 bool trace_read(struct trace_reader *r, const struct trace_format *format,
@@ -128,8 +131,8 @@ bool trace_reader_flush(struct trace_reader *r, struct error *err);
 /* A cycle that is before the one before it. */
 uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle);
 
-/* Whether the core's trigger lets an instruction pass; tells its tracer of the gap where it
- * is the first one behind others that did not. `cycle` is of the core's clock. */
+/* Whether the core's trigger lets an instruction pass; tells its tracer of the gap where
+ * it is the first one behind others that did not. `cycle` is of the core's clock. */
 bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t pc,
                        uint32_t bits, uint64_t cycle);
 

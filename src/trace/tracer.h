@@ -18,6 +18,10 @@
 /* Calls deeper than this are counted, but their frames are those of the deepest kept. */
 #define TRACE_FRAMES_MAX ((size_t)1 << 20)
 
+/* So many callers of a task are worked out: no stack is that deep, and a trace of another
+ * program makes ever more of them. */
+#define TRACE_CALLERS_MAX ((uint32_t)1 << 16)
+
 struct trace_frame {
     uint64_t returns; /* to this address; 0: not known */
     trace_node node;  /* its stack, without what is inlined */
@@ -40,10 +44,11 @@ struct trace_task {
     uint64_t beyond; /* calls that were too deep */
     struct trace_trap *traps;
     size_t trap_count, trap_cap;
-    uint64_t left;   /* when it was switched away from, in instructions */
-    bool is_away;    /* it was switched away from, in a function that switches tasks */
-    bool is_born;    /* its first instruction was seen */
-    struct str name; /* of the program it runs, or what it was told to be; or empty */
+    uint64_t left;    /* when it was switched away from, in instructions */
+    bool is_away;     /* it was switched away from, in a function that switches tasks */
+    uint32_t callers; /* worked out */
+    bool is_born;     /* its first instruction was seen */
+    struct str name;  /* of the program it runs, or what it was told to be; or empty */
 };
 
 /* What was seen, inferred and repaired. */

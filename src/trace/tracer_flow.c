@@ -183,6 +183,7 @@ void tracer_infer_caller(struct tracer *t, const struct trace_step *s)
     trace_node base = trace_node_parent(tree, task->frames[0].node);
     bool known = trace_node_is_base(tree, base);
     t->report.callers += !t->on_trial.is_on;
+    task->callers++;
     tracer_begin_stack(t, task, s->function);
     trace_place_id call = trace_code_call_before(&t->code, s->to);
     trace_place_id place = call ? call : s->to_site->place;
@@ -229,6 +230,12 @@ static bool is_behind_call(struct tracer *t, const struct trace_step *s)
            trace_code_call_before(&t->code, s->to);
 }
 
+static void lose_caller(struct tracer *t, const struct trace_step *s)
+{
+    t->report.unmatched++;
+    tracer_replace(t, s->function);
+}
+
 /* A return that matches no call: longjmp, an exception, or code that sets the return
  * address itself. */
 static void return_unmatched(struct tracer *t, const struct trace_step *s)
@@ -242,8 +249,10 @@ static void return_unmatched(struct tracer *t, const struct trace_step *s)
             tracer_replace(t, s->function);
         else if (t->on_trial.is_on)
             tracer_trial_return(t, s);
-        else
+        else if (task->callers < TRACE_CALLERS_MAX)
             tracer_infer_caller(t, s);
+        else
+            lose_caller(t, s);
     } else if (tracer_resume(t, s)) {
         return;
     } else if (!tracer_in_trap(task) && (found = find_caught(t, s)) > 0) {

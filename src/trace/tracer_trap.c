@@ -144,8 +144,9 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
         return;
     }
     tracer_begin_stack(t, task, s->function);
-    if (starts || !trace_node_is_base(tree, base))
+    if (starts || !trace_node_is_base(tree, base) || task->callers >= TRACE_CALLERS_MAX)
         return;
+    task->callers++;
     t->report.callers++;
     trace_node caller = tracer_leaf(t, &task->frames[0], s->to_site->place);
     tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link = caller;

@@ -1,10 +1,10 @@
 /* The trigger of TracerV, applied to a trace that was recorded without one.
  *
- * Source of the rules: FireSim's documentation of TracerV ("Setting a TracerV Trigger") and
- * its driver. The state is kept in a register, so it follows a cycle late: what turns it is
- * seen in one cycle, and the next one is the first that is traced, or is not. Of several
- * instructions that retire in a cycle any may turn it, and a start counts for more than an
- * end. */
+ * Source of the rules: FireSim's documentation of TracerV ("Setting a TracerV Trigger")
+ * and its driver. The state is kept in a register, so it follows a cycle late: what turns
+ * it is seen in one cycle, and the next one is the first that is traced, or is not. Of
+ * several instructions that retire in a cycle any may turn it, and a start counts for
+ * more than an end. */
 #ifndef STOKE_TRACE_TRIGGER_H
 #define STOKE_TRACE_TRIGGER_H
 
@@ -45,8 +45,8 @@ bool trace_gate_pass(struct trace_gate *g, uint64_t pc, uint32_t bits, uint64_t 
 /* An instruction that turns a trigger by address or by instruction. */
 bool trace_trigger_turns(const struct trace_trigger *t, uint64_t pc, uint32_t bits);
 
-/* The first cycle behind `cycle` in which a trigger by cycle has another state; UINT64_MAX
- * where there is none, and for the others. */
+/* The first cycle behind `cycle` in which a trigger by cycle has another state;
+ * UINT64_MAX where there is none, and for the others. */
 uint64_t trace_trigger_edge(const struct trace_trigger *t, uint64_t cycle);
 
 #endif

@@ -241,3 +241,18 @@ says_not good.yaml
 echo 'a: b' >none.yaml
 status 1 stoke trace "$text" -d "$binary" --config none.yaml
 says "none.yaml: there is no selector under 'tracing'"
+
+# What was worked out is told by info, with what was repaired.
+status 0 stoke info "$text" --dwarf "$binary"
+says '^samples  *196 read' out
+status 0 stoke info "$TESTS/man/small.qemu" --json
+says '"inferred"' out
+sed 1,40d "$text" >late
+status 0 stoke info late --dwarf "$binary"
+says 'not in the input, but worked out' out
+says '^ *[1-9].*a caller whose call is not in the trace' out
+sed '30,60d' "$text" >gap
+status 0 stoke trace gap -d "$binary"
+says 'stacks were repaired [1-9][0-9]* times' err
+status 0 stoke info gap --dwarf "$binary"
+says 'left out or repaired while reading' out
