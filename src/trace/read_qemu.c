@@ -168,7 +168,8 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
     struct trace_block *made = &lane->blocks.items[id];
     const struct block *block = &q->blocks[id];
     place_maps(q, lane);
-    struct trace_where where = trace_code_where(code, block->pc);
+    struct trace_where where =
+        trace_code_match(code, block->pc, (struct str){block->bytes, block->size});
     made->sites = arena_alloc(a, block->count * sizeof *made->sites);
     if (!made->sites)
         return false;

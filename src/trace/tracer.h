@@ -47,13 +47,26 @@ struct trace_task {
     uint64_t left;    /* when it was switched away from, in instructions */
     bool is_away;     /* it was switched away from, in a function that switches tasks */
     uint32_t callers; /* worked out */
-    bool is_born;     /* its first instruction was seen */
-    struct str name;  /* of the program it runs, or what it was told to be; or empty */
+    bool begins_in_trap; /* its stack did, in what is not known yet */
+    bool is_born;        /* its first instruction was seen */
+    struct str name;     /* of the program it runs, or what it was told to be; or empty */
 };
+
+/* The stack of a program that called its kernel: a copy of it may come back, in a task
+ * that was forked. */
+struct trace_ecall {
+    uint64_t next; /* the address behind the call; 0: none */
+    struct trace_frame *frames;
+    size_t count, cap;
+    struct str name; /* of the task */
+};
+
+#define TRACE_ECALLS 64        /* by the address */
+#define TRACE_ECALL_FRAMES 512 /* deeper stacks are not kept */
 
 /* What was seen, inferred and repaired. */
 struct trace_report {
-    uint64_t instructions, calls, returns, tails, traps, switches;
+    uint64_t instructions, calls, returns, tails, traps, switches, forks;
     uint64_t deepest; /* frames */
 
     /* Inferred: */
@@ -133,6 +146,8 @@ struct tracer {
     uint64_t
         vectors[TRACE_VECTORS_MAX]; /* entries of handlers that returned from a trap */
     size_t vector_count;
+
+    struct trace_ecall ecalls[TRACE_ECALLS];
 
     /* Calls of functions that return twice: by the address, how deep. */
     struct trace_mark {

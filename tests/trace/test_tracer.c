@@ -135,7 +135,8 @@ static char *stacks(struct fixture *f)
         assert_int_equal(p->samples[i].count, (uint64_t)p->samples[i].weight);
     }
     assert_int_equal((uint64_t)sum, f->cycle); /* all of the span */
-    memcpy(text, o.bytes, o.used);
+    if (o.used)
+        memcpy(text, o.bytes, o.used);
     text[o.used] = 0;
     output_deinit(&o);
     profile_destroy(p);
