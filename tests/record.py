@@ -333,4 +333,5 @@ def main():
     report.done()
 
 
-main()
+if __name__ == "__main__":
+    main()
