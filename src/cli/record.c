@@ -40,7 +40,7 @@ struct record_command_settings {
     double duration;
     uint64_t ring_size;
     const char *output;
-    bool everyone, unpacked, keep_dumps, bundle, quiet;
+    bool everyone, unpacked, keep_dumps, bundle, counted, quiet;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -163,6 +163,8 @@ static const struct option record_options[] = {
     {"bundle", 0, NULL,
      "write a .stoke with all names in it, to be opened anywhere (default: perf.stoke)",
      OPTION_FLAG, OFF(bundle)},
+    {"bpf", 0, NULL, "count stacks in the kernel (eBPF), by frame pointers", OPTION_FLAG,
+     OFF(counted)},
     {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
      OPTION_FLAG, OFF(keep_dumps)},
     {"ring,mmap-pages", 'm', "SIZE",
@@ -280,6 +282,13 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     t->tids = r->tids;
     t->tid_count = r->tid_count;
     return true;
+}
+
+/* What is counted in the kernel has the stacks that the kernel can follow. */
+static enum record_stacks stacks_of(const struct record_command_settings *s)
+{
+    return s->counted && s->stacks.how == RECORD_STACKS_AUTO ? RECORD_STACKS_FP
+                                                             : s->stacks.how;
 }
 
 static uint32_t choose_dump_size(const struct record_command_settings *s)
@@ -428,10 +437,27 @@ static bool draw(const struct recording *r, struct error *err)
     return ok;
 }
 
+/* What was asked for and cannot be had, but can be done without. */
+static void tell_fallbacks(const struct recording *r)
+{
+    const struct record_session *s = &r->session;
+    if (r->s->counted && !s->sampler_settings.program && !r->s->quiet)
+        message_note("stacks are not counted in the kernel, but sampled: %s%s%s%s",
+                     s->why_not.message, s->why_not.hint[0] ? " (" : "", s->why_not.hint,
+                     s->why_not.hint[0] ? ")" : "");
+}
+
+static bool open_session(struct recording *r, struct error *err)
+{
+    if (!record_session_open(&r->session, &r->settings, err))
+        return false;
+    tell_fallbacks(r);
+    return true;
+}
+
 static bool record(struct recording *r, struct error *err)
 {
-    bool ok = record_session_open(&r->session, &r->settings, err) &&
-              record_session_run(&r->session, err);
+    bool ok = open_session(r, err) && record_session_run(&r->session, err);
     message_progress_end();
     if (ok) {
         ok = record_session_finish(&r->session, err);
@@ -464,7 +490,7 @@ static int record_run(void *settings, int word_count, char **words)
     r->exporter =
         s->bundle ? exporter_named(STR("stoke")) : exporter_for_file(str_of(s->output));
     r->settings = (struct record_settings){
-        .sampler = {.stacks = s->stacks.how,
+        .sampler = {.stacks = stacks_of(s),
                     .dump_size = choose_dump_size(s),
                     .ring_size = (size_t)s->ring_size,
                     .rate = s->period ? 0 : (uint32_t)s->rate,
@@ -473,6 +499,7 @@ static int record_run(void *settings, int word_count, char **words)
         .output = r->exporter ? NULL : s->output,
         .unpacked = s->unpacked,
         .keep_dumps = s->keep_dumps,
+        .counted = s->counted,
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(cache, sizeof cache)},
         .words = own,

@@ -129,10 +129,24 @@ static bool ask_for_less(struct perf_sampler *s)
     return false;
 }
 
+/* Where a program takes the samples, the counter that has the ring counts nothing. */
+static struct perf_attr asked_for(const struct perf_sampler *s, size_t event)
+{
+    struct perf_attr attr = s->attrs[event];
+    if (s->settings->program) {
+        attr.type = PERF_TYPE_SOFTWARE;
+        attr.config = PERF_SOFTWARE_DUMMY;
+        attr.flags &= ~PERF_FLAG_FREQUENCY;
+        attr.period = 1;
+    }
+    return attr;
+}
+
 static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu)
 {
     for (;;) {
-        int fd = os_perf_open(&s->attrs[event], tid, (int)cpu);
+        struct perf_attr attr = asked_for(s, event);
+        int fd = os_perf_open(&attr, tid, (int)cpu);
         if (fd != -EINVAL || !ask_for_less(s))
             return fd;
     }
@@ -204,16 +218,46 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     return (ring && s->settings->targets.everyone) || os_wait_add(s->wait, fd, err);
 }
 
+/* The counter whose samples the program takes. It has no ring, and nothing is waited for.
+ */
+static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
+                        struct error *err)
+{
+    struct perf_attr attr = s->attrs[0];
+    struct perf_counter_open *counters =
+        grown(s->counters, &s->counter_cap, s->counter_count, sizeof *counters);
+    if (!counters)
+        return error_memory(err);
+    s->counters = counters;
+    attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
+    attr.sample_type = attr.read_format = attr.wakeup = 0;
+    int fd = os_perf_open(&attr, tid, (int)cpu);
+    if (fd == -ESRCH && s->settings->targets.tid_count > 1)
+        return true;
+    if (fd < 0)
+        return record_refusal(s->settings, 0, -fd, err);
+    counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu};
+    return os_perf_attach(fd, s->settings->program) ||
+           error_set(err, "the kernel does not count stacks of this event: %s",
+                     strerror(errno));
+}
+
+static bool open_for(struct perf_sampler *s, int64_t tid, uint32_t cpu, struct error *err)
+{
+    for (size_t event = 0; event < s->settings->events.count; event++)
+        if (!add_counter(s, event, tid, cpu, err))
+            return false;
+    return !s->settings->program || add_program(s, tid, cpu, err);
+}
+
 static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     const struct record_targets *t = &s->settings->targets;
-    for (size_t event = 0; event < s->settings->events.count; event++) {
-        if (t->everyone && !add_counter(s, event, OS_ANY_TASK, cpu, err))
+    if (t->everyone)
+        return open_for(s, OS_ANY_TASK, cpu, err);
+    for (size_t i = 0; i < t->tid_count; i++)
+        if (!open_for(s, t->tids[i], cpu, err))
             return false;
-        for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
-            if (!add_counter(s, event, t->tids[i], cpu, err))
-                return false;
-    }
     return true;
 }
 

@@ -6,6 +6,9 @@
 #define MS ((uint64_t)1000000)
 #define TICK (750 * MS)
 
+/* What is counted is read before there may be so many different stacks. */
+#define COUNTED_AT_MOST (BPF_SAMPLER_ROOM / 2)
+
 /* zstd's: the quickest that still halves what perf writes, and more. */
 #define PACK_LEVEL (-1)
 
@@ -116,6 +119,33 @@ static bool open_stages(struct record_session *s, struct error *err)
     return perf_data_writer_flush(&s->writer, err);
 }
 
+static uint64_t choose_tick(const struct record_settings *settings)
+{
+    uint64_t a_second = settings->sampler.rate * os_cpus_possible();
+    if (!settings->counted || a_second == 0)
+        return TICK;
+    uint64_t tick = (uint64_t)COUNTED_AT_MOST * 1000 / a_second * MS;
+    return tick < TICK ? tick : TICK;
+}
+
+/* What cannot be counted in the kernel is sampled as always. */
+static bool open_sampler(struct record_session *s, struct error *err)
+{
+    struct perf_sampler_settings *set = &s->sampler_settings;
+    s->tick = choose_tick(s->settings);
+    if (s->settings->counted && bpf_sampler_open(&s->bpf, set, s->tick, &s->why_not)) {
+        set->program = s->bpf.counts.handle;
+        if (perf_sampler_open(&s->sampler, set, &s->wait, &s->why_not)) {
+            s->bpf.layout = s->bpf.maker.layout = &s->sampler.layout;
+            return true;
+        }
+        perf_sampler_close(&s->sampler);
+    }
+    bpf_sampler_close(&s->bpf);
+    set->program = 0;
+    return perf_sampler_open(&s->sampler, set, &s->wait, err);
+}
+
 bool record_session_open(struct record_session *s, const struct record_settings *settings,
                          struct error *err)
 {
@@ -124,8 +154,7 @@ bool record_session_open(struct record_session *s, const struct record_settings 
                                  .child = {.go = -1, .failed = -1},
                                  .file.fd = -1};
     s->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
-    return os_wait_init(&s->wait, err) && start_command(s, err) &&
-           perf_sampler_open(&s->sampler, &s->sampler_settings, &s->wait, err) &&
+    return os_wait_init(&s->wait, err) && start_command(s, err) && open_sampler(s, err) &&
            describe_events(s, err) && open_file(s, err) && open_stages(s, err);
 }
 
@@ -150,9 +179,9 @@ static bool begin(struct record_session *s, struct error *err)
 {
     os_run_first(); /* a ring that is not emptied loses samples */
     drop_rights(s);
-    s->began = os_clock_monotonic();
     if (!s->sampler_settings.targets.from_exec)
-        perf_sampler_enable(&s->sampler);
+        perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
+    s->began = os_clock_monotonic();
     return !s->settings->command || os_child_go(&s->child, s->settings->command[0], err);
 }
 
@@ -163,21 +192,41 @@ static int time_left(uint64_t now, uint64_t next, uint64_t deadline)
     return until > now ? (int)((until - now + MS - 1) / MS) : 0;
 }
 
+/* The rings were drained before. */
+static bool drain_counted(struct record_session *s)
+{
+    s->broken = s->sampler_settings.program &&
+                !bpf_sampler_drain(&s->bpf, &s->first, &s->why_not);
+    return !s->broken;
+}
+
+/* CPUs seldom come and go: they are looked for once in so many ticks. */
+#define TICKS_OF_CPUS 4
+
 /* What is done once in a while. */
 static bool tick(struct record_session *s, struct error *err)
 {
-    if (s->sampler_settings.targets.everyone)
+    s->ticks++;
+    if (!drain_counted(s))
+        return false;
+    if (s->sampler_settings.targets.everyone && s->ticks % TICKS_OF_CPUS == 0)
         perf_sampler_follow_cpus(&s->sampler);
     if (s->settings->progress)
         s->settings->progress(s->settings->progress_context, s);
     return perf_data_writer_flush(&s->writer, err);
 }
 
+static uint64_t next_tick(const struct record_session *s, uint64_t now)
+{
+    return s->ticks < sizeof early / sizeof *early ? s->began + early[s->ticks]
+                                                   : now + s->tick;
+}
+
 /* What was lost behind the last record that the rings had room for. */
 static void tell_lost(struct record_session *s)
 {
     struct record_maker *m = &s->tasks.maker;
-    uint64_t lost = perf_sampler_lost(&s->sampler);
+    uint64_t lost = perf_sampler_lost(&s->sampler) + s->bpf.lost_told;
     if (lost <= s->counts.lost)
         return;
     record_begin(m, PERF_LOST, 0);
@@ -190,7 +239,6 @@ static void tell_lost(struct record_session *s)
 
 bool record_session_run(struct record_session *s, struct error *err)
 {
-    size_t ticks = 0;
     /* a command's counters end before it does */
     unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
     bool ok = begin(s, err), ends = !ok;
@@ -204,16 +252,16 @@ bool record_session_run(struct record_session *s, struct error *err)
                (why & OS_WAIT_CHILD && os_child_ended(&s->child)) || s->writer.failed;
         if (now < next)
             continue;
-        ticks++;
-        next =
-            ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + TICK;
         ends |= !tick(s, err);
+        next = next_tick(s, now);
     }
     if (os_child_ended(&s->child))
         s->command_status = s->child.status;
     perf_sampler_disable(&s->sampler);
     s->ended = os_clock_monotonic();
     perf_sampler_drain(&s->sampler, &s->first);
+    if (!s->broken)
+        drain_counted(s);
     tell_lost(s);
     return ok;
 }
@@ -223,12 +271,17 @@ bool record_session_finish(struct record_session *s, struct error *err)
     perf_sampler_close(&s->sampler);
     bool ok = perf_data_writer_finish(&s->writer, err);
     os_child_end(&s->child);
+    if (ok && s->broken) {
+        *err = s->why_not;
+        return false;
+    }
     return ok;
 }
 
 bool record_session_close(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->sampler);
+    bpf_sampler_close(&s->bpf);
     os_child_end(&s->child);
     perf_data_writer_deinit(&s->writer);
     record_tasks_deinit(&s->tasks);

@@ -1,6 +1,6 @@
 /* A recording: from whom and what to record to the file, with all the stages between.
  *
- *   perf_sampler --> tasks --> [unwinder] --> counts --> perf_data_writer
+ *   perf_sampler, [bpf_sampler] --> tasks --> [unwinder] --> counts --> perf_data_writer
  *
  * Once it runs, this process has given up the rights that it does not need any more.
  *
@@ -10,6 +10,7 @@
 #define STOKE_RECORD_SESSION_H
 
 #include "os/child.h"
+#include "record/bpf_sampler.h"
 #include "record/perf_data_write.h"
 #include "record/perf_sampler.h"
 #include "record/tasks.h"
@@ -28,6 +29,7 @@ struct record_settings {
     size_t word_count;
     bool unpacked;
     bool keep_dumps; /* of stacks, in place of the chains that are made of them */
+    bool counted;    /* by eBPF, where that can be had */
     struct resolve_settings resolve;
 
     /* Called about once a second; may be NULL. */
@@ -48,6 +50,11 @@ struct record_session {
     struct os_wait wait;
     struct os_child child;
     struct perf_sampler sampler;
+    struct bpf_sampler bpf; /* where stacks are counted */
+    struct error why_not;   /* they are not, where that was wanted; */
+    bool broken;            /* or not any more */
+    uint64_t tick;          /* ns between two looks at all that is to be done */
+    size_t ticks;           /* up to now */
     struct record_tasks tasks;
     struct record_unwinder unwinder; /* where stacks are unwound as they come */
     bool unwinds;
