@@ -40,7 +40,7 @@ struct record_command_settings {
     double duration;
     uint64_t ring_size;
     const char *output;
-    bool everyone, unpacked, keep_dumps, bundle, counted, quiet;
+    bool everyone, unpacked, keep_dumps, bundle, counted, quiet, off_cpu, wakers;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -152,9 +152,12 @@ static const struct option record_options[] = {
     {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
     {"call-graph", 'g', "HOW",
-     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none", OPTION_PARSED,
-     OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
+     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
+     OPTION_PARSED, OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
      .before_command = true},
+    {"off-cpu", 0, NULL, "where threads waited, and for how long, too", OPTION_FLAG,
+     OFF(off_cpu)},
+    {"wakers", 0, NULL, "the same, and who woke them up", OPTION_FLAG, OFF(wakers)},
     {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
      .least = 0.001, .most = 1e9},
     {"output", 'o', "FILE",
@@ -251,6 +254,21 @@ static bool check_output(const struct recording *r, struct error *err)
         return true;
     error_set(err, "a recording is not written to standard output");
     return error_hint(err, "-o FILE, and then stoke script FILE");
+}
+
+/* A wait's stack is kept until the wait is over: dumps are too large for that. */
+static bool check_off_cpu(const struct recording *r, struct error *err)
+{
+    const struct record_command_settings *s = r->s;
+    if (r->settings.off_cpu && s->keep_dumps) {
+        error_set(err, "--keep-stacks keeps no dumps of waits (--off-cpu)");
+        return error_hint(err, "without --keep-stacks: the chains are made of them");
+    }
+    if (s->wakers && s->stacks.how == RECORD_STACKS_LBR) {
+        error_set(err, "wakers (--wakers) are not recorded with -g lbr");
+        return error_hint(err, "-g fp or -g dwarf");
+    }
+    return true;
 }
 
 static bool find_targets(struct recording *r, char **command, struct error *err)
@@ -379,6 +397,11 @@ static void tell_cautions(const struct record_session *s)
                      4 * s->sampler_settings.dump_size < DUMP_MOST
                          ? 4 * s->sampler_settings.dump_size
                          : DUMP_MOST);
+    if (s->settings->off_cpu && !s->sees_waits)
+        message_note("waits have no stacks: that takes root, CAP_PERFMON, or "
+                     "kernel.perf_event_paranoid at 1 or less");
+    if (s->off_cpu.failed)
+        message_note("memory was short: some waits are missing");
     if (c->throttled)
         message_note("the kernel held sampling back %llu times: the rate was less than "
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",
@@ -395,11 +418,16 @@ static void tell_summary(const struct recording *r)
     char size[32];
     if (r->s->quiet)
         return;
+    const struct off_cpu_counts *waits = &s->off_cpu.counts;
+    size_t sampled = events->count - (s->switches_event > 0) - (s->wakings_event > 0);
     message_note("%llu samples of %s%s in %.1f s, %s%s%s",
-                 (unsigned long long)s->counts.samples, events->items[0].name,
-                 events->count > 1 ? " and others" : "", seconds(s, s->ended),
-                 size_text(record_session_bytes(s), size), r->exporter ? "" : " in ",
-                 r->exporter ? "" : r->s->output);
+                 (unsigned long long)(s->counts.samples - waits->waits - waits->wakers),
+                 events->items[0].name, sampled > 1 ? " and others" : "",
+                 seconds(s, s->ended), size_text(record_session_bytes(s), size),
+                 r->exporter ? "" : " in ", r->exporter ? "" : r->s->output);
+    if (s->settings->off_cpu)
+        message_note("%llu waits of %.3f s in all (the event off-cpu)",
+                     (unsigned long long)waits->waits, (double)waits->nanoseconds / NS);
     tell_cautions(s);
 }
 
@@ -500,6 +528,8 @@ static int record_run(void *settings, int word_count, char **words)
         .unpacked = s->unpacked,
         .keep_dumps = s->keep_dumps,
         .counted = s->counted,
+        .off_cpu = s->off_cpu || s->wakers,
+        .wakers = s->wakers,
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(cache, sizeof cache)},
         .words = own,
@@ -507,7 +537,7 @@ static int record_run(void *settings, int word_count, char **words)
         .progress = show_progress,
         .progress_context = r,
     };
-    if (check_output(r, &err) && find_targets(r, words, &err)) {
+    if (check_output(r, &err) && check_off_cpu(r, &err) && find_targets(r, words, &err)) {
         choose_events(r);
         status = record(r, &err) ? STATUS_OK : STATUS_FAILED;
     }

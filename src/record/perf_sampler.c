@@ -65,21 +65,23 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         .type = e->type,
         .size = PERF_ATTR_SIZE,
         .config = e->config,
-        .period = set->rate ? set->rate : set->period,
+        .period = e->period   ? e->period
+                  : set->rate ? set->rate
+                              : set->period,
         .sample_type = s->layout.sample_type,
         .read_format = PERF_READ_LOST,
         .flags = PERF_FLAG_DISABLED | PERF_FLAG_SAMPLE_ID_ALL | PERF_FLAG_WATERMARK |
-                 PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude |
+                 PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude | e->flags |
                  (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
         .clock = os_clock_number(),
     };
     if (i == 0)
         attr.flags |= TRACKING;
-    if (set->rate)
+    if (set->rate && !e->period)
         attr.flags |= PERF_FLAG_FREQUENCY;
-    if (!set->targets.everyone)
+    if (!set->targets.everyone && !e->of_everyone)
         attr.flags |= PERF_FLAG_INHERIT;
-    if (set->targets.from_exec)
+    if (set->targets.from_exec && !e->of_everyone)
         attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;
     if (set->stacks == RECORD_STACKS_DWARF)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
@@ -215,7 +217,10 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
                          strerror(errno));
     if (!ring && !add_ring(s, fd, cpu, err))
         return false;
-    return (ring && s->settings->targets.everyone) || os_wait_add(s->wait, fd, err);
+    /* what is counted for all tasks never ends */
+    bool all =
+        s->settings->targets.everyone || s->settings->events.items[event].of_everyone;
+    return (ring && all) || os_wait_add(s->wait, fd, err);
 }
 
 /* The counter whose samples the program takes. It has no ring, and nothing is waited for.
@@ -242,21 +247,23 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
                      strerror(errno));
 }
 
-static bool open_for(struct perf_sampler *s, int64_t tid, uint32_t cpu, struct error *err)
-{
-    for (size_t event = 0; event < s->settings->events.count; event++)
-        if (!add_counter(s, event, tid, cpu, err))
-            return false;
-    return !s->settings->program || add_program(s, tid, cpu, err);
-}
-
 static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     const struct record_targets *t = &s->settings->targets;
+    for (size_t event = 0; event < s->settings->events.count; event++) {
+        bool all = t->everyone || s->settings->events.items[event].of_everyone;
+        if (all && !add_counter(s, event, OS_ANY_TASK, cpu, err))
+            return false;
+        for (size_t i = 0; !all && i < t->tid_count; i++)
+            if (!add_counter(s, event, t->tids[i], cpu, err))
+                return false;
+    }
+    if (!s->settings->program)
+        return true;
     if (t->everyone)
-        return open_for(s, OS_ANY_TASK, cpu, err);
+        return add_program(s, OS_ANY_TASK, cpu, err);
     for (size_t i = 0; i < t->tid_count; i++)
-        if (!open_for(s, t->tids[i], cpu, err))
+        if (!add_program(s, t->tids[i], cpu, err))
             return false;
     return true;
 }
@@ -304,8 +311,8 @@ bool perf_sampler_open(struct perf_sampler *s,
                        struct error *err)
 {
     *s = (struct perf_sampler){.settings = settings, .wait = wait, .tells_lost = true};
-    s->layout =
-        record_layout_of(settings->events.count > 1, stack_fields(settings->stacks));
+    s->layout = record_layout_of(settings->events.count > 1,
+                                 stack_fields(settings->stacks) | settings->more_fields);
     s->ring_size = choose_ring_size(settings);
     for (size_t i = 0; i < settings->events.count; i++)
         s->attrs[i] = attr_of(s, i);
@@ -361,8 +368,12 @@ bool perf_sampler_sees_kernel(const struct record_event *event)
 
 void perf_sampler_enable(struct perf_sampler *s)
 {
-    for (size_t i = 0; i < s->counter_count; i++)
-        os_perf_enable(s->counters[i].fd);
+    for (size_t i = 0; i < s->counter_count; i++) {
+        size_t event = s->counters[i].event;
+        if (!s->settings->targets.from_exec ||
+            s->settings->events.items[event].of_everyone)
+            os_perf_enable(s->counters[i].fd);
+    }
 }
 
 void perf_sampler_disable(struct perf_sampler *s)

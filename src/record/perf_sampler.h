@@ -44,8 +44,9 @@ struct perf_sampler_settings {
     struct record_events events;
     struct record_targets targets;
     enum record_stacks stacks;
-    uint32_t dump_size; /* of a stack, where one is taken: a multiple of 8 */
-    uint32_t rate;      /* samples a second; 0: every `period` */
+    uint64_t more_fields; /* PERF_SAMPLE_* that samples have besides: RAW */
+    uint32_t dump_size;   /* of a stack, where one is taken: a multiple of 8 */
+    uint32_t rate;        /* samples a second; 0: every `period` */
     uint64_t period;
     size_t ring_size; /* of a CPU: a power of two; 0: what the rate needs */
 
@@ -99,6 +100,7 @@ bool perf_sampler_has(const struct record_event *event);
 /* Whether this user may sample the kernel's code, too. */
 bool perf_sampler_sees_kernel(const struct record_event *event);
 
+/* Begins to count; what waits for an exec begins by itself. */
 void perf_sampler_enable(struct perf_sampler *s);
 void perf_sampler_disable(struct perf_sampler *s);
 
