@@ -1,10 +1,10 @@
 /* Waits in a recording of ours: what the recorder writes and the reader looks for.
  *
  * A wait is a sample of the event "off-cpu" (of the kernel's kind
- * "dummy", of which there are no others): where the thread was when it left its CPU; the time is when
- * it was back, the period is how many ns it was away. A sample of the event "waker" in
- * front of it tells where the thread was that woke it up. Both have one word of 32 bits
- * as their raw bytes. */
+ * "dummy", of which there are no others): where the thread was when it left its CPU; the
+ * time is when it was back, the period is how many ns it was away. A sample of the event
+ * "waker" in front of it tells where the thread was that woke it up. Both have one word
+ * of 32 bits as their raw bytes. */
 #ifndef STOKE_BASE_PERF_OFF_CPU_H
 #define STOKE_BASE_PERF_OFF_CPU_H
 

@@ -36,10 +36,14 @@ static const char *const user_lock[] = {
     "__lll_lock_wait", "__GI___lll_lock_wait", "__futex_",      "__GI___futex_",
     "pthread_",        "___pthread_",          "__pthread_",    "sem_wait",
     "futex_wait",      "__new_sem_",           "lll_lock_wait", NULL};
-static const char *const user_sleep[] = {"nanosleep",     "clock_nanosleep",
-                                         "__nanosleep",   "__clock_nanosleep",
-                                         "__GI___clock_", "__GI___nanosleep",
-                                         "usleep",        "sleep",
+static const char *const user_sleep[] = {"nanosleep",
+                                         "clock_nanosleep",
+                                         "__nanosleep",
+                                         "__clock_nanosleep",
+                                         "__GI___clock_",
+                                         "__GI___nanosleep",
+                                         "usleep",
+                                         "sleep",
                                          NULL};
 static const char *const user_preempted[] = {"sched_yield", "__sched_yield", NULL};
 
@@ -61,8 +65,8 @@ static bool is_called(struct str function, struct str beginning, bool whole)
     if (!str_starts(function, beginning))
         return false;
     struct str rest = str_skip(function, beginning.len);
-    bool all = rest.len == 0 || rest.ptr[0] == '@' || rest.ptr[0] == '.' ||
-               rest.ptr[0] == '(';
+    bool all =
+        rest.len == 0 || rest.ptr[0] == '@' || rest.ptr[0] == '.' || rest.ptr[0] == '(';
     return !whole || all || beginning.ptr[beginning.len - 1] == '_' ||
            str_starts(beginning, STR("__"));
 }

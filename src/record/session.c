@@ -257,8 +257,7 @@ static bool begin(struct record_session *s, struct error *err)
 {
     os_run_first(); /* a ring that is not emptied loses samples */
     drop_rights(s);
-    if (!s->sampler_settings.targets.from_exec)
-        perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
+    perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
     s->began = os_clock_monotonic();
     return !s->settings->command || os_child_go(&s->child, s->settings->command[0], err);
 }
