@@ -57,8 +57,7 @@ struct callgrind {
     struct function wanted;
 };
 
-/* --- Tables ----------------------------------------------------------------------------
- */
+/* --- Tables -------------------- */
 
 static bool same_function(const void *context, uint32_t id)
 {
@@ -115,8 +114,7 @@ static struct call *call_of(struct callgrind *c)
     return &calls[c->call_count++];
 }
 
-/* --- Lines
- * ------------------------------------------------------------------------------ */
+/* --- Lines -------------------- */
 
 static void warn(struct callgrind *c, const char *what, struct str line)
 {
@@ -281,8 +279,7 @@ static void read_line(struct callgrind *c, struct str line)
         warn(c, "not a line of a callgrind profile", line);
 }
 
-/* --- Stacks
- * ------------------------------------------------------------------------------ */
+/* --- Stacks -------------------- */
 
 /* A function under way, on the way down. */
 struct visit {

@@ -69,8 +69,7 @@ static bool room_for_times(struct v8_profile *v, size_t more)
     return times;
 }
 
-/* --- Reading -------------------------------------------------------------------------
- */
+/* --- Reading -------------------- */
 
 static uint32_t add_node(struct v8_profile *v, uint32_t parent)
 {
@@ -261,8 +260,7 @@ void v8_append(struct v8_profile *v, const struct v8_profile *more)
     v->start = more->start >= 0 ? more->start : v->start;
 }
 
-/* --- The tree -------------------------------------------------------------------------
- */
+/* --- The tree -------------------- */
 
 static enum node_kind kind_of(struct str name)
 {
@@ -355,8 +353,7 @@ static stack_id stack_of(struct v8_profile *v, uint32_t node)
     return stack;
 }
 
-/* --- Samples
- * ---------------------------------------------------------------------------- */
+/* --- Samples -------------------- */
 
 /* Samples of one node that follow each other. */
 struct run {
@@ -420,8 +417,6 @@ static void add_samples(struct v8_profile *v, struct samples *s)
             add_run(s, &run, from);
         run = (struct run){v->samples[i], from, 1};
     }
-    if (!v->deltas && v->time_count > count)
-        at = v->times[count];
     if (run.count)
         add_run(s, &run, at > run.from ? at : run.from);
 }
