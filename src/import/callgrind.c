@@ -285,7 +285,7 @@ static void read_line(struct callgrind *c, struct str line)
 struct visit {
     uint32_t function, call; /* the call that is looked at next */
     stack_id stack;
-    double share; /* of the function's whole cost */
+    double share; /* of what the file tells that is this stack's */
     double kept;  /* of calls that were not gone into */
 };
 
@@ -309,17 +309,28 @@ static frame_id frame_of(struct callgrind *c, const struct function *f)
                   .module = builder_module(c->b, profile_string(p, f->module), STR(""))});
 }
 
+/* The cost of a function that is entered goes to itself and to those of its calls that
+ * are gone into, as they share it in the file: what is on the stack already is in their
+ * costs. */
 static void enter(struct descent *d, uint32_t function, stack_id parent, double cost)
 {
     struct callgrind *c = d->c;
     const struct function *f = &c->functions[function];
+    struct visit *v = &d->visits[d->depth++];
+    double whole = f->self[d->event];
     d->open[function] = true;
     d->paths++;
-    d->visits[d->depth++] =
-        (struct visit){.function = function,
-                       .call = f->first_call,
-                       .stack = builder_push(c->b, parent, frame_of(c, f)),
-                       .share = cost / d->whole[function]};
+    for (uint32_t i = f->first_call; i; i = c->calls[i].next)
+        if (!d->open[c->calls[i].callee])
+            whole += c->calls[i].cost[d->event];
+    *v = (struct visit){.function = function,
+                        .stack = builder_push(c->b, parent, frame_of(c, f))};
+    if (whole > 0) {
+        v->call = f->first_call;
+        v->share = cost / whole;
+    } else {
+        v->kept = cost;
+    }
 }
 
 static void leave(struct descent *d)
@@ -347,10 +358,9 @@ static void descend(struct descent *d, uint32_t root, double cost)
         const struct call *call = &c->calls[v->call];
         double part = call->cost[d->event] * v->share;
         v->call = call->next;
-        if (!(part > 0))
+        if (!(part > 0) || d->open[call->callee])
             continue;
-        if (d->open[call->callee] || part < d->least || d->depth == DEPTH_MAX ||
-            d->paths >= PATHS_MAX || !(d->whole[call->callee] > 0))
+        if (part < d->least || d->depth == DEPTH_MAX || d->paths >= PATHS_MAX)
             v->kept += part;
         else
             enter(d, call->callee, v->stack, part);
