@@ -233,7 +233,8 @@ static bool is_behind_call(struct tracer *t, const struct trace_step *s)
  * made the task has set it up so, as if it had been called from there. */
 static bool goes_on_beyond(const struct trace_task *task, const struct trace_step *s)
 {
-    return task->is_born && task->callers == 0 && (s->to_site->flags & TRACE_SITE_ENTRY);
+    return task->is_born && !task->begins_in_trap &&
+           (s->to_site->flags & TRACE_SITE_ENTRY);
 }
 
 /* Unknown code is one frame, however it returns to itself. */

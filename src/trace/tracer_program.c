@@ -83,6 +83,10 @@ bool tracer_fork(struct tracer *t, const struct trace_step *s)
     if (task->name.len == 0)
         task->name = e->name;
     link_base(t, first, s);
+    if (task->before)
+        link_base(t, task->before, s);
+    task->before = 0;
+    task->begins_in_trap = false;
     t->report.forks++;
     return true;
 }
@@ -113,6 +117,7 @@ bool tracer_exec(struct tracer *t, const struct trace_step *s)
     trace_node first = task->frames[0].node;
     tracer_begin_stack(t, task, s->function);
     task->begins_in_trap = task->is_born = false;
+    task->before = 0;
     tracer_name_task(t, s);
     if (linked)
         link_base(t, first, s);

@@ -148,6 +148,7 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
         return;
     bool interrupts = !starts || task->begins_in_trap;
     task->begins_in_trap = false;
+    task->before = 0;
     tracer_begin_stack(t, task, s->function);
     if (!interrupts || !trace_node_is_base(tree, base) ||
         task->callers >= TRACE_CALLERS_MAX)
@@ -205,13 +206,14 @@ static void return_elsewhere(struct tracer *t, const struct trace_trap *trap,
 static void trap_again(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
-    if (task->trap_count == 0) {
+    if (task->trap_count == 0 && !task->begins_in_trap) {
+        task->before = task->frames[0].node;
         tracer_begin_stack(t, task, s->function);
         task->begins_in_trap = true;
         return;
     }
-    const struct trace_trap *trap = &task->traps[task->trap_count - 1];
-    tracer_pop_to(t, trap->frame + 1);
+    size_t frame = task->trap_count ? task->traps[task->trap_count - 1].frame : 0;
+    tracer_pop_to(t, frame + 1);
     tracer_replace(t, s->function);
 }
 
