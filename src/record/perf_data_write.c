@@ -121,15 +121,6 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
     return true;
 }
 
-void perf_data_writer_deinit(struct perf_data_writer *w)
-{
-    packer_deinit(&w->packer);
-    free(w->pending);
-    w->pending = NULL;
-    output_deinit(&w->out);
-    perf_features_deinit(&w->features);
-}
-
 /* --- Records ---------------------------------------------------------------------------
  */
 
@@ -162,8 +153,11 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
     return ok || stop(w, err);
 }
 
+/* How a piece is packed: packer_take, packer_end. */
+typedef size_t pack_piece(struct packer *p, struct str bytes, char *into, size_t room);
+
 /* Moves what is pending to w->out, packed where that is wanted. */
-static bool move_pending(struct perf_data_writer *w)
+static bool move_by(struct perf_data_writer *w, pack_piece *pack)
 {
     struct str records = {w->pending, w->pending_used};
     char packed[PERF_RECORD_MAX];
@@ -172,14 +166,19 @@ static bool move_pending(struct perf_data_writer *w)
         output_str(&w->out, records);
         return !w->out.failed;
     }
-    size_t size = packer_take(&w->packer, records, packed + PERF_RECORD_HEADER,
-                              sizeof packed - PERF_RECORD_HEADER);
+    size_t size = pack(&w->packer, records, packed + PERF_RECORD_HEADER,
+                       sizeof packed - PERF_RECORD_HEADER);
     uint32_t type = PERF_COMPRESSED;
     uint16_t head[2] = {0, (uint16_t)(size + PERF_RECORD_HEADER)};
     memcpy(packed, &type, sizeof type);
     memcpy(packed + sizeof type, head, sizeof head);
     output_bytes(&w->out, packed, size + PERF_RECORD_HEADER);
     return size && !w->out.failed;
+}
+
+static bool move_pending(struct perf_data_writer *w)
+{
+    return move_by(w, packer_take);
 }
 
 /* Takes a whole record: what goes to the file never ends within one. */
@@ -210,18 +209,22 @@ static void write_much(struct perf_data_writer *w)
         perf_data_writer_flush(w, &why); /* which remembers why not */
 }
 
+static void widen_times(struct perf_data_writer *w, uint64_t first, uint64_t last)
+{
+    if (!w->any_sample || first < w->first)
+        w->first = first;
+    if (!w->any_sample || last > w->last)
+        w->last = last;
+    w->any_sample = true;
+}
+
 static void take(void *context, const struct record *r)
 {
     struct perf_data_writer *w = context;
     put(w, r->bytes);
     write_much(w);
-    if (r->type != PERF_SAMPLE)
-        return;
-    if (!w->any_sample || r->time < w->first)
-        w->first = r->time;
-    if (!w->any_sample || r->time > w->last)
-        w->last = r->time;
-    w->any_sample = true;
+    if (r->type == PERF_SAMPLE)
+        widen_times(w, r->time, r->time);
 }
 
 static void round_over(void *context)
@@ -241,6 +244,41 @@ bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)
         return stop(w, err);
     }
     return write_out(w, err);
+}
+
+bool perf_data_writer_part(struct perf_data_writer *w, struct error *err)
+{
+    put(w,
+        end_of_round()); /* to perf, what is packed without anything in it is an error */
+    if (!w->failed && !move_by(w, packer_end)) {
+        error_memory(err);
+        return stop(w, err);
+    }
+    return write_out(w, err);
+}
+
+bool perf_data_writer_join(struct perf_data_writer *w,
+                           const struct perf_data_writer *other, struct error *err)
+{
+    if (!perf_data_writer_part(w, err))
+        return false;
+    if (!hide_features(w, err) ||
+        !os_data_file_copy(w->file, w->records_at + w->size, other->file,
+                           other->records_at, other->size, err))
+        return stop(w, err);
+    w->size += other->size;
+    if (other->any_sample)
+        widen_times(w, other->first, other->last);
+    return write_sizes(w, false, err) || stop(w, err);
+}
+
+void perf_data_writer_deinit(struct perf_data_writer *w)
+{
+    packer_deinit(&w->packer);
+    free(w->pending);
+    w->pending = NULL;
+    output_deinit(&w->out);
+    perf_features_deinit(&w->features);
 }
 
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)

@@ -131,6 +131,14 @@ static bool ask_for_less(struct perf_sampler *s)
     return false;
 }
 
+static int open_attr(const struct perf_sampler *s, const struct perf_attr *attr,
+                     int64_t tid, uint32_t cpu)
+{
+    int cgroup = s->settings->targets.cgroup;
+    return cgroup ? os_perf_open_cgroup(attr, cgroup, (int)cpu)
+                  : os_perf_open(attr, tid, (int)cpu);
+}
+
 /* Where a program takes the samples, the counter that has the ring counts nothing. */
 static struct perf_attr asked_for(const struct perf_sampler *s, size_t event)
 {
@@ -148,7 +156,7 @@ static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t 
 {
     for (;;) {
         struct perf_attr attr = asked_for(s, event);
-        int fd = os_perf_open(&attr, tid, (int)cpu);
+        int fd = open_attr(s, &attr, tid, cpu);
         if (fd != -EINVAL || !ask_for_less(s))
             return fd;
     }
@@ -236,7 +244,7 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
     s->counters = counters;
     attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
     attr.sample_type = attr.read_format = attr.wakeup = 0;
-    int fd = os_perf_open(&attr, tid, (int)cpu);
+    int fd = open_attr(s, &attr, tid, cpu);
     if (fd == -ESRCH && s->settings->targets.tid_count > 1)
         return true;
     if (fd < 0)

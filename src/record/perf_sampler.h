@@ -33,6 +33,7 @@ static inline bool record_stacks_dumped(enum record_stacks stacks)
 /* Whom to record. */
 struct record_targets {
     bool everyone;        /* all that runs on the CPUs */
+    int cgroup;           /* of them, those in this control group, open; 0: any */
     const uint32_t *cpus; /* NULL: all that are online, those to come, too */
     size_t cpu_count;
     const uint32_t *tids; /* else these threads, and all that they begin */
