@@ -47,6 +47,27 @@ static struct str end_of_round(void)
     return (struct str){(const char *)&record, sizeof record};
 }
 
+static size_t ids_room(const struct perf_file_event *e)
+{
+    return e->id_room > e->id_count ? e->id_room : e->id_count;
+}
+
+/* The attributes, and behind them the ids: where they are does not change. */
+static void put_events(struct output *o, const struct perf_file_head *head)
+{
+    uint64_t ids_at = PERF_FILE_HEADER +
+                      head->event_count * (uint64_t)(PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS);
+    for (size_t i = 0; i < head->event_count; i++) {
+        const struct perf_file_event *e = &head->events[i];
+        output_bytes(o, (const char *)&e->attr, sizeof e->attr);
+        put_section(o, ids_at, e->id_count * sizeof(uint64_t));
+        ids_at += ids_room(e) * sizeof(uint64_t);
+    }
+    for (size_t i = 0; i < head->event_count; i++)
+        for (size_t k = 0; k < ids_room(&head->events[i]); k++)
+            put_u64(o, k < head->events[i].id_count ? head->events[i].ids[k] : 0);
+}
+
 /* All of it is written at once, and an end of a round with it: a file without records is
  * none to its readers. */
 static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
@@ -54,10 +75,10 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     struct output *o = &w->out;
     uint64_t attr_size = PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS;
     uint64_t attrs_size = head->event_count * attr_size;
-    uint64_t ids_at = PERF_FILE_HEADER + attrs_size, id_count = 0, bits[4];
+    uint64_t id_count = 0, bits[4];
     for (size_t i = 0; i < head->event_count; i++)
-        id_count += head->events[i].id_count;
-    w->features_at = ids_at + id_count * sizeof(uint64_t);
+        id_count += ids_room(&head->events[i]);
+    w->features_at = PERF_FILE_HEADER + attrs_size + id_count * sizeof(uint64_t);
     w->records_at = (w->features_at + w->features.bodies.used + 7) & ~(uint64_t)7;
     output_str(o, STR("PERFILE2"));
     put_u64(o, PERF_FILE_HEADER);
@@ -68,16 +89,7 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     perf_features_bits(&w->features, bits);
     for (size_t i = 0; i < 4; i++)
         put_u64(o, bits[i]);
-    for (size_t i = 0; i < head->event_count; i++) {
-        const struct perf_file_event *e = &head->events[i];
-        uint64_t size = e->id_count * sizeof(uint64_t);
-        output_bytes(o, (const char *)&e->attr, sizeof e->attr);
-        put_section(o, ids_at, size);
-        ids_at += size;
-    }
-    for (size_t i = 0; i < head->event_count; i++)
-        for (size_t k = 0; k < head->events[i].id_count; k++)
-            put_u64(o, head->events[i].ids[k]);
+    put_events(o, head);
     output_str(o, output_kept(&w->features.bodies));
     while (o->used < w->records_at)
         output_char(o, 0);
@@ -107,7 +119,7 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
                            const struct perf_file_head *head, struct error *err)
 {
     *w = (struct perf_data_writer){
-        .file = file, .packed = head->packed, .out = OUTPUT_KEEP};
+        .file = file, .head = head, .packed = head->packed, .out = OUTPUT_KEEP};
     w->pending = malloc(PIECE);
     bool ok = perf_features_init(&w->features, head) && w->pending;
     if (!ok || (w->packed && !packer_init(&w->packer, head->pack_level, err)))
@@ -235,6 +247,17 @@ static void round_over(void *context)
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w)
 {
     return (struct record_sink){w, take, round_over};
+}
+
+bool perf_data_writer_tell_ids(struct perf_data_writer *w, struct error *err)
+{
+    struct output o = OUTPUT_KEEP;
+    put_events(&o, w->head);
+    bool ok = o.failed
+                  ? error_memory(err)
+                  : os_data_file_write(w->file, PERF_FILE_HEADER, output_kept(&o), err);
+    output_deinit(&o);
+    return ok || stop(w, err);
 }
 
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)

@@ -20,6 +20,7 @@
 
 struct perf_data_writer {
     struct os_data_file *file;
+    const struct perf_file_head *head;
     struct perf_features features;
     struct packer packer;
     bool packed;
@@ -40,6 +41,10 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
 void perf_data_writer_deinit(struct perf_data_writer *w); /* also of one that is all 0 */
 
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w);
+
+/* Tells the file of counters' ids that came to those of the head's events, before records
+ * that have them are given. */
+bool perf_data_writer_tell_ids(struct perf_data_writer *w, struct error *err);
 
 /* Puts all that was given into the file. */
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err);

@@ -115,13 +115,19 @@ static void describe(const struct record_session *s, size_t i, struct perf_file_
     record_off_cpu_attr(&e->attr);
     e->name = i == s->switches_event ? PERF_OFF_CPU_EVENT : PERF_WAKER_EVENT;
     e->id_count = e->id_count ? 1 : 0;
+    e->id_room = e->id_count;
 }
 
-/* CPUs may still come: their counters' ids have room in the file. */
+/* The file has room for the ids of so many counters more, of CPUs that come. */
+static size_t ids_to_come(void)
+{
+    return 4 * os_cpus_possible() + 16;
+}
+
 static bool describe_events(struct record_session *s, struct error *err)
 {
     const struct record_events *events = &s->sampler_settings.events;
-    size_t each = s->sampler.counter_count / events->count + 1;
+    size_t each = s->sampler.counter_count / events->count + ids_to_come();
     if (events->count == 1)
         each = 0; /* its records do not say whose they are */
     s->ids = calloc(each * events->count + 1, sizeof *s->ids);
@@ -129,8 +135,10 @@ static bool describe_events(struct record_session *s, struct error *err)
         return error_memory(err);
     for (size_t i = 0; i < events->count; i++) {
         uint64_t *ids = s->ids + i * each;
-        s->events[i] = (struct perf_file_event){
-            .attr = s->sampler.attrs[i], .name = events->items[i].name, .ids = ids};
+        s->events[i] = (struct perf_file_event){.attr = s->sampler.attrs[i],
+                                                .name = events->items[i].name,
+                                                .ids = ids,
+                                                .id_room = each};
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
         describe(s, i, &s->events[i]);
     }
@@ -276,8 +284,40 @@ static bool drain_counted(struct record_session *s)
     return !s->broken;
 }
 
+static bool has_id(const struct perf_file_event *e, uint64_t id)
+{
+    for (size_t i = 0; i < e->id_count; i++)
+        if (e->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* New counters' ids, beside those of counters that are no more, whose records stay. */
+static void add_ids(struct record_session *s, size_t event, uint64_t *room, size_t size)
+{
+    struct perf_file_event *e = &s->events[event];
+    uint64_t *ids = s->ids + (e->ids - s->ids);
+    size_t count = perf_sampler_ids(&s->sampler, event, room, size);
+    for (size_t i = 0; i < count && e->id_count < e->id_room; i++)
+        if (!has_id(e, room[i]))
+            ids[e->id_count++] = room[i];
+}
+
+/* CPUs have come, or gone. */
+static bool tell_counters(struct record_session *s, struct error *err)
+{
+    size_t size = s->sampler.counter_count;
+    uint64_t *room = malloc((size + 1) * sizeof *room);
+    if (s->settings->off_cpu)
+        note_off_cpu(s);
+    for (size_t i = 0; room && s->head.event_count > 1 && i < s->head.event_count; i++)
+        add_ids(s, i, room, size);
+    free(room);
+    return perf_data_writer_tell_ids(record_files_writer(&s->files), err);
+}
+
 /* CPUs seldom come and go: they are looked for once in so many ticks. */
-#define TICKS_OF_CPUS 4
+#define TICKS_OF_CPUS 2
 
 /* What is done once in a while. */
 static bool tick(struct record_session *s, struct error *err)
@@ -286,8 +326,8 @@ static bool tick(struct record_session *s, struct error *err)
     if (!drain_counted(s))
         return false;
     if (s->sampler_settings.targets.everyone && s->ticks % TICKS_OF_CPUS == 0 &&
-        perf_sampler_follow_cpus(&s->sampler) && s->settings->off_cpu)
-        note_off_cpu(s);
+        perf_sampler_follow_cpus(&s->sampler) && !tell_counters(s, err))
+        return false;
     if (s->settings->progress)
         s->settings->progress(s->settings->progress_context, s);
     return perf_data_writer_flush(record_files_writer(&s->files), err);
