@@ -95,12 +95,32 @@ bool record_files_due(const struct record_files *f, uint64_t now)
            (set->most && bytes_now(f) >= set->most / parts);
 }
 
+static uint64_t bytes_in_parts(const struct record_files *f)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < f->count; i++)
+        bytes += perf_data_writer_bytes(&f->parts[i].writer);
+    return bytes;
+}
+
+/* Lets go of the oldest parts as far as there is more in memory than wanted: what comes
+ * quickly makes parts that are larger than others. */
+static bool drop_oldest(struct record_files *f, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = 1; ok && i < f->count && bytes_in_parts(f) > f->settings->most; i++)
+        ok = close_part(&f->parts[(f->now + i) % f->count], err);
+    return ok;
+}
+
 /* Ends a part in memory, and takes the place of the oldest for the next. */
 static bool next_part(struct record_files *f, struct error *err)
 {
     if (!perf_data_writer_part(record_files_writer(f), err))
         return false;
     perf_data_writer_deinit(record_files_writer(f));
+    if (f->settings->most && !drop_oldest(f, err))
+        return false;
     f->now = (f->now + 1) % RECORD_PARTS;
     if (f->count < RECORD_PARTS)
         f->count++;
@@ -139,6 +159,8 @@ bool record_files_switch(struct record_files *f, uint64_t now, struct error *err
 static bool is_wanted(const struct record_files *f, size_t part, uint64_t now)
 {
     const struct record_part *next = &f->parts[(part + 1) % f->count];
+    if (f->parts[part].file.fd < 0)
+        return false;
     return part == f->now || !f->settings->rotate ||
            now - next->began <= f->settings->rotate;
 }
@@ -188,8 +210,5 @@ bool record_files_finish(struct record_files *f, struct error *err)
 
 uint64_t record_files_bytes(const struct record_files *f)
 {
-    uint64_t bytes = f->bytes_before;
-    for (size_t i = 0; i < f->count; i++)
-        bytes += perf_data_writer_bytes(&f->parts[i].writer);
-    return bytes;
+    return f->bytes_before + bytes_in_parts(f);
 }

@@ -125,15 +125,16 @@ static void files_follow_one_another_and_the_oldest_go(void **state)
     assert_string_equal(times_in(folder_path(*state, "data.4")), "4");
 }
 
-static void memory_has_the_last_parts(void **state)
+/* Ten parts in memory, each with a sample; a snapshot after the first and the sixth. */
+static void fill_memory(void **state, uint64_t most)
 {
     struct error err;
-    open_files(state, (struct record_files_settings){.snapshot = true, .most = 8});
+    open_files(state, (struct record_files_settings){.snapshot = true, .most = most});
     give(0);
     assert_true(record_files_snapshot(&files, &err));
     assert_string_equal(times_in(folder_path(*state, "data.1")), "0");
     for (uint64_t i = 1; i <= 9; i++) {
-        assert_true(record_files_due(&files, 1)); /* more than an eighth of 8 bytes */
+        assert_int_equal(record_files_due(&files, 1), most == 8);
         assert_true(record_files_switch(&files, i, &err));
         give(i);
         if (i == 5)
@@ -142,8 +143,21 @@ static void memory_has_the_last_parts(void **state)
     assert_false(is_there(folder_path(*state, "data")));
     assert_true(record_files_finish(&files, &err));
     close_files();
+}
+
+static void memory_has_the_last_parts(void **state)
+{
+    fill_memory(state, 1 << 20);
     assert_string_equal(times_in(folder_path(*state, "data.2")), "012345");
     assert_string_equal(times_in(folder_path(*state, "data")), "23456789");
+}
+
+/* Parts that are larger than they should be: fewer of them, but one that is whole. */
+static void memory_is_bounded(void **state)
+{
+    fill_memory(state, 8);
+    assert_string_equal(times_in(folder_path(*state, "data.2")), "45");
+    assert_string_equal(times_in(folder_path(*state, "data")), "89");
 }
 
 /* A file that cannot be made: the writer takes nothing more, and says why. */
@@ -169,6 +183,7 @@ int main(void)
         UNIT_IN_FOLDER(one_file_is_full_at_its_size),
         UNIT_IN_FOLDER(files_follow_one_another_and_the_oldest_go),
         UNIT_IN_FOLDER(memory_has_the_last_parts),
+        UNIT_IN_FOLDER(memory_is_bounded),
         UNIT_IN_FOLDER(a_file_that_cannot_be_made_is_told),
     };
     return UNITS_RUN(units);
