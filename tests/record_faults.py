@@ -207,6 +207,27 @@ def check_lost(report, folder):
                   "" if lost > 100 and 0.75 * ran < lost + kept < 1.02 * ran else said)
 
 
+def check_clock(report, folder):
+    """Where this process is shown another clock than the kernel's, as after a container was
+    moved, what was sampled is still in the file at once."""
+    name = "a clock that is behind the kernel's"
+    path = os.path.join(folder, "clock.data")
+    words = ["unshare", "-T", "--monotonic", "-100"]
+    if os.geteuid() != 0 or tap.run([*words, "true"])[0] != 0:
+        report.skip(name, "there are no time namespaces here")
+        return
+    load = subprocess.Popen(["./fp", "100000", "1", "5"], cwd=folder)
+    recorder = subprocess.Popen([*words, tap.STOKE, "record", "-q", "-F", "999", "-g", "fp",
+                                 "-o", path, "-p", str(load.pid)])
+    time.sleep(2.5)
+    recorder.kill()
+    recorder.wait()
+    load.kill()
+    load.wait()
+    kept = sum(recording.of_program(recording.stacks(path)).values())
+    report.result(f"{name}: {kept} samples", "" if kept > 50 else "they are held back")
+
+
 ONLINE = "/sys/devices/system/cpu/cpu1/online"
 
 
@@ -318,7 +339,7 @@ def main():
             report.done()
         build(folder)
         for check in (check_writes, check_killed, check_exec, check_reuse, check_deleted,
-                      check_threads, check_lost, check_hotplug, check_nobody):
+                      check_threads, check_lost, check_clock, check_hotplug, check_nobody):
             check(report, folder)
     finally:
         os.chdir("/")
