@@ -189,7 +189,7 @@ static void put_head(struct callgrind_writer *w)
 
 static void put_functions(struct callgrind_writer *w, const struct paths *paths)
 {
-    for (string_id label = 0; label < paths->labels.count; label++) {
+    for (string_id label = 0; w->functions && label < paths->labels.count; label++) {
         const struct function_row *f = &w->functions[label];
         uint32_t line = w->p->frames[f->frame].line;
         if (!f->frame)
