@@ -121,13 +121,15 @@ static void put_name(struct callgrind_writer *w, struct str name)
         output_char(w->out, (unsigned char)name.ptr[i] < ' ' ? ' ' : name.ptr[i]);
 }
 
-/* "fn=(3) name": the name each time, as readers allow. */
+/* "fn=(3) name": the name each time, as readers allow; what is not known is "???", as
+ * else that of the function before would do. */
 static void put_numbered(struct callgrind_writer *w, const char *key, uint32_t number,
                          struct str name)
 {
-    if (!number)
-        return;
-    output_format(w->out, "%s=(%u) ", key, number);
+    if (number)
+        output_format(w->out, "%s=(%u) ", key, number);
+    else
+        output_format(w->out, "%s=???", key);
     put_name(w, name);
     output_char(w->out, '\n');
 }
@@ -138,10 +140,9 @@ static void put_function(struct callgrind_writer *w, const struct paths *paths,
     const struct profile *p = w->p;
     const struct frame *f = &p->frames[w->functions[label].frame];
     string_id path = p->modules[f->module].path;
-    put_numbered(w, called ? "cob" : "ob", path, profile_string(p, path));
+    if (p->module_count > 1)
+        put_numbered(w, called ? "cob" : "ob", path, profile_string(p, path));
     put_numbered(w, called ? "cfi" : "fl", f->file, profile_string(p, f->file));
-    if (!f->file) /* else that of the function before would do */
-        output_text(w->out, called ? "cfi=???\n" : "fl=???\n");
     struct str name = strings_get(&paths->labels, label); /* and the module's */
     put_numbered(w, called ? "cfn" : "fn", label + 1, str_head(name, str_find(name, 0)));
 }

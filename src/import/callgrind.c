@@ -126,6 +126,8 @@ static string_id take_name(struct callgrind *c, enum name_table table, struct st
 {
     struct str rest = str_trim(text);
     uint64_t number;
+    if (str_equal(rest, STR("???"))) /* not known */
+        return 0;
     if (!str_starts(rest, STR("(")))
         return builder_string(c->b, rest);
     rest = str_skip(rest, 1);
@@ -134,7 +136,7 @@ static string_id take_name(struct callgrind *c, enum name_table table, struct st
     uint64_t *name = idmap_put(&c->names[table], &c->arena, number);
     rest = str_trim(rest);
     if (name && rest.len)
-        *name = builder_string(c->b, rest);
+        *name = builder_string(c->b, str_equal(rest, STR("???")) ? STR("") : rest);
     return name ? (string_id)*name : 0;
 }
 
