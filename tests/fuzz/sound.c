@@ -202,7 +202,7 @@ static bool callgrind_can_tell(const struct profile *p)
     for (event_id e = 1; e < p->event_count; e++) {
         struct str name = profile_string(p, p->events[e].name);
         if (p->events[e].unit == UNIT_MILLISECONDS || name.len == 0 ||
-            str_has(name, STR("_(")))
+            str_has(name, STR("(")))
             return false;
     }
     return p->event_count <= CALLGRIND_EVENTS;
