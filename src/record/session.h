@@ -44,6 +44,8 @@ struct record_settings {
 /* What came of it. */
 struct record_counts {
     uint64_t samples, lost, throttled;
+    uint64_t idle;        /* samples of CPUs that had nothing to do */
+    uint64_t deep;        /* stacks by frame pointers, with as many frames as may be */
     uint64_t first, last; /* times of samples */
 };
 
@@ -72,6 +74,7 @@ struct record_session {
     struct perf_data_writer writer;
     size_t switches_event, wakings_event; /* their places among the events; 0: none */
     struct record_counts counts;
+    uint64_t deepest; /* frames that the kernel follows at most; 0: it is not it */
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */
     int command_status; /* as the shell tells it; 0 where it did not end by itself */
