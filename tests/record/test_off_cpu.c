@@ -1,8 +1,10 @@
 /* Waits made of context switches: what order they come in, what is missing, and who is
  * gone. */
-#include "record/off_cpu.h"
 #include "base/perf_off_cpu.h"
+#include "record/off_cpu.h"
 #include "unit.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SWITCHES_ID 31
 #define WAKINGS_ID 41
@@ -61,8 +63,8 @@ static int begin(void **state)
     layout = record_layout_of(true, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW);
     maker.layout = &layout;
     got = (struct waits){0};
-    assert_true(record_off_cpu_init(
-        &stage, &layout, (struct record_sink){NULL, take, round_over}, &err));
+    assert_true(record_off_cpu_init(&stage, &layout,
+                                    (struct record_sink){NULL, take, round_over}, &err));
     stage.woken_at = WOKEN_AT;
     record_off_cpu_ids(&stage, OFF_CPU_SWITCHES, switches, 2);
     record_off_cpu_ids(&stage, OFF_CPU_WAKINGS, wakings, 1);
@@ -211,9 +213,20 @@ static void test_what_is_missing(void **state)
     assert_int_equal(stage.counts.without_stack, 1);
 }
 
+/* A number that no process has any more. */
+static uint32_t ended_process(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    return (uint32_t)pid;
+}
+
 /* Who ends leaves the CPU for good, which is no wait; its number is another's later. */
 static void test_end_and_beginning(void **state)
 {
+    uint32_t me = (uint32_t)getpid(), nobody = ended_process();
     (void)state;
     sample(SWITCHES_ID, 7, 100, 0xabc, 0);
     leaves(7, 101);
@@ -221,18 +234,27 @@ static void test_end_and_beginning(void **state)
     task(PERF_EXIT, 7, 300);
     sample(SWITCHES_ID, 7, 301, 0xabc, 0);
     leaves(7, 302);
+    is_back(7, 303); /* it has to wait while it ends */
+    sample(SWITCHES_ID, 7, 304, 0xabc, 0);
+    leaves(7, 305);
     end_round();
     task(PERF_FORK, 7, 400);
     is_back(7, 450);
     sample(SWITCHES_ID, 7, 500, 0xdef, 0);
     leaves(7, 501);
+    is_back(7, 601);
+    sample(SWITCHES_ID, me, 500, 0xdef, 0);
+    leaves(me, 501);
+    sample(SWITCHES_ID, nobody, 500, 0xdef, 0); /* that it ended was lost */
+    leaves(nobody, 501);
     end_round();
-    assert_int_equal(got.count, 1);
+    assert_int_equal(got.count, 2);
+    assert_wait(1, 7, 601, 100, 0xdef, 0);
     record_off_cpu_end(&stage, 1501);
-    assert_int_equal(got.count, 2);
-    assert_wait(1, 7, 1501, 1000, 0xdef, PERF_OFF_CPU_STILL);
+    assert_int_equal(got.count, 3);
+    assert_wait(2, me, 1501, 1000, 0xdef, PERF_OFF_CPU_STILL);
     record_off_cpu_end(&stage, 2000);
-    assert_int_equal(got.count, 2);
+    assert_int_equal(got.count, 3);
     assert_int_equal(got.others, 2); /* both records of the task go on */
 }
 
