@@ -469,18 +469,18 @@ static void tell_written(void *context, const struct record_session *s,
         message_note("what led up to now is in %s", s->files.path);
 }
 
-static void tell_cautions(const struct record_session *s)
+/* A share of what was counted; nothing is said of what is less than a thousandth. */
+static bool is_told(uint64_t part, uint64_t all, double *share)
 {
-    const struct record_counts *c = &s->counts;
+    *share = all ? 100 * (double)part / (double)all : 0;
+    return *share >= 0.1;
+}
+
+static void tell_stacks(const struct record_session *s)
+{
     const struct unwinder_counts *u = &s->unwinder.counts;
-    const struct record_events *events = &s->sampler_settings.events;
-    if (c->samples == 0)
-        message_note("there are no samples: nothing ran, or not for long enough (-F)");
-    if (c->lost)
-        message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
-                     "often (-F), or take larger ones (-m)",
-                     (unsigned long long)c->lost,
-                     100 * (double)c->lost / (double)(c->lost + c->samples));
+    const struct record_counts *c = &s->counts;
+    double share;
     if (u->truncated)
         message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
                      "the dump (-g %s,%u takes more of the stack)",
@@ -489,11 +489,41 @@ static void tell_cautions(const struct record_session *s)
                      4 * s->sampler_settings.dump_size < DUMP_MOST
                          ? 4 * s->sampler_settings.dump_size
                          : DUMP_MOST);
+    if (c->deep)
+        message_note("%.1f%% of the stacks are truncated: the kernel follows %llu frames "
+                     "at most (sysctl kernel.perf_event_max_stack)",
+                     100 * (double)c->deep / (double)c->samples,
+                     (unsigned long long)s->deepest);
+    if (is_told(u->broken, u->stacks, &share))
+        message_note("%.1f%% of the stacks could not be followed to their ends: there is "
+                     "code that tells nothing of its callers",
+                     share);
+    if (is_told(u->no_file, u->stacks, &share))
+        message_note("%.1f%% of the stacks end in unknown code, which is in no file: a "
+                     "JIT's, which it may name in /tmp/perf-PID.map",
+                     share);
+}
+
+static void tell_cautions(const struct record_session *s)
+{
+    const struct record_counts *c = &s->counts;
+    const struct record_events *events = &s->sampler_settings.events;
+    double share;
+    if (c->samples == 0)
+        message_note("there are no samples: nothing ran, or not for long enough (-F)");
+    if (c->lost)
+        message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
+                     "often (-F), or take larger ones (-m)",
+                     (unsigned long long)c->lost,
+                     100 * (double)c->lost / (double)(c->lost + c->samples));
+    tell_stacks(s);
     if (s->settings->off_cpu && !s->sees_waits)
         message_note("waits have no stacks: that takes root, CAP_PERFMON, or "
                      "kernel.perf_event_paranoid at 1 or less");
     if (s->off_cpu.failed)
         message_note("memory was short: some waits are missing");
+    if (is_told(c->idle, c->samples, &share))
+        message_note("%.1f%% of the samples are of CPUs that had nothing to do", share);
     if (c->throttled)
         message_note("the kernel held sampling back %llu times: the rate was less than "
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",

@@ -18,6 +18,11 @@
 #define BYTES_OF_REGISTERS 600 /* and what is around a dump */
 #define WAITS_AT_MOST 4 /* a second: a ring holds what comes in such a part of it */
 
+/* Events that come as they come, as context switches do: so many are to be expected of a
+ * busy CPU. */
+#define OTHERS_A_SECOND ((size_t)40000)
+#define DUMPED_A_SECOND ((size_t)2000)
+
 /* A round is ended when so much was given, so that its room can be given back. */
 #define ROUND_BYTES MB
 
@@ -100,7 +105,12 @@ static size_t choose_ring_size(const struct perf_sampler_settings *set)
     size_t sample = record_stacks_dumped(set->stacks)
                         ? BYTES_OF_REGISTERS + set->dump_size
                         : BYTES_OF_CHAIN;
-    size_t wanted = sample * set->rate * set->events.count / WAITS_AT_MOST;
+    size_t others = 0;
+    for (size_t i = 0; i < set->events.count; i++)
+        if (set->events.items[i].period)
+            others =
+                record_stacks_dumped(set->stacks) ? DUMPED_A_SECOND : OTHERS_A_SECOND;
+    size_t wanted = sample * (set->rate * set->events.count + others) / WAITS_AT_MOST;
     size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
     if (set->ring_size)
         return set->ring_size;

@@ -21,6 +21,24 @@ static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
 /* --- Counting --------------------------------------------------------------------------
  */
 
+/* How many frames of a stack the kernel follows. */
+static uint64_t deepest_stack(const struct record_session *s)
+{
+    char room[32];
+    uint64_t most = 0;
+    struct str text =
+        os_read_text("/proc/sys/kernel/perf_event_max_stack", room, sizeof room);
+    bool frames = s->sampler_settings.stacks == RECORD_STACKS_FP;
+    return frames && number_parse_u64(str_trim(text), &most) ? most : 0;
+}
+
+static bool is_deep(const struct record_session *s, const struct record *r)
+{
+    size_t behind = s->sampler.layout.behind;
+    return s->deepest && r->bytes.len >= behind + 8 &&
+           record_u64(r->bytes, behind) >= s->deepest;
+}
+
 static void count_record(void *context, const struct record *r)
 {
     struct record_session *s = context;
@@ -29,6 +47,8 @@ static void count_record(void *context, const struct record *r)
         if (c->samples++ == 0)
             c->first = r->time;
         c->last = r->time;
+        c->idle += record_tid(&s->sampler.layout, r) == 0;
+        c->deep += is_deep(s, r);
     } else if (r->type == PERF_LOST) {
         c->lost += record_u64(r->bytes, 16);
     } else if (r->type == PERF_THROTTLE) {
@@ -196,6 +216,7 @@ static bool open_stages(struct record_session *s, struct error *err)
     }
     if (!record_tasks_init(&s->tasks, layout, next, err))
         return false;
+    s->deepest = deepest_stack(s);
     s->first = record_tasks_sink(&s->tasks);
     s->kernel_hidden = !record_tasks_add_kernel(&s->tasks);
     for (size_t i = 0; i < s->settings->pid_count; i++)

@@ -49,6 +49,8 @@ struct record_settings {
 /* What came of it. */
 struct record_counts {
     uint64_t samples, lost, throttled;
+    uint64_t idle;        /* samples of CPUs that had nothing to do */
+    uint64_t deep;        /* stacks by frame pointers, with as many frames as may be */
     uint64_t first, last; /* times of samples */
 };
 
@@ -77,6 +79,7 @@ struct record_session {
     struct perf_file_head head;
     uint64_t *ids;
     struct record_counts counts;
+    uint64_t deepest; /* frames that the kernel follows at most; 0: it is not it */
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */
     int command_status; /* as the shell tells it; 0 where it did not end by itself */
