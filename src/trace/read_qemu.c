@@ -342,7 +342,14 @@ static void run(struct reading *q, struct lane *lane, const uint32_t *words)
 static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
 {
     while (bytes_left(b) >= 4) {
-        lane->words[lane->word_count++] = bytes_u32(b);
+        uint32_t word = bytes_u32(b);
+        if (lane->word_count == 0 && word && word < QEMU_RUN_PART) {
+            run_part(q, lane, word, 0, 0); /* most of them */
+            if (tracer_failed(&lane->core->tracer))
+                return false;
+            continue;
+        }
+        lane->words[lane->word_count++] = word;
         if (lane->word_count < words_of(lane->words[0]))
             continue;
         run(q, lane, lane->words);

@@ -18,11 +18,6 @@ void tracer_deinit(struct tracer *t)
     arena_deinit(&t->arena);
 }
 
-bool tracer_failed(const struct tracer *t)
-{
-    return t->arena.failed || t->tree.arena.failed || t->trial.arena.failed;
-}
-
 /* --- What is spent ----------------------------------------------------------------- */
 
 static void keep_stretch(struct tracer *t, struct trace_count spent)
@@ -178,15 +173,16 @@ void tracer_repeat(struct tracer *t, const struct trace_step *s)
 #define REPEATS_MAX 4
 
 /* Does what an instruction that was followed by another one does to the stack. */
-static void transfer(struct tracer *t, const struct trace_step *first)
+static void transfer(struct tracer *t, const struct trace_step *s)
 {
-    struct trace_step s = *first;
+    struct trace_step again;
     for (unsigned i = 0; i < REPEATS_MAX && !tracer_failed(t); i++) {
         t->repeats = false;
-        transfer_once(t, &s);
+        transfer_once(t, s);
         if (!t->repeats)
             return;
-        s = t->repeat;
+        again = t->repeat; /* it is seldom: a copy for each step takes longer than all */
+        s = &again;
     }
 }
 
@@ -303,6 +299,19 @@ static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->site = last;
 }
 
+/* The instruction told last leads to `pc`, in the same place: no stack changes. */
+static bool stays(const struct tracer *t, uint64_t pc, const struct trace_site *to)
+{
+    const struct trace_site *from = t->site;
+    if (!from || to->place != t->place || to->kind == INSTRUCTION_UNKNOWN)
+        return false;
+    if (from->kind == INSTRUCTION_PLAIN || from->kind == INSTRUCTION_BRANCH)
+        if (from->advance && pc == t->pc + from->advance)
+            return true;
+    return (from->kind == INSTRUCTION_BRANCH || from->kind == INSTRUCTION_JUMP) &&
+           leads_to(from, t->pc, pc);
+}
+
 void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now)
 {
@@ -312,7 +321,8 @@ void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t f
     if (t->task_count == 0)
         t->since = now;
     t->now = now;
-    step(t, pc, b->sites + first);
+    if (!stays(t, pc, b->sites + first))
+        step(t, pc, b->sites + first);
     if (!b->is_even || first + count < b->count) {
         walk_block(t, b, first, count);
         return;

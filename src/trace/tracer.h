@@ -202,6 +202,9 @@ void tracer_gap(struct tracer *t, uint64_t now);
 void tracer_end(struct tracer *t);
 
 /* Whether memory was short at any time. */
-bool tracer_failed(const struct tracer *t);
+static inline bool tracer_failed(const struct tracer *t)
+{
+    return t->arena.failed || t->tree.arena.failed || t->trial.arena.failed;
+}
 
 #endif
