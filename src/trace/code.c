@@ -192,7 +192,7 @@ static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
 {
     const struct trace_binary *b = trace_code_binary(c, binary);
     uint32_t symbol = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
-    if (address == b->entry && b->elf)
+    if (address == b->entry)
         s->flags |= TRACE_SITE_START | TRACE_SITE_ENTRY;
     if (symbol == RANGE_NONE) {
         s->place = place_without_symbol(c, binary, address);
