@@ -407,10 +407,13 @@ struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
  */
 
 /* The page of an address, made where a binary reaches into it; else NULL. */
-static struct trace_page *make_page(struct trace_code *c, uint64_t pc)
+static struct trace_page *make_page(struct trace_code *c, uint64_t pc, uint64_t number)
 {
-    uint64_t number = pc >> TRACE_PAGE_SHIFT;
-    struct trace_where where = trace_code_where(c, pc);
+    struct trace_where where = {0, 0};
+    if (trace_code_is_shared(c, pc))
+        where = trace_code_where_in(c, pc, c->program);
+    if (!where.binary)
+        where = trace_code_where(c, pc);
     uint64_t *slot = where.binary ? idmap_put(&c->pages, c->arena, number) : NULL;
     if (!slot)
         return NULL;
@@ -431,9 +434,11 @@ static struct trace_page *find_page(struct trace_code *c, uint64_t pc)
 {
     uint64_t number = pc >> TRACE_PAGE_SHIFT;
     size_t slot = number % TRACE_PAGE_CACHE;
+    if (trace_code_is_shared(c, pc))
+        number |= (uint64_t)c->program << 44; /* each program has its own */
     if (c->cache[slot].number == number + 1)
         return c->cache[slot].page;
-    struct trace_page *page = make_page(c, pc);
+    struct trace_page *page = make_page(c, pc, number);
     if (page) {
         c->cache[slot].number = number + 1;
         c->cache[slot].page = page;
@@ -524,6 +529,99 @@ trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc, uint32_
     return 0;
 }
 
+/* --- Programs at one address ---------------------------------------------------------
+ */
+
+/* How far ahead is looked. */
+#define AHEAD_MAX 48
+
+static bool leads(const struct trace_site *s, uint64_t from, uint64_t to)
+{
+    bool at_target = to == from + (uint64_t)(int64_t)s->displacement;
+    switch ((enum instruction_kind)s->kind) {
+    case INSTRUCTION_PLAIN:
+    case INSTRUCTION_ENVIRONMENT:
+        return to == from + s->length;
+    case INSTRUCTION_BRANCH:
+        return to == from + s->length || at_target;
+    case INSTRUCTION_JUMP:
+    case INSTRUCTION_CALL:
+        return at_target;
+    case INSTRUCTION_UNKNOWN:
+    case INSTRUCTION_TRAP_RETURN:
+        return false;
+    case INSTRUCTION_JUMP_REGISTER:
+    case INSTRUCTION_CALL_REGISTER:
+    case INSTRUCTION_RETURN:
+    case INSTRUCTION_SWAP:
+        return true;
+    }
+    return false;
+}
+
+/* From how many addresses on the program's code leads to the next one. It may be left at
+ * any of them. */
+static size_t follows(struct trace_code *c, uint32_t program, const uint64_t *pcs,
+                      size_t count)
+{
+    size_t i = 0;
+    c->program = program;
+    if (!trace_code_where_in(c, pcs[0], program).binary)
+        return 0;
+    for (; i + 1 < count && i < AHEAD_MAX; i++) {
+        if (!trace_code_is_shared(c, pcs[i + 1]))
+            return AHEAD_MAX;
+        if (!leads(trace_code_find(c, pcs[i]), pcs[i], pcs[i + 1]))
+            return i;
+    }
+    return AHEAD_MAX;
+}
+
+void trace_code_choose(struct trace_code *c, const uint64_t *pcs, size_t count,
+                       uint32_t before)
+{
+    uint32_t best = before;
+    size_t most = before ? follows(c, before, pcs, count) : 0;
+    for (uint32_t i = 1; i < c->known_count && most < AHEAD_MAX; i++) {
+        const struct trace_binary *b = c->known[i].binary;
+        size_t far = b->is_user && !b->moves ? follows(c, i, pcs, count) : 0;
+        if (far > most) {
+            best = i;
+            most = far;
+        }
+    }
+    c->program = best;
+}
+
+/* Where the segments of two programs overlap: from the first to the end of the last. */
+static void find_shared(struct trace_code *c, const struct trace_binary *a,
+                        const struct trace_binary *b)
+{
+    uint64_t start = c->shared_start, end = start + c->shared_size;
+    for (size_t i = 0; i < a->segment_count; i++)
+        for (size_t k = 0; k < b->segment_count; k++) {
+            const struct trace_segment *x = &a->segments[i], *y = &b->segments[k];
+            if (x->end <= y->start || y->end <= x->start)
+                continue;
+            uint64_t low = x->start < y->start ? x->start : y->start;
+            uint64_t high = x->end > y->end ? x->end : y->end;
+            start = c->shared_size == 0 || low < start ? low : start;
+            end = c->shared_size == 0 || high > end ? high : end;
+            c->shared_start = start;
+            c->shared_size = end - start;
+        }
+}
+
+static void find_all_shared(struct trace_code *c)
+{
+    for (uint32_t i = 1; i < c->known_count; i++)
+        for (uint32_t k = i + 1; k < c->known_count; k++) {
+            const struct trace_binary *a = c->known[i].binary, *b = c->known[k].binary;
+            if (a->is_user && b->is_user && !a->moves && !b->moves)
+                find_shared(c, a, b);
+        }
+}
+
 /* --- Beginning and end ------------------------------------------------------------- */
 
 static bool add_unknown(struct trace_code *c)
@@ -556,6 +654,7 @@ bool trace_code_init(struct trace_code *c, struct arena *arena,
     for (size_t i = 0; i < count; i++)
         if (!trace_code_add(c, &binaries[i]))
             return false;
+    find_all_shared(c);
     return add_unknown(c);
 }
 

@@ -224,6 +224,16 @@ static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
     t->site = to;
 }
 
+/* Where several programs may be, which one it is is asked when they are entered: what
+ * goes on in them is the same program. */
+static void choose_program(struct tracer *t, const uint64_t *pcs, size_t count)
+{
+    bool inside = t->site && trace_code_is_shared(&t->code, t->pc);
+    if (!inside)
+        trace_code_choose(&t->code, pcs, count,
+                          t->task_count ? tracer_task(t)->program : 0);
+}
+
 /* Most instructions follow the one before, in the same place: for them nothing is done
  * but to see that it is so. */
 void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
@@ -235,9 +245,13 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
         t->counted = counted + i;
         if (!t->site && t->task_count == 0)
             t->since = t->now;
+        if (trace_code_is_shared(&t->code, pcs[i]))
+            choose_program(t, pcs + i, count - i);
         step(t, pcs[i], trace_code_find(&t->code, pcs[i]));
         if (tracer_failed(t))
             return;
+        if (trace_code_is_shared(&t->code, pcs[i]))
+            tracer_task(t)->program = t->code.program;
         const struct trace_site *site = t->site;
         uint64_t pc = t->pc;
         trace_place_id place = t->place;

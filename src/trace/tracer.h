@@ -48,6 +48,7 @@ struct trace_task {
     bool is_away;     /* it was switched away from, in a function that switches tasks */
     uint32_t callers; /* worked out */
     bool begins_in_trap; /* its stack did, in what is not known yet */
+    uint32_t program;    /* of those at one address, the one it ran last; 0: none */
     trace_node before;   /* the outermost frame until then; 0: none */
     bool is_born;        /* its first instruction was seen */
     struct str name;     /* of the program it runs, or what it was told to be; or empty */

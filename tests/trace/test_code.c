@@ -95,9 +95,43 @@ static void test_searches(void **state)
     end(f);
 }
 
+static void put(struct fixture *f, unsigned binary, unsigned at, uint32_t bits)
+{
+    memcpy(f->bytes[binary] + at, &bits, sizeof bits);
+}
+
+/* Addresses alone: the program is the one whose code leads from each to the next. */
+static void test_choice(void **state)
+{
+    (void)state;
+    struct fixture *f = begin();
+    const uint64_t jumps[] = {AT, AT + 8, AT + 12, AT + 16};
+    const uint64_t falls[] = {AT, AT + 4, AT + 8, AT + 12};
+    const uint64_t either[] = {AT + 8, AT + 12, AT + 16, 0xffffffff80000000};
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned at = 0; at < 32; at += 4)
+            put(f, i, at, 0x00000013); /* nop */
+    put(f, 0, 0, 0x0080006f);          /* j 8 */
+    assert_true(trace_code_is_shared(&f->code, AT));
+    assert_true(trace_code_is_shared(&f->code, AT + SIZE - 2));
+    assert_false(trace_code_is_shared(&f->code, AT + SIZE));
+    assert_false(trace_code_is_shared(&f->code, AT - 2));
+    trace_code_choose(&f->code, jumps, 4, 0);
+    assert_int_equal(f->code.program, 1);
+    assert_int_equal(trace_code_find(&f->code, AT)->kind, INSTRUCTION_JUMP);
+    trace_code_choose(&f->code, falls, 4, 1);
+    assert_int_equal(f->code.program, 2);
+    assert_int_equal(trace_code_find(&f->code, AT)->kind, INSTRUCTION_PLAIN);
+    for (uint32_t before = 1; before <= 2; before++) {
+        trace_code_choose(&f->code, either, 4, before);
+        assert_int_equal(f->code.program, before);
+    }
+    end(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(test_same_address), UNIT(test_moved),
-                                       UNIT(test_searches)};
+                                       UNIT(test_searches), UNIT(test_choice)};
     return UNITS_RUN(tests);
 }
