@@ -181,6 +181,9 @@ static inline trace_function_id trace_site_function(const struct trace_code *c,
     return trace_place_function(c, s->place);
 }
 
+/* Finds out where several of the programs known lie. */
+void trace_code_share(struct trace_code *c);
+
 static inline bool trace_code_is_shared(const struct trace_code *c, uint64_t pc)
 {
     return pc - c->shared_start < c->shared_size;

@@ -347,9 +347,6 @@ void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->site = b->sites + b->count - 1;
 }
 
-/* How often a block that changes the stack may run again: as deep as stacks are. */
-#define AGAIN_MAX ((uint64_t)TRACE_FRAMES_MAX)
-
 /* Adds what a block spends each time it runs, in the same stack. */
 static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t first,
                         uint32_t count, uint64_t times)
@@ -364,10 +361,11 @@ static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t 
     t->now--; /* that of the last instruction */
 }
 
-void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
-                       uint32_t count, uint64_t now, uint64_t times)
+bool tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times, uint64_t *steps)
 {
-    for (uint64_t i = 0; i < times && i < AGAIN_MAX && !tracer_failed(t); i++) {
+    const uint64_t cost = b->is_even ? 1 : count;
+    for (uint64_t i = 0; i < times && !tracer_failed(t); i++) {
         const struct trace_task *task = tracer_task(t);
         size_t depth = task->count;
         trace_node node = tracer_top(t)->node;
@@ -376,12 +374,15 @@ void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t f
         now += count;
         bool same = t->current == current && tracer_task(t)->count == depth &&
                     tracer_top(t)->node == node;
-        if (!same || i + 1 == times)
+        bool too_long = !same && *steps < cost;
+        *steps -= same || too_long ? 0 : cost;
+        if ((!same && !too_long) || i + 1 == times)
             continue;
         t->now = now;
         spend_again(t, b, first, count, times - i - 1);
-        return;
+        return same;
     }
+    return true;
 }
 
 void tracer_gap(struct tracer *t, uint64_t now)

@@ -192,9 +192,11 @@ void trace_block_ready(struct trace_block *b);
 void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now);
 
-/* The same so many times more, right after it was taken. */
-void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
-                       uint32_t count, uint64_t now, uint64_t times);
+/* The same so many times more, right after it was taken. Each time that it changes the
+ * stack takes one of *steps, or as many as it has instructions; with none left it is
+ * counted in the stack as it is, and false returned. */
+bool tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times, uint64_t *steps);
 
 /* Instructions are missing here, up to the cycle `now`, which nobody spent. */
 void tracer_gap(struct tracer *t, uint64_t now);
