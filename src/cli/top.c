@@ -369,7 +369,7 @@ static const struct top_settings top_defaults = {
 
 const struct command command_top = {
     .name = "top",
-    .summary = "which functions run now, as a table or a flame graph that follows",
+    .summary = "which functions run now, as a table or a live flame graph",
     .usage = "[OPTION...]",
     .examples = "  stoke top\n"
                 "  stoke top -p 412 -F 999\n"
