@@ -23,8 +23,10 @@ int main(void) { for (int i = 0; i < 3000; i++) { hidden_function(100000); sink+
 
 
 def run(*command, **more):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, **more).stdout
+    status, out, err = tap.run(command, **more)
+    if status != 0:
+        raise RuntimeError(f"{' '.join(command)}: {err.decode('utf-8', 'replace')}")
+    return out
 
 
 def prepare(folder):
@@ -99,7 +101,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             served = None if missing else prepare(folder)
-        except subprocess.CalledProcessError as failure:
+        except RuntimeError as failure:
             missing = [f"a recording ({failure})"]
         if missing:
             t.skip("debuginfod", " and ".join(missing) + " is missing")

@@ -42,15 +42,10 @@ class Case:
             file.write(text)
 
     def run(self, *command):
-        """Its output. perf record crashes now and then at its end, and is run again."""
-        for left in reversed(range(5 if command[0] == "perf" else 1)):
-            try:
-                return subprocess.run(
-                    command, check=True, cwd=self.folder, env=self.env,
-                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-            except subprocess.CalledProcessError as failed:
-                if left == 0 or failed.returncode > 0:
-                    raise
+        status, out, err = tap.run(command, cwd=self.folder, env=self.env)
+        if status != 0:
+            raise RuntimeError(f"{' '.join(command)}: {err.decode('utf-8', 'replace')}")
+        return out
 
     def build(self, *flags, name="app"):
         self.run("gcc", "-O2", "-g", *flags, "-o", name, "a.c")

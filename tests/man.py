@@ -37,7 +37,7 @@ def options(command):
 class Page:
     def __init__(self, path):
         self.name, self.section = os.path.basename(path)[:-len(".scd")].split(".")
-        self.command = self.name.partition("-")[2]
+        self.command = self.name.partition("-")[2] if self.section == "1" else ""
         self.path = path
         with open(path, encoding="utf-8") as file:
             self.text = file.read()
@@ -69,11 +69,11 @@ def unknown_options(page, known):
 
 def missing_tools(page, examples):
     """What the examples of a page that is of no command need beyond stoke."""
-    if page.section == "1":
+    if page.section != "7":
         return ""
     tools = re.findall(r"^(?:qemu|riscv64)-\S+", "\n".join(examples), re.MULTILINE)
     missing = [tool for tool in sorted(set(tools)) if not shutil.which(tool)]
-    if not missing and not os.path.exists(PLUGINS):
+    if not missing and not os.path.exists(os.path.join(PLUGINS, "libstoke_qemu.so")):
         missing = ["plugin for QEMU in this build"]
     return " ".join(missing)
 

@@ -95,8 +95,9 @@ def events_of(path, *more):
 
 
 def folded(path, event, *more):
-    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--symfs", tap.SOURCE_ROOT, "--kallsyms",
-                         "/dev/null", "--event", event, *more, path],
+    _, out, _ = tap.run([tap.STOKE, "fold", "-q", "--symfs", tap.SOURCE_ROOT, "--debug-dir",
+                         tap.SOURCE_ROOT, "--kallsyms", "/dev/null", "--event", event, *more,
+                         path],
                         env=dict(os.environ, HOME="/nonexistent"))
     return out
 
@@ -228,10 +229,12 @@ def record(folder, name):
     if "-c" in options:
         command.remove("-F")
         command.remove("999")
-    with open(path if to_pipe else os.devnull, "wb") as out:
-        done = subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, cwd=folder,
-                              env=dict(os.environ, HOME=folder)) # its cache of files
-    return path if done.returncode == 0 and os.path.exists(path) else ""
+    status, out, _ = tap.run(command, cwd=folder,
+                             env=dict(os.environ, HOME=folder))  # its cache of files
+    if to_pipe:
+        with open(path, "wb") as file:
+            file.write(out)
+    return path if status == 0 and os.path.exists(path) else ""
 
 
 def by_road(path, folder):

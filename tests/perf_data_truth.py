@@ -95,11 +95,15 @@ def keep_functions(folder):
         file.write(packed)
 
 
+def home_of(folder, name):
+    return os.path.join(folder, "home of " + name)
+
+
 class Recording:
     def __init__(self, name, how, program, milliseconds=400, pipe=False):
         self.name, self.how, self.program, self.pipe = name, how, program, pipe
         self.milliseconds = milliseconds
-        self.path = ""
+        self.path = self.home = ""
         self.is_dwarf = "dwarf,16384" in how
         self.has_chains = self.is_dwarf or "-g" in how
         self.as_dwfl = False  # until it was compared
@@ -108,8 +112,9 @@ class Recording:
         """Why it cannot be; empty where it was. In a home of its own: perf keeps what it
         recorded in ~/.debug by build id, and that of a stripped program is the whole
         one's."""
-        os.environ["HOME"] = os.path.join(folder, "home of " + self.name)
-        os.makedirs(os.environ["HOME"], exist_ok=True)
+        self.home = home_of(folder, self.name)
+        os.environ["HOME"] = self.home
+        os.makedirs(self.home, exist_ok=True)
         self.path = os.path.join(folder, self.name + ".data")
         what = [os.path.join(folder, self.program), str(self.milliseconds)]
         if self.program not in ("static", "jit"):
@@ -162,10 +167,15 @@ FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
 NAMED_BY_START = re.compile(r"^\s+[0-9a-f]+ (.*)\+0x0 \(")
 
 
-def script_of(path):
+def script_of(recording):
     """perf script's text, and the functions that it names for a caller's address that is
-    their first byte."""
-    text, _ = said(["perf", "script", "--no-inline", "-F", FIELDS + ",symoff", "-i", path])
+    their first byte. perf 6.1 does not read .gnu_debugdata: it is given the whole program,
+    which has the same build id, in the cache of the recording of that."""
+    home = recording.home
+    if recording.program == "mini":
+        home = home_of(os.path.dirname(home), "dwarf")
+    text, _ = said(["perf", "script", "--no-inline", "-F", FIELDS + ",symoff", "-i",
+                    recording.path], env=dict(os.environ, HOME=home))
     starts, was_frame = set(), False
     for line in text.splitlines():
         is_frame = line.startswith(("\t", " ")) and "(" in line
@@ -175,6 +185,8 @@ def script_of(path):
         was_frame = is_frame
     return text, starts
 
+
+NAMELESS = re.compile(r"\[(.*) <([0-9a-f]+)>\]$")
 
 # Where no code can be: no frame of anybody's.
 NOWHERE = re.compile(r"\[unknown <(ffffffffffffffff|[0-9a-f]{1,3})>\]$")
@@ -195,7 +207,7 @@ class Classes:
     ASTRAY = ("perf's libunwind skipped callers or took other words for them; in the same "
               "recording libdwfl's frames are ours")
     STUB = ("perf has no name for a stub of the PLT that is relocated without one, or takes "
-            "that of the code before the stubs")
+            "that of the code before the stubs; nor for the PLT's first entry")
     FAKE = "perf ends an unwound stack with ffffffffffffffff or with an address below a page"
     ORDER = [FAKE, ASTRAY, LOST, TRAMPOLINE, STUB, NAMED_BEHIND, LESS_ONE, WHOLE]
 
@@ -212,8 +224,10 @@ class Classes:
             return self.NAMED_BEHIND
         if theirs in ("@plt", "_init") and ours.endswith("@plt"):
             return self.STUB
-        a = re.fullmatch(r"\[(.*) <([0-9a-f]+)>\]", ours)
-        b = re.fullmatch(r"\[(.*) <([0-9a-f]+)>\]", theirs)
+        if ours == ".plt" and NAMELESS.match(theirs):
+            return self.STUB
+        a = NAMELESS.match(ours)
+        b = NAMELESS.match(theirs)
         if self.is_dwarf and ours == "__restore_rt" and b and b[1] == "libc.so.6":
             return self.TRAMPOLINE
         if not a or not b or a[1] != b[1]:
@@ -310,7 +324,7 @@ def events_of(path):
 
 
 def check_script(report, recording):
-    text, starts = script_of(recording.path)
+    text, starts = script_of(recording)
     events = events_of(recording.path) if recording.name in ("several events",
                                                              "off-CPU") else [None]
     # other programs of the machine may change their files at any time

@@ -40,7 +40,7 @@ struct record_command_settings {
     double duration;
     uint64_t ring_size;
     const char *output;
-    bool everyone, unpacked, keep_dumps, quiet;
+    bool everyone, unpacked, keep_dumps, bundle, quiet;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -152,7 +152,7 @@ static const struct option record_options[] = {
     {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
     {"call-graph", 'g', "HOW",
-     "how stacks are taken: fp (the default), dwarf[,BYTES], lbr, none", OPTION_PARSED,
+     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none", OPTION_PARSED,
      OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
      .before_command = true},
     {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
@@ -160,6 +160,9 @@ static const struct option record_options[] = {
     {"output", 'o', "FILE",
      "write there (default: perf.data); .svg, .folded, ...: draw it at once",
      OPTION_STRING, OFF(output)},
+    {"bundle", 0, NULL,
+     "write a .stoke with all names in it, to be opened anywhere (default: perf.stoke)",
+     OPTION_FLAG, OFF(bundle)},
     {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
      OPTION_FLAG, OFF(keep_dumps)},
     {"ring,mmap-pages", 'm', "SIZE",
@@ -455,9 +458,11 @@ static int record_run(void *settings, int word_count, char **words)
     char room[16384], cache[4096];
     const char *own[256];
     words[word_count] = NULL;
-    s->output = s->output ? s->output : "perf.data";
+    if (!s->output)
+        s->output = s->bundle ? "perf.stoke" : "perf.data";
     r->s = s;
-    r->exporter = exporter_for_file(str_of(s->output));
+    r->exporter =
+        s->bundle ? exporter_named(STR("stoke")) : exporter_for_file(str_of(s->output));
     r->settings = (struct record_settings){
         .sampler = {.stacks = s->stacks.how,
                     .dump_size = choose_dump_size(s),

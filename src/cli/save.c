@@ -9,7 +9,7 @@ bool save_packs(const struct exporter *e, struct str path)
 {
     struct str suffixes = str_of(e->suffixes), gz = STR(".gz");
     struct str first = str_cut(&suffixes, ',');
-    if (str_ends(path, gz))
+    if (e->packed || str_ends(path, gz))
         return true;
     if (!str_ends(first, gz))
         return false;

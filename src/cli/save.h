@@ -17,8 +17,9 @@ bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
                      struct error *err);
 
-/* Whether a file of that name is packed: where it ends in ".gz", and where the exporter's
- * first suffix does, unless the name ends in that suffix without it. */
+/* Whether a file of that name is packed: where the format always is, where the name ends
+ * in ".gz", and where the exporter's first suffix does, unless the name ends in that
+ * suffix without it. */
 bool save_packs(const struct exporter *e, struct str path);
 
 /* For options whose value is a format to write: a const struct exporter *. */

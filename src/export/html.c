@@ -2,7 +2,7 @@
  * packed in it. It opens from a disk, refers to nothing outside of itself, and can be
  * moved anywhere.
  *
- * The profile is in it as speedscope's JSON, gzip in base64. */
+ * The profile is in it as a .stoke file (base/stoke_format.h), gzip in base64. */
 #include "base/encode.h"
 #include "export/exporter.h"
 #include "export/html_page.h"
@@ -43,7 +43,7 @@ static bool base64_flush(void *context, const char *bytes, size_t length)
 static bool write_data(const struct profile *p, const struct export_options *options,
                        struct output *out, struct error *err)
 {
-    const struct exporter *format = exporter_named(STR("speedscope"));
+    const struct exporter *format = exporter_named(STR("stoke"));
     struct base64 base64 = {.to = out};
     struct output packed = {.flush = base64_flush, .context = &base64};
     struct encoder encoder;

@@ -84,7 +84,8 @@ bool import_check(const struct importer *im, const struct import_options *option
         return error_memory(err);
     if (facts->samples == before && !(im->empty && options->empty))
         return im->empty ? no_samples(im, facts, err) : no_stacks(im, facts, err);
-    b->profile->facts.format = builder_string(b, str_of(im->name));
+    if (!im->keeps_format || !facts->format)
+        b->profile->facts.format = builder_string(b, str_of(im->name));
     return true;
 }
 

@@ -52,6 +52,10 @@ struct importer {
      * that no stacks were found in it. */
     const char *empty;
 
+    /* The files say themselves what their profile was read from first: the format among
+     * the facts is then the reader's care. */
+    bool keeps_format;
+
     /* Reads all of the source. False, with err set, where nothing could be read. */
     bool (*read)(struct source *in, const struct import_options *options,
                  struct builder *b, struct error *err);

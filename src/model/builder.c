@@ -464,6 +464,14 @@ event_id *builder_map_events(struct builder *b, const struct profile *other)
     return map;
 }
 
+/* What a warning says, where it may have been read from a file that goes. */
+static const char *keep_text(struct builder *b, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *kept = arena_alloc(&b->profile->arena, size);
+    return kept ? memcpy(kept, text, size) : "";
+}
+
 void builder_merge_facts(struct builder *b, const struct profile *other)
 {
     struct facts *to = &b->profile->facts;
@@ -489,8 +497,10 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     for (unsigned i = 0; i < from->warning_count; i++) {
         const struct warning *w = &from->warnings[i];
         struct warning *mine = warning_of(to, w->what, w->count);
-        if (mine)
+        if (mine) {
+            mine->what = keep_text(b, w->what);
             mine->first = w->first;
+        }
     }
 }
 
@@ -513,6 +523,7 @@ void builder_merge(struct builder *b, const struct profile *other)
         builder_add_mapped(b, &s);
     }
     builder_merge_facts(b, other);
+    b->profile->kept &= other->kept;
 }
 
 /* Nothing was added yet: merging into it is the same as taking the other in its place. */

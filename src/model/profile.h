@@ -90,7 +90,7 @@ struct sample {
 
 /* Something of the input that was not understood and left out, or repaired. */
 struct warning {
-    const char *what; /* a literal: "no count at the end of the line" */
+    const char *what; /* a literal, or the profile's: "no count at the end of the line" */
     uint64_t count;
     struct place first; /* where it happened first */
 };

@@ -39,6 +39,8 @@ static void keep_blocks(void)
     mallopt(M_TOP_PAD, 16 << 20);
 }
 
+/* The caller only waits: a part of its own would lag behind the others', because its heap
+ * grows in another way than theirs. */
 void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
                  void *context)
 {
@@ -47,14 +49,12 @@ void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
         count = PARTS_MAX;
     if (count > 1)
         keep_blocks();
-    for (unsigned i = 1; i < count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         parts[i] = (struct part){.work = work, .context = context, .number = i};
         parts[i].started =
-            pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0;
+            count > 1 && pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0;
     }
-    if (count)
-        work(context, 0);
-    for (unsigned i = 1; i < count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         if (parts[i].started)
             pthread_join(parts[i].thread, NULL);
         else

@@ -57,7 +57,7 @@ says '^old$' kept.json
 # Round trips: every event, with kernel marks, processes and threads.
 round_trip() {
     for file in "$@"; do
-        for kind in speedscope.json pb.gz; do
+        for kind in speedscope.json pb.gz stoke; do
             status 0 stoke convert -q "$file" -o "trip.$kind"
             for event in $events; do
                 stoke fold -q --all --tid --event "$event" "$file" >want
@@ -76,11 +76,41 @@ events="time" round_trip "$TESTS/import/trace-event/plain.in" \
     "$TESTS/import/trace-event/node.in" "$TESTS/import/trace-event/samples.in"
 events="samples" round_trip "$TESTS/man/one.folded"
 
-# A differential profile stays one in speedscope's format.
-status 0 stoke convert "$TESTS/export/before-after.in" -o diff.speedscope.json
+# A differential profile stays one in speedscope's format, and in stoke's own.
 stoke fold "$TESTS/export/before-after.in" >want
-stoke fold diff.speedscope.json >got
-same want got
+for kind in speedscope.json stoke; do
+    status 0 stoke convert "$TESTS/export/before-after.in" -o "diff.$kind"
+    stoke fold "diff.$kind" >got
+    same want got
+done
+
+# All of a profile is in a .stoke: written once more it is the same, times and all, and
+# packed or not makes no difference to who reads it.
+for file in "$in" "$TESTS"/import/pprof/cpu.in "$TESTS"/import/trace-event/plain.in; do
+    status 0 stoke convert -q "$file" -o one.stoke
+    is_packed one.stoke || fail "one.stoke is not packed"
+    status 0 stoke convert -q one.stoke -o two.stoke
+    same one.stoke two.stoke
+    status 0 stoke convert -q one.stoke --no-gzip -o plain.stoke
+    ! is_packed plain.stoke || fail "plain.stoke is packed"
+    gzip -dc one.stoke | cmp -s - plain.stoke || fail "one.stoke is another, packed"
+    status 0 stoke convert -q plain.stoke -o two.stoke
+    same one.stoke two.stoke
+    for command in report flamegraph; do
+        status 0 stoke "$command" -q "$file"
+        sed 's/[a-z-]*\.in\b/one.stoke/' out >want
+        status 0 stoke "$command" -q one.stoke
+        same want out
+    done
+done
+
+# Cut anywhere, or with a byte changed, it is read as far as it is whole, or refused.
+size=$(wc -c <one.stoke)
+for at in 1 9 20 100 $((size / 2)) $((size - 1)); do
+    head -c $at one.stoke >cut.stoke
+    stoke fold cut.stoke >out 2>err || says '^stoke: error: cut.stoke'
+    [ -s err ] || fail "nothing is said of a file that is cut at $at"
+done
 
 # Threads are told apart as asked for.
 profiles() { grep -c '"type":"sampled"' "$1"; }

@@ -102,6 +102,27 @@ says '% of the stacks are truncated: .*(-g dwarf,512 takes more'
 status 0 stoke info cut.data
 says '^truncated  *[1-9][0-9]* stacks' out
 
+# A bundle has its names in it, and needs nothing of this machine.
+mkdir elsewhere.root
+cp load loaned
+status 3 stoke record --bundle -F 999 ./loaned 200
+says '^stoke: [0-9]* samples of .* kB$'
+rm loaned
+for command in report flamegraph; do
+    status 0 stoke "$command" perf.stoke
+    says 'middle' out
+done
+status 0 stoke fold -q --symfs elsewhere.root --kallsyms /dev/null perf.stoke
+says '^loaned;.*main;middle;leaf [0-9]*$' out
+status 0 stoke info perf.stoke
+says '^format  *perf-data' out
+says '^rate  *999 samples a second' out
+status 3 stoke record -q -o named.stoke ./load 50
+status 0 stoke fold -q named.stoke
+says '^load;.*main;middle;leaf [0-9]*$' out
+status 3 stoke record -q --bundle -o other.name ./load 50
+status 0 stoke fold -q other.name
+
 # Without stacks, and by another event.
 status 3 stoke record -q -g none -o none.data ./load 100
 stoke fold -q none.data >folded

@@ -214,6 +214,11 @@ void sound_exports(const struct profile *p)
         double got = reread("speedscope", output_kept(&text), true);
         CHECK(fabs(got - all.sum) <= all.sum * 1e-9);
     }
+    write_as("stoke", p, &text);
+    if (p->facts.samples && isfinite(all.magnitude)) {
+        double got = reread("stoke", output_kept(&text), true);
+        CHECK(fabs(got - all.sum) <= all.magnitude * 1e-9);
+    }
     write_as("pprof", p, &text);
     if (told && pprof_can_tell(p, shown)) {
         double rounding = all.sum * 1e-9 + (double)p->sample_count;

@@ -98,6 +98,7 @@ export const COMMANDS: Command[] = [
     { title: "Save the picture as PNG", keys: [], group: "Saving", when: chart, run: (app) => savePicture(app) },
     { title: "Export as SVG", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "svg") },
     { title: "Export as folded stacks", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "folded") },
+    { title: "Export as .stoke", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "stoke") },
     { title: "Export as speedscope", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "speedscope") },
     { title: "Export as pprof", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "pprof") },
     { title: "Export the functions as CSV", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "csv") },

@@ -18,7 +18,7 @@ function download(bytes: BlobPart, name: string, type: string): void {
 }
 
 const SUFFIX: Record<string, string> = {
-    svg: "svg", folded: "folded", speedscope: "speedscope.json", pprof: "pb", csv: "csv", d3: "json",
+    svg: "svg", folded: "folded", speedscope: "speedscope.json", pprof: "pb", csv: "csv", d3: "json", stoke: "stoke",
 };
 
 function stem(app: App): string {
@@ -56,7 +56,7 @@ async function packed(bytes: Uint8Array): Promise<string> {
 
 /* What is shown, and how, in a page of its own. */
 export async function savePage(app: App): Promise<void> {
-    const bytes = await app.core.export("speedscope");
+    const bytes = await app.core.export("stoke");
     const state = writePlace({ ...app.place, filters: [] });
     const data = `<script type="application/octet-stream" id="profile" data-name="${attribute(app.name)}" ` +
         `data-place="${attribute(state)}">${await packed(bytes)}</script>`;

@@ -173,6 +173,7 @@ function Export({ app }: { app: App }) {
     };
     const choices: [string, string, () => void][] = [
         ["Page", "this viewer with what is shown in it, one file for anywhere", () => void savePage(app)],
+        [".stoke", "all of the profile, for stoke", () => void exportAs(app, "stoke")],
         ["PNG", "the picture as it stands", () => savePicture(app)],
         ["SVG", "an interactive flame graph", () => void exportAs(app, "svg")],
         ["Folded", "one line a stack", () => void exportAs(app, "folded")],

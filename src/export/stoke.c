@@ -1,0 +1,249 @@
+/* stoke's own file: all that the profile holds. See base/stoke_format.h. */
+#include "base/crc32.h"
+#include "base/protobuf.h"
+#include "base/stoke_format.h"
+#include "export/exporter.h"
+
+struct stoke_writer {
+    const struct profile *p;
+    struct output *out;
+    struct output body;
+    struct crc32 crc;
+};
+
+static void put_fixed(struct output *o, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        output_char(o, (char)(value >> (8 * i) & 0xff));
+}
+
+static void put(struct stoke_writer *w, uint64_t value)
+{
+    proto_put_varint(&w->body, value);
+}
+
+static void put_signed(struct stoke_writer *w, uint64_t value)
+{
+    put(w, value << 1 ^ (value >> 63 ? UINT64_MAX : 0));
+}
+
+static void put_double(struct stoke_writer *w, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_fixed(&w->body, bits, 8);
+}
+
+static void put_text(struct stoke_writer *w, struct str s)
+{
+    put(w, s.len);
+    output_str(&w->body, s);
+}
+
+/* Writes the section whose body is ready. */
+static bool put_section(struct stoke_writer *w, const char *tag, size_t first,
+                        size_t rows)
+{
+    struct str body = output_kept(&w->body);
+    struct output head = OUTPUT_KEEP;
+    if (w->body.failed || body.len > STOKE_SECTION_MOST) {
+        output_deinit(&head);
+        return false;
+    }
+    output_bytes(&head, tag, 4);
+    put_fixed(&head, first, 4);
+    put_fixed(&head, rows, 4);
+    put_fixed(&head, body.len, 4);
+    put_fixed(&head, crc32_sum(&w->crc, body), 4);
+    put_fixed(&head, crc32_sum(&w->crc, output_kept(&head)), 4);
+    output_str(w->out, output_kept(&head));
+    output_str(w->out, body);
+    bool ok = !head.failed;
+    output_deinit(&head);
+    w->body.used = 0;
+    return ok;
+}
+
+static void put_facts(struct stoke_writer *w)
+{
+    const struct facts *f = &w->p->facts;
+    put(w, f->format);
+    put(w, f->host);
+    put(w, f->command);
+    put(w, f->samples);
+    put(w, f->lost);
+    put(w, f->truncated);
+    put(w, f->time_first + 1);
+    put(w, f->time_last + 1);
+    put_double(w, f->rate);
+    put(w, (f->filtered ? STOKE_FILTERED : 0u) |
+               (f->differential ? STOKE_DIFFERENTIAL : 0u));
+    put(w, f->warning_count);
+    for (unsigned i = 0; i < f->warning_count; i++) {
+        const struct warning *warning = &f->warnings[i];
+        put_text(w, str_of(warning->what));
+        put(w, warning->count);
+        put(w, warning->first.line);
+        put(w, warning->first.column);
+        put(w, warning->first.offset + 1);
+        put(w, warning->first.caret);
+        put_text(w, str_of(warning->first.text));
+    }
+}
+
+/* --- The tables: each writes the columns of the rows from `from` to `to` ----------- */
+
+static void put_strings(struct stoke_writer *w, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        put(w, strings_get(&w->p->strings, (string_id)i).len);
+    for (size_t i = from; i < to; i++)
+        output_str(&w->body, strings_get(&w->p->strings, (string_id)i));
+}
+
+#define PUT_COLUMN(w, rows, field)     \
+    for (size_t i = from; i < to; i++) \
+    put((w), (w)->p->rows[i].field)
+
+static void put_modules(struct stoke_writer *w, size_t from, size_t to)
+{
+    PUT_COLUMN(w, modules, path);
+    PUT_COLUMN(w, modules, build_id);
+}
+
+static void put_frames(struct stoke_writer *w, size_t from, size_t to)
+{
+    PUT_COLUMN(w, frames, name);
+    PUT_COLUMN(w, frames, module);
+    PUT_COLUMN(w, frames, file);
+    PUT_COLUMN(w, frames, line);
+    PUT_COLUMN(w, frames, kind);
+    uint64_t before = 0;
+    for (size_t i = from; i < to; i++) {
+        put_signed(w, w->p->frames[i].address - before);
+        before = w->p->frames[i].address;
+    }
+}
+
+static void put_stacks(struct stoke_writer *w, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        stack_id parent = w->p->stacks[i].parent;
+        put(w, parent ? i - parent : 0);
+    }
+    PUT_COLUMN(w, stacks, frame);
+}
+
+static void put_threads(struct stoke_writer *w, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        put_signed(w, (uint64_t)w->p->threads[i].pid);
+    for (size_t i = from; i < to; i++)
+        put_signed(w, (uint64_t)w->p->threads[i].tid);
+    PUT_COLUMN(w, threads, name);
+}
+
+static void put_events(struct stoke_writer *w, size_t from, size_t to)
+{
+    PUT_COLUMN(w, events, name);
+    PUT_COLUMN(w, events, unit);
+}
+
+static void put_weight(struct stoke_writer *w, double weight)
+{
+    uint64_t whole =
+        weight >= 0 && weight <= STOKE_WEIGHT_WHOLE ? (uint64_t)weight : UINT64_MAX;
+    if (whole != UINT64_MAX && (double)whole == weight &&
+        !(whole == 0 && __builtin_signbit(weight))) {
+        put(w, whole * 2);
+    } else {
+        put(w, STOKE_WEIGHT_DOUBLE);
+        put_double(w, weight);
+    }
+}
+
+static void put_samples(struct stoke_writer *w, size_t from, size_t to)
+{
+    const struct sample *s = w->p->samples;
+    uint64_t before = 0;
+    for (size_t i = from; i < to; before = s[i++].time)
+        put_signed(w, s[i].time - before);
+    PUT_COLUMN(w, samples, thread);
+    for (size_t i = from; i < to; i++)
+        put(w, (uint32_t)(s[i].cpu + 1));
+    PUT_COLUMN(w, samples, event);
+    before = 0;
+    for (size_t i = from; i < to; before = s[i++].stack)
+        put_signed(w, s[i].stack - before);
+    PUT_COLUMN(w, samples, count);
+    for (size_t i = from; i < to; i++)
+        put_weight(w, s[i].weight);
+}
+
+/* How many of the strings from `from` on go into one section. */
+static size_t strings_end(const struct profile *p, size_t from, size_t to)
+{
+    size_t bytes = 0, end = from;
+    while (end < to && (end == from || bytes < STOKE_SECTION_BYTES))
+        bytes += strings_get(&p->strings, (string_id)end++).len;
+    return end;
+}
+
+static bool put_table(struct stoke_writer *w, const char *tag, size_t from, size_t count,
+                      void (*put_rows)(struct stoke_writer *, size_t, size_t))
+{
+    while (from < count) {
+        size_t left = count - from;
+        size_t to = from + (left < STOKE_SECTION_ROWS ? left : STOKE_SECTION_ROWS);
+        if (put_rows == put_strings)
+            to = strings_end(w->p, from, to);
+        put_rows(w, from, to);
+        if (!put_section(w, tag, from, to - from))
+            return false;
+        from = to;
+    }
+    return true;
+}
+
+static bool put_profile(struct stoke_writer *w)
+{
+    const struct profile *p = w->p;
+    output_str(w->out, STOKE_MAGIC);
+    put_fixed(w->out, STOKE_FORMAT_VERSION, 4);
+    put_fixed(w->out, p->kept ? STOKE_KEPT : 0, 4);
+    /* the facts name strings, yet say first what the whole is */
+    put_facts(w);
+    return put_section(w, "FACT", 0, 1) &&
+           put_table(w, "STRS", 1, p->strings.count, put_strings) &&
+           put_table(w, "MODS", 1, p->module_count, put_modules) &&
+           put_table(w, "FRMS", 1, p->frame_count, put_frames) &&
+           put_table(w, "STKS", 1, p->stack_count, put_stacks) &&
+           put_table(w, "THRS", 1, p->thread_count, put_threads) &&
+           put_table(w, "EVTS", 1, p->event_count, put_events) &&
+           put_table(w, "SMPS", 0, p->sample_count, put_samples) &&
+           put_section(w, "END ", 0, 0);
+}
+
+static bool stoke_write(const struct profile *p, const struct export_options *options,
+                        struct output *out, struct error *err)
+{
+    (void)options; /* all of it is written, whatever is to be shown */
+    struct stoke_writer w = {.p = p, .out = out};
+    crc32_init(&w.crc);
+    bool ok = put_profile(&w);
+    bool too_long = !ok && !w.body.failed && w.body.used > STOKE_SECTION_MOST;
+    output_deinit(&w.body);
+    if (too_long)
+        return error_set(err, "a name of more than 2 GiB cannot be written");
+    return ok || error_memory(err);
+}
+
+const struct exporter export_stoke = {
+    .name = "stoke",
+    .suffixes = "stoke",
+    .summary = "all of a profile, for stoke to read again, packed with gzip",
+    .wants_time = true,
+    .whole = true,
+    .packed = true,
+    .write = stoke_write,
+};
