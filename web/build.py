@@ -140,7 +140,7 @@ def build_page(out, version, core):
         page = file.read()
     parts = {"STYLE_HASH": digest(style), "SCRIPT_HASH": digest(script), "STYLE": style,
              "CORE": packed, "WORKER": worker, "SCRIPT": script}
-    page = re.sub(r"\{\{(\w+)\}\}", lambda key: parts[key[1]], page)
+    page = re.sub(r"(?:/\*)?\{\{(\w+)\}\}(?:\*/)?", lambda key: parts[key[1]], page)
     target = os.path.join(out, "viewer.html")
     with open(target, "w", encoding="utf-8") as file:
         file.write(page)

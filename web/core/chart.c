@@ -181,7 +181,11 @@ static void draw_row(const struct chart *c, const struct shown *s, const struct 
         if (right - left < 1) {
             /* all that begins in the same pixel is one; a gap is not drawn over */
             double pixel = (double)(int64_t)(left < 0 ? 0 : left) + 1;
-            uint32_t next = chart_find(c, row, at, w->from + pixel / scale);
+            double edge = w->from + pixel / scale;
+            uint32_t next = chart_find(c, row, at, edge);
+            if (next < stop && c->begin[next] < edge &&
+                (c->end[next] - c->begin[next]) * scale < 1)
+                next++;
             if (next > at) {
                 flags = (DRAWN_MANY | match_among(c, s, looks, box, next)) << 16;
                 right = (c->end[next - 1] - w->from) * scale;

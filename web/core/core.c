@@ -220,7 +220,7 @@ static void tell_shown(struct json_writer *w)
     json_member_str(w, "unit",
                     s->count ? STR("samples") : str_of(unit_name((enum unit)e->unit)));
     json_member_str(w, "event_name", profile_string(s->p, e->name));
-    json_member_u64(w, "samples", s->p->sample_count);
+    json_member_u64(w, "samples", s->samples);
     json_end(w, JSON_OBJECT);
 }
 

@@ -40,6 +40,10 @@ char *loading_room(struct loading *l, size_t room);
  * formats that must be read at once wait for the last piece. */
 bool loading_feed(struct loading *l, size_t length, bool last, struct error *err);
 
+/* no_zstd.c: whether a reader wanted zstd data unpacked since the last call; err then
+ * says that the browser cannot. */
+bool zstd_was_asked(struct error *err);
+
 /* All is read: the profile, the caller's. NULL with err set. */
 struct profile *loading_finish(struct loading *l, struct error *err);
 
@@ -77,6 +81,7 @@ struct shown {
     bool count;               /* samples are counted, whatever they weigh */
     double *self, *base_self; /* by path; base_self NULL where nothing is compared */
     double total, base_total;
+    uint64_t samples;         /* of the event */
     frame_id *frame_of_label; /* the first frame of that label, 0 for threads */
 };
 

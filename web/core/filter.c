@@ -10,23 +10,6 @@ struct filter {
     double from, to;
 };
 
-/* The name as a pattern that nothing else matches; zero-terminated, in the arena. */
-static const char *exactly(struct arena *a, struct str name)
-{
-    char *out = arena_alloc(a, 2 * name.len + 3), *at = out;
-    if (!out)
-        return "";
-    *at++ = '^';
-    for (size_t i = 0; i < name.len; i++) {
-        if (memchr(".[]()*+?{}|^$\\", name.ptr[i], 14))
-            *at++ = '\\';
-        *at++ = name.ptr[i];
-    }
-    *at++ = '$';
-    *at = 0;
-    return out;
-}
-
 static const char *terminated(struct arena *a, struct str s)
 {
     char *out = arena_alloc(a, s.len + 1);
@@ -113,8 +96,8 @@ static bool set_options(struct transform_options *o, const struct filter *f,
     struct transform_words *words = words_of(o, f->verb);
     if (!words)
         return set_other(o, f, a, err);
-    words->items[words->count++] =
-        f->exact ? exactly(a, f->text) : terminated(a, f->text);
+    words->items[words->count++] = terminated(a, f->text);
+    words->exact = f->exact;
     return true;
 }
 

@@ -178,6 +178,31 @@ static void run_lanes(struct clock *k)
     }
 }
 
+static bool heavier(const void *context, uint32_t a, uint32_t b)
+{
+    const struct lane *lanes = context;
+    return lanes[a].weight > lanes[b].weight;
+}
+
+/* The lanes' rows, the heaviest thread's first. */
+static bool order_lanes(struct clock *k)
+{
+    struct chart *c = k->chart;
+    size_t count = c->lane_count;
+    uint32_t *order = arena_alloc(&k->scratch, 2 * (count + 1) * sizeof *order);
+    if (!order)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    sort_u32(order, count, order + count, heavier, c->lanes);
+    for (size_t i = 0; i < count; i++) {
+        struct lane *lane = &c->lanes[order[i]];
+        lane->row = c->rows;
+        c->rows += lane->rows;
+    }
+    return true;
+}
+
 /* The depth of every path, the lanes and their rows. */
 static bool lay_lanes(struct clock *k)
 {
@@ -203,10 +228,8 @@ static bool lay_lanes(struct clock *k)
         if (depth > lane->rows)
             lane->rows = depth;
     }
-    for (size_t i = 0; i < c->lane_count; i++) {
-        c->lanes[i].row = c->rows;
-        c->rows += c->lanes[i].rows;
-    }
+    if (!order_lanes(k))
+        return false;
     k->open = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->open);
     k->since = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->since);
     return k->open && k->since;

@@ -15,6 +15,7 @@ double shown_weight(const struct shown *s, const struct sample *sample)
 static void add_weights(struct shown *s)
 {
     const struct profile *p = s->p;
+    bool counts = s->event && p->events[s->event].unit == UNIT_COUNT;
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *sample = &p->samples[i];
         double weight = shown_weight(s, sample);
@@ -22,6 +23,8 @@ static void add_weights(struct shown *s)
         if (sample->event == s->event) {
             s->self[path] += weight;
             s->total += weight;
+            s->samples +=
+                counts && weight >= 1 && weight < 1e15 ? (uint64_t)weight : sample->count;
         } else if (s->base && sample->event == s->base) {
             s->base_self[path] += weight;
             s->base_total += weight;

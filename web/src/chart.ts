@@ -4,7 +4,7 @@ import type { App, Steered } from "./app";
 import { colorTable, css, type Ink, ink, mix } from "./colors";
 import { shownName, threadName, time, weight } from "./format";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
-import { BOX_WORDS, Chart, type ChartInfo, type Drawing, type Lane, MATCH, NONE, SAME } from "./protocol";
+import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, MATCH, NONE, SAME } from "./protocol";
 
 export const ROW = 20;
 const RULER = 22;

@@ -1,5 +1,6 @@
 /* All that keys do: the help, the palette and the keyboard read this table. */
 import type { App } from "./app";
+import { PALETTES } from "./colors";
 import { exportAs, savePage, savePicture } from "./save";
 import { Tone } from "./protocol";
 import { VIEWS } from "./state";
@@ -93,6 +94,9 @@ export const COMMANDS: Command[] = [
     { title: "Colour by kind", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Kind) },
     { title: "Colour by self share", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Self) },
 
+    ...PALETTES.map(([palette, title]): Command =>
+        ({ title: `Palette: ${title.toLowerCase()}`, keys: [], group: "Page", when: open, run: (app) => app.setPalette(palette) })),
+
     { title: "Save or export", keys: ["Ctrl+S"], group: "Saving", when: open, run: (app) => app.openDialog("export") },
     { title: "Save this page with the profile in it", keys: [], group: "Saving", when: open, run: (app) => void savePage(app) },
     { title: "Save the picture as PNG", keys: [], group: "Saving", when: chart, run: (app) => savePicture(app) },
@@ -111,7 +115,7 @@ function keyOf(event: KeyboardEvent): string {
 }
 
 export function onKey(app: App, event: KeyboardEvent): void {
-    const target = event.target as HTMLElement;
+    const target = event.target instanceof Element ? event.target : document.body;
     const writing = target.matches("input:not([type=checkbox]), textarea, select");
     const key = keyOf(event);
     if (event.key === "Escape" && (app.dialog || app.menu)) {

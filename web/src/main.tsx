@@ -38,7 +38,7 @@ function acceptFiles(app: App): void {
             void app.open(file, file.name, event.shiftKey);
     });
     addEventListener("paste", (event) => {
-        if ((event.target as HTMLElement).matches("input, textarea"))
+        if (event.target instanceof Element && event.target.matches("input, textarea"))
             return;
         const file = event.clipboardData?.files[0];
         const text = event.clipboardData?.getData("text/plain");

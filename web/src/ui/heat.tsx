@@ -9,11 +9,13 @@ import type { HeatInfo } from "../protocol";
 const ROWS = 50;
 const STEPS = [1e6, 1e7, 1e8, 1e9, 1e10, 6e10, 6e11, 3.6e12];
 
-/* A column's time: a second, unless there would be very few or very many. */
-function columnTime(span: number): number {
+/* A column's time: a second, unless there would be very few columns or very many, or far
+ * more cells than samples. */
+function columnTime(span: number, samples: number): number {
     if (span / 1e9 >= 20 && span / 1e9 <= 1200)
         return 1e9;
-    return STEPS.find((step) => span / step <= (span < 20e9 ? 240 : 1200)) ?? span / 1000;
+    const most = Math.max(24, Math.min(span < 20e9 ? 240 : 1200, samples / ROWS));
+    return STEPS.find((step) => span / step <= most) ?? span / 1000;
 }
 
 interface Shape {
@@ -23,7 +25,7 @@ interface Shape {
 
 function shapeOf(canvas: HTMLCanvasElement, heat: HeatInfo): Shape {
     const width = canvas.clientWidth;
-    return { column: Math.max(1, Math.min(18, width / heat.columns)), row: canvas.clientHeight / heat.rows };
+    return { column: Math.max(1, Math.min(40, width / heat.columns)), row: canvas.clientHeight / heat.rows };
 }
 
 function paint(canvas: HTMLCanvasElement, heat: HeatInfo, dark: boolean, span: [number, number] | null): void {
@@ -66,7 +68,7 @@ export function HeatMap({ app }: { app: App }) {
     useEffect(() => {
         let stale = false;
         const span = app.profile?.duration ?? 0;
-        app.core.heat(columnTime(span), ROWS).then(
+        app.core.heat(columnTime(span, app.shown?.samples ?? 0), ROWS).then(
             (info) => { if (!stale) { setHeat(info); setWhy(""); } },
             (error: Error) => { if (!stale) { setHeat(null); setWhy(error.message); } });
         return () => { stale = true; };

@@ -1,5 +1,4 @@
 import type { App } from "../app";
-import { type Palette, PALETTES } from "../colors";
 import { shownName } from "../format";
 import { Tone } from "../protocol";
 
@@ -43,9 +42,6 @@ export function Toolbar({ app }: { app: App }) {
                 <option value={String(Tone.Kind)}>by kind</option>
                 <option value={String(Tone.Self)}>by self share</option>
                 {app.comparedWith && <option value={String(Tone.Change)}>by change</option>}
-            </select>
-            <select aria-label="Palette" value={app.palette} onChange={(event) => app.setPalette(event.currentTarget.value as Palette)}>
-                {PALETTES.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
             </select>
             <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.setTheme(app.dark ? "light" : "dark")}>{app.dark ? "\u263c" : "\u263e"}</button>
             <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}>Save</button>
