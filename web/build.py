@@ -35,10 +35,11 @@ class Missing(Exception):
 
 
 def run(*command, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False, **options)
-    if done.returncode:
-        sys.exit(f"web/build.py: {' '.join(command)[:200]} failed:\n{done.stdout[-4000:]}")
+    """What the command prints; one that fails, or complains, ends the build."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode or done.stderr:
+        said = (done.stderr + done.stdout)[-4000:]
+        sys.exit(f"web/build.py: {' '.join(command)[:200]} failed:\n{said}")
     return done.stdout
 
 

@@ -120,7 +120,7 @@ module.exports = (test) => {
         const page = await report(bench, LINES);
         await settle(page);
         await press(page, "eval");
-        assert.match(await page.locator(".details").textContent(), /eval.*400.*40\.0%.*Self0.*36\.\d – 4/s);
+        assert.match(await page.locator(".details").textContent(), /eval.*400.*40\.0%.*Self0.*37\.0 – 43\.1%/s);
         await key(page, "ArrowDown");
         assert.equal(await page.locator(".details h2").textContent(), "call");
         await key(page, "ArrowUp", "ArrowRight");

@@ -588,7 +588,7 @@ export class ChartView implements Steered {
         over.addEventListener("pointerup", (event) => this.onUp(event), { signal });
         over.addEventListener("pointercancel", () => this.forgetPointer(), { signal });
         over.addEventListener("pointerleave", () => this.hideTip(), { signal });
-        over.addEventListener("dblclick", (event) => void this.at(event).then((box) => (box === NONE ? this.reset() : this.enter())), { signal });
+        over.addEventListener("dblclick", (event) => void this.zoomTo(event), { signal });
         over.addEventListener("contextmenu", (event) => {
             event.preventDefault();
             void this.openMenu(event);
@@ -682,6 +682,16 @@ export class ChartView implements Steered {
         if (row < 0 || row >= this.rows || event.offsetY < this.ruler)
             return Promise.resolve(NONE);
         return this.app.core.hit(this.options.kind, row, this.valueAt(event.offsetX));
+    }
+
+    private async zoomTo(event: MouseEvent): Promise<void> {
+        const box = await this.at(event);
+        if (box === NONE) {
+            this.reset();
+            return;
+        }
+        await this.app.select(this.options.kind, box);
+        this.enter();
     }
 
     private async openMenu(event: MouseEvent): Promise<void> {
