@@ -80,6 +80,38 @@ def named(case, *options, wanted=True):
         ("hidden_function" in out) == wanted else f"{err}\n{out[:1500]}"
 
 
+# --- Names that are kept ------------------------------------------------------------------
+
+def check_kept_names(report, folder):
+    """What was looked up once is found again, and what is damaged is not believed."""
+    case = Case(folder, "kept")
+    case.run("perf", "record", "-q", "-F", "9999", "-g", "-o", "perf.data", "gcc", "-O2",
+             "-c", "-o", os.devnull, case.at("a.c"))
+    kept = case.at("home", ".cache", "stoke", "names")
+
+    def state():
+        return {name: os.stat(os.path.join(kept, name)).st_mtime_ns
+                for name in (os.listdir(kept) if os.path.isdir(kept) else [])}
+
+    first, before = case.fold(), state()
+    report.result("names are kept", "" if before and "cc1" in first[0] else str(first))
+    second = case.fold()
+    report.result("the second look finds them, all of them",
+                  "" if second == first and state() == before else str(second))
+    for name in before:
+        with open(os.path.join(kept, name), "r+b") as file:
+            file.seek(os.path.getsize(file.name) // 2)
+            file.write(b"damaged")
+    third, after = case.fold(), state()
+    wrong = [name for name in before if before[name] == after.get(name)]
+    report.result("what is damaged is looked up and kept anew",
+                  "" if third == first and not wrong else str((third, wrong)))
+    other = case.fold("--demangle", "no", "--no-inline")
+    report.result("names told in another way are kept apart",
+                  "" if set(before) < set(state()) and case.fold() == first
+                  else str(other))
+
+
 # --- Not shadowed by perf's cache --------------------------------------------------------
 
 def check_debug_link(report, folder):
@@ -412,6 +444,7 @@ def main():
             report.skip("finding", " and ".join(missing or ["perf record"]) + " is missing")
         else:
             check_debug_link(report, folder)
+            check_kept_names(report, folder)
             check_symfs(report, folder)
             check_cache(report, folder)
             check_symbols_only(report, folder)

@@ -268,9 +268,15 @@ def triggered(instructions, selector, start, end):
     return shown
 
 
+def folded(lab, *args):
+    """What stoke makes of a trace: status and folded stacks."""
+    status, out, _ = tap.run([tap.STOKE, "trace", "-q", *args], cwd=lab.folder)
+    return status, out
+
+
 def check_triggers(lab, report, calls):
-    lab.run(calls)
-    trace = lab.trace()
+    lab.run(calls, "out=all")
+    trace = lab.trace("all")
     thread = next(iter(trace.runs))
     everything = [(address, code) for _, address, code in trace.instructions(thread)]
     fib, main = guests.symbol(calls[-1], "fib"), guests.symbol(calls[-1], "main")
@@ -295,6 +301,9 @@ def check_triggers(lab, report, calls):
         report.result(f"trigger {name}: {len(wanted)} instructions", all_of(
             unequal((0, ""), (status, err), "the guest"),
             unequal((0, len(wanted)), trace.end, "the end"),
+            unequal(folded(lab, "trace"),
+                    folded(lab, "all", "--selector", str(selector), "--start", start,
+                           "--end", end), "in software"),
             "" if wanted == got else f"{len(got)} got, number {differs} differs"))
 
 

@@ -145,6 +145,24 @@ def check_chosen(report, folder):
                       "" if total and right >= 0.995 * total else f"{depths.most_common(5)}")
 
 
+def check_counted(report, folder):
+    """Stacks that the kernel counts, short ones and long ones, and none of them lost."""
+    status, _, err = tap.run([tap.STOKE, "record", "--bpf", "-o", "try.data", "true"],
+                             cwd=folder)
+    why = re.search(r"not counted in the kernel, but sampled: (.*)", err.decode())
+    if status or why:
+        report.skip("bpf", why[1] if why else err.decode())
+        return
+    check_shares(report, folder, "bpf", "fp", ["-g", "fp", "--bpf"], 60, True)
+    path = record(folder, "counted.data", "--bpf", "-F", "4999", "./fp", "600", "2", "5")
+    told = stoke("script", "-q", "-G", "-F", "comm,time,period", path).splitlines()
+    periods = sum(int(line.split()[-1]) for line in told)
+    cpu = 2 * 0.6e9
+    report.result(f"bpf: {len(told)} samples at 4999 Hz, of {cpu / 1e9} s",
+                  "" if abs(periods / cpu - 1) < 0.02 and
+                  abs(len(told) / (cpu * 4999e-9) - 1) < 0.02 else f"{periods} ns")
+
+
 # --- Beside perf ------------------------------------------------------------------------
 
 def lines_of(command):
@@ -298,11 +316,13 @@ def main():
         check_shares(report, folder, "dwarf", "plain", ["-g", "dwarf,65024"], DEEP, True)
         check_shares(report, folder, "auto", "fp", [], 60, True)
         check_chosen(report, folder)
+        check_counted(report, folder)
         check_shares(report, folder, "dwarf, dumps kept", "plain",
                      ["-g", "dwarf,32768", "--keep-stacks"], 60, True)
         if has_perf:
-            for name in ("fp", "dwarf"):
-                compare_with_perf(report, name, os.path.join(folder, name + ".data"))
+            for name in ("fp", "dwarf", "bpf"):
+                if os.path.exists(os.path.join(folder, name + ".data")):
+                    compare_with_perf(report, name, os.path.join(folder, name + ".data"))
             compare_shares_with_perf(report, folder)
         check_kills(report, folder, has_perf)
         check_lost(report, folder)
@@ -313,4 +333,5 @@ def main():
     report.done()
 
 
-main()
+if __name__ == "__main__":
+    main()

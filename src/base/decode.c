@@ -1,8 +1,13 @@
 #include "base/decode.h"
+#include "base/bytes.h"
 #include "base/utf8.h"
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#define ZIP_ENTRY STR("PK\x03\x04")
+#define ZIP_HEAD_SIZE 30 /* of a file in it, without its name */
+#define ZIP_DEFLATED 8
 
 /* The packed data cannot be read on. What was unpacked stands, and `flaw` says that it is
  * not all; where nothing was, it is an error. */
@@ -58,11 +63,29 @@ static size_t source_left(const struct source *s)
     return (size_t)(s->end - s->begin);
 }
 
+/* Behind the file of a zip: what else is in it is told, and left out. Between them may
+ * stand the file's sums, with or without a signature. */
+static bool zip_end(struct decoder *d, struct error *err)
+{
+    static const size_t gaps[] = {0, 12, 16, 20, 24};
+    struct source *from = d->from;
+    if (!source_peek(from, 32, err))
+        return false;
+    struct str rest = str_span(from->begin, from->end);
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
+        if (str_starts(str_skip(rest, gaps[i]), ZIP_ENTRY))
+            d->flaw = "more than one file is in the zip: the first is read";
+    return true;
+}
+
 /* Makes ready for the member that follows the one that ended. Where none does, *more is
  * false and the text ends; zeros are padding, anything else is a flaw. */
 static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
 {
     struct source *from = d->from;
+    *more = false;
+    if (d->zip)
+        return zip_end(d, err);
     while (source_left(from) < 2 && !from->last)
         if (!source_more(from, from->begin, err))
             return false;
@@ -191,12 +214,12 @@ static bool utf16_read(void *context, char *into, size_t room, size_t *got,
     return true;
 }
 
-static bool start_gzip(struct decoder *d, struct error *err)
+static bool start_inflate(struct decoder *d, int window, struct error *err)
 {
     z_stream *z = calloc(1, sizeof *z);
     d->what = "gzip";
     d->state = z;
-    if (!z || inflateInit2(z, 15 + 16) != Z_OK) {
+    if (!z || inflateInit2(z, window) != Z_OK) {
         free(z);
         d->state = NULL;
         return error_memory(err);
@@ -223,6 +246,28 @@ static bool refuse(const char *what, struct error *err)
     return error_hint(err, "unpack it first and give the file that is in it");
 }
 
+/* The first file of a zip, where it is deflated; folders are not searched. */
+static bool start_zip(struct decoder *d, struct error *err)
+{
+    struct source *from = d->from;
+    if (!source_peek(from, ZIP_HEAD_SIZE, err))
+        return false;
+    struct bytes head = bytes_of(str_span(from->begin, from->end), false);
+    bytes_skip(&head, 8);
+    unsigned method = bytes_u16(&head);
+    bytes_seek(&head, 26);
+    size_t name = bytes_u16(&head), extra = bytes_u16(&head);
+    if (method != ZIP_DEFLATED || head.failed)
+        return refuse("zip", err);
+    if (!source_peek(from, ZIP_HEAD_SIZE + name + extra, err))
+        return false;
+    if (source_left(from) < ZIP_HEAD_SIZE + name + extra)
+        return refuse("zip", err);
+    took(d, ZIP_HEAD_SIZE + name + extra);
+    d->zip = true;
+    return start_inflate(d, -15, err);
+}
+
 bool decoder_init(struct decoder *d, struct source *from, struct error *err)
 {
     *d = (struct decoder){.from = from};
@@ -230,7 +275,7 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err)
         return false;
     struct str head = str_span(from->begin, from->end);
     if (str_starts(head, STR("\x1f\x8b")))
-        return start_gzip(d, err);
+        return start_inflate(d, 15 + 16, err);
     if (str_starts(head, STR("\x28\xb5\x2f\xfd")))
         return start_zstd(d, err);
     if (str_starts(head, STR("\xfd"
@@ -238,8 +283,8 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err)
         return refuse("xz", err);
     if (str_starts(head, STR("BZh")))
         return refuse("bzip2", err);
-    if (str_starts(head, STR("PK\x03\x04")))
-        return refuse("zip", err);
+    if (str_starts(head, ZIP_ENTRY))
+        return start_zip(d, err);
     d->big_endian = str_starts(head, STR("\xfe\xff"));
     if (d->big_endian || str_starts(head, STR("\xff\xfe"))) {
         d->what = "UTF-16";

@@ -1,5 +1,5 @@
-/* Decoders: a source over another source's bytes. gzip and zstd are unpacked, UTF-16
- * (with a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
+/* Decoders: a source over another source's bytes. gzip, zstd and the first file of a zip
+ * are unpacked, UTF-16 (with a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
  *
  * A small file may unpack to an endless one: unpacking stops with an error once the
  * output is both larger than DECODE_FREE_SIZE and more than DECODE_RATIO times the input.
@@ -19,7 +19,7 @@ struct decoder {
     const char *flaw; /* once read: what was wrong with the packed data, or NULL */
     void *state;
     uint64_t in, out;
-    bool big_endian, frame_done;
+    bool big_endian, frame_done, zip;
     size_t step;   /* zstd: how many bytes it wants next */
     unsigned high; /* a high surrogate waiting for its low one, or 0 */
 };

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/trace_load.h"
 #include "cli/view.h"
 #include "model/measure.h"
 #include "model/summary.h"
@@ -21,6 +22,7 @@
 struct info_settings {
     struct load_settings load;
     struct view_settings view;
+    struct option_list binaries, users;
     const char *output;
     bool json, all;
 };
@@ -35,8 +37,16 @@ static const struct option info_options[] = {
      OFF(output)},
     {0}};
 
+static const struct option info_trace_options[] = {
+    {"dwarf", 0, "FILE", "the binary that ran: see stoke trace (repeatable)", OPTION_LIST,
+     OFF(binaries)},
+    {"user", 0, "FILE", "a program that ran above the kernel (repeatable)", OPTION_LIST,
+     OFF(users)},
+    {0}};
+
 static const struct option_group info_groups[] = {
     {"options", info_options, 0},
+    {"instruction traces", info_trace_options, 0},
     {"what is looked at", view_options, OFF(view)},
     {"input", load_options, OFF(load)},
     {0}};
@@ -257,15 +267,19 @@ static void print_threads(const struct report *r)
     }
 }
 
-static void print_warnings(const struct report *r)
+static void print_warnings(const struct report *r, const char *title, bool inferred)
 {
     const struct facts *facts = &r->p->facts;
-    if (facts->warning_count == 0)
-        return;
-    print_heading(r, "       times  left out or repaired while reading");
-    output_char(r->out, '\n');
+    bool any = false;
     for (unsigned i = 0; i < facts->warning_count; i++) {
         const struct warning *w = &facts->warnings[i];
+        if (w->inferred != inferred)
+            continue;
+        if (!any) {
+            print_heading(r, title);
+            output_char(r->out, '\n');
+        }
+        any = true;
         print_row(r, &(struct tally){.samples = w->count});
         visible_print(r->out, str_of(w->what));
         if (w->first.line)
@@ -294,7 +308,8 @@ static void print_text(const struct report *r)
     print_losses(r);
     print_events(r);
     print_threads(r);
-    print_warnings(r);
+    print_warnings(r, "       times  left out or repaired while reading", false);
+    print_warnings(r, "       times  not in the input, but worked out", true);
 }
 
 /* --- JSON -------------------------------------------------------------------------- */
@@ -411,12 +426,15 @@ static void put_threads(struct json_writer *j, const struct report *r)
     json_end(j, JSON_ARRAY);
 }
 
-static void put_warnings(struct json_writer *j, const struct report *r)
+static void put_warnings(struct json_writer *j, const struct report *r, const char *key,
+                         bool inferred)
 {
-    json_put_key(j, "warnings");
+    json_put_key(j, key);
     json_begin(j, JSON_ARRAY);
     for (unsigned i = 0; i < r->p->facts.warning_count; i++) {
         const struct warning *w = &r->p->facts.warnings[i];
+        if (w->inferred != inferred)
+            continue;
         begin_row(j);
         json_member_str(j, "what", str_of(w->what));
         json_member_u64(j, "count", w->count);
@@ -437,7 +455,8 @@ static void print_json(const struct report *r)
     put_stacks(&j, r);
     put_events(&j, r);
     put_threads(&j, r);
-    put_warnings(&j, r);
+    put_warnings(&j, r, "warnings", false);
+    put_warnings(&j, r, "inferred", true);
     json_end(&j, JSON_OBJECT);
     output_char(r->out, '\n');
 }
@@ -463,6 +482,22 @@ static bool write_report(struct report *r, struct error *err)
     return ok;
 }
 
+/* Profiles; or instruction traces, where the first file is one. */
+static struct profile *load_files(struct info_settings *s, int file_count, char **files,
+                                  struct error *err)
+{
+    bool asked = s->binaries.count || s->users.count;
+    if (s->load.format || file_count == 0 || !(asked || trace_load_knows(files[0])))
+        return load_profiles(&s->load, file_count, files, err);
+    struct trace_load t = {.symbols = s->load.symbols,
+                           .binaries = s->binaries,
+                           .users = s->users,
+                           .threads = s->load.threads,
+                           .quiet = s->load.quiet,
+                           .keep = s->load.keep};
+    return trace_load(&t, file_count, files, err);
+}
+
 static int info_run(void *settings, int file_count, char **files)
 {
     struct info_settings *s = settings;
@@ -470,7 +505,7 @@ static int info_run(void *settings, int file_count, char **files)
     struct summary summary = {0};
     s->load.own_warnings = s->load.events_apart = s->load.import.empty = true;
     view_prepare(&s->view, &s->load);
-    struct profile *p = load_profiles(&s->load, file_count, files, &err);
+    struct profile *p = load_files(s, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     struct report r = {
         .settings = s, .p = p, .s = &summary, .file_count = file_count, .files = files};

@@ -82,6 +82,8 @@ void message_warnings(const struct profile *p, const char *file)
 {
     for (unsigned i = 0; i < p->facts.warning_count; i++) {
         const struct warning *w = &p->facts.warnings[i];
+        if (w->inferred)
+            continue;
         put_head("warning", "1;35");
         put_place(file, &w->first);
         put_clean(w->what);

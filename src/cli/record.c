@@ -40,7 +40,7 @@ struct record_command_settings {
     double duration;
     uint64_t ring_size;
     const char *output;
-    bool everyone, unpacked, keep_dumps, bundle, quiet;
+    bool everyone, unpacked, keep_dumps, bundle, counted, quiet, off_cpu, wakers;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -152,9 +152,12 @@ static const struct option record_options[] = {
     {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
     {"call-graph", 'g', "HOW",
-     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none", OPTION_PARSED,
-     OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
+     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
+     OPTION_PARSED, OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
      .before_command = true},
+    {"off-cpu", 0, NULL, "where threads waited, and for how long, too", OPTION_FLAG,
+     OFF(off_cpu)},
+    {"wakers", 0, NULL, "the same, and who woke them up", OPTION_FLAG, OFF(wakers)},
     {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
      .least = 0.001, .most = 1e9},
     {"output", 'o', "FILE",
@@ -163,6 +166,8 @@ static const struct option record_options[] = {
     {"bundle", 0, NULL,
      "write a .stoke with all names in it, to be opened anywhere (default: perf.stoke)",
      OPTION_FLAG, OFF(bundle)},
+    {"bpf", 0, NULL, "count stacks in the kernel (eBPF), by frame pointers", OPTION_FLAG,
+     OFF(counted)},
     {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
      OPTION_FLAG, OFF(keep_dumps)},
     {"ring,mmap-pages", 'm', "SIZE",
@@ -251,6 +256,21 @@ static bool check_output(const struct recording *r, struct error *err)
     return error_hint(err, "-o FILE, and then stoke script FILE");
 }
 
+/* A wait's stack is kept until the wait is over: dumps are too large for that. */
+static bool check_off_cpu(const struct recording *r, struct error *err)
+{
+    const struct record_command_settings *s = r->s;
+    if (r->settings.off_cpu && s->keep_dumps) {
+        error_set(err, "--keep-stacks keeps no dumps of waits (--off-cpu)");
+        return error_hint(err, "without --keep-stacks: the chains are made of them");
+    }
+    if (s->wakers && s->stacks.how == RECORD_STACKS_LBR) {
+        error_set(err, "wakers (--wakers) are not recorded with -g lbr");
+        return error_hint(err, "-g fp or -g dwarf");
+    }
+    return true;
+}
+
 static bool find_targets(struct recording *r, char **command, struct error *err)
 {
     const struct record_command_settings *s = r->s;
@@ -280,6 +300,13 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     t->tids = r->tids;
     t->tid_count = r->tid_count;
     return true;
+}
+
+/* What is counted in the kernel has the stacks that the kernel can follow. */
+static enum record_stacks stacks_of(const struct record_command_settings *s)
+{
+    return s->counted && s->stacks.how == RECORD_STACKS_AUTO ? RECORD_STACKS_FP
+                                                             : s->stacks.how;
 }
 
 static uint32_t choose_dump_size(const struct record_command_settings *s)
@@ -370,6 +397,11 @@ static void tell_cautions(const struct record_session *s)
                      4 * s->sampler_settings.dump_size < DUMP_MOST
                          ? 4 * s->sampler_settings.dump_size
                          : DUMP_MOST);
+    if (s->settings->off_cpu && !s->sees_waits)
+        message_note("waits have no stacks: that takes root, CAP_PERFMON, or "
+                     "kernel.perf_event_paranoid at 1 or less");
+    if (s->off_cpu.failed)
+        message_note("memory was short: some waits are missing");
     if (c->throttled)
         message_note("the kernel held sampling back %llu times: the rate was less than "
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",
@@ -386,11 +418,16 @@ static void tell_summary(const struct recording *r)
     char size[32];
     if (r->s->quiet)
         return;
+    const struct off_cpu_counts *waits = &s->off_cpu.counts;
+    size_t sampled = events->count - (s->switches_event > 0) - (s->wakings_event > 0);
     message_note("%llu samples of %s%s in %.1f s, %s%s%s",
-                 (unsigned long long)s->counts.samples, events->items[0].name,
-                 events->count > 1 ? " and others" : "", seconds(s, s->ended),
-                 size_text(record_session_bytes(s), size), r->exporter ? "" : " in ",
-                 r->exporter ? "" : r->s->output);
+                 (unsigned long long)(s->counts.samples - waits->waits - waits->wakers),
+                 events->items[0].name, sampled > 1 ? " and others" : "",
+                 seconds(s, s->ended), size_text(record_session_bytes(s), size),
+                 r->exporter ? "" : " in ", r->exporter ? "" : r->s->output);
+    if (s->settings->off_cpu)
+        message_note("%llu waits of %.3f s in all (the event off-cpu)",
+                     (unsigned long long)waits->waits, (double)waits->nanoseconds / NS);
     tell_cautions(s);
 }
 
@@ -428,10 +465,27 @@ static bool draw(const struct recording *r, struct error *err)
     return ok;
 }
 
+/* What was asked for and cannot be had, but can be done without. */
+static void tell_fallbacks(const struct recording *r)
+{
+    const struct record_session *s = &r->session;
+    if (r->s->counted && !s->sampler_settings.program && !r->s->quiet)
+        message_note("stacks are not counted in the kernel, but sampled: %s%s%s%s",
+                     s->why_not.message, s->why_not.hint[0] ? " (" : "", s->why_not.hint,
+                     s->why_not.hint[0] ? ")" : "");
+}
+
+static bool open_session(struct recording *r, struct error *err)
+{
+    if (!record_session_open(&r->session, &r->settings, err))
+        return false;
+    tell_fallbacks(r);
+    return true;
+}
+
 static bool record(struct recording *r, struct error *err)
 {
-    bool ok = record_session_open(&r->session, &r->settings, err) &&
-              record_session_run(&r->session, err);
+    bool ok = open_session(r, err) && record_session_run(&r->session, err);
     message_progress_end();
     if (ok) {
         ok = record_session_finish(&r->session, err);
@@ -464,7 +518,7 @@ static int record_run(void *settings, int word_count, char **words)
     r->exporter =
         s->bundle ? exporter_named(STR("stoke")) : exporter_for_file(str_of(s->output));
     r->settings = (struct record_settings){
-        .sampler = {.stacks = s->stacks.how,
+        .sampler = {.stacks = stacks_of(s),
                     .dump_size = choose_dump_size(s),
                     .ring_size = (size_t)s->ring_size,
                     .rate = s->period ? 0 : (uint32_t)s->rate,
@@ -473,6 +527,9 @@ static int record_run(void *settings, int word_count, char **words)
         .output = r->exporter ? NULL : s->output,
         .unpacked = s->unpacked,
         .keep_dumps = s->keep_dumps,
+        .counted = s->counted,
+        .off_cpu = s->off_cpu || s->wakers,
+        .wakers = s->wakers,
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(cache, sizeof cache)},
         .words = own,
@@ -480,7 +537,7 @@ static int record_run(void *settings, int word_count, char **words)
         .progress = show_progress,
         .progress_context = r,
     };
-    if (check_output(r, &err) && find_targets(r, words, &err)) {
+    if (check_output(r, &err) && check_off_cpu(r, &err) && find_targets(r, words, &err)) {
         choose_events(r);
         status = record(r, &err) ? STATUS_OK : STATUS_FAILED;
     }

@@ -1,27 +1,18 @@
 /* stoke trace: instruction traces to stacks. */
-#include "base/decode.h"
 #include "base/nearest.h"
-#include "base/number.h"
 #include "cli/command.h"
 #include "cli/drawing.h"
 #include "cli/message.h"
 #include "cli/save.h"
-#include "cli/trace_binaries.h"
-#include "os/file.h"
-#include "os/parallel.h"
-#include "trace/reader.h"
+#include "cli/trace_load.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 struct trace_settings {
     struct drawing_settings drawing;
-    struct symbol_settings symbols;
-    struct option_list binaries, users, switches;
+    struct trace_load load;
     const char *output;
     const struct exporter *to;
-    const struct trace_format *format;
-    int64_t ipc, threads;
-    bool list_formats, quiet, keep;
+    bool list_formats;
 };
 
 #define OFF(field) offsetof(struct trace_settings, field)
@@ -50,257 +41,65 @@ static const struct option trace_options[] = {
     {"dwarf", 'd', "FILE",
      "the binary that ran, with its debug information: the kernel, firmware, or the "
      "program itself (repeatable)",
-     OPTION_LIST, OFF(binaries)},
+     OPTION_LIST, OFF(load.binaries)},
     {"user", 'u', "FILE",
      "a program that ran above the kernel, or a library of it "
      "(repeatable)",
-     OPTION_LIST, OFF(users)},
+     OPTION_LIST, OFF(load.users)},
     {"kallsyms", 0, "FILE",
      "the kernel's names, where there is no file of it: a copy of "
      "/proc/kallsyms",
-     OPTION_STRING, OFF(symbols.kallsyms)},
+     OPTION_STRING, OFF(load.symbols.kallsyms)},
     {"switch", 0, "NAME",
      "a function that switches tasks (repeatable; default: "
      "__switch_to and the like)",
-     OPTION_LIST, OFF(switches)},
+     OPTION_LIST, OFF(load.switches)},
     {"no-inline", 0, NULL, "do not look for inlined functions", OPTION_FLAG,
-     OFF(symbols.no_inline)},
+     OFF(load.symbols.no_inline)},
     {"demangle", 0, "HOW", "C++ and Rust names: simple (the default), no or full",
-     OPTION_CHOICE, OFF(symbols.demangle), demangle_choices},
+     OPTION_CHOICE, OFF(load.symbols.demangle), demangle_choices},
     {0}};
 
 static const struct option trace_input_options[] = {
     {"format", 0, "NAME", "what the traces are, when their content does not tell",
-     OPTION_PARSED, OFF(format), .parse = parse_format},
+     OPTION_PARSED, OFF(load.format), .parse = parse_format},
     {"ipc", 0, "N", "binary traces: instructions that the core can retire in a cycle",
-     OPTION_INT, OFF(ipc), .least = 1, .most = 64},
+     OPTION_INT, OFF(load.ipc), .least = 1, .most = 64},
     {"list-formats", 0, NULL, "list the formats of traces, and end", OPTION_FLAG,
      OFF(list_formats)},
     {"threads", 'j', "N",
      "traces to read at a time (default: as many as there are cores)", OPTION_INT,
-     OFF(threads), .least = 0, .most = THREADS_MAX},
+     OFF(load.threads), .least = 0, .most = THREADS_MAX},
     {"debug-dir", 0, "DIR", "look for debug files there, not in /usr/lib/debug",
-     OPTION_LIST, OFF(symbols.debug_dirs)},
+     OPTION_LIST, OFF(load.symbols.debug_dirs)},
     {"no-debuginfod", 0, NULL, "do not ask the servers of $DEBUGINFOD_URLS", OPTION_FLAG,
-     OFF(symbols.no_debuginfod)},
-    {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
+     OFF(load.symbols.no_debuginfod)},
+    {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(load.quiet)},
+    {0}};
+
+static const struct option trigger_options[] = {
+    {"selector", 0, "N",
+     "what the trigger looks at: 0 nothing, 1 cycles, 2 addresses, 3 instructions",
+     OPTION_STRING, OFF(load.trigger.selector)},
+    {"start", 0, "X",
+     "where it begins: a cycle, decimal; an address, hexadecimal; mask << 32 | value, "
+     "hexadecimal",
+     OPTION_STRING, OFF(load.trigger.start)},
+    {"end", 0, "Y", "where it ends, alike; -1: never", OPTION_STRING,
+     OFF(load.trigger.end)},
+    {"config", 0, "FILE",
+     "take all three from [tracing] of FireSim's config_runtime.ini or .yaml",
+     OPTION_STRING, OFF(load.trigger.config)},
     {0}};
 
 static const struct option_group trace_groups[] = {
     {"options", trace_options, 0},
     {"input", trace_input_options, 0},
+    {"a trigger, for a trace that was recorded without", trigger_options, 0},
     {"how a flame graph looks", drawing_options, OFF(drawing)},
     {0}};
 
 static const struct trace_settings trace_defaults = {.drawing = DRAWING_DEFAULTS};
-
-/* --- One trace ---------------------------------------------------------------------- */
-
-struct job {
-    const char *path;
-    struct builder builder;
-    struct error err;
-    uint64_t instructions;
-    struct trace_report report; /* of all its cores */
-    bool ok;
-};
-
-struct jobs {
-    const struct trace_settings *settings;
-    struct trace_files *files;
-    const char *const *switches;
-    enum demangle demangle;
-    struct job *items;
-    size_t count, next; /* next is atomic */
-};
-
-/* TRACEFILE-C3 is core 3's. */
-static int64_t core_of(const char *path)
-{
-    struct str name = str_basename(str_of(path));
-    uint64_t core;
-    size_t at = str_rsearch(name, STR("-C")), end = at + 2;
-    if (at == name.len)
-        return 0;
-    while (end < name.len && byte_is_digit(name.ptr[end]))
-        end++;
-    struct str digits = str_head(str_skip(name, at + 2), end - at - 2);
-    return number_parse_u64(digits, &core) && core < 1u << 20 ? (int64_t)core : 0;
-}
-
-static void add_report(struct trace_report *sum, const struct trace_report *r)
-{
-    uint64_t *to = (uint64_t *)sum;
-    const uint64_t *from = (const uint64_t *)r;
-    uint64_t deepest = sum->deepest > r->deepest ? sum->deepest : r->deepest;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
-        to[i] += from[i];
-    sum->deepest = deepest;
-}
-
-static bool read_source(const struct jobs *jobs, struct job *job, struct source *in)
-{
-    const struct trace_settings *s = jobs->settings;
-    struct trace_reader_options options = {.binaries = jobs->files->binaries,
-                                           .binary_count = jobs->files->count,
-                                           .keeps = s->keep,
-                                           .ipc = (unsigned)s->ipc,
-                                           .core = core_of(job->path),
-                                           .switches = jobs->switches,
-                                           .find = trace_files_find,
-                                           .find_context = jobs->files};
-    struct trace_reader *r = malloc(sizeof *r);
-    if (!r)
-        return error_memory(&job->err);
-    trace_reader_init(r, in, &options);
-    bool ok = trace_read(r, s->format, &job->err);
-    job->instructions = ok ? trace_reader_instructions(r) : 0;
-    ok = ok && trace_reader_finish(r, &job->builder, jobs->demangle, &job->err);
-    for (size_t i = 0; ok && i < r->core_count; i++)
-        add_report(&job->report, &r->cores[i]->tracer.report);
-    trace_reader_deinit(r);
-    free(r);
-    return ok;
-}
-
-static bool read_trace(const struct jobs *jobs, struct job *job)
-{
-    struct os_input input;
-    struct decoder d;
-    if (!builder_init(&job->builder, jobs->settings->keep ? BUILD_KEEP : BUILD_COUNT))
-        return error_memory(&job->err);
-    if (!os_input_open(&input, job->path, &job->err))
-        return false;
-    struct source raw = os_input_source(&input);
-    bool ok = decoder_init(&d, &raw, &job->err);
-    if (ok) {
-        ok = read_source(jobs, job, &d.source);
-        if (ok && d.flaw)
-            builder_warn_offset(&job->builder, d.flaw, d.in);
-        decoder_deinit(&d);
-    }
-    source_deinit(&raw);
-    os_input_close(&input);
-    return ok;
-}
-
-static void read_traces(void *context, unsigned thread)
-{
-    struct jobs *jobs = context;
-    (void)thread;
-    for (;;) {
-        size_t i = __atomic_fetch_add(&jobs->next, 1, __ATOMIC_RELAXED);
-        if (i >= jobs->count)
-            return;
-        struct job *job = &jobs->items[i];
-        job->err.place = PLACE_NONE;
-        job->ok = read_trace(jobs, job);
-    }
-}
-
-/* --- All of them ---------------------------------------------------------------------
- */
-
-/* An empty trace, or one of another program, makes no picture: why is said. */
-static bool check(const struct jobs *jobs, const struct job *job, struct error *err)
-{
-    const struct trace_report *r = &job->report;
-    if (job->instructions == 0) {
-        error_set(err, "there are no instructions in the trace");
-        return error_hint(err,
-                          "the trigger may never have fired: see 'selector', 'start' "
-                          "and 'end' of the run");
-    }
-    if (r->unknown < r->instructions || jobs->files->count == 0)
-        return true;
-    error_set(err, "none of the %llu addresses is in %.*s",
-              (unsigned long long)job->instructions,
-              STR_ARG(jobs->files->binaries[0].name));
-    return error_hint(err, "--dwarf takes the binary that ran");
-}
-
-static void note_unknown(const struct job *job)
-{
-    const struct trace_report *r = &job->report;
-    double share = 100.0 * (double)r->unknown / (double)r->instructions;
-    if (share >= 0.05)
-        message_note("%s: %.1f%% of the instructions are in no binary that was given "
-                     "(--dwarf, --user): they are shown as [user], [firmware] and "
-                     "[kernel]",
-                     job->path, share);
-}
-
-static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
-{
-    for (size_t i = 0; i < jobs->count; i++) {
-        struct job *job = &jobs->items[i];
-        if (!job->ok)
-            *err = job->err;
-        bool ok = job->ok && check(jobs, job, err);
-        if (!ok) {
-            if (err->file[0] == 0)
-                format_text(err->file, sizeof err->file, "%s", job->path);
-            return err->message[0] ? false : error_memory(err);
-        }
-        if (!jobs->settings->quiet)
-            note_unknown(job);
-        builder_absorb(b, &job->builder);
-    }
-    return true;
-}
-
-static struct profile *load_jobs(struct jobs *jobs, struct error *err)
-{
-    struct builder b;
-    uint64_t wanted =
-        jobs->settings->threads > 0 ? (uint64_t)jobs->settings->threads : os_core_count();
-    unsigned threads = jobs->count < wanted ? (unsigned)jobs->count : (unsigned)wanted;
-    if (!builder_init(&b, jobs->settings->keep ? BUILD_KEEP : BUILD_COUNT)) {
-        builder_deinit(&b);
-        error_memory(err);
-        return NULL;
-    }
-    os_parallel(threads, read_traces, jobs);
-    bool ok = merge(jobs, &b, err);
-    struct profile *p = NULL;
-    if (ok) {
-        b.profile->facts.format = builder_string(&b, STR("trace"));
-        p = builder_finish(&b, err);
-    }
-    builder_deinit(&b);
-    return p;
-}
-
-static struct profile *load(const struct trace_settings *s, int file_count, char **files,
-                            struct error *err)
-{
-    struct symbols symbols = {0};
-    struct trace_files opened = {0};
-    struct jobs jobs = {.settings = s, .files = &opened, .count = (size_t)file_count};
-    struct profile *p = NULL;
-    const char **switches = calloc(s->switches.count + 1, sizeof *switches);
-    jobs.items = calloc(jobs.count, sizeof *jobs.items);
-    bool ok = (jobs.items && switches) || error_memory(err);
-    for (size_t i = 0; switches && i < s->switches.count; i++)
-        switches[i] = s->switches.items[i];
-    ok = ok && symbols_init(&symbols, &s->symbols, false, s->threads, err);
-    ok = ok && trace_files_open(&opened, &s->binaries, &s->users, s->symbols.kallsyms,
-                                &symbols.settings, err);
-    if (ok && jobs.items) {
-        jobs.switches = s->switches.count ? switches : NULL;
-        jobs.demangle = symbols.settings.demangle;
-        for (size_t i = 0; i < jobs.count; i++)
-            jobs.items[i].path = files[i];
-        p = load_jobs(&jobs, err);
-    }
-    for (size_t i = 0; jobs.items && i < jobs.count; i++)
-        builder_deinit(&jobs.items[i].builder);
-    free(jobs.items);
-    free(switches);
-    trace_files_close(&opened);
-    symbols_deinit(&symbols);
-    return p;
-}
 
 /* --- The command ---------------------------------------------------------------------
  */
@@ -338,9 +137,9 @@ static bool trace(struct trace_settings *s, const struct exporter *e, int file_c
     struct export_options options = {0};
     struct drawing d;
     bool ok = drawing_init(&d, &s->drawing, &options, err);
-    s->keep = e->wants_time || s->drawing.by_time;
-    struct profile *p = ok ? load(s, file_count, files, err) : NULL;
-    if (p && !s->quiet)
+    s->load.keep = e->wants_time || s->drawing.by_time;
+    struct profile *p = ok ? trace_load(&s->load, file_count, files, err) : NULL;
+    if (p && !s->load.quiet)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     /* One thread is told by the file. */
     options.tree.threads = p && p->thread_count > 2 ? THREAD_COMM : THREAD_NONE;

@@ -228,7 +228,7 @@ static void write_facts(const struct svg_drawing *d)
     const struct svg_layout *l = &d->layout;
     uint64_t warnings = 0;
     for (unsigned i = 0; i < f->warning_count; i++)
-        warnings += f->warnings[i].count;
+        warnings += f->warnings[i].inferred ? 0 : f->warnings[i].count;
     if (d->tree.base) {
         svg_figure(d->out, d->tree.nodes[0].base_total * d->factor);
         output_char(d->out, ' ');

@@ -51,6 +51,8 @@ static void write_losses(struct output *out, const struct facts *facts)
     for (unsigned i = 0; i < facts->warning_count; i++) {
         output_text(out, "# ");
         write_count(out, facts->warnings[i].count, "time: ", "times: ");
+        if (facts->warnings[i].inferred)
+            output_text(out, "worked out: ");
         visible_print(out, str_of(facts->warnings[i].what));
         output_char(out, '\n');
     }

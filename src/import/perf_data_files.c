@@ -154,6 +154,23 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
     return number;
 }
 
+uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_kind kind)
+{
+    struct output key = OUTPUT_KEEP;
+    bool is_new = false;
+    output_str(&key, kind == FRAME_WAKER ? STR("waker") : STR("marker"));
+    output_char(&key, 0);
+    output_str(&key, name);
+    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    p->arena.failed |= key.failed;
+    output_deinit(&key);
+    if (is_new && p->files[number].symbol.len == 0) {
+        p->files[number].symbol = arena_str(&p->arena, name);
+        p->files[number].marker = (uint8_t)kind;
+    }
+    return number;
+}
+
 /* Adds a map to the kernel's or the guest's. */
 static void map_shared(struct perf_profile *p, struct perf_scope *scope,
                        const struct address_map *map)

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "import/perf_data_profile.h"
 #include "import/perf_line.h"
+#include "import/wait_reason.h"
 #include "model/name.h"
 
 /* What becomes of a place: a run of frames, outermost first. */
@@ -15,7 +16,7 @@ struct run {
 struct kept_symbol {
     struct str symbol;
     uint32_t file; /* of the place */
-    bool inlined;
+    bool inlined, of_waker;
     struct run run;
 };
 
@@ -105,6 +106,8 @@ static struct frame frame_at(const struct finish *f, const struct perf_place *pl
     struct perf_profile *p = f->p;
     const struct perf_file *file = &p->files[place->file];
     struct frame frame = {.kind = inlined ? FRAME_INLINED : module_kind(file->module)};
+    if (place->of_waker)
+        frame.kind = FRAME_WAKER;
     if (file->module.len)
         frame.module = builder_module(p->b, file->module, file->build_id);
     if (p->options->every_address || (!known && p->options->addresses))
@@ -142,7 +145,8 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
 {
     const struct import_options *options = f->p->options;
     uint64_t hash = hash_mix((uint64_t)(uintptr_t)symbol.ptr ^ HASH_A,
-                             hash_pair(place->file, inlined) ^ symbol.len);
+                             hash_pair(place->file, inlined) ^ symbol.len ^
+                                 (uint64_t)place->of_waker << 63);
     struct kept_symbol *kept = &f->kept[hash % KEPT_SYMBOLS];
     struct run run = {(uint32_t)f->frame_count, 0};
     if (options->every_address || options->lines) {
@@ -150,7 +154,8 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
         return;
     }
     if (kept->symbol.ptr == symbol.ptr && kept->symbol.len == symbol.len &&
-        kept->file == place->file && kept->inlined == inlined) {
+        kept->file == place->file && kept->inlined == inlined &&
+        kept->of_waker == place->of_waker) {
         frame_id *frames = frame_room(f, kept->run.count);
         for (uint32_t i = 0; frames && i < kept->run.count; i++)
             frames[f->frame_count++] = frames[kept->run.first + i];
@@ -158,7 +163,7 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
     }
     add_symbol(f, place, symbol, inlined, at);
     run.count = (uint32_t)(f->frame_count - run.first);
-    *kept = (struct kept_symbol){symbol, place->file, inlined, run};
+    *kept = (struct kept_symbol){symbol, place->file, inlined, place->of_waker, run};
 }
 
 static void add_resolved(struct finish *f, const struct perf_place *place,
@@ -176,6 +181,16 @@ static void add_resolved(struct finish *f, const struct perf_place *place,
     }
 }
 
+/* A wait's reason is told later, by what it was called by. */
+static void add_marker(struct finish *f, const struct perf_file *file)
+{
+    struct frame frame = {.kind = file->marker};
+    if (file->marker == FRAME_MARKER && str_equal(file->symbol, WAIT_MARK))
+        return;
+    frame.name = builder_string(f->p->b, file->symbol);
+    add_frame(f, &frame);
+}
+
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
@@ -185,7 +200,9 @@ static bool make_runs(struct finish *f)
         const struct perf_place *place = &p->places.items[i];
         const struct perf_file *file = &p->files[place->file];
         size_t first = f->frame_count;
-        if (p->jobs && p->jobs[i].count) {
+        if (file->marker) {
+            add_marker(f, file);
+        } else if (p->jobs && p->jobs[i].count) {
             add_resolved(f, place, &p->jobs[i]);
         } else if (file->symbol.len) {
             add_symbol(f, place, file->symbol, false, NULL);
@@ -232,31 +249,104 @@ static stack_id push_frames(struct finish *f, stack_id parent, struct run run)
     return builder_push_run(f->p->b, parent, frames + first, run.count - first, NULL);
 }
 
+/* So many functions away from where it waits a thread's reason may be. */
+#define REASON_DEPTH 24
+
+/* The stack of a wait with its reason on top, where one of its innermost functions tells
+ * it. */
+static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
+{
+    const struct profile *p = f->p->b->profile;
+    struct str reason = preempted ? STR("[preempted]") : STR("");
+    stack_id at = stack;
+    for (int i = 0; at && reason.len == 0 && i < REASON_DEPTH; i++) {
+        const struct frame *frame = &p->frames[p->stacks[at].frame];
+        reason = wait_reason_of(profile_string(p, frame->name), frame->kind);
+        at = p->stacks[at].parent;
+    }
+    if (reason.len == 0)
+        return stack;
+    struct frame marker = {.name = builder_string(f->p->b, reason), .kind = FRAME_MARKER};
+    return builder_push(f->p->b, stack, builder_frame(f->p->b, &marker));
+}
+
+/* An interrupt ends waits, too; whom it interrupted has nothing to do with them. The
+ * functions are those by which the kernel is entered, of x86-64 and of AArch64. */
+static bool is_interrupt_entry(const struct finish *f, const struct perf_place *place,
+                               struct run run)
+{
+    static const char *const entries[] = {"asm_sysvec_", "asm_common_interrupt",
+                                          "asm_exc_nmi", "el1h_64_irq", "el0t_64_irq"};
+    const struct profile *p = f->p->b->profile;
+    bool is = false;
+    for (size_t i = 0; place->of_waker && run.count && i < 5; i++)
+        is |= str_starts(profile_string(p, p->frames[f->frames[run.first]].name),
+                         str_of(entries[i]));
+    return is;
+}
+
+/* What is above a place in a waker that was an interrupt: nothing but what it is. */
+static stack_id push_interrupt(struct finish *f, stack_id parent,
+                               const struct perf_place *place)
+{
+    struct frame frame = {.kind = FRAME_WAKER};
+    if (f->p->files[place->file].marker != FRAME_WAKER)
+        return parent;
+    frame.name = builder_string(f->p->b, STR("[interrupt]"));
+    return builder_push(f->p->b, parent, builder_frame(f->p->b, &frame));
+}
+
+/* What is above a place that may be no code. */
+static stack_id push_place(struct finish *f, stack_id parent, frame_id number)
+{
+    const struct perf_place *place = &f->p->places.items[number];
+    const struct perf_file *file = &f->p->files[place->file];
+    if (file->marker == FRAME_MARKER && str_equal(file->symbol, WAIT_MARK))
+        return push_reason(f, parent, place->address);
+    return push_frames(f, parent, f->runs[number]);
+}
+
 /* The profile's stack for each stack of places. */
 static stack_id *make_stacks(struct finish *f)
 {
     const struct profile *raw = f->p->raw.profile;
     stack_id *stacks = arena_zalloc(&f->p->arena, raw->stack_count, sizeof *stacks);
-    for (size_t i = 1; stacks && i < raw->stack_count; i++)
-        stacks[i] =
-            push_frames(f, stacks[raw->stacks[i].parent], f->runs[raw->stacks[i].frame]);
-    return stacks;
+    bool *interrupt = arena_zalloc(&f->p->arena, raw->stack_count, sizeof *interrupt);
+    for (size_t i = 1; stacks && interrupt && i < raw->stack_count; i++) {
+        struct stack s = raw->stacks[i];
+        const struct perf_place *place = &f->p->places.items[s.frame];
+        interrupt[i] =
+            interrupt[s.parent] || is_interrupt_entry(f, place, f->runs[s.frame]);
+        stacks[i] = interrupt[s.parent] ? push_interrupt(f, stacks[s.parent], place)
+                                        : push_place(f, stacks[s.parent], s.frame);
+    }
+    return interrupt ? stacks : NULL;
 }
 
-/* The profile's number for each of the recording's events: of those with samples, in the
- * order of appearance; of a recording that has none, all. */
-static event_id *make_events(struct perf_profile *p)
+/* Numbers those events that tell of waits in that way. */
+static void number_events(struct perf_profile *p, event_id *events, enum perf_wait wait)
 {
     const struct perf_data *d = &p->data;
     size_t count = p->event_count ? p->event_count : d->event_count;
-    event_id *events = arena_zalloc(&p->arena, d->event_count + 1, sizeof *events);
-    for (size_t i = 0; events && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t number = p->event_count ? p->events[i] : i;
         const struct perf_event *e = &d->events[number];
+        if (perf_wait_of(e) != wait)
+            continue;
         enum unit unit =
             perf_event_unit(e->name, perf_prints_period(e) && !p->options->samples);
         events[number] = builder_event(p->b, e->name, unit);
     }
+}
+
+/* The profile's number for each of the recording's events: of those with samples, in the
+ * order of appearance; of a recording that has none, all. What runs comes before what
+ * waits. */
+static event_id *make_events(struct perf_profile *p)
+{
+    event_id *events = arena_zalloc(&p->arena, p->data.event_count + 1, sizeof *events);
+    for (int wait = WAIT_NONE; events && wait <= WAIT_OFF_CPU; wait++)
+        number_events(p, events, (enum perf_wait)wait);
     return events;
 }
 

@@ -1,6 +1,7 @@
 /* perf.data: the recording's records to a profile. See perf_data.h for the format, and
  * perf_data_profile.h for the way. */
 #include "base/format.h"
+#include "base/perf_off_cpu.h"
 #include "import/perf_data_profile.h"
 #include <stdlib.h>
 
@@ -50,6 +51,22 @@ static void note_event(struct perf_profile *p, uint32_t event)
     events[p->event_count++] = event;
 }
 
+/* "dummy" events have no samples but those. */
+enum perf_wait perf_wait_of(const struct perf_event *e)
+{
+    bool made =
+        e->type == PERF_TYPE_SOFTWARE && e->named &&
+        (e->config == PERF_SOFTWARE_DUMMY || e->config == PERF_SOFTWARE_BPF_OUTPUT);
+    if (!made)
+        return WAIT_NONE;
+    if (str_equal(e->name, STR(PERF_WAKER_EVENT)))
+        return WAIT_WAKER;
+    return str_equal(e->name, STR(PERF_OFF_CPU_EVENT)) ||
+                   str_equal(e->name, STR("offcpu-time"))
+               ? WAIT_OFF_CPU
+               : WAIT_NONE;
+}
+
 /* Adds a sample of an event. It weighs what perf script prints as its period, so that its
  * text gives the same profile. */
 static void add_sample(struct perf_profile *p, const struct perf_sample *s,
@@ -63,7 +80,8 @@ static void add_sample(struct perf_profile *p, const struct perf_sample *s,
                             .count = 1,
                             .weight =
                                 prints && !p->options->samples ? (double)s->period : 1};
-    note_event(p, event);
+    if (p->taker || perf_wait_of(s->event) != WAIT_WAKER)
+        note_event(p, event);
     if (p->taker) {
         p->b->profile->facts.samples++;
         if (!p->taker->sample(p->taker->context, p, s, &sample))

@@ -21,6 +21,7 @@ struct perf_file {
     object_id object;    /* 0 without a resolver */
     bool of_kernel;      /* the kernel or a module of it, a guest's, too */
     bool by_address;     /* it is asked for addresses, not for offsets in it */
+    uint8_t marker;      /* enum frame_kind of what is no code but its symbol; or 0 */
 };
 
 /* A sample whose user chain is to come; its known part lies in `parts`. */
@@ -102,6 +103,7 @@ struct perf_profile {
     struct perf_batch *batches;   /* a ring: those under way, then the open one */
     size_t batch_count, oldest_batch, batches_out;
 
+    struct idmap wakers; /* by who was woken: the waker's stack of places, and thread */
     struct perf_pendings deferred; /* samples whose user chain is to come */
     size_t deferred_left;
     struct idmap cookies; /* to the last of those that wait for it */
@@ -121,10 +123,21 @@ bool perf_files_init(struct perf_profile *p);
 /* A MMAP, MMAP2 or KSYMBOL record. */
 void perf_file_mapped(struct perf_profile *p, const struct perf_record *r);
 
+/* What is no code but stands in stacks, of FRAME_MARKER or FRAME_WAKER; 0 when memory is
+ * short. */
+uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_kind kind);
+
 /* Names the files that were mapped since the last call. Once all is read, or as late as
  * can be: a file from a pipe tells build ids at its end, and modules of the kernel are
  * named by them. */
 void perf_files_finish(struct perf_profile *p);
+
+/* The file that stands for a wait whose reason is told by what it was called by. */
+#define WAIT_MARK STR("[wait]")
+
+/* What a sample of the event tells of waits: those of ours and of perf record --off-cpu.
+ */
+enum perf_wait perf_wait_of(const struct perf_event *e);
 
 /* perf_data_stacks.c */
 

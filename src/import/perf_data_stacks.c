@@ -1,6 +1,7 @@
 /* The samples of a recording to stacks of places: into batches, which the crew walks, and
  * out of them in the same order. And samples whose user chains come later. */
 #include "base/hash.h"
+#include "base/perf_off_cpu.h"
 #include "import/perf_data_profile.h"
 
 /* Batches under way for each hand: while the reader does something that takes long, the
@@ -110,10 +111,61 @@ static void add_to_path(struct perf_profile *p, const struct perf_batch *b, size
     }
 }
 
+/* --- Waits ----------------------------------------------------------------------------
+ */
+
+/* The stack with a place above it that is no code. */
+static stack_id push_marker(struct perf_profile *p, stack_id stack, struct str name,
+                            enum frame_kind kind, uint64_t address)
+{
+    struct perf_place place = {.address = address,
+                               .file = perf_file_marker(p, name, kind)};
+    frame_id number = perf_places_add(&p->places, &p->arena, &place);
+    return builder_push(&p->raw, stack, number);
+}
+
+/* Puts the stack of the waker above that of the wait, from where it was to who called it:
+ * where the one ends, the other is. */
+static stack_id push_waker(struct perf_profile *p, stack_id stack, uint64_t waker)
+{
+    const struct profile *raw = p->raw.profile;
+    const struct profile *profile = p->b->profile;
+    stack = push_marker(p, stack, STR("--"), FRAME_MARKER, 0);
+    for (stack_id at = (stack_id)(waker >> 32); at; at = raw->stacks[at].parent) {
+        struct perf_place place = p->places.items[raw->stacks[at].frame];
+        place.of_waker = true;
+        frame_id number = perf_places_add(&p->places, &p->arena, &place);
+        stack = builder_push(&p->raw, stack, number);
+        if (p->arena.failed || builder_failed(&p->raw))
+            return 0;
+    }
+    string_id name = profile->threads[waker & UINT32_MAX].name;
+    return push_marker(p, stack, profile_string(profile, name), FRAME_WAKER, 0);
+}
+
+/* What is to be added in place of the stack of a sample of a wait; false for nothing. */
+static bool take_wait(struct perf_profile *p, const struct perf_held *s, stack_id *stack)
+{
+    uint32_t woken = s->wait == WAIT_WAKER ? s->word : s->tid;
+    uint64_t *waker = idmap_put(&p->wakers, &p->arena, woken);
+    if (!waker)
+        return false;
+    if (s->wait == WAIT_WAKER) {
+        *waker = (uint64_t)*stack << 32 | s->sample.thread;
+        return false;
+    }
+    *stack =
+        push_marker(p, *stack, WAIT_MARK, FRAME_MARKER, s->word & PERF_OFF_CPU_PREEMPTED);
+    if (*waker >> 32)
+        *stack = push_waker(p, *stack, *waker);
+    *waker = 0;
+    return true;
+}
+
 /* Adds the sample with the path, which is leaf first, as its stack. The last `unwound`
  * places of it come from a dump. */
 static void add_sample(struct perf_profile *p, const struct sample *sample,
-                       size_t unwound)
+                       size_t unwound, const struct perf_held *held)
 {
     struct sample s = *sample;
     frame_id *path = p->path;
@@ -129,7 +181,8 @@ static void add_sample(struct perf_profile *p, const struct sample *sample,
         path[j] = swap;
     }
     s.stack = count ? builder_push_run(&p->raw, 0, path, count, NULL) : 0;
-    builder_add(&p->raw, &s);
+    if (!held || held->wait == WAIT_NONE || take_wait(p, held, &s.stack))
+        builder_add(&p->raw, &s);
 }
 
 /* --- Deferred chains ------------------------------------------------------------------
@@ -186,7 +239,7 @@ static void add_deferred(struct perf_profile *p, uint32_t last,
         take_back(p, &p->deferred, pending);
         if (user)
             add_to_path(p, user, 0, user->path_count);
-        add_sample(p, &pending->sample, 0);
+        add_sample(p, &pending->sample, 0, NULL);
         p->deferred_left--;
     }
     if (p->deferred_left == 0)
@@ -268,7 +321,7 @@ static void take_batch(struct perf_profile *p, struct perf_batch *b)
         p->b->profile->facts.truncated += s->is_cut;
         if (s->job)
             note_end(p, s->end);
-        add_sample(p, &s->sample, s->unwound);
+        add_sample(p, &s->sample, s->unwound, s);
     }
 }
 
@@ -356,6 +409,12 @@ static uint64_t jit_time(const struct perf_event *e, uint64_t time)
     return same ? time : TIME_NONE;
 }
 
+static uint32_t first_word(const struct perf_profile *p, struct str raw)
+{
+    struct bytes b = bytes_of(raw, p->data.big_endian);
+    return raw.len < 4 ? 0 : bytes_u32(&b);
+}
+
 void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
                         const struct sample *sample)
 {
@@ -368,6 +427,8 @@ void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
     held->user = (struct perf_scope){process->space, process->version, FILE_NONE};
     space_share(&p->processes.spaces, process->space);
     held->tid = s->tid;
+    held->wait = (uint8_t)perf_wait_of(s->event);
+    held->word = first_word(p, s->raw);
     held->mode = (uint8_t)s->mode;
     held->machine = (uint8_t)perf_machine(&p->data, &s->user);
     held->has_chain = s->has_chain;

@@ -47,7 +47,8 @@ static bool same_place(const void *context, uint32_t id)
     const struct wanted_place *w = context;
     const struct perf_place *a = &w->places[id], *b = w->place;
     return a->address == b->address && a->pc == b->pc && a->file == b->file &&
-           a->version == b->version && a->is_call == b->is_call;
+           a->version == b->version && a->is_call == b->is_call &&
+           a->of_waker == b->of_waker;
 }
 
 frame_id perf_places_add(struct perf_places *p, struct arena *a,
@@ -55,9 +56,10 @@ frame_id perf_places_add(struct perf_places *p, struct arena *a,
 {
     if (!index_reserve(&p->index, a, 1))
         return 0;
-    uint32_t hash = (uint32_t)hash_mix(place->address ^ HASH_A,
-                                       hash_pair(place->file, place->is_call) ^
-                                           hash_pair(place->version, 0) ^ place->pc);
+    uint32_t hash =
+        (uint32_t)hash_mix(place->address ^ HASH_A,
+                           hash_pair(place->file, place->is_call) ^
+                               hash_pair(place->version, place->of_waker) ^ place->pc);
     struct index_slot *slot =
         index_find(&p->index, hash, same_place, &(struct wanted_place){p->items, place});
     if (slot->id)

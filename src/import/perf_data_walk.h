@@ -29,6 +29,7 @@ struct perf_place {
     uint32_t file;    /* the tag of its map */
     uint32_t version; /* of a JIT's code */
     bool is_call;
+    bool of_waker; /* of the stack that ended a wait, not of the one that waited */
 };
 
 struct perf_places {
@@ -48,6 +49,9 @@ struct perf_scope {
     uint32_t otherwise; /* the file of what is not mapped */
 };
 
+/* What a sample is where it tells of waits. */
+enum perf_wait { WAIT_NONE, WAIT_OFF_CPU, WAIT_WAKER };
+
 /* A sample in a batch. */
 struct perf_held {
     struct sample sample;
@@ -55,6 +59,8 @@ struct perf_held {
 
     struct perf_scope user; /* its space is held by the batch */
     uint32_t tid;
+    uint8_t wait;          /* enum perf_wait, */
+    uint32_t word;         /* and what it says (base/perf_off_cpu.h) */
     uint8_t mode, machine; /* enum perf_mode; enum machine */
     bool has_chain, has_ip, from_branches, is_tracepoint;
     uint64_t ip;

@@ -235,6 +235,8 @@ enum unit perf_event_unit(struct str name, bool has_period)
         return UNIT_COUNT;
     if (str_starts(name, STR("cpu-clock")) || str_starts(name, STR("task-clock")))
         return UNIT_NANOSECONDS;
+    if (str_equal(name, STR("off-cpu")) || str_equal(name, STR("offcpu-time")))
+        return UNIT_NANOSECONDS;
     if (str_equal(name, STR("samples"))) /* what stoke script calls those of others */
         return UNIT_COUNT;
     return str_starts(name, STR("cycles")) ? UNIT_CYCLES : UNIT_EVENTS;

@@ -142,8 +142,7 @@ static bool place_rows(struct stoke_reader *r, enum table table)
     return true;
 }
 
-/* --- Tables --------------------------------------------------------------------------
- */
+/* --- Tables -------------------- */
 
 static void add_strings(struct stoke_reader *r)
 {
@@ -260,8 +259,7 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
     return 0;
 }
 
-/* --- Facts ----------------------------------------------------------------------------
- */
+/* --- Facts -------------------- */
 
 static struct str take_text(struct bytes *in)
 {

@@ -13,6 +13,11 @@
  * spans are sorted, and a sweep over them keeps the stack of those that are open. The
  * array may end anywhere: tracers that are killed leave it open.
  *
+ * Chrome's own traces have profiles by V8 among the events, in one piece ("CpuProfile")
+ * or in chunks ("ProfileChunk"), under "args" {"data": {"cpuProfile": ...}}. They are
+ * what is looked for in such a trace, so that the events are the second thing in it
+ * ("events").
+ *
  * The object form may also have "samples" whose stacks are in "stackFrames", a tree by
  * name: {"1": {"name": "main"}, "2": {"name": "f", "parent": "1"}}. */
 #include "base/hash.h"
@@ -21,6 +26,7 @@
 #include "base/sort.h"
 #include "import/importer.h"
 #include "import/json_input.h"
+#include "import/v8_profile.h"
 
 /* Children that end later than their caller by no more were rounded. */
 #define ROUNDING 1000
@@ -72,6 +78,14 @@ struct node {
     bool known, done, visiting;
 };
 
+/* A profile by V8, of the thread that its first event is of. */
+struct js_profile {
+    struct v8_profile profile;
+    int64_t pid;
+    string_id id;
+    uint32_t track;
+};
+
 /* What an event under way says. Text is held in outputs until its phase is known. */
 struct record {
     char phase;
@@ -82,6 +96,8 @@ struct record {
     double weight;
     int64_t pid, tid;
     string_id pid_text, tid_text;
+    string_id id;
+    bool has_profile; /* chunk holds some of one */
 };
 
 struct open_span {
@@ -100,6 +116,9 @@ struct trace {
     struct builder *b;
     struct arena arena;
     struct record record;
+    struct v8_profile chunk;
+    struct js_profile *profiles;
+    size_t profile_count, profile_cap;
     struct track *tracks;
     struct process *processes;
     struct span *spans;
@@ -273,6 +292,30 @@ static uint32_t take_node(struct trace *t)
     return json_text(&t->json, &s) ? strings_add(&t->ids, s) : 0;
 }
 
+/* {"startTime": ..., "timeDeltas": [...], "cpuProfile": {"nodes": ..., "samples": ...}}
+ */
+static void read_data(struct trace *t)
+{
+    struct json *j = &t->json;
+    struct str key;
+    bool *any = &t->record.has_profile;
+    if (!json_enter(j, JSON_OBJECT))
+        return;
+    while (json_key(j, &key)) {
+        if (!str_equal(key, STR("cpuProfile"))) {
+            if (v8_member(&t->chunk, j, key))
+                *any = true;
+            else
+                json_skip(j);
+        } else if (json_enter(j, JSON_OBJECT)) {
+            *any = true;
+            while (json_key(j, &key))
+                if (!v8_member(&t->chunk, j, key))
+                    json_skip(j);
+        }
+    }
+}
+
 static void read_args(struct trace *t)
 {
     struct json *j = &t->json;
@@ -283,6 +326,8 @@ static void read_args(struct trace *t)
     while (json_key(j, &key)) {
         if (str_equal(key, STR("name")))
             take_text(t, &e->args_name);
+        else if (str_equal(key, STR("data")))
+            read_data(t);
         else if (t->options->lines && str_equal(key, STR("url")))
             take_text(t, &e->file);
         else if (t->options->lines && str_equal(key, STR("line")))
@@ -311,6 +356,8 @@ static void read_member(struct trace *t, struct str key)
         take_id(t, &e->pid, &e->pid_text);
     else if (str_equal(key, STR("tid")))
         take_id(t, &e->tid, &e->tid_text);
+    else if (str_equal(key, STR("id")))
+        e->id = json_text(j, &s) ? builder_string(t->b, s) : 0;
     else if (str_equal(key, STR("args")))
         read_args(t);
     else if (str_equal(key, STR("sf")))
@@ -333,6 +380,7 @@ static bool read_record(struct trace *t)
                          .pid = ID_NONE,
                          .tid = ID_NONE};
     e->name.used = e->args_name.used = e->file.used = 0;
+    v8_clear(&t->chunk);
     if (!json_enter(&t->json, JSON_OBJECT))
         return false;
     while (json_key(&t->json, &key))
@@ -415,11 +463,37 @@ static void add_metadata(struct trace *t)
     }
 }
 
+/* Puts what was read of a profile with what came before of it. */
+static void add_profile(struct trace *t)
+{
+    const struct record *e = &t->record;
+    struct str name = output_kept(&e->name);
+    bool one = str_equal(name, STR("CpuProfile"));
+    if (!one && !str_equal(name, STR("Profile")) && !str_equal(name, STR("ProfileChunk")))
+        return;
+    struct js_profile *p = t->profiles;
+    size_t n = one ? t->profile_count : 0;
+    while (n < t->profile_count && (p[n].pid != e->pid || p[n].id != e->id))
+        n++;
+    p = arena_grow(&t->arena, p, &t->profile_cap, n + 1, sizeof *p);
+    if (!p)
+        return;
+    t->profiles = p;
+    if (n == t->profile_count) {
+        p[n] = (struct js_profile){.pid = e->pid, .id = e->id, .track = track_of(t)};
+        v8_init(&p[n].profile, t->b, t->options);
+        t->profile_count++;
+    }
+    v8_append(&p[n].profile, &t->chunk);
+}
+
 static void read_event(struct trace *t)
 {
     struct record *e = &t->record;
     if (!read_record(t))
         return;
+    if (e->has_profile)
+        add_profile(t);
     if (e->phase == 'M')
         add_metadata(t);
     if (e->phase != 'X' && e->phase != 'B' && e->phase != 'E')
@@ -730,7 +804,8 @@ static void sweep_spans(struct trace *t)
 {
     uint32_t *order = sorted(t, t->span_count, t->spans, span_before), track = 0;
     if (t->span_count)
-        t->event = builder_event(t->b, STR("time"), UNIT_NANOSECONDS);
+        t->event = builder_event(t->b, t->profile_count ? STR("events") : STR("time"),
+                                 UNIT_NANOSECONDS);
     for (size_t i = 0; order && i < t->span_count && !t->arena.failed; i++) {
         const struct span *s = &t->spans[order[i]];
         if (s->track != track) {
@@ -802,20 +877,35 @@ static void add_samples(struct trace *t)
     }
 }
 
+/* V8's profiles, those that any sample is in. */
+static void add_profiles(struct trace *t)
+{
+    for (size_t i = 0; i < t->profile_count; i++) {
+        struct js_profile *p = &t->profiles[i];
+        thread_id thread = make_thread(t, &t->tracks[p->track]);
+        if (!t->arena.failed)
+            v8_finish(&p->profile, thread);
+        v8_deinit(&p->profile);
+    }
+}
+
 static bool trace_event_read(struct source *in, const struct import_options *options,
                              struct builder *b, struct error *err)
 {
     struct trace t = {.options = options, .b = b, .track_count = 1, .process_count = 1};
     uint64_t before = b->profile->facts.samples;
     json_init(&t.json, in, true, err);
+    v8_init(&t.chunk, b, options);
     if (strings_init(&t.ids, &t.arena))
         read_file(&t);
+    add_profiles(&t);
     if (!t.arena.failed) {
         pair_marks(&t);
         sweep_spans(&t);
         add_samples(&t);
     }
     b->profile->arena.failed |= t.arena.failed;
+    v8_deinit(&t.chunk);
     output_deinit(&t.record.name);
     output_deinit(&t.record.args_name);
     output_deinit(&t.record.file);

@@ -381,7 +381,7 @@ static struct warning *warning_of(struct facts *facts, const char *what, uint64_
         return NULL;
     }
     struct warning *w = &facts->warnings[facts->warning_count++];
-    *w = (struct warning){what, count, PLACE_NONE};
+    *w = (struct warning){what, count, false, PLACE_NONE};
     return w;
 }
 
@@ -397,6 +397,13 @@ void builder_warn_times(struct builder *b, const char *what, uint64_t times)
 {
     if (times)
         warning_of(&b->profile->facts, what, times);
+}
+
+void builder_infer_times(struct builder *b, const char *what, uint64_t times)
+{
+    struct warning *w = times ? warning_of(&b->profile->facts, what, times) : NULL;
+    if (w)
+        w->inferred = true;
 }
 
 void builder_warn_place(struct builder *b, const char *what, uint64_t times,
@@ -500,6 +507,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
         if (mine) {
             mine->what = keep_text(b, w->what);
             mine->first = w->first;
+            mine->inferred = w->inferred;
         }
     }
 }

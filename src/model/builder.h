@@ -92,6 +92,8 @@ void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t c
 void builder_warn_times(struct builder *b, const char *what, uint64_t times);
 void builder_warn_place(struct builder *b, const char *what, uint64_t times,
                         const struct place *first);
+/* The same for what was worked out, so many times. */
+void builder_infer_times(struct builder *b, const char *what, uint64_t times);
 void builder_warn_offset(struct builder *b, const char *what, uint64_t offset);
 
 /* Adds all of another profile: its tables are interned into this one's, its facts summed

@@ -88,10 +88,12 @@ struct sample {
     double weight;
 };
 
-/* Something of the input that was not understood and left out, or repaired. */
+/* Something of the input that was not understood and left out, or repaired; or that it
+ * does not tell, and was worked out: no fault, told only where somebody asks. */
 struct warning {
     const char *what; /* a literal, or the profile's: "no count at the end of the line" */
     uint64_t count;
+    bool inferred;
     struct place first; /* where it happened first */
 };
 

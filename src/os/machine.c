@@ -142,13 +142,19 @@ void os_run_first(void)
     setpriority(PRIO_PROCESS, 0, NICE_FIRST);
 }
 
+/* The kernel's own limit, unless that was changed (fs.nr_open): for who may go beyond
+ * that of users. */
+#define FILES_OF_ROOT ((rlim_t)1 << 20)
+
 uint64_t os_raise_file_limit(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 0;
+    struct rlimit more = {FILES_OF_ROOT, FILES_OF_ROOT};
     limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max >= FILES_OF_ROOT || setrlimit(RLIMIT_NOFILE, &more) != 0)
+        setrlimit(RLIMIT_NOFILE, &limit);
     getrlimit(RLIMIT_NOFILE, &limit);
     return limit.rlim_cur;
 }

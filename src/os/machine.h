@@ -47,7 +47,8 @@ uint32_t os_pid_max(void);
 /* Has this process run before others that want to at the same moment, where it may. */
 void os_run_first(void);
 
-/* Lets this process open as many files as it may; gives how many that are. */
+/* Lets this process open as many files as it may, root more than users; gives how many
+ * that are. */
 uint64_t os_raise_file_limit(void);
 
 #endif

@@ -71,6 +71,11 @@ bool os_perf_redirect(int fd, int into)
     return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into) == 0;
 }
 
+bool os_perf_attach(int fd, int program)
+{
+    return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) == 0;
+}
+
 bool os_perf_lost(int fd, uint64_t *lost)
 {
     uint64_t words[2]; /* the count, and how many were lost */

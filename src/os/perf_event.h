@@ -30,6 +30,9 @@ bool os_perf_disable(int fd);
 /* What the counter tells goes into the ring of another one of the same CPU. */
 bool os_perf_redirect(int fd, int into);
 
+/* Has an eBPF program, which is loaded, run at each sample in place of a record. */
+bool os_perf_attach(int fd, int program);
+
 /* How many records of the counter were lost since it was opened (Linux 6.0, for a counter
  * whose read_format is PERF_READ_LOST alone). False where the kernel cannot tell. */
 bool os_perf_lost(int fd, uint64_t *lost);

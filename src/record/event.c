@@ -1,7 +1,9 @@
 #include "record/event.h"
 #include "base/format.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/perf_format.h"
+#include "os/machine.h"
 
 /* The kernel's own, each under all its names; the first is shown. */
 static const struct {
@@ -137,6 +139,46 @@ struct record_event record_event_cycles(void)
 struct record_event record_event_clock(void)
 {
     return event_of("cpu-clock");
+}
+
+struct record_event record_event_switches(void)
+{
+    struct record_event e = event_of("context-switches");
+    e.period = 1;
+    e.flags = PERF_FLAG_CONTEXT_SWITCH;
+    return e;
+}
+
+/* A file of the tracepoint's, in one of the places where the kernel shows them. */
+static struct str tracepoint_file(const char *name, const char *file, char *room,
+                                  size_t size)
+{
+    static const char *const places[] = {"/sys/kernel/tracing",
+                                         "/sys/kernel/debug/tracing"};
+    struct str event = str_of(name), system = str_cut(&event, ':'), text = STR("");
+    for (size_t i = 0; text.len == 0 && i < sizeof places / sizeof *places; i++) {
+        char path[256];
+        format_text(path, sizeof path, "%s/events/%.*s/%.*s/%s", places[i],
+                    STR_ARG(system), STR_ARG(event), file);
+        text = os_read_text(path, room, size);
+    }
+    return text;
+}
+
+bool record_event_tracepoint(const char *name, struct record_event *e, char *format,
+                             size_t room, struct error *err)
+{
+    char text[32];
+    *e = (struct record_event){.type = PERF_TYPE_TRACEPOINT, .period = 1};
+    format_text(e->name, sizeof e->name, "%s", name);
+    struct str number = str_trim(tracepoint_file(name, "id", text, sizeof text));
+    if (!number_parse_u64(number, &e->config)) {
+        error_set(err, "the kernel's tracepoint %s may not be looked at", name);
+        return error_hint(err, "as root, with tracefs mounted on /sys/kernel/tracing");
+    }
+    struct str all = tracepoint_file(name, "format", format, room - 1);
+    format[all.len] = 0;
+    return true;
 }
 
 void record_event_only_user(struct record_event *e)

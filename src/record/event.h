@@ -18,6 +18,9 @@ struct record_event {
     uint64_t config;
     uint64_t exclude; /* PERF_FLAG_EXCLUDE_* that its modifiers ask for */
     unsigned precise; /* how many p's */
+    uint64_t period;  /* of its own, in place of the recording's; or 0 */
+    uint64_t flags;   /* PERF_FLAG_* that only it has */
+    bool of_everyone; /* counted for all tasks, whoever is recorded */
 };
 
 struct record_events {
@@ -33,6 +36,14 @@ bool record_events_parse(const char *text, struct record_events *events,
 /* The processor's cycles, and the kernel's clock in their place. */
 struct record_event record_event_cycles(void);
 struct record_event record_event_clock(void);
+
+/* Threads that leave their CPU, each time, with word of when they are back. */
+struct record_event record_event_switches(void);
+
+/* The tracepoint of that name, "sched:sched_waking"; false, with why, where it may not be
+ * had. `format`: the text that says what is in its bytes. */
+bool record_event_tracepoint(const char *name, struct record_event *e, char *format,
+                             size_t room, struct error *err);
 
 /* The same event, of user code alone: what is left to users without rights. */
 void record_event_only_user(struct record_event *e);

@@ -65,21 +65,23 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         .type = e->type,
         .size = PERF_ATTR_SIZE,
         .config = e->config,
-        .period = set->rate ? set->rate : set->period,
+        .period = e->period   ? e->period
+                  : set->rate ? set->rate
+                              : set->period,
         .sample_type = s->layout.sample_type,
         .read_format = PERF_READ_LOST,
         .flags = PERF_FLAG_DISABLED | PERF_FLAG_SAMPLE_ID_ALL | PERF_FLAG_WATERMARK |
-                 PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude |
+                 PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude | e->flags |
                  (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
         .clock = os_clock_number(),
     };
     if (i == 0)
         attr.flags |= TRACKING;
-    if (set->rate)
+    if (set->rate && !e->period)
         attr.flags |= PERF_FLAG_FREQUENCY;
-    if (!set->targets.everyone)
+    if (!set->targets.everyone && !e->of_everyone)
         attr.flags |= PERF_FLAG_INHERIT;
-    if (set->targets.from_exec)
+    if (set->targets.from_exec && !e->of_everyone)
         attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;
     if (set->stacks == RECORD_STACKS_DWARF)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
@@ -129,10 +131,24 @@ static bool ask_for_less(struct perf_sampler *s)
     return false;
 }
 
+/* Where a program takes the samples, the counter that has the ring counts nothing. */
+static struct perf_attr asked_for(const struct perf_sampler *s, size_t event)
+{
+    struct perf_attr attr = s->attrs[event];
+    if (s->settings->program) {
+        attr.type = PERF_TYPE_SOFTWARE;
+        attr.config = PERF_SOFTWARE_DUMMY;
+        attr.flags &= ~PERF_FLAG_FREQUENCY;
+        attr.period = 1;
+    }
+    return attr;
+}
+
 static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu)
 {
     for (;;) {
-        int fd = os_perf_open(&s->attrs[event], tid, (int)cpu);
+        struct perf_attr attr = asked_for(s, event);
+        int fd = os_perf_open(&attr, tid, (int)cpu);
         if (fd != -EINVAL || !ask_for_less(s))
             return fd;
     }
@@ -201,19 +217,54 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
                          strerror(errno));
     if (!ring && !add_ring(s, fd, cpu, err))
         return false;
-    return (ring && s->settings->targets.everyone) || os_wait_add(s->wait, fd, err);
+    /* what is counted for all tasks never ends */
+    bool all =
+        s->settings->targets.everyone || s->settings->events.items[event].of_everyone;
+    return (ring && all) || os_wait_add(s->wait, fd, err);
+}
+
+/* The counter whose samples the program takes. It has no ring, and nothing is waited for.
+ */
+static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
+                        struct error *err)
+{
+    struct perf_attr attr = s->attrs[0];
+    struct perf_counter_open *counters =
+        grown(s->counters, &s->counter_cap, s->counter_count, sizeof *counters);
+    if (!counters)
+        return error_memory(err);
+    s->counters = counters;
+    attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
+    attr.sample_type = attr.read_format = attr.wakeup = 0;
+    int fd = os_perf_open(&attr, tid, (int)cpu);
+    if (fd == -ESRCH && s->settings->targets.tid_count > 1)
+        return true;
+    if (fd < 0)
+        return record_refusal(s->settings, 0, -fd, err);
+    counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu};
+    return os_perf_attach(fd, s->settings->program) ||
+           error_set(err, "the kernel does not count stacks of this event: %s",
+                     strerror(errno));
 }
 
 static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     const struct record_targets *t = &s->settings->targets;
     for (size_t event = 0; event < s->settings->events.count; event++) {
-        if (t->everyone && !add_counter(s, event, OS_ANY_TASK, cpu, err))
+        bool all = t->everyone || s->settings->events.items[event].of_everyone;
+        if (all && !add_counter(s, event, OS_ANY_TASK, cpu, err))
             return false;
-        for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
+        for (size_t i = 0; !all && i < t->tid_count; i++)
             if (!add_counter(s, event, t->tids[i], cpu, err))
                 return false;
     }
+    if (!s->settings->program)
+        return true;
+    if (t->everyone)
+        return add_program(s, OS_ANY_TASK, cpu, err);
+    for (size_t i = 0; i < t->tid_count; i++)
+        if (!add_program(s, t->tids[i], cpu, err))
+            return false;
     return true;
 }
 
@@ -260,8 +311,8 @@ bool perf_sampler_open(struct perf_sampler *s,
                        struct error *err)
 {
     *s = (struct perf_sampler){.settings = settings, .wait = wait, .tells_lost = true};
-    s->layout =
-        record_layout_of(settings->events.count > 1, stack_fields(settings->stacks));
+    s->layout = record_layout_of(settings->events.count > 1,
+                                 stack_fields(settings->stacks) | settings->more_fields);
     s->ring_size = choose_ring_size(settings);
     for (size_t i = 0; i < settings->events.count; i++)
         s->attrs[i] = attr_of(s, i);
@@ -317,8 +368,12 @@ bool perf_sampler_sees_kernel(const struct record_event *event)
 
 void perf_sampler_enable(struct perf_sampler *s)
 {
-    for (size_t i = 0; i < s->counter_count; i++)
-        os_perf_enable(s->counters[i].fd);
+    for (size_t i = 0; i < s->counter_count; i++) {
+        size_t event = s->counters[i].event;
+        if (!s->settings->targets.from_exec ||
+            s->settings->events.items[event].of_everyone)
+            os_perf_enable(s->counters[i].fd);
+    }
 }
 
 void perf_sampler_disable(struct perf_sampler *s)

@@ -2,8 +2,8 @@
  * recorded, and gives what they tell, merged from the rings of all CPUs in the order of
  * time.
  *
- * To add another sampler (eBPF): its own files with open, enable, drain, close, the
- * struct beside this one in record_session, and its drain behind this one's in
+ * To add another sampler (as bpf_sampler is one): its own files with open, drain, close,
+ * the struct beside this one in record_session, and its drain behind this one's in
  * session.c. It makes records with record_begin..record_end_bare, by the session's
  * layout, and gives them to the same sink. Forks, names and maps come from this sampler,
  * which then has a dummy event that samples nothing. */
@@ -44,10 +44,15 @@ struct perf_sampler_settings {
     struct record_events events;
     struct record_targets targets;
     enum record_stacks stacks;
-    uint32_t dump_size; /* of a stack, where one is taken: a multiple of 8 */
-    uint32_t rate;      /* samples a second; 0: every `period` */
+    uint64_t more_fields; /* PERF_SAMPLE_* that samples have besides: RAW */
+    uint32_t dump_size;   /* of a stack, where one is taken: a multiple of 8 */
+    uint32_t rate;        /* samples a second; 0: every `period` */
     uint64_t period;
     size_t ring_size; /* of a CPU: a power of two; 0: what the rate needs */
+
+    /* An eBPF program (bpf_sampler.h) that takes the samples of the one event: then the
+     * rings tell of tasks alone. 0: there is none. */
+    int program;
 };
 
 /* A counter that is open. */
@@ -95,6 +100,7 @@ bool perf_sampler_has(const struct record_event *event);
 /* Whether this user may sample the kernel's code, too. */
 bool perf_sampler_sees_kernel(const struct record_event *event);
 
+/* Begins to count; what waits for an exec begins by itself. */
 void perf_sampler_enable(struct perf_sampler *s);
 void perf_sampler_disable(struct perf_sampler *s);
 

@@ -1,10 +1,15 @@
 #include "record/session.h"
+#include "base/number.h"
+#include "base/perf_off_cpu.h"
 #include "os/machine.h"
 #include "os/rights.h"
 #include <stdlib.h>
 
 #define MS ((uint64_t)1000000)
 #define TICK (750 * MS)
+
+/* What is counted is read before there may be so many different stacks. */
+#define COUNTED_AT_MOST (BPF_SAMPLER_ROOM / 2)
 
 /* zstd's: the quickest that still halves what perf writes, and more. */
 #define PACK_LEVEL (-1)
@@ -60,6 +65,58 @@ static bool start_command(struct record_session *s, struct error *err)
     return true;
 }
 
+/* Where the tracepoint's bytes tell whom is woken: "field:pid_t pid;\toffset:24;". */
+static size_t woken_at(struct str format)
+{
+    uint64_t at = 0;
+    struct str rest = str_skip(format, str_search(format, STR("pid_t pid;")));
+    rest = str_skip(rest, str_search(rest, STR("offset:")) + 7);
+    return number_parse_u64(str_head(rest, str_find(rest, ';')), &at) ? (size_t)at : 0;
+}
+
+/* Adds the events that waits are told by. */
+static bool add_off_cpu(struct record_session *s, struct error *err)
+{
+    struct record_events *events = &s->sampler_settings.events;
+    char format[4096];
+    if (!s->settings->off_cpu)
+        return true;
+    if (events->count + 2 > RECORD_EVENTS_MAX)
+        return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
+    struct record_event switches = record_event_switches();
+    s->sees_waits = perf_sampler_sees_kernel(&switches);
+    if (!s->sees_waits)
+        switches.exclude |= PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV;
+    s->switches_event = events->count;
+    events->items[events->count++] = switches;
+    if (!s->settings->wakers)
+        return true;
+    struct record_event *wakings = &events->items[events->count];
+    if (!record_event_tracepoint("sched:sched_waking", wakings, format, sizeof format,
+                                 err))
+        return false;
+    wakings->of_everyone = true;
+    s->woken_at = woken_at(str_of(format));
+    s->wakings_event = events->count++;
+    s->sampler_settings.more_fields = PERF_SAMPLE_RAW;
+    return true;
+}
+
+/* What the file says of an event. */
+static void describe(const struct record_session *s, size_t i, struct perf_file_event *e)
+{
+    if (s->unwinds)
+        record_unwinder_attr(&e->attr);
+    if (!s->settings->off_cpu)
+        return;
+    e->attr.sample_type &= ~PERF_SAMPLE_RAW;
+    if (i == 0 || (i != s->switches_event && i != s->wakings_event))
+        return;
+    record_off_cpu_attr(&e->attr);
+    e->name = i == s->switches_event ? PERF_OFF_CPU_EVENT : PERF_WAKER_EVENT;
+    e->id_count = e->id_count ? 1 : 0;
+}
+
 /* CPUs may still come: their counters' ids have room in the file. */
 static bool describe_events(struct record_session *s, struct error *err)
 {
@@ -74,9 +131,8 @@ static bool describe_events(struct record_session *s, struct error *err)
         uint64_t *ids = s->ids + i * each;
         s->events[i] = (struct perf_file_event){
             .attr = s->sampler.attrs[i], .name = events->items[i].name, .ids = ids};
-        if (s->unwinds)
-            record_unwinder_attr(&s->events[i].attr);
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
+        describe(s, i, &s->events[i]);
     }
     s->head = (struct perf_file_head){.events = s->events,
                                       .event_count = events->count,
@@ -96,10 +152,34 @@ static bool open_file(struct record_session *s, struct error *err)
     return made && perf_data_writer_init(&s->writer, &s->file, &s->head, err);
 }
 
+/* The ids of the counters by which waits are told, which are more when CPUs come. */
+static void note_ids(struct record_session *s, size_t event, enum off_cpu_event what)
+{
+    size_t room = s->sampler.counter_count;
+    uint64_t *ids = malloc((room + 1) * sizeof *ids);
+    if (event && ids)
+        record_off_cpu_ids(&s->off_cpu, what, ids,
+                           perf_sampler_ids(&s->sampler, event, ids, room));
+    free(ids);
+}
+
+static void note_off_cpu(struct record_session *s)
+{
+    note_ids(s, s->switches_event, OFF_CPU_SWITCHES);
+    note_ids(s, s->wakings_event, OFF_CPU_WAKINGS);
+}
+
 static bool open_stages(struct record_session *s, struct error *err)
 {
     struct record_sink next = {s, count_record, count_round};
     const struct record_layout *layout = &s->sampler.layout;
+    if (s->settings->off_cpu) {
+        if (!record_off_cpu_init(&s->off_cpu, layout, next, err))
+            return false;
+        s->off_cpu.woken_at = s->woken_at;
+        note_off_cpu(s);
+        next = record_off_cpu_sink(&s->off_cpu);
+    }
     if (s->unwinds) {
         if (!record_unwinder_init(&s->unwinder, layout,
                                   s->sampler.attrs[0].user_registers,
@@ -116,6 +196,33 @@ static bool open_stages(struct record_session *s, struct error *err)
     return perf_data_writer_flush(&s->writer, err);
 }
 
+static uint64_t choose_tick(const struct record_settings *settings)
+{
+    uint64_t a_second = settings->sampler.rate * os_cpus_possible();
+    if (!settings->counted || a_second == 0)
+        return TICK;
+    uint64_t tick = (uint64_t)COUNTED_AT_MOST * 1000 / a_second * MS;
+    return tick < TICK ? tick : TICK;
+}
+
+/* What cannot be counted in the kernel is sampled as always. */
+static bool open_sampler(struct record_session *s, struct error *err)
+{
+    struct perf_sampler_settings *set = &s->sampler_settings;
+    s->tick = choose_tick(s->settings);
+    if (s->settings->counted && bpf_sampler_open(&s->bpf, set, s->tick, &s->why_not)) {
+        set->program = s->bpf.counts.handle;
+        if (perf_sampler_open(&s->sampler, set, &s->wait, &s->why_not)) {
+            s->bpf.layout = s->bpf.maker.layout = &s->sampler.layout;
+            return true;
+        }
+        perf_sampler_close(&s->sampler);
+    }
+    bpf_sampler_close(&s->bpf);
+    set->program = 0;
+    return perf_sampler_open(&s->sampler, set, &s->wait, err);
+}
+
 bool record_session_open(struct record_session *s, const struct record_settings *settings,
                          struct error *err)
 {
@@ -124,9 +231,9 @@ bool record_session_open(struct record_session *s, const struct record_settings 
                                  .child = {.go = -1, .failed = -1},
                                  .file.fd = -1};
     s->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
-    return os_wait_init(&s->wait, err) && start_command(s, err) &&
-           perf_sampler_open(&s->sampler, &s->sampler_settings, &s->wait, err) &&
-           describe_events(s, err) && open_file(s, err) && open_stages(s, err);
+    return add_off_cpu(s, err) && os_wait_init(&s->wait, err) && start_command(s, err) &&
+           open_sampler(s, err) && describe_events(s, err) && open_file(s, err) &&
+           open_stages(s, err);
 }
 
 /* --- Running ---------------------------------------------------------------------------
@@ -150,9 +257,8 @@ static bool begin(struct record_session *s, struct error *err)
 {
     os_run_first(); /* a ring that is not emptied loses samples */
     drop_rights(s);
+    perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
     s->began = os_clock_monotonic();
-    if (!s->sampler_settings.targets.from_exec)
-        perf_sampler_enable(&s->sampler);
     return !s->settings->command || os_child_go(&s->child, s->settings->command[0], err);
 }
 
@@ -163,21 +269,42 @@ static int time_left(uint64_t now, uint64_t next, uint64_t deadline)
     return until > now ? (int)((until - now + MS - 1) / MS) : 0;
 }
 
+/* The rings were drained before. */
+static bool drain_counted(struct record_session *s)
+{
+    s->broken = s->sampler_settings.program &&
+                !bpf_sampler_drain(&s->bpf, &s->first, &s->why_not);
+    return !s->broken;
+}
+
+/* CPUs seldom come and go: they are looked for once in so many ticks. */
+#define TICKS_OF_CPUS 4
+
 /* What is done once in a while. */
 static bool tick(struct record_session *s, struct error *err)
 {
-    if (s->sampler_settings.targets.everyone)
-        perf_sampler_follow_cpus(&s->sampler);
+    s->ticks++;
+    if (!drain_counted(s))
+        return false;
+    if (s->sampler_settings.targets.everyone && s->ticks % TICKS_OF_CPUS == 0 &&
+        perf_sampler_follow_cpus(&s->sampler) && s->settings->off_cpu)
+        note_off_cpu(s);
     if (s->settings->progress)
         s->settings->progress(s->settings->progress_context, s);
     return perf_data_writer_flush(&s->writer, err);
+}
+
+static uint64_t next_tick(const struct record_session *s, uint64_t now)
+{
+    return s->ticks < sizeof early / sizeof *early ? s->began + early[s->ticks]
+                                                   : now + s->tick;
 }
 
 /* What was lost behind the last record that the rings had room for. */
 static void tell_lost(struct record_session *s)
 {
     struct record_maker *m = &s->tasks.maker;
-    uint64_t lost = perf_sampler_lost(&s->sampler);
+    uint64_t lost = perf_sampler_lost(&s->sampler) + s->bpf.lost_told;
     if (lost <= s->counts.lost)
         return;
     record_begin(m, PERF_LOST, 0);
@@ -190,7 +317,6 @@ static void tell_lost(struct record_session *s)
 
 bool record_session_run(struct record_session *s, struct error *err)
 {
-    size_t ticks = 0;
     /* a command's counters end before it does */
     unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
     bool ok = begin(s, err), ends = !ok;
@@ -204,16 +330,18 @@ bool record_session_run(struct record_session *s, struct error *err)
                (why & OS_WAIT_CHILD && os_child_ended(&s->child)) || s->writer.failed;
         if (now < next)
             continue;
-        ticks++;
-        next =
-            ticks < sizeof early / sizeof *early ? s->began + early[ticks] : now + TICK;
         ends |= !tick(s, err);
+        next = next_tick(s, now);
     }
     if (os_child_ended(&s->child))
         s->command_status = s->child.status;
     perf_sampler_disable(&s->sampler);
     s->ended = os_clock_monotonic();
     perf_sampler_drain(&s->sampler, &s->first);
+    if (!s->broken)
+        drain_counted(s);
+    if (s->settings->off_cpu)
+        record_off_cpu_end(&s->off_cpu, s->ended);
     tell_lost(s);
     return ok;
 }
@@ -223,16 +351,22 @@ bool record_session_finish(struct record_session *s, struct error *err)
     perf_sampler_close(&s->sampler);
     bool ok = perf_data_writer_finish(&s->writer, err);
     os_child_end(&s->child);
+    if (ok && s->broken) {
+        *err = s->why_not;
+        return false;
+    }
     return ok;
 }
 
 bool record_session_close(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->sampler);
+    bpf_sampler_close(&s->bpf);
     os_child_end(&s->child);
     perf_data_writer_deinit(&s->writer);
     record_tasks_deinit(&s->tasks);
     record_unwinder_deinit(&s->unwinder);
+    record_off_cpu_deinit(&s->off_cpu);
     free(s->ids);
     s->ids = NULL;
     os_wait_deinit(&s->wait);

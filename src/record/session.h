@@ -1,6 +1,7 @@
 /* A recording: from whom and what to record to the file, with all the stages between.
  *
- *   perf_sampler --> tasks --> [unwinder] --> counts --> perf_data_writer
+ *   perf_sampler, [bpf_sampler] --> tasks --> [unwinder] --> [off_cpu] --> counts -->
+ *   perf_data_writer
  *
  * Once it runs, this process has given up the rights that it does not need any more.
  *
@@ -10,6 +11,8 @@
 #define STOKE_RECORD_SESSION_H
 
 #include "os/child.h"
+#include "record/bpf_sampler.h"
+#include "record/off_cpu.h"
 #include "record/perf_data_write.h"
 #include "record/perf_sampler.h"
 #include "record/tasks.h"
@@ -27,7 +30,10 @@ struct record_settings {
     const char *const *words; /* the recorder's command line */
     size_t word_count;
     bool unpacked;
+    bool off_cpu;    /* how long threads did not run, too; not with keep_dumps */
+    bool wakers;     /* and who woke them up */
     bool keep_dumps; /* of stacks, in place of the chains that are made of them */
+    bool counted;    /* by eBPF, where that can be had */
     struct resolve_settings resolve;
 
     /* Called about once a second; may be NULL. */
@@ -48,14 +54,23 @@ struct record_session {
     struct os_wait wait;
     struct os_child child;
     struct perf_sampler sampler;
+    struct bpf_sampler bpf; /* where stacks are counted */
+    struct error why_not;   /* they are not, where that was wanted; */
+    bool broken;            /* or not any more */
+    uint64_t tick;          /* ns between two looks at all that is to be done */
+    size_t ticks;           /* up to now */
     struct record_tasks tasks;
     struct record_unwinder unwinder; /* where stacks are unwound as they come */
     bool unwinds;
+    struct record_off_cpu off_cpu; /* where waits are recorded */
+    bool sees_waits;               /* with their stacks: the kernel may be looked into */
+    size_t woken_at;
     struct os_data_file file;
     struct perf_file_event events[RECORD_EVENTS_MAX];
     struct perf_file_head head;
     uint64_t *ids;
     struct perf_data_writer writer;
+    size_t switches_event, wakings_event; /* their places among the events; 0: none */
     struct record_counts counts;
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */

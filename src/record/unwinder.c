@@ -9,13 +9,14 @@ struct dump {
     struct str chain; /* words: the kernel's part, */
     struct str user;  /* and the user's, where the kernel followed frame pointers */
     uint64_t abi;     /* of the registers; 0: there are none */
+    struct str raw;   /* of a tracepoint: with its length in front */
     struct str registers, stack;
 };
 
 struct unwinder_batch {
     size_t count;
     struct record samples[UNWINDER_BATCH];
-    struct str chains[UNWINDER_BATCH], users[UNWINDER_BATCH];
+    struct str chains[UNWINDER_BATCH], users[UNWINDER_BATCH], raws[UNWINDER_BATCH];
     struct unwind_job jobs[UNWINDER_BATCH];
     uint64_t registers[UNWINDER_BATCH][UNWIND_REGISTERS_MAX];
     uint64_t addresses[UNWINDER_BATCH][UNWIND_FRAMES_MAX];
@@ -281,13 +282,24 @@ static struct str take_user(struct str *chain)
     return user;
 }
 
+/* A tracepoint's bytes, with their length in front. */
+static struct str take_raw(struct bytes *b)
+{
+    const char *from = b->at;
+    bytes_skip(b, bytes_u32(b));
+    return b->failed ? STR("") : str_span(from, b->at);
+}
+
 /* perf_event.h, PERF_RECORD_SAMPLE: what follows the fields of fixed length. */
 static bool dump_of(const struct record_unwinder *u, const struct record *r,
                     struct dump *d)
 {
     struct bytes b = bytes_of(str_skip(r->bytes, u->layout->behind), false);
-    *d = (struct dump){.chain = take_words(&b), .registers = STR(""), .stack = STR("")};
+    *d = (struct dump){
+        .chain = take_words(&b), .raw = STR(""), .registers = STR(""), .stack = STR("")};
     d->user = take_user(&d->chain);
+    if (u->layout->sample_type & PERF_SAMPLE_RAW)
+        d->raw = take_raw(&b);
     d->abi = bytes_u64(&b);
     if (d->abi)
         d->registers = bytes_take(
@@ -302,7 +314,7 @@ static bool dump_of(const struct record_unwinder *u, const struct record *r,
 
 /* Puts the sample on with the kernel's part of its chain, and the user's. */
 static void pass_sample(struct record_unwinder *u, const struct record *r,
-                        struct str kernel, const struct unwind_job *job)
+                        struct str kernel, struct str raw, const struct unwind_job *job)
 {
     struct record_maker *m = &u->maker;
     bool cut = job && (job->end == UNWIND_CUT || job->end == UNWIND_TOO_DEEP);
@@ -317,6 +329,7 @@ static void pass_sample(struct record_unwinder *u, const struct record *r,
         if (cut)
             record_put_u64(m, PERF_CONTEXT_USER);
     }
+    record_put(m, raw.ptr, raw.len);
     struct record out = record_end_bare(m, r->time);
     record_pass(&u->next, &out);
 }
@@ -351,7 +364,7 @@ static void unwind_waiting(struct record_unwinder *u)
         keep_first(job);
         unwinder_go_on(u, job, b->users[i]);
         count_end(u, job->end);
-        pass_sample(u, &b->samples[i], b->chains[i], job);
+        pass_sample(u, &b->samples[i], b->chains[i], b->raws[i], job);
         space_drop(&u->spaces, job->space);
     }
     b->count = 0;
@@ -379,6 +392,7 @@ static void add_job(struct record_unwinder *u, const struct record *r,
     b->samples[i] = *r;
     b->chains[i] = d->chain;
     b->users[i] = d->user;
+    b->raws[i] = d->raw;
     spread(u->registers, d->registers, b->registers[i]);
     b->jobs[i] = (struct unwind_job){
         .machine = d->abi == ABI_32 ? MACHINE_UNKNOWN : OWN_MACHINE,
@@ -394,7 +408,7 @@ static void add_job(struct record_unwinder *u, const struct record *r,
     if (unwinder_follow_frames(u, &b->jobs[i], d->user)) {
         b->count--;
         count_end(u, UNWIND_WHOLE);
-        pass_sample(u, r, d->chain, &b->jobs[i]);
+        pass_sample(u, r, d->chain, d->raw, &b->jobs[i]);
         space_drop(&u->spaces, space);
     } else if (b->count == UNWINDER_BATCH) {
         unwind_waiting(u);
@@ -409,7 +423,7 @@ static void take_sample(struct record_unwinder *u, const struct record *r)
     if (d.abi && d.stack.len)
         add_job(u, r, &d);
     else
-        pass_sample(u, r, d.chain, NULL);
+        pass_sample(u, r, d.chain, d.raw, NULL);
 }
 
 static void take(void *context, const struct record *r)

@@ -73,8 +73,12 @@ void machine_resolver_destroy(struct machine_resolver *m)
     if (!m)
         return;
     finish_expected(m);
-    for (size_t i = 1; i < m->entries.count; i++)
-        object_destroy(entry_at(m, i)->object);
+    for (size_t i = 1; i < m->entries.count; i++) {
+        struct object *o = entry_at(m, i)->object;
+        if (object_is_complete(o))
+            name_cache_write(&o->names);
+        object_destroy(o);
+    }
     for (unsigned i = 0; m->hands && i < m->crew.hands; i++)
         arena_deinit(&m->hands[i].arena);
     os_crew_destroy(m->os_crew);
@@ -127,7 +131,9 @@ static void make_ready(struct errand *e, unsigned hand)
 {
     struct entry *entry = (struct entry *)(void *)e;
     (void)hand;
-    object_names(entry->object, entry->settings);
+    object_known_names(entry->object, entry->settings);
+    if (!name_cache_has_any(&entry->object->names))
+        object_names(entry->object, entry->settings);
 }
 
 static void resolver_expect(void *context, object_id id)
@@ -209,6 +215,7 @@ struct share {
     uint32_t *jobs; /* numbers */
     struct dwarf_query *queries;
     size_t count;
+    size_t asked; /* of the first one of an object: the first of its jobs are not kept */
 };
 
 struct naming {
@@ -255,34 +262,55 @@ static bool group_jobs(struct naming *n, size_t count)
         object_id id = n->jobs[order[from]].object;
         for (to = from + 1; to < count && n->jobs[order[to]].object == id; to++)
             ;
-        struct share share = {object_of(n->m, id), order + from, NULL, to - from};
+        struct share share = {object_of(n->m, id), order + from, NULL, to - from, 0};
         if (share.object && !add_share(n, share))
             return false;
     }
     return true;
 }
 
-/* Makes an object ready, its addresses turned into those of its tables and put in order.
- * What is asked for is where the call is, not where it returns to. */
+/* Answers what is kept, and leaves the rest of the jobs in the share. */
+static void answer_known(struct naming *n, struct share *s, struct arena *arena)
+{
+    size_t left = 0;
+    object_known_names(s->object, n->m->settings);
+    for (size_t i = 0; i < s->count; i++) {
+        uint32_t number = s->jobs[i];
+        if (!name_cache_find(&s->object->names, &n->jobs[number], arena))
+            s->jobs[left++] = number;
+    }
+    s->count = s->asked = left;
+}
+
+/* The share's addresses, turned into those of its object's tables and put in order. What
+ * is asked for is where the call is, not where it returns to. */
+static void make_queries(struct naming *n, struct share *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct name_job *job = &n->jobs[s->jobs[i]];
+        uint64_t address;
+        bool inside = object_address(s->object, job->address, &address);
+        s->queries[i] = (struct dwarf_query){
+            .address = inside ? address - job->is_call : 0, .tag = s->jobs[i]};
+    }
+    if (s->object->has_dwarf)
+        dwarf_order(&s->object->dwarf, s->queries, s->count);
+}
+
+/* Makes an object ready for what is not known of it. */
 static void prepare_share(void *context, unsigned hand)
 {
     struct naming *n = context;
-    (void)hand;
     for (;;) {
         size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
         if (i >= n->share_count)
             return;
         struct share *s = &n->shares[i];
+        answer_known(n, s, &n->m->hands[hand].arena);
+        if (s->count == 0)
+            continue;
         object_names(s->object, n->m->settings);
-        for (size_t j = 0; j < s->count; j++) {
-            const struct name_job *job = &n->jobs[s->jobs[j]];
-            uint64_t address;
-            bool inside = object_address(s->object, job->address, &address);
-            s->queries[j] = (struct dwarf_query){
-                .address = inside ? address - job->is_call : 0, .tag = s->jobs[j]};
-        }
-        if (s->object->has_dwarf)
-            dwarf_order(&s->object->dwarf, s->queries, s->count);
+        make_queries(n, s);
     }
 }
 
@@ -429,6 +457,8 @@ static bool answer_jit(struct namer *r, const struct jitdump *jit,
 
 static void answer_share(struct naming *n, struct namer *r, const struct share *s)
 {
+    if (s->count == 0)
+        return;
     struct dwarf_reader reader;
     struct error ignored;
     struct object *o = s->object;
@@ -468,6 +498,13 @@ static void name_shares(void *context, unsigned hand)
     free(r);
 }
 
+/* Keeps the answers of an object for the next time. */
+static void remember(const struct naming *n, const struct share *s)
+{
+    for (size_t i = 0; i < s->asked; i++)
+        name_cache_add(&s->object->names, &n->jobs[s->jobs[i]]);
+}
+
 static void resolver_name(void *context, struct name_job *jobs, size_t count)
 {
     struct machine_resolver *m = context;
@@ -482,8 +519,12 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
     if (ok)
         do_together(m, n.share_count, prepare_share, &n);
     n.next = 0;
-    if (ok && cut_shares(&n))
+    size_t objects = n.share_count;
+    if (ok && cut_shares(&n)) {
         do_together(m, n.share_count, name_shares, &n);
+        for (size_t i = 0; i < objects; i++)
+            remember(&n, &n.shares[i]);
+    }
     arena_deinit(&n.scratch);
 }
 

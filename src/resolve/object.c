@@ -1,5 +1,6 @@
 #include "resolve/object.h"
 #include "base/format.h"
+#include "base/hash.h"
 #include "resolve/kernel.h"
 #include "symbol/perf_map.h"
 #include "symbol/symtab.h"
@@ -40,6 +41,7 @@ void object_destroy(struct object *o)
     if (!o)
         return;
     split_deinit(&o->split);
+    name_cache_close(&o->names);
     os_mapping_close(&o->file.mapping);
     os_mapping_close(&o->debug.mapping);
     os_mapping_close(&o->alternate.mapping);
@@ -367,6 +369,44 @@ void object_names(struct object *o, const struct resolve_settings *s)
     else if (o->result == FIND_FOUND || (debug_elf(o) && find_moved(o)))
         read_file(o, s);
     os_lock_give(&o->lock);
+}
+
+/* What is kept belongs to the file, to the debug file beside it, and to the way in which
+ * names are told. */
+static bool names_path(struct object *o, const struct resolve_settings *s, char *path,
+                       size_t size)
+{
+    if (!s->cache_dir || o->result != FIND_FOUND || o->wanted.kind != FRAME_USER ||
+        is_vdso(o))
+        return false;
+    struct str id = find_hexadecimal(elf_build_id(&o->file.elf), &o->arena);
+    uint64_t way = (uint64_t)s->demangle << 2 | (uint64_t)s->no_inline << 1 | s->no_lines;
+    uint64_t mixed = hash_bytes(o->debug.path.ptr, o->debug.path.len);
+    mixed = hash_mix(mixed ^ HASH_A, o->debug.mapping.bytes.len ^ HASH_B);
+    mixed = hash_mix(mixed ^ HASH_C, o->file.mapping.bytes.len ^ HASH_D);
+    return id.len >= 16 &&
+           format_text(path, size, "%s/names/%.*s-%016llx", s->cache_dir, STR_ARG(id),
+                       (unsigned long long)hash_mix(mixed ^ way, HASH_A)) +
+                   1 <
+               size;
+}
+
+void object_known_names(struct object *o, const struct resolve_settings *s)
+{
+    char path[sizeof o->names.path];
+    if (o->knows)
+        return;
+    o->knows = true;
+    os_lock_take(&o->lock);
+    search(o, s);
+    if (names_path(o, s, path, sizeof path))
+        name_cache_open(&o->names, path);
+    os_lock_give(&o->lock);
+}
+
+bool object_is_complete(const struct object *o)
+{
+    return o->named && o->split.missing.len == 0 && o->no_alternate.len == 0;
 }
 
 bool object_address(const struct object *o, uint64_t asked, uint64_t *address)

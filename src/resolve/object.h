@@ -9,6 +9,7 @@
 
 #include "os/parallel.h"
 #include "resolve/find.h"
+#include "resolve/name_cache.h"
 #include "resolve/split.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_elf.h"
@@ -22,7 +23,7 @@ struct resolve_settings {
     struct find_settings find;
     const char *kallsyms; /* a file to be read instead, or NULL */
     const char *vmlinux;
-    const char *cache_dir; /* of unwind tables; NULL: none is kept */
+    const char *cache_dir; /* of unwind tables and names; NULL: none are kept */
     bool no_inline, no_lines;
     enum demangle demangle;
     unsigned threads; /* 0: as many as there are cores */
@@ -39,6 +40,8 @@ struct object {
     struct arena arena;
     struct os_lock lock; /* of what is found and opened: the arena, the files */
     bool searched, named;
+    bool knows; /* the names were opened: */
+    struct name_cache names;
     enum find_result result;
     struct found file, debug, alternate;
     struct find_beside beside; /* once the file was found */
@@ -88,6 +91,14 @@ const struct unwind_table *object_unwind_table_at(struct object *o,
 /* Whether its code keeps frame pointers; false where it cannot be told. Like
  * object_unwind_table_at in all else. */
 bool object_keeps_frames(struct object *o, const struct resolve_settings *s);
+
+/* Finds the file and opens what is kept of its names; may be called before object_names,
+ * as that may. */
+void object_known_names(struct object *o, const struct resolve_settings *s);
+
+/* Whether names that were found may be kept: nothing that could have told more of them
+ * was missing. */
+bool object_is_complete(const struct object *o);
 
 /* Makes what names are found with. */
 void object_names(struct object *o, const struct resolve_settings *s);

@@ -85,6 +85,8 @@ static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
         k->asked = true;
         k->has_reader =
             k->binary->dwarf && dwarf_reader_init(&k->reader, k->binary->dwarf, &ignored);
+        if (k->binary->dwarf && !k->has_reader)
+            c->arena->failed = true;
     }
     return k->has_reader ? &k->reader : NULL;
 }
@@ -97,6 +99,18 @@ static void forget(struct dwarf_reader *reader)
 {
     if (reader->results.total > RESULTS_MAX)
         dwarf_reader_forget(reader);
+}
+
+/* Answers queries about a binary. False where memory is short. */
+static bool ask(struct trace_code *c, uint32_t binary, struct dwarf_reader *reader,
+                struct dwarf_query *queries, size_t count)
+{
+    struct error ignored;
+    bool ok = dwarf_order(trace_code_binary(c, binary)->dwarf, queries, count) &&
+              dwarf_find(reader, queries, count, &ignored);
+    if (!ok)
+        c->arena->failed = true;
+    return ok;
 }
 
 /* The place that is reached through the calls inlined at an address, outermost first. */
@@ -115,9 +129,7 @@ static trace_place_id place_of_frames(struct trace_code *c, uint32_t binary,
 /* Asks for all addresses of a function at once: its body is walked once then. */
 static void find_inlined(struct trace_code *c, trace_function_id id)
 {
-    struct error ignored;
     const struct trace_function f = c->functions[id];
-    const struct dwarf *dwarf = trace_code_binary(c, f.binary)->dwarf;
     struct dwarf_reader *reader = reader_of(c, f.binary);
     uint64_t size = f.end - f.start;
     if (!reader || f.end <= f.start || size > FUNCTION_SIZE_MAX)
@@ -130,8 +142,7 @@ static void find_inlined(struct trace_code *c, trace_function_id id)
     c->queries = queries;
     for (size_t i = 0; i < count; i++)
         queries[i] = (struct dwarf_query){.address = f.start + i * 2, .tag = (uint32_t)i};
-    if (!dwarf_order(dwarf, queries, count) ||
-        !dwarf_find(reader, queries, count, &ignored))
+    if (!ask(c, f.binary, reader, queries, count))
         return;
     bool any = false;
     for (size_t i = 0; i < count; i++)
@@ -162,12 +173,9 @@ static trace_place_id place_in_function(struct trace_code *c, trace_function_id 
 static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary,
                                            uint64_t address)
 {
-    struct error ignored;
     struct dwarf_query q = {.address = address};
     struct dwarf_reader *reader = reader_of(c, binary);
-    if (reader)
-        dwarf_order(trace_code_binary(c, binary)->dwarf, &q, 1);
-    if (!reader || !dwarf_find(reader, &q, 1, &ignored))
+    if (!reader || !ask(c, binary, reader, &q, 1))
         q.count = 0;
     struct str name = q.count ? q.frames[q.count - 1].name : STR("");
     trace_function_id f = function_of_name(c, binary, name, 0);
@@ -263,6 +271,141 @@ struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc)
     return (struct trace_where){0, 0};
 }
 
+/* --- By the bytes ---------------------------------------------------------------------
+ */
+
+/* A binary is looked for by at least so many bytes: fewer are found by chance. */
+#define SEARCH_BYTES 12
+#define SEARCHES_OF_PAGE 8
+#define FOUND_MAX 4096
+#define PAGE_BYTES ((uint64_t)4096)
+
+static bool has_bytes(const struct trace_binary *b, uint64_t address, struct str bytes)
+{
+    const struct trace_segment *s = trace_segment_at(b, address);
+    return s && s->bytes.len >= bytes.len &&
+           address - s->start <= s->bytes.len - bytes.len &&
+           memcmp(s->bytes.ptr + (address - s->start), bytes.ptr, bytes.len) == 0;
+}
+
+/* How often a segment has the bytes, at as many bytes in a page; *address is the first.
+ */
+static size_t search_segment(const struct trace_segment *s, uint64_t pc, struct str bytes,
+                             uint64_t *address)
+{
+    size_t times = 0;
+    uint64_t at = (pc - s->start) % PAGE_BYTES;
+    for (; at + bytes.len <= s->bytes.len && times < 2; at += PAGE_BYTES) {
+        if (memcmp(s->bytes.ptr + at, bytes.ptr, bytes.len) != 0)
+            continue;
+        if (times++ == 0)
+            *address = s->start + at;
+    }
+    return times;
+}
+
+static bool may_search(struct trace_code *c, uint64_t pc, size_t count)
+{
+    uint64_t *times =
+        count >= SEARCH_BYTES ? idmap_put(&c->searched, c->arena, pc / PAGE_BYTES) : NULL;
+    return times && (*times)++ < SEARCHES_OF_PAGE;
+}
+
+/* Looks in all pages of all binaries; what is there twice tells nothing. */
+static struct trace_where search(struct trace_code *c, uint64_t pc, struct str bytes)
+{
+    struct trace_where where = {0, 0};
+    size_t times = 0;
+    uint64_t address;
+    if (c->found_count == FOUND_MAX || !may_search(c, pc, bytes.len))
+        return where;
+    for (uint32_t i = 1; i < c->known_count && times < 2; i++) {
+        const struct trace_binary *b = c->known[i].binary;
+        for (size_t k = 0; k < b->segment_count && times < 2; k++) {
+            size_t more = b->is_user && !b->moves
+                              ? 0
+                              : search_segment(&b->segments[k], pc, bytes, &address);
+            if (more)
+                where = (struct trace_where){i, pc - address};
+            times += more;
+        }
+    }
+    if (times != 1)
+        return (struct trace_where){0, 0};
+    struct trace_where *grown =
+        arena_grow(c->arena, c->found, &c->found_cap, c->found_count + 1, sizeof *grown);
+    if (grown) {
+        c->found = grown;
+        grown[c->found_count++] = where;
+    }
+    return where;
+}
+
+/* Binaries that lie where their files say: of those with these bytes the one that was met
+ * last. */
+static struct trace_where match_fixed(const struct trace_code *c, uint64_t pc,
+                                      struct str bytes, uint32_t *other)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < c->known_count; i++) {
+        const struct trace_binary *b = c->known[i].binary;
+        if (b->moves || !trace_segment_at(b, pc))
+            continue;
+        if (has_bytes(b, pc, bytes))
+            best = best == 0 || i == c->last_user ? i : best;
+        else if (!b->is_user && *other == 0)
+            *other = i;
+    }
+    return (struct trace_where){best, 0};
+}
+
+static struct trace_where match(struct trace_code *c, uint64_t pc, struct str bytes)
+{
+    uint32_t other = 0;
+    for (size_t i = c->placement_count; i-- > 0;) {
+        const struct trace_placement *p = &c->placements[i];
+        if (pc >= p->start && pc < p->end)
+            return (struct trace_where){p->binary, p->bias};
+    }
+    struct trace_where where = match_fixed(c, pc, bytes, &other);
+    for (size_t i = c->found_count; i-- > 0 && where.binary == 0;) {
+        const struct trace_where *f = &c->found[i];
+        if (has_bytes(c->known[f->binary].binary, pc - f->bias, bytes))
+            where = *f;
+    }
+    if (where.binary == 0 && other == 0)
+        where = search(c, pc, bytes);
+    return where.binary ? where : (struct trace_where){other, 0};
+}
+
+struct trace_where trace_code_match(struct trace_code *c, uint64_t pc, struct str bytes)
+{
+    struct trace_where where = match(c, pc, bytes);
+    if (where.binary && c->known[where.binary].binary->is_user)
+        c->last_user = where.binary;
+    return where;
+}
+
+struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
+                                       uint32_t binary)
+{
+    const struct trace_binary *b = binary ? c->known[binary].binary : NULL;
+    for (size_t i = c->placement_count; b && i-- > 0;) {
+        const struct trace_placement *p = &c->placements[i];
+        if (p->binary == binary && pc >= p->start && pc < p->end)
+            return (struct trace_where){binary, p->bias};
+    }
+    if (b && !b->moves && trace_segment_at(b, pc))
+        return (struct trace_where){binary, 0};
+    for (size_t i = c->found_count; b && i-- > 0;)
+        if (c->found[i].binary == binary && trace_segment_at(b, pc - c->found[i].bias))
+            return c->found[i];
+    return (struct trace_where){0, 0};
+}
+
+/* --- Pages ----------------------------------------------------------------------------
+ */
+
 /* The page of an address, made where a binary reaches into it; else NULL. */
 static struct trace_page *make_page(struct trace_code *c, uint64_t pc)
 {
@@ -327,30 +470,55 @@ const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc)
     return s;
 }
 
+/* Whether the file has the same instruction there. */
+static void compare(struct trace_code *c, struct trace_where where, uint64_t pc,
+                    const struct trace_site *site)
+{
+    struct trace_known *k = &c->known[where.binary];
+    const struct trace_segment *s = trace_segment_at(k->binary, pc - where.bias);
+    uint32_t bits;
+    if (!s || !trace_segment_bits(s, pc - where.bias, &bits))
+        return;
+    if (site->length == 2)
+        bits &= 0xffff;
+    k->described++;
+    k->differing += bits != site->bits;
+}
+
+/* Programs may lie at the same addresses, of which none has so many bits. */
+static uint64_t call_key(uint64_t behind, uint32_t binary)
+{
+    return behind ^ (uint64_t)binary << 44;
+}
+
 void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
                          struct trace_where where, struct trace_site *site)
 {
     *site = (struct trace_site){.kind = INSTRUCTION_UNKNOWN};
     fill_instruction(site, bits);
-    if (where.binary)
+    if (where.binary) {
+        compare(c, where, pc, site);
         fill_place(c, where.binary, pc - where.bias, site);
-    else
+    } else {
         site->place = unknown_site(c, pc)->place;
+    }
     if (!instruction_is_call((enum instruction_kind)site->kind))
         return;
-    uint64_t *call = idmap_put(&c->calls, c->arena, pc + site->length);
+    uint64_t *call =
+        idmap_put(&c->calls, c->arena, call_key(pc + site->length, where.binary));
     if (call)
         *call = site->place;
 }
 
-trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc)
+trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc, uint32_t binary)
 {
-    const uint64_t *told = idmap_find(&c->calls, pc);
+    const uint64_t *told = idmap_find(&c->calls, call_key(pc, binary));
     if (told)
         return (trace_place_id)*told;
     for (uint64_t length = 4; length >= 2; length -= 2) {
         const struct trace_site *s = trace_code_find(c, pc - length);
-        if (s->length == length && instruction_is_call((enum instruction_kind)s->kind))
+        if (s->length == length && instruction_is_call((enum instruction_kind)s->kind) &&
+            c->functions[trace_site_function(c, s)].binary == binary)
             return s->place;
     }
     return 0;

@@ -73,6 +73,9 @@ struct trace_known {
     const struct trace_binary *binary;
     struct dwarf_reader reader;
     bool asked, has_reader;
+    uint64_t instructions; /* that were in it: trace_profile counts them */
+    uint64_t described;    /* whose bits the trace tells, each once for each block */
+    uint64_t differing;    /* and of these, what the file has is another one */
 };
 
 /* A part of a binary that lies elsewhere than its file says. */
@@ -93,6 +96,13 @@ struct trace_code {
     size_t known_count, known_cap;
     struct trace_placement *placements;
     size_t placement_count, placement_cap;
+
+    /* Where binaries were found by their bytes: a bias each, and how often a page was
+     * searched for in vain. */
+    struct trace_where *found;
+    size_t found_count, found_cap;
+    struct idmap searched;
+    uint32_t last_user;          /* of the programs that were found last */
     const char *const *switches; /* names of functions that switch tasks; ends in NULL */
     struct dwarf_query *queries; /* scratch */
     size_t query_cap;
@@ -133,6 +143,16 @@ void trace_code_place(struct trace_code *c, struct trace_placement placement);
 /* What is at an address. */
 struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc);
 
+/* The binary that has these bytes, which ran at an address: several programs may lie at
+ * the same one. A binary that may lie anywhere is looked for in all its pages, where
+ * there are enough bytes to tell. A kernel or firmware that should be there is taken with
+ * other bytes too (it patches itself), a program never. */
+struct trace_where trace_code_match(struct trace_code *c, uint64_t pc, struct str bytes);
+
+/* Where a binary lies, by an address in it: its number, or 0 where it is not there. */
+struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
+                                       uint32_t binary);
+
 /* The site at an address; never NULL. It stays where it is. */
 const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
 
@@ -156,7 +176,8 @@ static inline trace_function_id trace_site_function(const struct trace_code *c,
     return trace_place_function(c, s->place);
 }
 
-/* The place of the call that returns to `pc`, or 0 where there is none. */
-trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc);
+/* The place of the call in a binary (0: in none that is known) that returns to `pc`, or 0
+ * where there is none. */
+trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc, uint32_t binary);
 
 #endif

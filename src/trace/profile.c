@@ -117,9 +117,12 @@ static double scale_weight(const struct writing *w, uint64_t cycles)
 static void add(struct writing *w, trace_node n, uint64_t time, struct trace_count spent)
 {
     uint32_t key = w->t->tree.trie.nodes[n].key;
-    if (!(key & TRACE_BASE_KEY) &&
-        (w->t->code.functions[key].flags & TRACE_FUNCTION_UNKNOWN))
-        w->t->report.unknown += spent.instructions;
+    if (!(key & TRACE_BASE_KEY)) {
+        const struct trace_function *f = &w->t->code.functions[key];
+        w->t->code.known[f->binary].instructions += spent.instructions;
+        if (f->flags & TRACE_FUNCTION_UNKNOWN)
+            w->t->report.unknown += spent.instructions;
+    }
     if (w->stacks[n] == UNRESOLVED)
         resolve(w, n);
     builder_add(w->b, &(struct sample){.time = time,
@@ -150,7 +153,8 @@ static void add_all(struct writing *w)
             add(w, n, TIME_NONE, tree->counts[n]);
 }
 
-/* --- What was repaired -------------------------------------------------------------- */
+/* --- What was repaired, and inferred
+ * -------------------------------------------------------------- */
 
 static void warn(struct writing *w)
 {
@@ -160,6 +164,15 @@ static void warn(struct writing *w)
                        r->jumps);
     builder_warn_times(w->b, "a trap that returned to elsewhere", r->astray);
     builder_warn_times(w->b, "a call too deep for a frame of its own", r->too_deep);
+    builder_infer_times(
+        w->b, "a caller whose call is not in the trace, by the return to it", r->callers);
+    builder_infer_times(
+        w->b, "a frame left at once by longjmp, an exception or a trap's return",
+        r->unwound);
+    builder_infer_times(w->b, "a task that went on, by where its functions return to",
+                        r->resumed);
+    builder_infer_times(w->b, "and of these, a task told by its being away longest alone",
+                        r->guessed);
 }
 
 /* --- All of it ---------------------------------------------------------------------- */

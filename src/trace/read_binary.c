@@ -105,21 +105,37 @@ static size_t take_single(struct trace_reader *r, const char *p, size_t count)
     return i;
 }
 
+/* The words of a record, told or found. One that was told is refused where another one
+ * makes sense of the file and it does not. */
+static bool choose_words(struct str head, unsigned ipc, size_t *words, uint64_t *valid,
+                         struct error *err)
+{
+    size_t found = find_words(head, valid);
+    *words = found;
+    if (ipc) {
+        *words = (ipc < WORDS_MAX ? ipc : WORDS_MAX - 1) + 1;
+        *valid = find_valid(head, *words);
+        if (!found || *words == found || sense(head, *words, *valid) >= GOOD_ENOUGH)
+            return true;
+        error_set(err, "its records are of %u addresses, not %u", (unsigned)found - 1,
+                  (unsigned)*words - 1);
+        return error_hint(err, "--ipc %u, or none: it is found out", (unsigned)found - 1);
+    }
+    if (found)
+        return true;
+    error_set(err, "no size of a record makes sense: not a binary trace, or damaged");
+    return error_hint(err, "--ipc N tells how many instructions the core can retire in a "
+                           "cycle; 'stoke trace --list-formats' lists the others");
+}
+
 static bool binary_read(struct trace_reader *r, struct error *err)
 {
     struct source *in = r->in;
     struct str head = str_head(str_span(in->begin, in->end), TRACE_HEAD_SIZE);
     uint64_t valid;
-    size_t words = r->options->ipc ? (r->options->ipc < 7 ? r->options->ipc : 7) + 1
-                                   : find_words(head, &valid);
-    if (r->options->ipc)
-        valid = find_valid(head, words);
-    if (words == 0) {
-        error_set(err, "no size of a record makes sense: not a binary trace, or damaged");
-        return error_hint(err,
-                          "--ipc N tells how many instructions the core can retire "
-                          "in a cycle; 'stoke trace --list-formats' lists the others");
-    }
+    size_t words;
+    if (!choose_words(head, r->options->ipc, &words, &valid, err))
+        return false;
     for (;;) {
         size_t count = (size_t)(in->end - in->begin) / (words * 8);
         if (count == 0) {

@@ -150,6 +150,16 @@ static uint32_t bits_at(const struct block *block, size_t at)
            (uint32_t)bytes[3] << 24;
 }
 
+static bool turns_trigger(const struct trace_trigger *trigger,
+                          const struct trace_block *b)
+{
+    uint64_t pc = b->pc;
+    for (uint32_t i = 0; i < b->count; pc += b->sites[i++].length)
+        if (trace_trigger_turns(trigger, pc, b->sites[i].bits))
+            return true;
+    return false;
+}
+
 /* Decodes a block for a core. */
 static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
 {
@@ -158,7 +168,8 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
     struct trace_block *made = &lane->blocks.items[id];
     const struct block *block = &q->blocks[id];
     place_maps(q, lane);
-    struct trace_where where = trace_code_where(code, block->pc);
+    struct trace_where where =
+        trace_code_match(code, block->pc, (struct str){block->bytes, block->size});
     made->sites = arena_alloc(a, block->count * sizeof *made->sites);
     if (!made->sites)
         return false;
@@ -169,6 +180,8 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
         trace_code_describe(code, block->pc + at, bits_at(block, at), where, s);
         at += s->length;
     }
+    trace_block_ready(made);
+    made->turns = turns_trigger(&q->r->options->trigger, made);
     return true;
 }
 
@@ -196,6 +209,63 @@ static const struct trace_block *block_of(struct reading *q, struct lane *lane,
 /* --- Runs ------------------------------------------------------------------------------
  */
 
+/* One by one, as each may turn the trigger. */
+static void run_gated(struct reading *q, struct lane *lane, const struct trace_block *b)
+{
+    struct trace_core *core = lane->core;
+    uint64_t pc = b->pc;
+    uint32_t from = 0, i = 0, end = lane->first + lane->count;
+    for (; i < lane->first; i++)
+        pc += b->sites[i].length;
+    for (from = i; i < end; pc += b->sites[i++].length) {
+        uint64_t now = lane->number + (i - lane->first);
+        if (trace_reader_pass(q->r, core, pc, b->sites[i].bits, now))
+            continue;
+        if (i > from)
+            tracer_take_block(&core->tracer, b, from, i - from, now - (i - from));
+        from = i + 1;
+    }
+    if (from < end)
+        tracer_take_block(&core->tracer, b, from, end - from,
+                          lane->number + (from - lane->first));
+}
+
+/* How often the lane's block may run with the trigger as it is after its first
+ * instruction: nothing in it turns it. */
+static uint64_t runs_unturned(const struct reading *q, const struct lane *lane,
+                              const struct trace_block *b, uint64_t times)
+{
+    const struct trace_trigger *trigger = &q->r->options->trigger;
+    uint64_t edge = trace_trigger_edge(trigger, lane->number);
+    if (b->turns)
+        return 0;
+    uint64_t most = edge == UINT64_MAX ? times : (edge - lane->number) / lane->count;
+    return most < times ? most : times;
+}
+
+/* An execution, and more of the same, as far as the trigger lets them pass. */
+static void run_triggered(struct reading *q, struct lane *lane,
+                          const struct trace_block *b, uint64_t times)
+{
+    struct trace_core *core = lane->core;
+    while (times > 0 && !tracer_failed(&core->tracer)) {
+        uint64_t alike = runs_unturned(q, lane, b, times);
+        if (alike == 0) {
+            run_gated(q, lane, b);
+            alike = 1;
+        } else if (trace_reader_pass(q->r, core, b->pc, b->sites[lane->first].bits,
+                                     lane->number)) {
+            tracer_take_block(&core->tracer, b, lane->first, lane->count, lane->number);
+            tracer_take_again(&core->tracer, b, lane->first, lane->count,
+                              lane->number + lane->count, alike - 1);
+        } else {
+            core->kept_out += lane->count * alike - 1;
+        }
+        lane->number += lane->count * alike;
+        times -= alike;
+    }
+}
+
 static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t first,
                      uint32_t count)
 {
@@ -214,6 +284,10 @@ static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t
     lane->block = id;
     lane->first = first;
     lane->count = count;
+    if (q->r->options->trigger.selector != TRACE_ALWAYS) {
+        run_triggered(q, lane, b, 1);
+        return;
+    }
     tracer_take_block(&lane->core->tracer, b, first, count, lane->number);
     lane->number += count;
 }
@@ -225,6 +299,10 @@ static void run_again(struct reading *q, struct lane *lane, uint64_t times)
         return;
     }
     const struct trace_block *b = &lane->blocks.items[lane->block];
+    if (q->r->options->trigger.selector != TRACE_ALWAYS) {
+        run_triggered(q, lane, b, times);
+        return;
+    }
     tracer_take_again(&lane->core->tracer, b, lane->first, lane->count, lane->number,
                       times);
     lane->number += lane->count * times;
@@ -410,7 +488,11 @@ static bool read_head(struct reading *q, struct error *err)
     bytes_skip(&b, sizeof QEMU_TRACE_MAGIC - 1);
     uint32_t version = bytes_u32(&b), size = bytes_u32(&b);
     q->flags = bytes_u32(&b);
-    bytes_skip(&b, 4 + 8 + 8);
+    struct trace_trigger *recorded = &q->r->recorded;
+    recorded->selector = bytes_u32(&b) & 3;
+    recorded->start = bytes_u64(&b);
+    recorded->end = bytes_u64(&b);
+    recorded->has_end = recorded->end != UINT64_MAX;
     q->process = bytes_u32(&b);
     if (b.failed || size < QEMU_TRACE_HEADER_SIZE || size > TRACE_HEAD_SIZE)
         return error_set(err, "the head of the trace is damaged");

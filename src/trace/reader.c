@@ -53,14 +53,21 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
     struct trace_core *core = grown ? malloc(sizeof *core) : NULL;
     if (grown)
         r->cores = grown;
-    if (!core)
+    if (!core) {
+        r->arena.failed = true;
         return NULL;
+    }
     core->number = number;
     core->process = ID_NONE;
     core->name = STR("");
+    core->gate = trace_gate_of(o->trigger);
+    core->kept_out = 0;
+    core->is_behind_gap = false;
     r->cores[r->core_count++] = core; /* to be deinitialised, whatever is next */
-    if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps))
+    if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps)) {
+        r->arena.failed = true;
         return NULL;
+    }
     core->tracer.code.switches = o->switches;
     return core;
 }
@@ -97,6 +104,47 @@ uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle)
     return cycle;
 }
 
+/* Cycles of ours, in the base clock. */
+static uint64_t base_cycle(const struct trace_reader *r, uint64_t cycle)
+{
+    return r->multiply == r->divide ? cycle
+                                    : cycle / r->divide * r->multiply +
+                                          cycle % r->divide * r->multiply / r->divide;
+}
+
+bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t pc,
+                       uint32_t bits, uint64_t cycle)
+{
+    if (!trace_gate_pass(&core->gate, pc, bits, base_cycle(r, cycle))) {
+        core->kept_out++;
+        core->is_behind_gap = true;
+        return false;
+    }
+    if (core->is_behind_gap)
+        tracer_gap(&core->tracer, cycle);
+    core->is_behind_gap = false;
+    return true;
+}
+
+/* Hands on what the trigger lets pass, a run at a time. */
+static void take_gated(struct trace_reader *r)
+{
+    struct trace_core *core = r->core;
+    struct tracer *t = &core->tracer;
+    bool by_bits = core->gate.trigger.selector == TRACE_BY_INSTRUCTION;
+    size_t first = 0;
+    for (size_t i = 0; i < r->count && !tracer_failed(t); i++) {
+        uint32_t bits = by_bits ? trace_code_find(&t->code, r->pcs[i])->bits : 0;
+        if (trace_reader_pass(r, core, r->pcs[i], bits, r->cycles[i]))
+            continue;
+        if (i > first)
+            tracer_take(t, r->pcs + first, r->cycles + first, i - first);
+        first = i + 1;
+    }
+    if (first < r->count)
+        tracer_take(t, r->pcs + first, r->cycles + first, r->count - first);
+}
+
 bool trace_reader_flush(struct trace_reader *r, struct error *err)
 {
     if (r->count == 0)
@@ -105,7 +153,10 @@ bool trace_reader_flush(struct trace_reader *r, struct error *err)
         r->core = trace_reader_core(r, r->options->core);
     if (!r->core)
         return error_memory(err);
-    tracer_take(&r->core->tracer, r->pcs, r->cycles, r->count);
+    if (r->options->trigger.selector == TRACE_ALWAYS)
+        tracer_take(&r->core->tracer, r->pcs, r->cycles, r->count);
+    else
+        take_gated(r);
     r->count = 0;
     return !tracer_failed(&r->core->tracer) || error_memory(err);
 }
@@ -166,6 +217,21 @@ static const struct trace_format *probe(struct str head)
     return best;
 }
 
+/* What a profile of another kind may look like too is not taken for one. */
+#define SURE 85
+
+bool trace_reader_knows(struct source *in, struct error *err)
+{
+    if (!source_peek(in, TRACE_HEAD_SIZE, err))
+        return false;
+    struct str head = str_head(str_span(in->begin, in->end), TRACE_HEAD_SIZE);
+    bool has_clock = str_starts(head, STR("# Clock Domain:"));
+    if (has_clock)
+        str_cut(&head, '\n');
+    const struct trace_format *format = probe(head);
+    return format && (has_clock || format->probe(head) >= SURE);
+}
+
 bool trace_read(struct trace_reader *r, const struct trace_format *format,
                 struct error *err)
 {
@@ -176,6 +242,10 @@ bool trace_read(struct trace_reader *r, const struct trace_format *format,
         return true;
     if (!format)
         format = probe(head);
+    if (!format && str_starts(head, STR("Indent: "))) {
+        error_set(err, "this is FireSim's stack text: it has stacks, not instructions");
+        return error_hint(err, "'stoke fold FILE' and 'stoke flamegraph FILE' read it");
+    }
     if (!format) {
         error_set(err, "this is no trace of a format that is known");
         return error_hint(err, "--format NAME; 'stoke trace --list-formats' lists them");
@@ -195,6 +265,14 @@ uint64_t trace_reader_instructions(const struct trace_reader *r)
     uint64_t sum = 0;
     for (size_t i = 0; i < r->core_count; i++)
         sum += r->cores[i]->tracer.counted;
+    return sum;
+}
+
+uint64_t trace_reader_kept_out(const struct trace_reader *r)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->core_count; i++)
+        sum += r->cores[i]->kept_out;
     return sum;
 }
 

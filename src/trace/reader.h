@@ -16,6 +16,7 @@
 #include "model/builder.h"
 #include "trace/profile.h"
 #include "trace/tracer.h"
+#include "trace/trigger.h"
 
 #define TRACE_BATCH ((size_t)4096) /* instructions handed on at once */
 #define TRACE_HEAD_SIZE ((size_t)64 << 10)
@@ -27,6 +28,7 @@ struct trace_reader_options {
     bool keeps;   /* the order of what happened, see tracer.h */
     unsigned ipc; /* words of a binary record but the first; 0: found out */
     int64_t core; /* of a trace that does not tell, or ID_NONE */
+    struct trace_trigger trigger; /* what it lets pass is all there is */
     const char *const
         *switches; /* functions that switch tasks; NULL: those that are known */
 
@@ -41,6 +43,9 @@ struct trace_core {
     int64_t process; /* or ID_NONE */
     struct str name; /* of the thread, or empty */
     struct tracer tracer;
+    struct trace_gate gate;
+    uint64_t kept_out;  /* instructions: by the trigger */
+    bool is_behind_gap; /* the instruction before was kept out, and others were not */
 };
 
 struct trace_reader {
@@ -55,6 +60,8 @@ struct trace_reader {
     bool has_clock;
     uint64_t multiply, divide;
     struct str clock; /* its name */
+
+    struct trace_trigger recorded; /* the trigger that the trace says it was made with */
 
     /* Of formats that are one core's. */
     struct trace_core *core;
@@ -92,13 +99,17 @@ void trace_reader_init(struct trace_reader *r, struct source *in,
                        const struct trace_reader_options *options);
 void trace_reader_deinit(struct trace_reader *r);
 
+/* Whether a source looks like a trace; some of it is in its window then. */
+bool trace_reader_knows(struct source *in, struct error *err);
+
 /* Reads the trace, of the format or, where that is NULL, of the one that it looks like,
  * and ends all tracers. False, with err set, where nothing could be read. */
 bool trace_read(struct trace_reader *r, const struct trace_format *format,
                 struct error *err);
 
-/* The instructions read. */
+/* The instructions read, but for those that the trigger kept out. */
 uint64_t trace_reader_instructions(const struct trace_reader *r);
+uint64_t trace_reader_kept_out(const struct trace_reader *r);
 
 /* Adds what was read to a builder: the stacks, and what is to be told. */
 bool trace_reader_finish(struct trace_reader *r, struct builder *b,
@@ -106,8 +117,8 @@ bool trace_reader_finish(struct trace_reader *r, struct builder *b,
 
 /* --- For formats -------------------------------------------------------------------- */
 
-/* The core of that number, made where it is new; NULL when memory is short, or where
- * there are too many. */
+/* The core of that number, made where it is new; NULL when memory is short, which
+ * arena.failed then tells, or where there are too many. */
 struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number);
 
 /* Counts what is left out or repaired; `what` is a literal. */
@@ -119,6 +130,11 @@ bool trace_reader_flush(struct trace_reader *r, struct error *err);
 
 /* A cycle that is before the one before it. */
 uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle);
+
+/* Whether the core's trigger lets an instruction pass; tells its tracer of the gap where
+ * it is the first one behind others that did not. `cycle` is of the core's clock. */
+bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t pc,
+                       uint32_t bits, uint64_t cycle);
 
 /* 40 bits of an address are all that is recorded of it. */
 static inline uint64_t trace_address(uint64_t pc)

@@ -274,17 +274,23 @@ static void flow_in_block(struct tracer *t, uint64_t from, const struct trace_si
     settle(t, site[1].place);
 }
 
-void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
-                       uint32_t count, uint64_t now)
+void trace_block_ready(struct trace_block *b)
+{
+    b->last = b->pc;
+    b->is_even = true;
+    for (uint32_t i = 0; i + 1 < b->count; i++) {
+        b->last += b->sites[i].length;
+        b->is_even &= b->sites[i + 1].place == b->sites[0].place;
+    }
+}
+
+/* From the first of a block on, in which another function begins, or a call is inlined.
+ */
+static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count)
 {
     const struct trace_site *site = b->sites + first, *last = site + count - 1;
-    uint64_t pc = b->pc;
-    for (uint32_t i = 0; i < first; i++)
-        pc += b->sites[i].length;
-    if (t->task_count == 0)
-        t->since = now;
-    t->now = now;
-    step(t, pc, site);
+    uint64_t pc = t->pc;
     for (; site < last && !tracer_failed(t); site++) {
         t->now++;
         t->counted++;
@@ -295,6 +301,26 @@ void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->counted++;
     t->pc = pc;
     t->site = last;
+}
+
+void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now)
+{
+    uint64_t pc = b->pc;
+    for (uint32_t i = 0; i < first; i++)
+        pc += b->sites[i].length;
+    if (t->task_count == 0)
+        t->since = now;
+    t->now = now;
+    step(t, pc, b->sites + first);
+    if (!b->is_even || first + count < b->count) {
+        walk_block(t, b, first, count);
+        return;
+    }
+    t->now += count - 1;
+    t->counted += count;
+    t->pc = b->last;
+    t->site = b->sites + b->count - 1;
 }
 
 /* How often a block that changes the stack may run again: as deep as stacks are. */

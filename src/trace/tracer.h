@@ -18,6 +18,10 @@
 /* Calls deeper than this are counted, but their frames are those of the deepest kept. */
 #define TRACE_FRAMES_MAX ((size_t)1 << 20)
 
+/* So many callers of a task are worked out: no stack is that deep, and a trace of another
+ * program makes ever more of them. */
+#define TRACE_CALLERS_MAX ((uint32_t)1 << 16)
+
 struct trace_frame {
     uint64_t returns; /* to this address; 0: not known */
     trace_node node;  /* its stack, without what is inlined */
@@ -40,15 +44,30 @@ struct trace_task {
     uint64_t beyond; /* calls that were too deep */
     struct trace_trap *traps;
     size_t trap_count, trap_cap;
-    uint64_t left;   /* when it was switched away from, in instructions */
-    bool is_away;    /* it was switched away from, in a function that switches tasks */
-    bool is_born;    /* its first instruction was seen */
-    struct str name; /* of the program it runs, or what it was told to be; or empty */
+    uint64_t left;    /* when it was switched away from, in instructions */
+    bool is_away;     /* it was switched away from, in a function that switches tasks */
+    uint32_t callers; /* worked out */
+    bool begins_in_trap; /* its stack did, in what is not known yet */
+    trace_node before;   /* the outermost frame until then; 0: none */
+    bool is_born;        /* its first instruction was seen */
+    struct str name;     /* of the program it runs, or what it was told to be; or empty */
 };
+
+/* The stack of a program that called its kernel: a copy of it may come back, in a task
+ * that was forked. */
+struct trace_ecall {
+    uint64_t next; /* the address behind the call; 0: none */
+    struct trace_frame *frames;
+    size_t count, cap;
+    struct str name; /* of the task */
+};
+
+#define TRACE_ECALLS 64        /* by the address */
+#define TRACE_ECALL_FRAMES 512 /* deeper stacks are not kept */
 
 /* What was seen, inferred and repaired. */
 struct trace_report {
-    uint64_t instructions, calls, returns, tails, traps, switches;
+    uint64_t instructions, calls, returns, tails, traps, switches, forks;
     uint64_t deepest; /* frames */
 
     /* Inferred: */
@@ -129,6 +148,8 @@ struct tracer {
         vectors[TRACE_VECTORS_MAX]; /* entries of handlers that returned from a trap */
     size_t vector_count;
 
+    struct trace_ecall ecalls[TRACE_ECALLS];
+
     /* Calls of functions that return twice: by the address, how deep. */
     struct trace_mark {
         uint64_t returns;
@@ -156,8 +177,14 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
 struct trace_block {
     uint64_t pc;
     uint32_t count;
+    bool is_even;             /* all of it is in one place */
+    bool turns;               /* the reader's: something in it turns the trigger */
+    uint64_t last;            /* address of the last one */
     struct trace_site *sites; /* `advance` tells each one's length */
 };
+
+/* Sets what follows from pc, count and sites. */
+void trace_block_ready(struct trace_block *b);
 
 /* The next instructions: `count` of a block, from number `first` on, one a cycle, the
  * first at cycle `now`, which is not before any other. */

@@ -183,8 +183,9 @@ void tracer_infer_caller(struct tracer *t, const struct trace_step *s)
     trace_node base = trace_node_parent(tree, task->frames[0].node);
     bool known = trace_node_is_base(tree, base);
     t->report.callers += !t->on_trial.is_on;
+    task->callers++;
     tracer_begin_stack(t, task, s->function);
-    trace_place_id call = trace_code_call_before(&t->code, s->to);
+    trace_place_id call = tracer_call_before(t, s);
     trace_place_id place = call ? call : s->to_site->place;
     trace_node caller = tracer_leaf(t, &task->frames[0], place);
     if (known)
@@ -196,9 +197,9 @@ void tracer_infer_caller(struct tracer *t, const struct trace_step *s)
 static size_t find_landing(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
-    struct trace_where where = trace_code_where(&t->code, s->to);
     uint32_t binary = t->code.functions[s->function].binary;
-    if (!binary || binary != where.binary)
+    struct trace_where where = trace_code_where_in(&t->code, s->to, binary);
+    if (!where.binary)
         return 0;
     const struct landing_table *landing = &trace_code_binary(&t->code, binary)->landing;
     size_t limit = search_limit(t), i = task->count - 1;
@@ -225,8 +226,28 @@ static size_t find_caught(struct tracer *t, const struct trace_step *s)
 /* Code may jump by a link register, too. */
 static bool is_behind_call(struct tracer *t, const struct trace_step *s)
 {
-    return s->to_site->kind == INSTRUCTION_UNKNOWN ||
-           trace_code_call_before(&t->code, s->to);
+    return s->to_site->kind == INSTRUCTION_UNKNOWN || tracer_call_before(t, s);
+}
+
+/* A new task returns from the first function that it was in to where another begins: what
+ * made the task has set it up so, as if it had been called from there. */
+static bool goes_on_beyond(const struct trace_task *task, const struct trace_step *s)
+{
+    return task->is_born && !task->begins_in_trap &&
+           (s->to_site->flags & TRACE_SITE_ENTRY);
+}
+
+/* Unknown code is one frame, however it returns to itself. */
+static bool is_same_unknown(struct tracer *t, const struct trace_step *s)
+{
+    return tracer_top(t)->function == s->function &&
+           (t->code.functions[s->function].flags & TRACE_FUNCTION_UNKNOWN);
+}
+
+static void lose_caller(struct tracer *t, const struct trace_step *s)
+{
+    t->report.unmatched++;
+    tracer_replace(t, s->function);
 }
 
 /* A return that matches no call: longjmp, an exception, or code that sets the return
@@ -238,12 +259,16 @@ static void return_unmatched(struct tracer *t, const struct trace_step *s)
     if (return_twice(t, s))
         return;
     if (task->count == 1) {
-        if (!is_behind_call(t, s))
+        if (is_same_unknown(t, s))
+            return;
+        if (!is_behind_call(t, s) && !goes_on_beyond(task, s))
             tracer_replace(t, s->function);
         else if (t->on_trial.is_on)
             tracer_trial_return(t, s);
-        else
+        else if (task->callers < TRACE_CALLERS_MAX)
             tracer_infer_caller(t, s);
+        else
+            lose_caller(t, s);
     } else if (tracer_resume(t, s)) {
         return;
     } else if (!tracer_in_trap(task) && (found = find_caught(t, s)) > 0) {
@@ -298,4 +323,5 @@ void tracer_flow(struct tracer *t, const struct trace_step *s)
     }
     t->report.tails++;
     tracer_replace(t, s->function);
+    tracer_name_task(t, s);
 }

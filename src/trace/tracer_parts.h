@@ -21,6 +21,13 @@ static inline struct trace_tree *tracer_tree(struct tracer *t)
     return t->on_trial.is_on ? &t->trial : &t->tree;
 }
 
+/* The place of the call that returns to s->to, or 0. */
+static inline trace_place_id tracer_call_before(struct tracer *t,
+                                                const struct trace_step *s)
+{
+    return trace_code_call_before(&t->code, s->to, t->code.functions[s->function].binary);
+}
+
 /* The handler of a trap is the innermost frame. */
 static inline bool tracer_in_trap(const struct trace_task *task)
 {
@@ -67,6 +74,21 @@ void tracer_infer_caller(struct tracer *t, const struct trace_step *s);
  * of a function; 0 where there is none. */
 size_t tracer_find_return(struct tracer *t, uint64_t address);
 size_t tracer_find_function(struct tracer *t, trace_function_id function);
+
+/* --- tracer_program.c --------------------------------------------------------------- */
+
+/* A trap is taken at s->from: the stack is kept, where it is a program's call. */
+void tracer_keep_ecall(struct tracer *t, const struct trace_step *s);
+
+/* The current task, of which no stack is known, goes on at s->to: true where a program
+ * was forked there, whose stack is now the task's. */
+bool tracer_fork(struct tracer *t, const struct trace_step *s);
+
+/* The task is called as the program that starts at s->to, if one does. */
+void tracer_name_task(struct tracer *t, const struct trace_step *s);
+
+/* s->to is where a program starts: true, and its stack is begun, where it is a user's. */
+bool tracer_exec(struct tracer *t, const struct trace_step *s);
 
 /* --- tracer_trap.c ----------------------------------------------------------------- */
 

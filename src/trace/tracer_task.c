@@ -241,7 +241,7 @@ static bool find_candidates(struct tracer *t, uint64_t returns)
 /* A task that was not seen before. One that is not returned to a call begins here. */
 static void switch_to_new(struct tracer *t, const struct trace_step *s)
 {
-    bool called = trace_code_call_before(&t->code, s->to);
+    bool called = tracer_call_before(t, s);
     t->current = tracer_new_task(t);
     tracer_task(t)->is_born = !called && s->to_site->kind != INSTRUCTION_UNKNOWN;
     tracer_begin_stack(t, tracer_task(t), s->function);

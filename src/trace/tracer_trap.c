@@ -63,6 +63,7 @@ static void enter_trap(struct tracer *t, const struct trace_step *s)
     struct trace_task *task = tracer_task(t);
     size_t frame = task->count;
     t->report.traps++;
+    tracer_keep_ecall(t, s);
     tracer_push(t, s->function, 0);
     if (task->count == frame)
         return; /* too deep */
@@ -143,9 +144,16 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
         tracer_trial_return(t, s);
         return;
     }
-    tracer_begin_stack(t, task, s->function);
-    if (starts || !trace_node_is_base(tree, base))
+    if (!(s->to_site->flags & TRACE_SITE_ENTRY) && tracer_fork(t, s))
         return;
+    bool interrupts = !starts || task->begins_in_trap;
+    task->begins_in_trap = false;
+    task->before = 0;
+    tracer_begin_stack(t, task, s->function);
+    if (!interrupts || !trace_node_is_base(tree, base) ||
+        task->callers >= TRACE_CALLERS_MAX)
+        return;
+    task->callers++;
     t->report.callers++;
     trace_node caller = tracer_leaf(t, &task->frames[0], s->to_site->place);
     tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link = caller;
@@ -193,18 +201,44 @@ static void return_elsewhere(struct tracer *t, const struct trace_trap *trap,
     tracer_replace(t, s->function);
 }
 
+/* Where it returned to, the first instruction has trapped before it was seen: it is the
+ * same place still that the handler was called from. */
+static void trap_again(struct tracer *t, const struct trace_step *s)
+{
+    struct trace_task *task = tracer_task(t);
+    if (task->trap_count == 0 && !task->begins_in_trap) {
+        task->before = task->frames[0].node;
+        tracer_begin_stack(t, task, s->function);
+        task->begins_in_trap = true;
+        return;
+    }
+    size_t frame = task->trap_count ? task->traps[task->trap_count - 1].frame : 0;
+    tracer_pop_to(t, frame + 1);
+    tracer_replace(t, s->function);
+}
+
 void tracer_trap_return(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
+    if (t->on_trial.is_on && task->trap_count == 0 && is_vector(t, s->to)) {
+        tracer_decide(t);
+        tracer_repeat(t, s);
+        return;
+    }
+    if (is_vector(t, s->to)) {
+        trap_again(t, s);
+        return;
+    }
     if (task->trap_count == 0) {
-        return_beyond(t, s);
+        if (!tracer_exec(t, s))
+            return_beyond(t, s);
         return;
     }
     const struct trace_trap *trap = &task->traps[task->trap_count - 1];
     learn_vector(t, trap->entry);
     /* What is being spent is the handler's still. */
     tracer_charge(t);
-    if (tracer_resume(t, s))
+    if (tracer_exec(t, s) || tracer_resume(t, s))
         return;
     if (trap->next == 0)
         transfer_late(t, trap, s);

@@ -452,8 +452,10 @@ int main(int argc, char **argv)
     sweep_transforms(p);
     sweep_decoder();
     sweep(&(struct work){"unwind/table", run_unwind, NULL});
-    if (argc > 1)
+    if (argc > 1) {
         sweep_symbols(argv[1]);
+        sweep_traces(argv[1]);
+    }
     profile_destroy(p);
     printf("1..%u\n", count);
     return failed ? 1 : 0;

@@ -19,4 +19,7 @@ void sweep(const struct work *w);
 /* The work of src/symbol, over files of tests/fuzz/corpus. */
 void sweep_symbols(const char *tests);
 
+/* The readers of instruction traces, over tests/man and tests/trace/inputs. */
+void sweep_traces(const char *tests);
+
 #endif

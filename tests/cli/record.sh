@@ -197,3 +197,18 @@ if stoke record -q -a --duration 0.2 -o all.data 2>err; then
 else
     says 'perf_event_paranoid is'
 fi
+
+# Waits: an event of their own, behind what ran; told of in the summary.
+status 0 stoke record --off-cpu -F 999 -o waits.data sh -c './load 100; sleep 0.3'
+says '^stoke: [0-9]* waits of [0-9.]* s in all (the event off-cpu)$'
+status 0 stoke info waits.data
+says '^ *[0-9]* .* c[a-z:-]*u* (shown unless --event names another)$' out
+says '^ *[0-9]* .* s  *off-cpu$' out
+stoke fold -q --event off-cpu waits.data >folded
+awk '/^sleep/ { ns += $NF } END { exit !(ns > 0.28e9 && ns < 1e9) }' folded ||
+    fail "sleep 0.3 is not there: $(cat folded)"
+stoke fold -q waits.data >folded
+says '^load;.*;leaf [0-9]*$' folded
+status 3 stoke record -q --off-cpu -o out.svg ./load 50
+refused 2 'keep-stacks keeps no dumps of waits' --off-cpu -g dwarf --keep-stacks true
+refused 2 'not recorded with -g lbr' --wakers -g lbr true

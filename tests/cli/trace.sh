@@ -79,3 +79,180 @@ status 0 stoke trace odd -d "$binary"
 says 'odd: time goes back' err
 says 'odd:60:1: not a line of a trace' err
 says 'the last line is cut short' err
+
+# Another build of the binary: at the same addresses, with other instructions. And one that
+# lies elsewhere.
+python3 - "$binary" <<'END'
+import struct
+import sys
+elf = bytearray(open(sys.argv[1], "rb").read())
+struct.pack_into("<QQ", elf, 120 + 16, 0x90000000, 0x90000000)
+open("beside", "wb").write(elf)
+struct.pack_into("<QQ", elf, 120 + 16, 0x80000000, 0x80000000)
+elf[0x1000:0x1100] = bytes.fromhex("13000000") * 64
+open("rebuilt", "wb").write(elf)
+END
+status 0 stoke trace "$text" -d rebuilt
+says '[0-9.]*% of the instructions do not follow .* rebuilt has it' err
+status 0 stoke trace "$TESTS/man/small.qemu" -d rebuilt
+says '[0-9.]*% of the instructions in the trace are others in rebuilt' err
+status 0 stoke trace "$text" -d "$binary" -u beside
+says 'none of the instructions is in beside' err
+same wanted out
+
+# Binary records: their width is found, one that was told wrongly is refused, one that is
+# cut is told.
+for form in one three; do
+    status 0 stoke trace -q "$TESTS/trace/inputs/binary/$form" -d "$binary"
+    says '^_start;main;fib;fib;fib;fib [0-9]' out
+done
+status 0 stoke trace -q "$TESTS/trace/inputs/binary/one" -d "$binary" --ipc 1
+same wanted out
+status 1 stoke trace "$TESTS/trace/inputs/binary/three" -d "$binary" --ipc 1
+says 'its records are of 3 addresses, not 1'
+head -c 1000 "$TESTS/trace/inputs/binary/one" >cut
+status 0 stoke trace cut -d "$binary"
+says 'the last record is cut short' err
+head -c 1260 "$TESTS/man/small.qemu" >cut
+status 0 stoke trace cut -d "$binary"
+says 'the trace is cut short' err
+
+# The other forms of TracerV: the content tells which one it is.
+for form in beats/one logger/one logger/spaced; do
+    status 0 stoke trace -q "$TESTS/trace/inputs/$form" -d "$binary"
+    same wanted out
+done
+sed '20s/.$//; 21s/^0/x/' "$TESTS/trace/inputs/beats/one" | head -c 20000 >odd
+status 0 stoke trace odd -d "$binary"
+says 'odd:20:1: not a line of a trace (and 1 more' err
+says 'the last line is cut short' err
+sed '20s/.$//' "$TESTS/trace/inputs/logger/one" | head -c 5000 >odd
+status 0 stoke trace odd -d "$binary" --format logger
+says 'odd:20:1: not a line of a trace' err
+says 'the last line is cut short' err
+
+# FireSim's stack text: what its script makes of it, and what stoke reads of it, are the
+# same stacks. An independent reading of the format:
+cat >folding.py <<'END'
+import collections, re, sys
+stack, last, cycles = [], 0, collections.Counter()
+for line in open(sys.argv[1]):
+    match = re.match(r"Indent: (\d+), (Start|End) label: (.*), (?:At|End) cycle: (\d+)$", line)
+    if stack:
+        cycles[";".join(stack)] += int(match[4]) - last
+    last = int(match[4])
+    if match[2] == "Start":
+        stack.append(match[3])
+        assert len(stack) == int(match[1]), line
+    else:
+        assert len(stack) == int(match[1]) and stack.pop() == match[3], line
+assert not stack
+for name in sorted(cycles):
+    if cycles[name]:
+        print(name, cycles[name])
+END
+status 0 stoke trace -q "$text" -d "$binary" --to firesim -o stacks
+python3 folding.py stacks | LC_ALL=C sort >folded
+LC_ALL=C sort wanted | cmp - folded || fail 'another reading of the stack text'
+status 0 stoke fold -q stacks
+same wanted out
+status 1 stoke trace stacks -d "$binary"
+says "it has stacks, not instructions"
+status 0 stoke trace -q "$text" TRACEFILE-C1 -d "$binary" --to firesim -o stacks
+python3 folding.py stacks >folded
+grep -q '^core_1;_start;main;fib 33$' folded || fail 'two cores'
+
+# Triggers in software: the register follows a cycle late.
+status 0 stoke trace -q "$text" -d "$binary" --selector 1 --start 10 --end 19
+sed -n '/Cycle: 0*1[1-9] /p; /Cycle: 0*20 /p' "$text" | wc -l | tr -d ' ' >lines
+awk '{sum += $NF} END {print sum}' out | cmp - lines || fail 'cycles 11 to 20'
+fib=$(awk '$1 == "Cycle:" && $2 + 0 == 33 {print $4}' "$text")
+status 0 stoke trace -q "$text" -d "$binary" --selector 2 --start "$fib" --end "0x$fib"
+awk '{sum += $NF} END {print sum}' out >sum
+first=$(grep -n ": $fib\$" "$text" | sed -n '1s/:.*//p')
+# The start counts for more than the end, at one address: it never ends.
+[ "$(cat sum)" = $(($(wc -l <"$text") - first)) ] || fail 'from behind the first fib'
+for form in "$TESTS/man/small.qemu" "$TESTS/trace/inputs/beats/one" \
+    "$TESTS/trace/inputs/binary/one"; do
+    status 0 stoke trace -q "$form" -d "$binary" --selector 3 --start ffffffff30200073
+    awk '{sum += $NF} END {print sum}' out >sum
+    mret=$(grep -n ': 0000000080000038$' "$text" | sed -n '1s/:.*//p')
+    [ "$(cat sum)" -gt 0 ] || fail "nothing behind mret: $form"
+    cp out "behind.$(basename "$form")"
+done
+cmp behind.small.qemu behind.one || fail 'a trigger by instruction'
+status 0 stoke trace -q "$TESTS/man/small.qemu" -d "$binary" --selector 1 --start 10 --end 19
+cp out by_cycle
+status 0 stoke trace -q "$text" -d "$binary" --selector 1 --start 10 --end 19
+same by_cycle out
+status 1 stoke trace "$text" -d "$binary" --selector 2 --start 1234
+says 'the trigger never fired in 196 instructions (selector 2, start 1234, end -1)'
+head -1 "$text" >empty
+status 1 stoke trace empty -d "$binary" --selector 1 --start 5
+says 'the trigger never fired: the trace is empty (selector 1, start 5, end -1)'
+status 1 stoke trace "$text" -d "$binary" --selector 4
+says "the selector '4' is none"
+status 1 stoke trace "$text" -d "$binary" --selector 2
+says 'selector 2 needs a start'
+status 1 stoke trace "$text" -d "$binary" --selector 1 --start 0x10
+says "the start '0x10' is no decimal number"
+status 1 stoke trace "$text" -d "$binary" --start 10
+says 'needs a selector'
+
+# The same from FireSim's configuration; and where YAML reads another number.
+cat >config_runtime.ini <<'END'
+[targetconfig]
+selector=9
+[tracing]
+enable=yes   # a comment
+#selector=3
+selector=1
+start=10
+end=19
+END
+status 0 stoke trace "$text" -d "$binary" --config config_runtime.ini
+same by_cycle out
+cat >config_runtime.yaml <<'END'
+target_config:
+    selector: 9
+tracing:
+    enable: no
+    # comment
+    output_format: 0
+    selector: 1
+    start: 10 # the first
+    end: "19"
+other:
+    start: 3
+END
+status 0 stoke trace "$text" -d "$binary" --config config_runtime.yaml
+same by_cycle out
+says 'tracing is not enabled in it' err
+status 0 stoke trace -q "$text" -d "$binary" --config config_runtime.yaml --end 25
+! cmp -s by_cycle out || fail "--end does not count for more"
+printf 'tracing:\n  selector: 2\n  start: 0x80000000\n  end: 00010013\n' >trap.yaml
+status 1 stoke trace "$text" -d "$binary" --config trap.yaml
+says 'trap.yaml:3: start: 0x80000000 is, without quotes, the number 2147483648 to YAML'
+says 'trap.yaml:4: end: 00010013 is, without quotes, the number 4107 to YAML'
+says 'start 2147483648, end 4107'
+printf "tracing:\n  selector: 2\n  start: '0x80000000'\n" >good.yaml
+status 0 stoke trace "$text" -d "$binary" --config good.yaml
+says_not good.yaml
+echo 'a: b' >none.yaml
+status 1 stoke trace "$text" -d "$binary" --config none.yaml
+says "none.yaml: there is no selector under 'tracing'"
+
+# What was worked out is told by info, with what was repaired.
+status 0 stoke info "$text" --dwarf "$binary"
+says '^samples  *196 read' out
+status 0 stoke info "$TESTS/man/small.qemu" --json
+says '"inferred"' out
+sed 1,40d "$text" >late
+status 0 stoke info late --dwarf "$binary"
+says 'not in the input, but worked out' out
+says '^ *[1-9].*a caller whose call is not in the trace' out
+sed '30,60d' "$text" >gap
+status 0 stoke trace gap -d "$binary"
+says 'stacks were repaired [1-9][0-9]* times' err
+status 0 stoke info gap --dwarf "$binary"
+says 'left out or repaired while reading' out

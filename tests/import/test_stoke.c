@@ -10,8 +10,7 @@
 static const struct import_options everything = {
     .addresses = true, .every_address = true, .lines = true};
 
-/* --- Profiles -------------------------------------------------------------------------
- */
+/* --- Profiles -------------------- */
 
 static void add_facts(struct builder *b)
 {
@@ -81,8 +80,7 @@ static struct profile *make_profile(enum build_mode mode, uint32_t rows)
     return p;
 }
 
-/* --- There and back -------------------------------------------------------------------
- */
+/* --- There and back -------------------- */
 
 static struct output written(const struct profile *p)
 {
@@ -270,8 +268,7 @@ static void what_is_not_asked_for_is_left_out(void **state)
     output_deinit(&out);
 }
 
-/* --- Damaged files --------------------------------------------------------------------
- */
+/* --- Damaged files -------------------- */
 
 /* Ids are in range and parents before children, whatever was in the file. */
 static void check_sound(const struct profile *p)

@@ -135,7 +135,8 @@ static char *stacks(struct fixture *f)
         assert_int_equal(p->samples[i].count, (uint64_t)p->samples[i].weight);
     }
     assert_int_equal((uint64_t)sum, f->cycle); /* all of the span */
-    memcpy(text, o.bytes, o.used);
+    if (o.used)
+        memcpy(text, o.bytes, o.used);
     text[o.used] = 0;
     output_deinit(&o);
     profile_destroy(p);
@@ -244,6 +245,22 @@ static void test_beginning(void **state)
     expect("t0 b3", "b;t 1, b 1");
 }
 
+/* A program that returns ever farther out: it is bounded, and told. */
+static void test_endless_callers(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('a', 1, RET);
+    struct fixture f = begin();
+    ready(&f);
+    for (uint32_t i = 0; i < TRACE_CALLERS_MAX + 10; i++)
+        take(&f, "a1");
+    assert_int_equal(f.tracer.report.callers, TRACE_CALLERS_MAX);
+    assert_int_equal(f.tracer.report.unmatched, 9);
+    end(&f);
+}
+
 static void test_longjmp(void **state)
 {
     (void)state;
@@ -264,7 +281,7 @@ int main(void)
         cmocka_unit_test(test_calls),     cmocka_unit_test(test_tail_calls),
         cmocka_unit_test(test_swaps),     cmocka_unit_test(test_traps),
         cmocka_unit_test(test_beginning), cmocka_unit_test(test_interrupted_jumps),
-        cmocka_unit_test(test_longjmp),
+        cmocka_unit_test(test_longjmp),   cmocka_unit_test(test_endless_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,795 @@
+/* Recordings of Java's Flight Recorder (JFR), by the JVM or async-profiler, version 2.
+ *
+ * A file is chunks, each by itself:
+ *
+ *   head       magic "FLR\0", version, size, offsets of the last checkpoint and of the
+ *              metadata, start (ns), duration, start (ticks), ticks a second, features
+ *   events     size, type, fields. Type 0 is the metadata: the classes of all that is in
+ *              the chunk, with their fields; type 1 are checkpoints: pools of constants,
+ *              which other values name by their keys
+ *
+ * All is big-endian; whole numbers are LEB128 of at most nine bytes, the ninth of which
+ * has eight bits. A value is its class's fields, and of an array their number before. So
+ * every value is walked through by the metadata, and what is looked for is picked out on
+ * the way.
+ */
+#include "base/bytes.h"
+#include "base/idmap.h"
+#include "base/number.h"
+#include "base/output.h"
+#include "base/utf8.h"
+#include "import/importer.h"
+
+#define CHUNK_HEAD 68
+#define NESTED_MAX 24 /* values inside each other */
+#define CLASSES_MAX 65536
+#define ELEMENTS_MAX 64 /* metadata inside each other */
+#define STEPS_FREE 4096
+#define STEPS_A_BYTE 8
+
+/* What a field is to the reader. */
+enum role {
+    ROLE_NONE,
+    SYMBOL_TEXT,
+    CLASS_NAME,
+    METHOD_CLASS,
+    METHOD_NAME,
+    FRAME_METHOD,
+    FRAME_LINE_NUMBER,
+    TRACE_CUT,
+    THREAD_OS_NAME,
+    THREAD_OS_ID,
+    THREAD_JAVA_NAME,
+    EVENT_START,
+    EVENT_THREAD,
+    EVENT_TRACE,
+    EVENT_WEIGHT,
+    ROLES
+};
+
+static const struct {
+    const char *class, *field;
+    enum role role;
+} roles[] = {
+    {"jdk.types.Symbol", "string", SYMBOL_TEXT},
+    {"java.lang.Class", "name", CLASS_NAME},
+    {"jdk.types.Method", "type", METHOD_CLASS},
+    {"jdk.types.Method", "name", METHOD_NAME},
+    {"jdk.types.StackFrame", "method", FRAME_METHOD},
+    {"jdk.types.StackFrame", "lineNumber", FRAME_LINE_NUMBER},
+    {"jdk.types.StackTrace", "truncated", TRACE_CUT},
+    {"java.lang.Thread", "osName", THREAD_OS_NAME},
+    {"java.lang.Thread", "osThreadId", THREAD_OS_ID},
+    {"java.lang.Thread", "javaName", THREAD_JAVA_NAME},
+    {"", "startTime", EVENT_START}, /* of events */
+    {"", "sampledThread", EVENT_THREAD},
+    {"", "eventThread", EVENT_THREAD},
+    {"", "stackTrace", EVENT_TRACE},
+};
+
+/* The events that are samples. Those of the first kind are shown where there are any. */
+static const struct sampled {
+    const char *class, *event, *weight; /* the field of the weight; NULL: each is 1 */
+    enum unit unit;
+} sampled[] = {
+    {"jdk.ExecutionSample", "cpu", NULL, UNIT_COUNT},
+    {"profiler.WallClockSample", "wall", "samples", UNIT_COUNT},
+    {"jdk.NativeMethodSample", "native", NULL, UNIT_COUNT},
+    {"jdk.ObjectAllocationSample", "allocated", "weight", UNIT_BYTES},
+    {"jdk.ObjectAllocationInNewTLAB", "allocated", "tlabSize", UNIT_BYTES},
+    {"jdk.ObjectAllocationOutsideTLAB", "allocated", "allocationSize", UNIT_BYTES},
+    {"jdk.JavaMonitorEnter", "lock", "duration", UNIT_NANOSECONDS},
+    {"jdk.ThreadPark", "park", "duration", UNIT_NANOSECONDS},
+};
+#define SAMPLED_COUNT (sizeof sampled / sizeof *sampled)
+
+enum base_type {
+    TYPE_OBJECT,
+    TYPE_BYTE, /* and boolean */
+    TYPE_WHOLE,
+    TYPE_FLOAT,
+    TYPE_DOUBLE,
+    TYPE_STRING
+};
+
+enum class_kind {
+    KIND_OTHER,
+    KIND_SYMBOL,
+    KIND_CLASS,
+    KIND_METHOD,
+    KIND_FRAME,
+    KIND_TRACE,
+    KIND_THREAD,
+    KIND_EVENT
+};
+
+struct field {
+    uint64_t class_id;
+    struct str name;
+    uint32_t class, next; /* class: number of its class; next: field, or 0 */
+    enum role role;
+    bool constant, array;
+};
+
+struct class {
+    struct str name;
+    uint32_t first, last; /* fields, or 0 */
+    enum base_type type;
+    enum class_kind kind;
+    uint32_t sampled; /* number in the table, plus 1; 0: none */
+};
+
+struct trace_frame {
+    uint64_t method;
+    uint32_t line;
+};
+
+/* What constants were made of. */
+struct method {
+    uint64_t class, name;
+};
+
+struct trace {
+    size_t first, count; /* frames, the innermost first */
+    bool cut, made;
+    stack_id stack;
+};
+
+struct java_thread {
+    string_id name;
+    int64_t tid;
+};
+
+/* A value under way: the fields of a class, or of several in an array. */
+struct level {
+    uint32_t class, field;
+    uint64_t more; /* further values of the array */
+};
+
+struct jfr {
+    struct builder *b;
+    const struct import_options *options;
+    struct arena arena; /* of the chunk */
+    struct bytes in;    /* of the chunk */
+    uint64_t offset;    /* of the chunk in the file */
+    double start_ns, start_ticks, tick_ns;
+    struct str *strings; /* of the metadata */
+    size_t string_count;
+    struct field *fields;  /* [0] is none */
+    struct class *classes; /* [0] is none */
+    struct method *methods;
+    struct trace *traces;
+    struct java_thread *threads;
+    struct trace_frame *frames;
+    size_t field_count, field_cap, class_count, class_cap, method_count, method_cap;
+    size_t trace_count, trace_cap, thread_count, thread_cap, frame_count, frame_cap;
+    struct idmap class_ids, symbols, class_names, method_ids, trace_ids, thread_ids;
+    uint64_t values[ROLES]; /* of the value under way */
+    string_id texts[ROLES];
+    size_t first_frame; /* of the trace under way */
+    uint64_t steps;     /* that the event under way may take: values may have no bytes */
+};
+
+static void warn(struct jfr *r, const char *what)
+{
+    builder_warn_offset(r->b, what, r->offset + bytes_offset(&r->in));
+}
+
+/* --- Numbers and strings -------------------- */
+
+static uint64_t take_whole(struct bytes *in)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 9; i++) {
+        uint64_t byte = bytes_u8(in);
+        if (i == 8)
+            return value | byte << 56;
+        value |= (byte & 0x7f) << (7 * i);
+        if (!(byte & 0x80))
+            break;
+    }
+    return value;
+}
+
+enum { TEXT_NULL, TEXT_EMPTY, TEXT_CONSTANT, TEXT_UTF8, TEXT_CHARS, TEXT_LATIN1 };
+
+/* A text of 16-bit characters, as UTF-8, in the arena. Halves of pairs are replaced. */
+static struct str take_chars(struct jfr *r, uint64_t count)
+{
+    struct output text = OUTPUT_KEEP;
+    if (count > bytes_left(&r->in))
+        r->in.failed = true;
+    for (uint64_t i = 0; i < count && !r->in.failed; i++) {
+        uint64_t c = take_whole(&r->in);
+        char utf8[8];
+        bool whole = c < 0xd800 || (c >= 0xe000 && c < 0x110000);
+        size_t length = utf8_write(whole ? (uint32_t)c : UTF8_REPLACEMENT, utf8);
+        output_bytes(&text, utf8, length);
+    }
+    struct str kept = arena_str(&r->arena, output_kept(&text));
+    r->arena.failed |= text.failed;
+    output_deinit(&text);
+    return kept;
+}
+
+/* A text, or *constant set to its key. */
+static struct str take_text(struct jfr *r, uint64_t *constant)
+{
+    struct bytes *in = &r->in;
+    unsigned how = bytes_u8(in);
+    switch (how) {
+    case TEXT_NULL:
+    case TEXT_EMPTY:
+        return STR("");
+    case TEXT_CONSTANT:
+        *constant = take_whole(in);
+        return STR("");
+    case TEXT_UTF8:
+    case TEXT_LATIN1:
+        return bytes_take(in, take_whole(in));
+    case TEXT_CHARS:
+        return take_chars(r, take_whole(in));
+    default:
+        in->failed = true;
+        return STR("");
+    }
+}
+
+/* --- Metadata -------------------- */
+
+#define GROW(r, items, cap, count) \
+    arena_grow(&(r)->arena, (r)->items, &(r)->cap, (r)->count + 1, sizeof *(r)->items)
+
+static struct str string_at(const struct jfr *r, uint64_t number)
+{
+    return number < r->string_count ? r->strings[number] : STR("");
+}
+
+static enum base_type type_of(struct str name)
+{
+    static const struct {
+        const char *name;
+        enum base_type type;
+    } types[] = {{"boolean", TYPE_BYTE},
+                 {"byte", TYPE_BYTE},
+                 {"char", TYPE_WHOLE},
+                 {"short", TYPE_WHOLE},
+                 {"int", TYPE_WHOLE},
+                 {"long", TYPE_WHOLE},
+                 {"float", TYPE_FLOAT},
+                 {"double", TYPE_DOUBLE},
+                 {"java.lang.String", TYPE_STRING}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (str_equal(name, str_of(types[i].name)))
+            return types[i].type;
+    return TYPE_OBJECT;
+}
+
+static enum class_kind kind_of(struct str name)
+{
+    static const struct {
+        const char *name;
+        enum class_kind kind;
+    } kinds[] = {
+        {"jdk.types.Symbol", KIND_SYMBOL},    {"java.lang.Class", KIND_CLASS},
+        {"jdk.types.Method", KIND_METHOD},    {"jdk.types.StackFrame", KIND_FRAME},
+        {"jdk.types.StackTrace", KIND_TRACE}, {"java.lang.Thread", KIND_THREAD}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_equal(name, str_of(kinds[i].name)))
+            return kinds[i].kind;
+    return KIND_OTHER;
+}
+
+static void add_class(struct jfr *r, uint64_t id, struct str name)
+{
+    struct class *classes = GROW(r, classes, class_cap, class_count);
+    uint64_t *number = idmap_put(&r->class_ids, &r->arena, id);
+    if (!classes || !number || r->class_count >= CLASSES_MAX)
+        return;
+    r->classes = classes;
+    struct class c = {.name = name, .type = type_of(name), .kind = kind_of(name)};
+    for (uint32_t i = 0; i < SAMPLED_COUNT; i++)
+        if (str_equal(name, str_of(sampled[i].class))) {
+            c.kind = KIND_EVENT;
+            c.sampled = i + 1;
+        }
+    *number = r->class_count;
+    classes[r->class_count++] = c;
+}
+
+static enum role role_of(const struct class *c, struct str field)
+{
+    if (c->sampled && sampled[c->sampled - 1].weight &&
+        str_equal(field, str_of(sampled[c->sampled - 1].weight)))
+        return EVENT_WEIGHT;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        bool event = !roles[i].class[0] && c->kind == KIND_EVENT;
+        if ((event || str_equal(c->name, str_of(roles[i].class))) &&
+            str_equal(field, str_of(roles[i].field)))
+            return roles[i].role;
+    }
+    return ROLE_NONE;
+}
+
+/* A field of the class that was added last. */
+static void add_field(struct jfr *r, struct field f)
+{
+    struct field *fields = GROW(r, fields, field_cap, field_count);
+    if (!fields || r->class_count < 2)
+        return;
+    r->fields = fields;
+    struct class *c = &r->classes[r->class_count - 1];
+    f.role = role_of(c, f.name);
+    fields[r->field_count] = f;
+    if (c->last)
+        fields[c->last].next = (uint32_t)r->field_count;
+    else
+        c->first = (uint32_t)r->field_count;
+    c->last = (uint32_t)r->field_count++;
+}
+
+/* An element's name and attributes; its children follow. */
+static void take_element(struct jfr *r)
+{
+    struct bytes *in = &r->in;
+    struct str element = string_at(r, take_whole(in)), name = STR("");
+    uint64_t attributes = take_whole(in), id = 0, class_id = 0;
+    struct field f = {0};
+    for (uint64_t i = 0; i < attributes && !in->failed; i++) {
+        struct str key = string_at(r, take_whole(in));
+        struct str value = string_at(r, take_whole(in));
+        if (str_equal(key, STR("name")))
+            name = value;
+        else if (str_equal(key, STR("id")))
+            number_parse_u64(value, &id);
+        else if (str_equal(key, STR("class")))
+            number_parse_u64(value, &class_id);
+        else if (str_equal(key, STR("constantPool")))
+            f.constant = str_equal(value, STR("true"));
+        else if (str_equal(key, STR("dimension")))
+            f.array = !str_equal(value, STR("0"));
+    }
+    f.name = name;
+    f.class_id = class_id;
+    if (str_equal(element, STR("class")))
+        add_class(r, id, name);
+    else if (str_equal(element, STR("field")))
+        add_field(r, f);
+}
+
+/* Elements inside each other: how many are still to come, by depth. */
+static void take_elements(struct jfr *r)
+{
+    uint64_t left[ELEMENTS_MAX] = {1};
+    for (size_t depth = 1; depth && !r->in.failed && !r->arena.failed;) {
+        if (left[depth - 1] == 0) {
+            depth--;
+            continue;
+        }
+        left[depth - 1]--;
+        take_element(r);
+        uint64_t children = take_whole(&r->in);
+        if (children && depth == ELEMENTS_MAX)
+            r->in.failed = true;
+        else if (children)
+            left[depth++] = children;
+    }
+}
+
+/* Fields name their classes, which may come behind them. */
+static void link_fields(struct jfr *r)
+{
+    for (size_t i = 1; i < r->field_count; i++) {
+        const uint64_t *class = idmap_find(&r->class_ids, r->fields[i].class_id);
+        r->fields[i].class = class ? (uint32_t) * class : 0;
+    }
+}
+
+static bool read_metadata(struct jfr *r, uint64_t offset)
+{
+    struct bytes *in = &r->in;
+    uint64_t constant;
+    bytes_seek(in, offset);
+    take_whole(in); /* size */
+    bool metadata = take_whole(in) == 0;
+    for (int i = 0; i < 3; i++)
+        take_whole(in); /* start, duration, id */
+    uint64_t count = take_whole(in);
+    if (in->failed || !metadata || count > bytes_left(in))
+        return false;
+    r->strings = arena_zalloc(&r->arena, (size_t)count + 1, sizeof *r->strings);
+    if (!r->strings)
+        return false;
+    for (uint64_t i = 0; i < count && !in->failed; i++)
+        r->strings[i] = take_text(r, &constant);
+    r->string_count = (size_t)count;
+    take_elements(r);
+    link_fields(r);
+    return !in->failed;
+}
+
+/* --- Values -------------------- */
+
+static void end_frame(struct jfr *r)
+{
+    struct trace_frame *frames = GROW(r, frames, frame_cap, frame_count);
+    if (!frames)
+        return;
+    r->frames = frames;
+    uint64_t line = r->values[FRAME_LINE_NUMBER];
+    frames[r->frame_count++] = (struct trace_frame){
+        r->values[FRAME_METHOD], line < INT32_MAX ? (uint32_t)line : 0};
+}
+
+/* One number, text or key, of a field. */
+static void take_single(struct jfr *r, const struct field *f)
+{
+    const struct class *c = &r->classes[f->class];
+    struct bytes *in = &r->in;
+    uint64_t constant = 0;
+    if (f->constant || c->type == TYPE_WHOLE) {
+        r->values[f->role] = take_whole(in);
+    } else if (c->type == TYPE_STRING) {
+        struct str text = take_text(r, &constant);
+        if (f->role)
+            r->texts[f->role] = builder_string(r->b, text);
+        r->values[f->role] = constant;
+    } else if (c->type == TYPE_BYTE) {
+        r->values[f->role] = bytes_u8(in);
+    } else {
+        bytes_skip(in, c->type == TYPE_FLOAT ? 4 : 8);
+    }
+}
+
+static bool is_single(const struct jfr *r, const struct field *f)
+{
+    return f->constant || r->classes[f->class].type != TYPE_OBJECT;
+}
+
+/* Walks through a value of the class. Its roles are then in r->values and r->texts. */
+static void take_value(struct jfr *r, uint32_t class)
+{
+    struct level levels[NESTED_MAX] = {{class, r->classes[class].first, 0}};
+    size_t depth = 1;
+    memset(r->values, 0, sizeof r->values);
+    memset(r->texts, 0, sizeof r->texts);
+    r->first_frame = r->frame_count;
+    while (depth && !r->in.failed && !r->arena.failed) {
+        r->in.failed = r->steps-- == 0;
+        struct level *l = &levels[depth - 1];
+        const struct field *f = &r->fields[l->field];
+        if (!l->field) {
+            if (r->classes[l->class].kind == KIND_FRAME)
+                end_frame(r);
+            if (l->more && r->classes[l->class].first) {
+                l->more--;
+                l->field = r->classes[l->class].first;
+            } else {
+                depth--;
+            }
+            continue;
+        }
+        l->field = f->next;
+        uint64_t count = f->array ? take_whole(&r->in) : 1;
+        if (count > bytes_left(&r->in) && f->array)
+            r->in.failed = true;
+        if (!f->class || (!is_single(r, f) && depth == NESTED_MAX))
+            r->in.failed = true;
+        else if (is_single(r, f))
+            for (uint64_t i = 0; i < count && !r->in.failed; i++)
+                take_single(r, f);
+        else if (count)
+            levels[depth++] =
+                (struct level){f->class, r->classes[f->class].first, count - 1};
+    }
+}
+
+/* --- Constants -------------------- */
+
+static void keep_method(struct jfr *r, uint64_t key)
+{
+    struct method *methods = GROW(r, methods, method_cap, method_count);
+    uint64_t *number = idmap_put(&r->method_ids, &r->arena, key);
+    if (!methods || !number)
+        return;
+    r->methods = methods;
+    *number = r->method_count;
+    methods[r->method_count++] =
+        (struct method){r->values[METHOD_CLASS], r->values[METHOD_NAME]};
+}
+
+static void keep_trace(struct jfr *r, uint64_t key)
+{
+    struct trace *traces = GROW(r, traces, trace_cap, trace_count);
+    uint64_t *number = idmap_put(&r->trace_ids, &r->arena, key);
+    if (!traces || !number)
+        return;
+    r->traces = traces;
+    *number = r->trace_count;
+    traces[r->trace_count++] = (struct trace){.first = r->first_frame,
+                                              .count = r->frame_count - r->first_frame,
+                                              .cut = r->values[TRACE_CUT]};
+}
+
+static void keep_thread(struct jfr *r, uint64_t key)
+{
+    struct java_thread *threads = GROW(r, threads, thread_cap, thread_count);
+    uint64_t *number = idmap_put(&r->thread_ids, &r->arena, key);
+    if (!threads || !number)
+        return;
+    r->threads = threads;
+    uint64_t id = r->values[THREAD_OS_ID];
+    string_id name = r->texts[THREAD_JAVA_NAME];
+    *number = r->thread_count;
+    threads[r->thread_count++] =
+        (struct java_thread){name ? name : r->texts[THREAD_OS_NAME],
+                             id && id < INT64_MAX ? (int64_t)id : ID_NONE};
+}
+
+static void keep_number(struct jfr *r, struct idmap *map, uint64_t key, uint64_t value)
+{
+    uint64_t *kept = idmap_put(map, &r->arena, key);
+    if (kept)
+        *kept = value;
+}
+
+static void keep_constant(struct jfr *r, const struct class *c, uint64_t key)
+{
+    if (c->kind == KIND_SYMBOL)
+        keep_number(r, &r->symbols, key, r->texts[SYMBOL_TEXT]);
+    else if (c->kind == KIND_CLASS)
+        keep_number(r, &r->class_names, key, r->values[CLASS_NAME]);
+    else if (c->kind == KIND_METHOD)
+        keep_method(r, key);
+    else if (c->kind == KIND_TRACE)
+        keep_trace(r, key);
+    else if (c->kind == KIND_THREAD)
+        keep_thread(r, key);
+}
+
+static void read_pool(struct jfr *r)
+{
+    const uint64_t *class = idmap_find(&r->class_ids, take_whole(&r->in));
+    uint64_t count = take_whole(&r->in);
+    if (!class || count > bytes_left(&r->in)) {
+        r->in.failed = true;
+        return;
+    }
+    const struct class *c = &r->classes[*class];
+    for (uint64_t i = 0; i < count && !r->in.failed && !r->arena.failed; i++) {
+        uint64_t key = take_whole(&r->in), constant = 0;
+        if (c->type == TYPE_STRING)
+            take_text(r, &constant);
+        else
+            take_value(r, (uint32_t) * class);
+        if (!r->in.failed)
+            keep_constant(r, c, key);
+    }
+}
+
+static void read_checkpoint(struct jfr *r)
+{
+    for (int i = 0; i < 3; i++)
+        take_whole(&r->in); /* start, duration, where the one before is */
+    bytes_u8(&r->in);       /* what kind */
+    uint64_t pools = take_whole(&r->in);
+    for (uint64_t i = 0; i < pools && !r->in.failed && !r->arena.failed; i++)
+        read_pool(r);
+}
+
+/* --- Samples -------------------- */
+
+static struct str symbol_at(const struct jfr *r, uint64_t key)
+{
+    const uint64_t *symbol = idmap_find(&r->symbols, key);
+    return profile_string(r->b->profile, symbol ? (string_id)*symbol : 0);
+}
+
+static char dotted(char c)
+{
+    return c == '/' ? '.' : c;
+}
+
+/* "java/util/List" and "add" as java.util.List.add. */
+static frame_id frame_of(struct jfr *r, const struct trace_frame *frame)
+{
+    const uint64_t *number = idmap_find(&r->method_ids, frame->method);
+    struct method m = number ? r->methods[*number] : (struct method){0};
+    const uint64_t *class = idmap_find(&r->class_names, m.class);
+    struct str owner = symbol_at(r, class ? *class : 0), method = symbol_at(r, m.name);
+    struct output name = OUTPUT_KEEP;
+    for (size_t i = 0; i < owner.len; i++)
+        output_char(&name, dotted(owner.ptr[i]));
+    if (owner.len && method.len)
+        output_char(&name, '.');
+    output_str(&name, method);
+    r->arena.failed |= name.failed;
+    struct frame f = {.name = builder_string(r->b, output_kept(&name)),
+                      .line = r->options->lines ? frame->line : 0};
+    output_deinit(&name);
+    return builder_frame(r->b, &f);
+}
+
+static stack_id stack_of(struct jfr *r, uint64_t key)
+{
+    const uint64_t *number = idmap_find(&r->trace_ids, key);
+    if (!number)
+        return 0;
+    struct trace *t = &r->traces[*number];
+    if (t->made)
+        return t->stack;
+    builder_path_clear(r->b);
+    for (size_t i = 0; i < t->count; i++)
+        builder_path_add(r->b, frame_of(r, &r->frames[t->first + i]));
+    t->stack = builder_path_from_leaf(r->b);
+    t->made = true;
+    return t->stack;
+}
+
+static thread_id thread_of(struct jfr *r, uint64_t key)
+{
+    const uint64_t *number = idmap_find(&r->thread_ids, key);
+    if (!number)
+        return 0;
+    const struct java_thread *t = &r->threads[*number];
+    return builder_thread(r->b, ID_NONE, t->tid, profile_string(r->b->profile, t->name));
+}
+
+static void add_sample(struct jfr *r, const struct sampled *s)
+{
+    struct facts *facts = &r->b->profile->facts;
+    stack_id stack = stack_of(r, r->values[EVENT_TRACE]);
+    const uint64_t *trace = idmap_find(&r->trace_ids, r->values[EVENT_TRACE]);
+    double weight = s->weight ? (double)r->values[EVENT_WEIGHT] : 1;
+    double time =
+        r->start_ns + ((double)r->values[EVENT_START] - r->start_ticks) * r->tick_ns;
+    bool counted = r->options->samples;
+    if (s->unit == UNIT_NANOSECONDS)
+        weight *= r->tick_ns;
+    facts->truncated += trace && r->traces[*trace].cut;
+    builder_add(r->b, &(struct sample){
+                          .time = time > 0 && time < 1e19 ? (uint64_t)time : TIME_NONE,
+                          .thread = thread_of(r, r->values[EVENT_THREAD]),
+                          .cpu = CPU_NONE,
+                          .event = builder_event(r->b, str_of(s->event),
+                                                 counted ? UNIT_COUNT : s->unit),
+                          .stack = stack,
+                          .count = 1,
+                          .weight = counted ? 1 : weight});
+}
+
+/* --- Chunks -------------------- */
+
+/* All events of the chunk, the checkpoints or the samples of one kind among them. */
+static void read_events(struct jfr *r, bool checkpoints, uint32_t kind)
+{
+    bytes_seek(&r->in, CHUNK_HEAD);
+    while (bytes_left(&r->in) && !r->arena.failed) {
+        size_t at = bytes_offset(&r->in);
+        uint64_t size = take_whole(&r->in), type = take_whole(&r->in);
+        struct bytes whole = r->in;
+        if (r->in.failed || size > (size_t)(r->in.end - r->in.begin) - at ||
+            size < bytes_offset(&r->in) - at) {
+            r->in.failed = false;
+            if (checkpoints)
+                warn(r, "an event whose size cannot be: what lies behind is left out");
+            return;
+        }
+        r->in.end = r->in.begin + at + size;
+        r->steps = STEPS_FREE + size * STEPS_A_BYTE;
+        const uint64_t *class = idmap_find(&r->class_ids, type);
+        const struct class *c = class ? &r->classes[*class] : NULL;
+        if (checkpoints && type == 1) {
+            read_checkpoint(r);
+        } else if (!checkpoints && type > 1 && c && c->sampled == kind) {
+            take_value(r, (uint32_t) * class);
+            r->frame_count = r->first_frame;
+            if (!r->in.failed)
+                add_sample(r, &sampled[kind - 1]);
+        }
+        if (r->in.failed)
+            warn(r, "an event that its class does not describe");
+        r->in = whole;
+        bytes_seek(&r->in, at + size);
+    }
+}
+
+static void clear_chunk(struct jfr *r)
+{
+    r->b->profile->arena.failed |= r->arena.failed;
+    arena_deinit(&r->arena);
+    *r = (struct jfr){.b = r->b, .options = r->options, .offset = r->offset};
+    r->field_count = r->class_count = 1;
+    r->fields = arena_zalloc(&r->arena, 64, sizeof *r->fields);
+    r->classes = arena_zalloc(&r->arena, 64, sizeof *r->classes);
+    r->field_cap = r->class_cap = 64;
+}
+
+static bool has_class(const struct jfr *r, uint32_t kind)
+{
+    for (size_t i = 1; i < r->class_count; i++)
+        if (r->classes[i].sampled == kind)
+            return true;
+    return false;
+}
+
+/* The samples of one event after those of another: what is first is shown first. */
+static void read_chunk(struct jfr *r, struct str chunk)
+{
+    clear_chunk(r);
+    r->in = bytes_of(chunk, true);
+    bytes_seek(&r->in, 24);
+    uint64_t metadata = bytes_u64(&r->in);
+    r->start_ns = (double)bytes_u64(&r->in);
+    bytes_u64(&r->in); /* duration */
+    r->start_ticks = (double)bytes_u64(&r->in);
+    double ticks = (double)bytes_u64(&r->in);
+    r->tick_ns = ticks > 0 ? 1e9 / ticks : 1;
+    if (!r->fields || !r->classes)
+        return;
+    if (!read_metadata(r, metadata)) {
+        warn(r, "a chunk whose metadata cannot be read: it is left out");
+        return;
+    }
+    read_events(r, true, 0);
+    for (uint32_t kind = 1; kind <= SAMPLED_COUNT; kind++)
+        if (has_class(r, kind))
+            read_events(r, false, kind);
+}
+
+static bool read_chunks(struct jfr *r, struct str all, struct error *err)
+{
+    for (r->offset = 0; r->offset + CHUNK_HEAD <= all.len && !builder_failed(r->b);) {
+        struct bytes in = bytes_of(str_skip(all, (size_t)r->offset), true);
+        struct str magic = bytes_take(&in, 4);
+        unsigned major = bytes_u16(&in);
+        bytes_u16(&in);
+        uint64_t size = bytes_u64(&in);
+        if (!str_equal(magic, STR("FLR\0")) || major < 2) {
+            if (r->offset) {
+                builder_warn_offset(r->b, "no chunk where one must be", r->offset);
+                return true;
+            }
+            error_set(err,
+                      "a flight recording of version %u, and versions 2 and up are "
+                      "read",
+                      major);
+            error_at_offset(err, 4);
+            return error_hint(err, "recordings of JDK 8's commercial version are older");
+        }
+        if (size < CHUNK_HEAD || size > all.len - r->offset) {
+            builder_warn_offset(r->b, "a chunk that is cut short", r->offset);
+            size = all.len - r->offset;
+        }
+        read_chunk(r, str_part(all, r->offset, size));
+        r->offset += size;
+    }
+    return true;
+}
+
+static bool jfr_read(struct source *in, const struct import_options *options,
+                     struct builder *b, struct error *err)
+{
+    struct jfr r = {.b = b, .options = options};
+    struct str all;
+    if (!source_all(in, &all, err))
+        return false;
+    bool ok = read_chunks(&r, all, err);
+    b->profile->arena.failed |= r.arena.failed;
+    arena_deinit(&r.arena);
+    return ok;
+}
+
+static int jfr_probe(struct str head)
+{
+    return str_starts(head, STR("FLR\0")) ? 100 : 0;
+}
+
+const struct importer import_jfr = {
+    .name = "jfr",
+    .suffixes = "jfr",
+    .summary = "Java Flight Recorder, also by async-profiler",
+    .probe = jfr_probe,
+    .empty = "there are no samples of stacks in this flight recording",
+    .read = jfr_read,
+};

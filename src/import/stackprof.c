@@ -1,0 +1,215 @@
+/* stackprof's JSON, of Ruby programs, with raw samples:
+ *
+ *   {"mode": "wall", "interval": 1000, "frames": {"7009": {"name": "Object#a", ...},
+ * ...}, "raw": [3, 7009, 7010, 7011, 2, ...], "raw_timestamp_deltas": [1162, 961, ...]}
+ *
+ * raw: how many frames, those outermost first, and how many samples had that stack. The
+ * deltas are microseconds, one a sample. Without them a sample stands for the interval;
+ * of allocated objects it stands for itself. */
+#include "base/idmap.h"
+#include "base/number.h"
+#include "import/importer.h"
+#include "import/json_input.h"
+
+#define DELTA_MOST 1e15
+
+struct stackprof {
+    struct json json;
+    struct builder *b;
+    const struct import_options *options;
+    struct arena arena;
+    struct idmap frames;
+    uint64_t *raw;
+    double *deltas;
+    size_t raw_count, raw_cap, delta_count, delta_cap;
+    string_id mode;
+    double interval;
+};
+
+static void read_frame(struct stackprof *s, uint64_t id)
+{
+    struct json *j = &s->json;
+    struct frame f = {0};
+    struct str key, text;
+    if (!json_enter(j, JSON_OBJECT))
+        return;
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("name")))
+            f.name = json_string(j, &text) ? builder_string(s->b, text) : 0;
+        else if (s->options->lines && str_equal(key, STR("file")))
+            f.file = json_string(j, &text) ? builder_string(s->b, text) : 0;
+        else if (s->options->lines && str_equal(key, STR("line")))
+            json_index(j, &f.line);
+        else
+            json_skip(j);
+    }
+    uint64_t *frame = idmap_put(&s->frames, &s->arena, id);
+    if (frame)
+        *frame = builder_frame(s->b, &f);
+}
+
+static void read_frames(struct stackprof *s)
+{
+    struct str key;
+    uint64_t id;
+    if (!json_enter(&s->json, JSON_OBJECT))
+        return;
+    while (json_key(&s->json, &key) && !s->arena.failed) {
+        if (number_parse_u64(key, &id))
+            read_frame(s, id);
+        else
+            json_skip(&s->json);
+    }
+}
+
+static void read_raw(struct stackprof *s)
+{
+    if (!json_enter(&s->json, JSON_ARRAY))
+        return;
+    while (json_item(&s->json)) {
+        uint64_t *raw =
+            arena_grow(&s->arena, s->raw, &s->raw_cap, s->raw_count + 1, sizeof *raw);
+        if (!raw)
+            return;
+        s->raw = raw;
+        if (json_u64(&s->json, &raw[s->raw_count]))
+            s->raw_count++;
+    }
+}
+
+static void read_deltas(struct stackprof *s)
+{
+    if (!json_enter(&s->json, JSON_ARRAY))
+        return;
+    while (json_item(&s->json)) {
+        double *deltas = arena_grow(&s->arena, s->deltas, &s->delta_cap,
+                                    s->delta_count + 1, sizeof *deltas);
+        if (!deltas)
+            return;
+        s->deltas = deltas;
+        double v;
+        if (json_number(&s->json, &v))
+            deltas[s->delta_count++] = v >= 0 && v < DELTA_MOST ? v : 0;
+    }
+}
+
+static void read_file(struct stackprof *s)
+{
+    struct json *j = &s->json;
+    struct str key, text;
+    if (!json_enter(j, JSON_OBJECT))
+        return;
+    while (json_key(j, &key) && !s->arena.failed) {
+        if (str_equal(key, STR("frames")))
+            read_frames(s);
+        else if (str_equal(key, STR("raw")))
+            read_raw(s);
+        else if (str_equal(key, STR("raw_timestamp_deltas")))
+            read_deltas(s);
+        else if (str_equal(key, STR("mode")))
+            s->mode = json_string(j, &text) ? builder_string(s->b, text) : 0;
+        else if (str_equal(key, STR("interval")))
+            json_number(j, &s->interval);
+        else
+            json_skip(j);
+    }
+}
+
+static stack_id stack_of(struct stackprof *s, const uint64_t *ids, size_t count)
+{
+    builder_path_clear(s->b);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *frame = idmap_find(&s->frames, ids[i]);
+        if (frame)
+            builder_path_add(s->b, (frame_id)*frame);
+        else
+            builder_warn(s->b, "a frame that is not in the file", 0, 0, STR(""));
+    }
+    return builder_path_from_root(s->b);
+}
+
+/* The collector's samples have no stack but itself: they are put on the one that was left
+ * for it. */
+static bool is_collector(const struct stackprof *s, stack_id stack)
+{
+    const struct profile *p = s->b->profile;
+    string_id name = p->frames[p->stacks[stack].frame].name;
+    return stack && !p->stacks[stack].parent &&
+           str_equal(profile_string(p, name), STR("(garbage collection)"));
+}
+
+static void add_samples(struct stackprof *s)
+{
+    struct str mode = profile_string(s->b->profile, s->mode);
+    bool timed = str_equal(mode, STR("wall")) || str_equal(mode, STR("cpu"));
+    bool counted = !timed || s->options->samples;
+    size_t delta = 0;
+    stack_id left = 0;
+    double now = 0;
+    event_id event = builder_event(s->b, mode.len ? mode : STR("samples"),
+                                   counted ? UNIT_COUNT : UNIT_NANOSECONDS);
+    for (size_t at = 0; at < s->raw_count && !builder_failed(s->b);) {
+        uint64_t depth = s->raw[at++];
+        if (depth >= s->raw_count - at) {
+            builder_warn(s->b, "a sample that is cut short", 0, 0, STR(""));
+            return;
+        }
+        stack_id stack = stack_of(s, s->raw + at, (size_t)depth);
+        at += (size_t)depth;
+        if (is_collector(s, stack))
+            stack = builder_push(s->b, left, s->b->profile->stacks[stack].frame);
+        else
+            left = stack;
+        uint64_t times = s->raw[at++];
+        double from = now, weight = 0;
+        for (uint64_t i = 0; i < times && delta < s->delta_count; i++)
+            weight += s->deltas[delta++];
+        if (s->delta_count == 0)
+            weight = (double)times * (s->interval > 0 ? s->interval : 1);
+        now += weight;
+        builder_add(s->b,
+                    &(struct sample){.time = timed ? (uint64_t)(from * 1e3) : TIME_NONE,
+                                     .cpu = CPU_NONE,
+                                     .event = event,
+                                     .stack = stack,
+                                     .count = times < UINT32_MAX ? times : 1,
+                                     .weight = counted ? (double)times : weight * 1e3});
+    }
+}
+
+static bool stackprof_read(struct source *in, const struct import_options *options,
+                           struct builder *b, struct error *err)
+{
+    struct stackprof s = {.b = b, .options = options};
+    uint64_t before = b->profile->facts.samples;
+    json_init(&s.json, in, true, err);
+    read_file(&s);
+    bool none = !s.json.failed && !s.arena.failed && s.raw_count == 0;
+    if (!s.arena.failed)
+        add_samples(&s);
+    b->profile->arena.failed |= s.arena.failed;
+    arena_deinit(&s.arena);
+    bool ok = json_input_end(&s.json, b, before);
+    if (!ok || !none || builder_failed(b))
+        return ok;
+    error_set(err, "there are no raw samples in this stackprof file");
+    return error_hint(err, "record with 'raw: true': StackProf.run(raw: true, ...)");
+}
+
+static int stackprof_probe(struct str head)
+{
+    struct str text = str_trim_left(head);
+    return str_starts(text, STR("{")) && str_has(text, STR("\"mode\"")) &&
+                   str_has(text, STR("\"frames\"")) &&
+                   str_has(text, STR("\"total_samples\""))
+               ? 85
+               : 0;
+}
+
+const struct importer import_stackprof = {
+    .name = "stackprof",
+    .suffixes = "json",
+    .summary = "stackprof JSON of Ruby, with raw samples",
+    .probe = stackprof_probe,
+    .read = stackprof_read,
+};

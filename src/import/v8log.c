@@ -1,0 +1,206 @@
+/* What `node --prof-process --preprocess` makes of V8's log:
+ *
+ *   {"code": [{"name": "T start", "type": "CPP"}, {"name": "f a.js:1:2", "type": "JS",
+ *              "func": 3}, ...],
+ *    "functions": [{"name": "f a.js:1:2", ...}, ...],
+ *    "ticks": [{"tm": 29385, "s": [29953, 425, 33157, 0]}, ...]}
+ *
+ * tm: microseconds; s: code and place in it, the innermost first. A tick stands for the
+ * time since the one before. */
+#include "base/format.h"
+#include "base/number.h"
+#include "import/importer.h"
+#include "import/json_input.h"
+#include "model/name.h"
+
+struct v8log {
+    struct json json;
+    struct builder *b;
+    const struct import_options *options;
+    struct arena arena;
+    struct code *codes;
+    size_t code_count, code_cap;
+    uint64_t last;
+    event_id event;
+};
+
+/* A piece of code. Its frame is made once it is in a stack: most never are. */
+struct code {
+    string_id name, type;
+    frame_id frame;
+};
+
+static void read_code(struct v8log *v)
+{
+    struct json *j = &v->json;
+    struct str key, s;
+    struct code code = {0};
+    struct code *codes =
+        arena_grow(&v->arena, v->codes, &v->code_cap, v->code_count + 1, sizeof *codes);
+    if (!codes)
+        return;
+    v->codes = codes;
+    if (json_enter(j, JSON_OBJECT))
+        while (json_key(j, &key)) {
+            if (str_equal(key, STR("name")))
+                code.name = json_string(j, &s) ? builder_string(v->b, s) : 0;
+            else if (str_equal(key, STR("type")))
+                code.type = json_string(j, &s) ? builder_string(v->b, s) : 0;
+            else
+                json_skip(j);
+        }
+    codes[v->code_count++] = code;
+}
+
+/* "f a.js:12:3": the function, where it has a name, its file, line and column. */
+static void name_script(struct v8log *v, struct str text, struct frame *f)
+{
+    size_t space = str_rfind(text, ' ');
+    struct str name = str_head(text, space < text.len ? space : 0);
+    struct str place = str_skip(text, space < text.len ? space + 1 : 0);
+    size_t column = str_rfind(place, ':');
+    struct str file = str_head(place, column < place.len ? column : 0);
+    size_t colon = str_rfind(file, ':');
+    uint64_t line = 0;
+    char room[512];
+    if (colon == file.len || !number_parse_u64(str_skip(file, colon + 1), &line) ||
+        line >= UINT32_MAX) {
+        f->name = builder_string(v->b, text);
+        return;
+    }
+    file = str_head(file, colon);
+    struct str base = str_basename(file);
+    size_t length = base.len ? format_text(room, sizeof room, "(anonymous %.*s:%llu)",
+                                           STR_ARG(base), (unsigned long long)line)
+                             : format_text(room, sizeof room, "(anonymous)");
+    f->name = builder_string(v->b, name.len ? name : (struct str){room, length});
+    if (v->options->lines && file.len) {
+        f->file = builder_string(v->b, file);
+        f->line = (uint32_t)line;
+    }
+}
+
+static frame_id frame_of(struct v8log *v, struct code *code)
+{
+    char room[4096]; /* strings move as others are added */
+    struct str name = profile_string(v->b->profile, code->name);
+    struct str type = profile_string(v->b->profile, code->type);
+    struct frame f = {0};
+    if (code->frame)
+        return code->frame;
+    name = str_head(name, sizeof room);
+    memcpy(room, name.ptr, name.len);
+    name.ptr = room;
+    if (str_equal(type, STR("JS"))) {
+        name_script(v, name, &f);
+        f.kind = FRAME_JIT;
+    } else if (str_equal(type, STR("SHARED_LIB"))) {
+        f.module = builder_module(v->b, name, STR(""));
+    } else {
+        if (str_starts(name, STR("T ")) || str_starts(name, STR("t ")))
+            name = str_skip(name, 2);
+        if (!v->options->signatures)
+            name = name_without_arguments(name);
+        f.name = builder_string(v->b, name);
+        f.kind = str_equal(type, STR("CPP")) ? FRAME_USER : FRAME_JIT;
+    }
+    code->frame = builder_frame(v->b, &f);
+    return code->frame;
+}
+
+/* The stack of code numbers and places, in turn; numbers below zero are no code. */
+static void read_stack(struct v8log *v)
+{
+    struct json *j = &v->json;
+    double number;
+    builder_path_clear(v->b);
+    if (!json_enter(j, JSON_ARRAY))
+        return;
+    for (bool place = false; json_item(j); place = !place) {
+        if (!json_number(j, &number) || place || number < 0)
+            continue;
+        if (number < (double)v->code_count)
+            builder_path_add(v->b, frame_of(v, &v->codes[(size_t)number]));
+        else
+            json_warn(j, v->b, "code that is not in the file");
+    }
+}
+
+static void read_tick(struct v8log *v)
+{
+    struct json *j = &v->json;
+    struct str key;
+    uint64_t time = v->last;
+    if (!json_enter(j, JSON_OBJECT))
+        return;
+    builder_path_clear(v->b);
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("tm")))
+            json_u64(j, &time);
+        else if (str_equal(key, STR("s")))
+            read_stack(v);
+        else
+            json_skip(j);
+    }
+    if (time < v->last || time > (uint64_t)1 << 53) {
+        json_warn(j, v->b, "a time before that of the tick before");
+        return;
+    }
+    builder_add(v->b, &(struct sample){.time = v->last * 1000,
+                                       .cpu = CPU_NONE,
+                                       .event = v->event,
+                                       .stack = builder_path_from_leaf(v->b),
+                                       .count = 1,
+                                       .weight = v->options->samples
+                                                     ? 1
+                                                     : (double)(time - v->last) * 1e3});
+    v->last = time;
+}
+
+static void read_items(struct v8log *v, void (*read)(struct v8log *))
+{
+    if (json_enter(&v->json, JSON_ARRAY))
+        while (json_item(&v->json) && !v->arena.failed)
+            read(v);
+}
+
+static bool v8log_read(struct source *in, const struct import_options *options,
+                       struct builder *b, struct error *err)
+{
+    struct v8log v = {.b = b, .options = options};
+    uint64_t before = b->profile->facts.samples;
+    struct str key;
+    json_init(&v.json, in, true, err);
+    v.event =
+        builder_event(b, STR("time"), options->samples ? UNIT_COUNT : UNIT_NANOSECONDS);
+    if (json_enter(&v.json, JSON_OBJECT))
+        while (json_key(&v.json, &key) && !v.arena.failed) {
+            if (str_equal(key, STR("code")))
+                read_items(&v, read_code);
+            else if (str_equal(key, STR("ticks")))
+                read_items(&v, read_tick);
+            else
+                json_skip(&v.json);
+        }
+    b->profile->arena.failed |= v.arena.failed;
+    arena_deinit(&v.arena);
+    return json_input_end(&v.json, b, before);
+}
+
+static int v8log_probe(struct str head)
+{
+    struct str text = str_trim_left(head);
+    struct str inside = str_trim_left(str_skip(text, 1));
+    return str_starts(text, STR("{")) && str_starts(inside, STR("\"code\"")) &&
+                   str_has(text, STR("\"type\""))
+               ? 80
+               : 0;
+}
+
+const struct importer import_v8log = {
+    .name = "v8log",
+    .suffixes = "v8log.json,json",
+    .summary = "V8's log, by node --prof-process --preprocess",
+    .probe = v8log_probe,
+    .read = v8log_read,
+};
