@@ -20,12 +20,12 @@ static void add_totals(struct functions *f, const struct tree *t, uint32_t *open
             at = c->items[next[at]++];
             string_id label = tree_label(t, at);
             f->self[label] += t->self[at];
-            if (f->base_self)
+            if (f->base_self && t->base_self)
                 f->base_self[label] += t->base_self[at];
             if (open[label]++ > 0)
                 continue;
             f->total[label] += t->total[at];
-            if (f->base_total)
+            if (f->base_total && t->base_total)
                 f->base_total[label] += t->base_total[at];
             continue;
         }
@@ -203,11 +203,10 @@ bool search_init(struct search *q, const struct shown *s, struct str text, bool 
     if (text.len == 0)
         return true;
     q->matches = arena_zalloc(&q->arena, s->paths.labels.count, 1);
-    bool ok = q->matches != NULL;
-    if (ok && pattern)
-        ok = match_pattern(q, s, text, err);
-    else
-        ok = (ok && match_text(q, s, text)) || error_memory(err);
+    if (!q->matches)
+        return error_memory(err);
+    bool ok = pattern ? match_pattern(q, s, text, err)
+                      : match_text(q, s, text) || error_memory(err);
     ok = ok && (add_matches(q, s) || error_memory(err));
     if (!ok)
         search_deinit(q);

@@ -43,7 +43,7 @@ char *loading_room(struct loading *l, size_t room)
 static bool choose_importer(struct loading *l, struct error *err)
 {
     struct str bytes = {l->bytes ? l->bytes : "", l->used};
-    if (str_starts(bytes, STR("\xef\xbb\xbf"))) {
+    if (l->bytes && str_starts(bytes, STR("\xef\xbb\xbf"))) {
         l->used -= 3;
         memmove(l->bytes, l->bytes + 3, l->used);
         bytes.len = l->used;

@@ -90,7 +90,8 @@ static bool find_scale(struct clock *k)
             gaps[count++] = (struct sort_key){after - time, 0};
     }
     sort_keys(gaps, count, gaps + count);
-    k->typical = count ? (double)gaps[count / 2].key : 1e6;
+    size_t middle = count / 2;
+    k->typical = count ? (double)gaps[middle].key : 1e6;
     return true;
 }
 
