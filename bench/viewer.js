@@ -7,7 +7,7 @@ const { execFileSync, spawnSync } = require("child_process");
 const { chromium } = require("playwright-core");
 
 const build = process.env.STOKE_BUILD;
-const FRAMES = 200;
+const FRAMES = 60;
 
 /* CPU seconds of a program and all that it starts. */
 function cpuOf(command, ...args) {
