@@ -457,7 +457,8 @@ export class ChartView implements Steered {
             return "";
         while (length > 1 && this.measure(`${name.slice(0, length)}\u2026`) > room)
             length--;
-        return `${name.slice(0, length)}\u2026`;
+        const cut = `${name.slice(0, length)}\u2026`;
+        return this.measure(cut) <= room ? cut : "";
     }
 
     private writeLane(lane: Lane, colors: Ink): void {
