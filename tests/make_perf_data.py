@@ -319,6 +319,46 @@ def fill(rec, odd=False):
     return rec
 
 
+def waits():
+    """What stoke record --wakers writes: waits, their wakers, and what ran."""
+    with_word = {"sample_type": USUAL | RAW, "period": 1, "flags": SAMPLE_ID_ALL}
+    rec = Recording([Attr(1, 0, ids=(11,), name="cpu-clock"),
+                     Attr(1, 9, ids=(31,), name="off-cpu", **with_word),
+                     Attr(1, 9, ids=(41,), name="waker", **with_word)])
+    names = ("_text", "schedule", "do_nanosleep", "futex_wait", "pipe_read",
+             "try_to_wake_up", "hrtimer_wakeup", "asm_sysvec_apic_timer_interrupt",
+             "schedule_timeout", "exit_to_user_mode_loop")  # as waits.kallsyms has them
+    code = {name: KERNEL + 0x100 * i for i, name in enumerate(names)}
+
+    def wait(time, names, word=0, tid=None, period=1000000, event=1):
+        tid = 100 if tid is None else tid
+        chain = [MARK_KERNEL, *(code[name] + 16 for name in names), MARK_USER, 0x401000]
+        rec.sample(time, chain[1], chain, tid=tid, period=period, misc=KERNEL_MODE,
+                   attr=rec.attrs[event], extra={RAW: rec.pack("II", 4, word)})
+
+    rec.kernel(1, rec.pack("iiQQQ", -1, 0, KERNEL, 0xc00000, KERNEL)
+               + rec.text("[kernel.kallsyms]_text"), misc=KERNEL_MODE, ident=0)
+    for tid, name in ((100, "sleeper"), (101, "worker"), (102, "giver")):
+        rec.comm(100, tid, name)
+    rec.mmap2(100, 0x400000, 0x10000, 0, "/usr/bin/prog")
+    rec.sample(2000, 0x401000, [MARK_USER, 0x401000], period=250000)
+    wait(2500, ["schedule", "do_nanosleep"])                    # slept; nobody woke it
+    wait(2600, ["schedule", "pipe_read"], 2)                    # still there at the end
+    wait(2700, ["schedule", "exit_to_user_mode_loop"], 1)       # preempted
+    wait(2800, ["schedule", "schedule_timeout"])                # for no reason that is told
+    wait(2900, ["try_to_wake_up"], 101, tid=102, event=2)       # by a thread
+    wait(3000, ["schedule", "futex_wait"], tid=101)
+    wait(3100, ["try_to_wake_up", "hrtimer_wakeup",             # by an interrupt
+                "asm_sysvec_apic_timer_interrupt", "pipe_read"], 101, tid=102, event=2)
+    wait(3200, ["schedule", "do_nanosleep"], tid=101)
+    wait(3300, ["schedule", "do_nanosleep"], tid=101)           # its waker is used up
+    wait(3400, ["try_to_wake_up"], 77, tid=102, event=2)        # of whom nothing is known
+    rec.sample(3500, 0x401000, [MARK_USER, 0x401000], tid=102, attr=rec.attrs[1],
+               extra={RAW: rec.pack("I", 0) + b"\0" * 4})        # without a word
+    rec.round()
+    return rec
+
+
 def compressed(kind):
     """The records in compressed ones, cut in the middle of a record."""
     rec = fill(usual())
@@ -489,6 +529,8 @@ def cases():
     yield "names", unnamed().pipe(names=False)
     yield "tracepoints", tracepoints().file()
     yield "groups", groups().file()
+    yield "waits", waits().file()
+    yield "waits-on-cpu", waits().pipe()
     yield "version-1", b"PERFFILE" + whole[8:200]
     yield "no-events", whole[:24] + bytes(16) + whole[40:104]
 

@@ -206,8 +206,11 @@ def last_time(path, program):
              "perf": ["perf", "script", "-G", "-F", "time", "-i", path]}[program]
     status, out, err = tap.run(words)
     times = [float(m[1]) for m in map(SAMPLE_TIME.match, out.decode().splitlines()) if m]
-    if status != 0 or not times:
-        return None, f"{program}: status {status}: {err.decode('utf-8', 'replace')[-300:]}"
+    said = err.decode("utf-8", "replace")
+    if not times and (status == 0 or "the recording has no samples" in said):
+        return 0, ""
+    if status != 0:
+        return None, f"{program}: status {status}: {said[-300:]}"
     return max(times), ""
 
 
@@ -219,7 +222,10 @@ def kill_once(folder, number, words, programs):
     recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-o", path, *words,
                                  "-p", str(load.pid)], stderr=subprocess.PIPE, cwd=folder)
     try:
-        time.sleep(random.uniform(0.3, 2.5))
+        while not (os.path.exists(path) and os.path.getsize(path)):
+            time.sleep(0.01)
+        began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        time.sleep(random.uniform(0, 2.2))
         killed = time.clock_gettime(time.CLOCK_MONOTONIC)
         recorder.kill()
         recorder.communicate()
@@ -231,14 +237,15 @@ def kill_once(folder, number, words, programs):
         last, why = last_time(path, program)
         if why:
             return why, 0
-        missing = max(missing, killed - last)
+        missing = max(missing, killed - max(last, began))
     os.remove(path)
     return "", missing
 
 
 def check_kills(report, folder, has_perf):
     worst, faults = 0, []
-    ways = [["-F", "999"], ["-F", "999", "-g", "dwarf"], ["-F", "4999", "--no-compress"]]
+    ways = [["-F", "999"], ["-F", "999", "-g", "dwarf"], ["-F", "4999", "--no-compress"],
+            ["-F", "999", "--bpf"]]
     for number in range(KILLS):
         words = ways[number % len(ways)]
         why, missing = kill_once(folder, number, words,

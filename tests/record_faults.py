@@ -207,6 +207,57 @@ def check_lost(report, folder):
                   "" if lost > 100 and 0.75 * ran < lost + kept < 1.02 * ran else said)
 
 
+def check_clock(report, folder):
+    """Where this process is shown another clock than the kernel's, as after a container was
+    moved, what was sampled is still in the file at once."""
+    name = "a clock that is behind the kernel's"
+    path = os.path.join(folder, "clock.data")
+    words = ["unshare", "-T", "--monotonic", "-100"]
+    if os.geteuid() != 0 or tap.run([*words, "true"])[0] != 0:
+        report.skip(name, "there are no time namespaces here")
+        return
+    load = subprocess.Popen(["./fp", "100000", "1", "5"], cwd=folder)
+    recorder = subprocess.Popen([*words, tap.STOKE, "record", "-q", "-F", "999", "-g", "fp",
+                                 "-o", path, "-p", str(load.pid)])
+    time.sleep(2.5)
+    recorder.kill()
+    recorder.wait()
+    load.kill()
+    load.wait()
+    kept = sum(recording.of_program(recording.stacks(path)).values())
+    report.result(f"{name}: {kept} samples", "" if kept > 50 else "they are held back")
+
+
+ONLINE = "/sys/devices/system/cpu/cpu1/online"
+
+
+def check_hotplug(report, folder):
+    """A CPU that is gone for a moment, shorter than stoke looks, is recorded again."""
+    name = "a CPU that goes and comes back"
+    if "STOKE_HOTPLUG" not in os.environ or not os.access(ONLINE, os.W_OK):
+        report.skip(name, "STOKE_HOTPLUG=1 takes one from the machine for a moment")
+        return
+    for how in (["-e", "cpu-clock,page-faults"], ["-e", "cpu-clock", "--bpf"]):
+        path = os.path.join(folder, "hotplug.data")
+        recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-a", "-F", "499", "-g", "fp",
+                                     *how, "-o", path, "--duration", "7"])
+        time.sleep(1.5)
+        try:
+            for value in ("0", "1"):
+                with open(ONLINE, "w", encoding="ascii") as file:
+                    file.write(value)
+                gone = time.clock_gettime(time.CLOCK_MONOTONIC)
+        finally:
+            with contextlib.suppress(OSError), open(ONLINE, "w", encoding="ascii") as file:
+                file.write("1")
+        recorder.wait()
+        lines = recording.stoke("script", "-q", "-G", "-F", "cpu,time", path).splitlines()
+        times = [float(line.split()[1].rstrip(":")) for line in lines if "[001]" in line]
+        later = sum(t > gone + 3.5 for t in times)
+        report.result(f"{name}: {' '.join(how)}",
+                      "" if later > 200 else f"{later} samples of {len(times)} after it")
+
+
 # --- Users without rights ----------------------------------------------------------------
 
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
@@ -288,7 +339,7 @@ def main():
             report.done()
         build(folder)
         for check in (check_writes, check_killed, check_exec, check_reuse, check_deleted,
-                      check_threads, check_lost, check_nobody):
+                      check_threads, check_lost, check_clock, check_hotplug, check_nobody):
             check(report, folder)
     finally:
         os.chdir("/")

@@ -246,6 +246,14 @@ static bool refuse(const char *what, struct error *err)
     return error_hint(err, "unpack it first and give the file that is in it");
 }
 
+/* What Instruments keeps is a folder of many files. */
+static bool refuse_trace(struct error *err)
+{
+    error_set(err, "the archives of Instruments (.trace) are not read");
+    return error_hint(err, "on a Mac: xcrun xctrace export --input FILE.trace --xpath "
+                           "'//table[@schema=\"time-profile\"]'; its output is read");
+}
+
 /* The first file of a zip, where it is deflated; folders are not searched. */
 static bool start_zip(struct decoder *d, struct error *err)
 {
@@ -257,10 +265,15 @@ static bool start_zip(struct decoder *d, struct error *err)
     unsigned method = bytes_u16(&head);
     bytes_seek(&head, 26);
     size_t name = bytes_u16(&head), extra = bytes_u16(&head);
-    if (method != ZIP_DEFLATED || head.failed)
+    if (head.failed)
         return refuse("zip", err);
     if (!source_peek(from, ZIP_HEAD_SIZE + name + extra, err))
         return false;
+    struct str path = str_part(str_span(from->begin, from->end), ZIP_HEAD_SIZE, name);
+    if (str_has(path, STR(".trace/")))
+        return refuse_trace(err);
+    if (method != ZIP_DEFLATED)
+        return refuse("zip", err);
     if (source_left(from) < ZIP_HEAD_SIZE + name + extra)
         return refuse("zip", err);
     took(d, ZIP_HEAD_SIZE + name + extra);

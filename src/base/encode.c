@@ -86,10 +86,21 @@ size_t packer_bound(size_t size)
     return ZSTD_compressBound(size) + 32; /* the stream's beginning, and a block's */
 }
 
-size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room)
+static size_t pack(struct packer *p, struct str bytes, char *into, size_t room,
+                   ZSTD_EndDirective how)
 {
     ZSTD_inBuffer in = {bytes.ptr, bytes.len, 0};
     ZSTD_outBuffer out = {into, room, 0};
-    size_t left = ZSTD_compressStream2(p->state, &out, &in, ZSTD_e_flush);
+    size_t left = ZSTD_compressStream2(p->state, &out, &in, how);
     return left == 0 && in.pos == in.size ? out.pos : 0;
+}
+
+size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room)
+{
+    return pack(p, bytes, into, room, ZSTD_e_flush);
+}
+
+size_t packer_end(struct packer *p, struct str bytes, char *into, size_t room)
+{
+    return pack(p, bytes, into, room, ZSTD_e_end);
 }

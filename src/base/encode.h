@@ -41,4 +41,8 @@ size_t packer_bound(size_t size);
  * is then at its end. */
 size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room);
 
+/* The same, and ends the stream: what is taken from then on is a stream of its own, which
+ * may be put behind this one or go without it. */
+size_t packer_end(struct packer *p, struct str bytes, char *into, size_t room);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/scan.h"
 #include "cli/message.h"
+#include "cli/source_maps.h"
 #include "cli/together.h"
 #include "os/file.h"
 #include "os/guard.h"
@@ -50,6 +51,9 @@ const struct option load_options[] = {
      OPTION_CHOICE, OFF(import.ghc), ghc_columns},
     {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
      OPTION_LIST, OFF(skip_after)},
+    {"source-map", 0, "FILE",
+     "JavaScript: names and places as the sources have them (repeatable)", OPTION_LIST,
+     OFF(source_maps)},
     {"symfs", 0, "DIR", "recordings: look for files below this folder", OPTION_STRING,
      OFF(symbols.symfs)},
     {"debug-dir", 0, "DIR", "look for debug files there, not in /usr/lib/debug",
@@ -401,16 +405,24 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
         file_count = 1;
     }
     struct symbols symbols;
-    bool ok = symbols_init(&symbols, &settings->symbols, settings->import.lines,
-                           settings->threads, err);
+    struct source_maps maps;
+    struct load_settings with_maps = *settings;
+    with_maps.import.source_maps = &maps;
+    bool ok = source_maps_load(&maps, &settings->source_maps, err);
+    ok = symbols_init(&symbols, &settings->symbols, settings->import.lines,
+                      settings->threads, err) &&
+         ok;
     bool built = builder_init(&b, settings->keep ? BUILD_KEEP : BUILD_COUNT);
     ok = ok && (built || error_memory(err));
     if (ok && file_count == 1)
-        ok = load_file(settings, files[0], &symbols.seam, &b, err);
+        ok = load_file(&with_maps, files[0], &symbols.seam, &b, err);
     else if (ok)
-        ok = load_together(settings, file_count, files, &symbols.seam, &b, err);
+        ok = load_together(&with_maps, file_count, files, &symbols.seam, &b, err);
     if (ok && !settings->quiet && !settings->own_warnings)
         symbols_report(&symbols);
+    if (ok && !settings->quiet)
+        source_maps_note(&maps, &settings->source_maps);
+    source_maps_free(&maps);
     symbols_deinit(&symbols);
     struct profile *p = ok ? builder_finish(&b, err) : NULL;
     builder_deinit(&b);

@@ -22,6 +22,7 @@ struct load_settings {
     struct import_options import;
     struct symbol_settings symbols; /* of recordings, whose addresses have no names */
     struct option_list skip_after;
+    struct option_list source_maps; /* files */
 };
 
 /* The options of every command that reads profiles. */

@@ -6,6 +6,7 @@
 #include "cli/message.h"
 #include "cli/save.h"
 #include "cli/symbols.h"
+#include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/task.h"
 #include "record/session.h"
@@ -38,9 +39,11 @@ struct record_command_settings {
     struct stacks_wanted stacks;
     struct record_events events;
     double duration;
-    uint64_t ring_size;
-    const char *output;
-    bool everyone, unpacked, keep_dumps, bundle, counted, quiet, off_cpu, wakers;
+    uint64_t ring_size, max_size, rotate;
+    int64_t keep;
+    const char *output, *cgroup;
+    bool everyone, unpacked, keep_dumps, snapshot, bundle, counted, quiet, off_cpu,
+        wakers;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -139,6 +142,46 @@ static bool parse_ring(const char *text, void *value, struct error *err)
     return true;
 }
 
+/* A number and its unit: letters of `units`, each with its factor. */
+static bool parse_quantity(const char *text, const char *units, const uint64_t *factors,
+                           uint64_t most, uint64_t *value)
+{
+    struct str number = str_of(text);
+    const char *unit = number.len > 1 ? strchr(units, number.ptr[number.len - 1]) : NULL;
+    uint64_t v, factor = unit ? factors[unit - units] : 1;
+    if (unit)
+        number.len--;
+    if (!number_parse_u64(number, &v) || v == 0 || v > most / factor)
+        return false;
+    *value = v * factor;
+    return true;
+}
+
+/* "64M" */
+static bool parse_size(const char *text, void *value, struct error *err)
+{
+    static const uint64_t factors[] = {1 << 10, 1 << 20, 1 << 30};
+    if (parse_quantity(text, "KMG", factors, (uint64_t)1 << 50, value))
+        return true;
+    error_set(err, "'%s' is no size", text);
+    return error_hint(err, "in bytes, or 512K, 64M, 2G");
+}
+
+#define SPAN_MOST ((uint64_t)366 * 86400)
+
+/* "10m", to ns */
+static bool parse_span(const char *text, void *value, struct error *err)
+{
+    static const uint64_t factors[] = {1, 60, 3600};
+    uint64_t seconds;
+    if (!parse_quantity(text, "smh", factors, SPAN_MOST, &seconds)) {
+        error_set(err, "'%s' is no time", text);
+        return error_hint(err, "in seconds, or 90s, 10m, 2h");
+    }
+    *(uint64_t *)value = seconds * (uint64_t)NS;
+    return true;
+}
+
 static bool parse_events(const char *text, void *value, struct error *err)
 {
     return record_events_parse(text, value, err);
@@ -163,6 +206,18 @@ static const struct option record_options[] = {
     {"output", 'o', "FILE",
      "write there (default: perf.data); .svg, .folded, ...: draw it at once",
      OPTION_STRING, OFF(output)},
+    {"max-size", 0, "SIZE",
+     "end when the file has so much (64M); of --rotate and --snapshot, keep so much",
+     OPTION_PARSED, OFF(max_size), .parse = parse_size},
+    {"rotate", 0, "TIME",
+     "begin a new file each time so much is over (10m): FILE.1, FILE.2, ...",
+     OPTION_PARSED, OFF(rotate), .parse = parse_span},
+    {"keep", 0, "N", "with --rotate: keep the last N files (default: 10)", OPTION_INT,
+     OFF(keep), .least = 1, .most = 1000000},
+    {"snapshot", 0, NULL,
+     "keep what happens in memory; SIGUSR2 writes what led up to it to FILE.1, FILE.2, "
+     "...",
+     OPTION_FLAG, OFF(snapshot)},
     {"bundle", 0, NULL,
      "write a .stoke with all names in it, to be opened anywhere (default: perf.stoke)",
      OPTION_FLAG, OFF(bundle)},
@@ -185,10 +240,16 @@ static const struct option target_options[] = {
      .parse = parse_numbers},
     {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
      .parse = parse_cpus},
+    {"cgroup", 0, "PATH",
+     "all that runs in this control group: system.slice/cron.service", OPTION_STRING,
+     OFF(cgroup)},
     {0}};
 
 static const struct option_group record_groups[] = {
     {"options", record_options, 0}, {"who is recorded", target_options, 0}, {0}};
+
+/* What is kept in memory by default. */
+#define SNAPSHOT_SIZE ((uint64_t)16 << 20)
 
 /* --- From options to settings ----------------------------------------------------------
  */
@@ -202,6 +263,7 @@ struct recording {
     size_t tid_count, tid_cap;
     bool failed;
     const struct exporter *exporter; /* to draw with, or NULL */
+    int cgroup;                      /* open; 0: none */
 };
 
 static void add_tid(void *context, uint32_t tid)
@@ -228,7 +290,8 @@ static bool no_target(struct error *err)
 
 static bool two_targets(struct error *err)
 {
-    error_set(err, "all (-a, -C) and some of them (-p, -t) cannot be recorded together");
+    error_set(err, "all (-a, -C, --cgroup) and some of them (-p, -t) cannot be recorded "
+                   "together");
     return error_hint(err, "record all, and show some: stoke flamegraph --only-pid N");
 }
 
@@ -256,6 +319,21 @@ static bool check_output(const struct recording *r, struct error *err)
     return error_hint(err, "-o FILE, and then stoke script FILE");
 }
 
+/* What files are made and kept. */
+static bool check_files(const struct recording *r, struct error *err)
+{
+    const struct record_command_settings *s = r->s;
+    if (r->exporter && (s->max_size || s->rotate || s->snapshot)) {
+        error_set(err, "what is drawn at once goes to one file, and all of it");
+        return error_hint(err, "-o FILE.data, and then stoke flamegraph FILE.data");
+    }
+    if (s->keep && (!s->rotate || s->snapshot)) {
+        error_set(err, "--keep is for files that rotate");
+        return error_hint(err, "--rotate 10m --keep %lld", (long long)s->keep);
+    }
+    return true;
+}
+
 /* A wait's stack is kept until the wait is over: dumps are too large for that. */
 static bool check_off_cpu(const struct recording *r, struct error *err)
 {
@@ -276,7 +354,7 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     const struct record_command_settings *s = r->s;
     struct record_targets *t = &r->settings.sampler.targets;
     bool some = s->pids.count || s->tids.count;
-    t->everyone = s->everyone || (s->cpus.count && !some && !command[0]);
+    t->everyone = s->everyone || s->cgroup || (s->cpus.count && !some && !command[0]);
     if (t->everyone && some)
         return two_targets(err);
     if (!t->everyone && !some && !command[0])
@@ -285,6 +363,9 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
         t->cpus = s->cpus.items;
         t->cpu_count = s->cpus.count;
     }
+    if (s->cgroup && (r->cgroup = os_cgroup_open(s->cgroup, err)) < 0)
+        return false;
+    t->cgroup = r->cgroup;
     r->settings.command = command[0] ? command : NULL;
     if (!some)
         return true;
@@ -377,18 +458,29 @@ static void show_progress(void *context, const struct record_session *s)
                           size_text(record_session_bytes(s), size));
 }
 
-static void tell_cautions(const struct record_session *s)
+static void tell_written(void *context, const struct record_session *s,
+                         const struct error *why_not)
 {
-    const struct record_counts *c = &s->counts;
+    const struct recording *r = context;
+    message_progress_end();
+    if (why_not)
+        message_error(why_not);
+    else if (!r->s->quiet)
+        message_note("what led up to now is in %s", s->files.path);
+}
+
+/* A share of what was counted; nothing is said of what is less than a thousandth. */
+static bool is_told(uint64_t part, uint64_t all, double *share)
+{
+    *share = all ? 100 * (double)part / (double)all : 0;
+    return *share >= 0.1;
+}
+
+static void tell_stacks(const struct record_session *s)
+{
     const struct unwinder_counts *u = &s->unwinder.counts;
-    const struct record_events *events = &s->sampler_settings.events;
-    if (c->samples == 0)
-        message_note("there are no samples: nothing ran, or not for long enough (-F)");
-    if (c->lost)
-        message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
-                     "often (-F), or take larger ones (-m)",
-                     (unsigned long long)c->lost,
-                     100 * (double)c->lost / (double)(c->lost + c->samples));
+    const struct record_counts *c = &s->counts;
+    double share;
     if (u->truncated)
         message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
                      "the dump (-g %s,%u takes more of the stack)",
@@ -397,11 +489,41 @@ static void tell_cautions(const struct record_session *s)
                      4 * s->sampler_settings.dump_size < DUMP_MOST
                          ? 4 * s->sampler_settings.dump_size
                          : DUMP_MOST);
+    if (c->deep)
+        message_note("%.1f%% of the stacks are truncated: the kernel follows %llu frames "
+                     "at most (sysctl kernel.perf_event_max_stack)",
+                     100 * (double)c->deep / (double)c->samples,
+                     (unsigned long long)s->deepest);
+    if (is_told(u->broken, u->stacks, &share))
+        message_note("%.1f%% of the stacks could not be followed to their ends: there is "
+                     "code that tells nothing of its callers",
+                     share);
+    if (is_told(u->no_file, u->stacks, &share))
+        message_note("%.1f%% of the stacks end in unknown code, which is in no file: a "
+                     "JIT's, which it may name in /tmp/perf-PID.map",
+                     share);
+}
+
+static void tell_cautions(const struct record_session *s)
+{
+    const struct record_counts *c = &s->counts;
+    const struct record_events *events = &s->sampler_settings.events;
+    double share;
+    if (c->samples == 0)
+        message_note("there are no samples: nothing ran, or not for long enough (-F)");
+    if (c->lost)
+        message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
+                     "often (-F), or take larger ones (-m)",
+                     (unsigned long long)c->lost,
+                     100 * (double)c->lost / (double)(c->lost + c->samples));
+    tell_stacks(s);
     if (s->settings->off_cpu && !s->sees_waits)
         message_note("waits have no stacks: that takes root, CAP_PERFMON, or "
                      "kernel.perf_event_paranoid at 1 or less");
     if (s->off_cpu.failed)
         message_note("memory was short: some waits are missing");
+    if (is_told(c->idle, c->samples, &share))
+        message_note("%.1f%% of the samples are of CPUs that had nothing to do", share);
     if (c->throttled)
         message_note("the kernel held sampling back %llu times: the rate was less than "
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",
@@ -424,7 +546,9 @@ static void tell_summary(const struct recording *r)
                  (unsigned long long)(s->counts.samples - waits->waits - waits->wakers),
                  events->items[0].name, sampled > 1 ? " and others" : "",
                  seconds(s, s->ended), size_text(record_session_bytes(s), size),
-                 r->exporter ? "" : " in ", r->exporter ? "" : r->s->output);
+                 r->exporter ? "" : " in ", r->exporter ? "" : s->files.path);
+    if (s->files.number > 1 && r->s->rotate)
+        message_note("and in the files before it: stoke takes several at once");
     if (s->settings->off_cpu)
         message_note("%llu waits of %.3f s in all (the event off-cpu)",
                      (unsigned long long)waits->waits, (double)waits->nanoseconds / NS);
@@ -480,6 +604,9 @@ static bool open_session(struct recording *r, struct error *err)
     if (!record_session_open(&r->session, &r->settings, err))
         return false;
     tell_fallbacks(r);
+    if (r->s->snapshot && !r->s->quiet)
+        message_note("kill -USR2 %lld writes what led up to that moment",
+                     (long long)os_task_own());
     return true;
 }
 
@@ -524,7 +651,11 @@ static int record_run(void *settings, int word_count, char **words)
                     .rate = s->period ? 0 : (uint32_t)s->rate,
                     .period = (uint64_t)s->period},
         .duration = (uint64_t)(s->duration * NS),
-        .output = r->exporter ? NULL : s->output,
+        .files = {.path = r->exporter ? NULL : s->output,
+                  .most = s->snapshot && !s->max_size ? SNAPSHOT_SIZE : s->max_size,
+                  .rotate = s->rotate,
+                  .kept = (uint32_t)s->keep,
+                  .snapshot = s->snapshot},
         .unpacked = s->unpacked,
         .keep_dumps = s->keep_dumps,
         .counted = s->counted,
@@ -536,8 +667,10 @@ static int record_run(void *settings, int word_count, char **words)
         .word_count = own_words(room, sizeof room, own, sizeof own / sizeof *own),
         .progress = show_progress,
         .progress_context = r,
+        .written = tell_written,
     };
-    if (check_output(r, &err) && check_off_cpu(r, &err) && find_targets(r, words, &err)) {
+    if (check_output(r, &err) && check_files(r, &err) && check_off_cpu(r, &err) &&
+        find_targets(r, words, &err)) {
         choose_events(r);
         status = record(r, &err) ? STATUS_OK : STATUS_FAILED;
     }
@@ -545,6 +678,7 @@ static int record_run(void *settings, int word_count, char **words)
         message_error(&err);
     else
         status = r->session.command_status;
+    os_cgroup_close(r->cgroup);
     free(r->tids);
     free(r);
     return status;

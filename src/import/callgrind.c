@@ -126,6 +126,8 @@ static string_id take_name(struct callgrind *c, enum name_table table, struct st
 {
     struct str rest = str_trim(text);
     uint64_t number;
+    if (str_equal(rest, STR("???"))) /* not known */
+        return 0;
     if (!str_starts(rest, STR("(")))
         return builder_string(c->b, rest);
     rest = str_skip(rest, 1);
@@ -134,7 +136,7 @@ static string_id take_name(struct callgrind *c, enum name_table table, struct st
     uint64_t *name = idmap_put(&c->names[table], &c->arena, number);
     rest = str_trim(rest);
     if (name && rest.len)
-        *name = builder_string(c->b, rest);
+        *name = builder_string(c->b, str_equal(rest, STR("???")) ? STR("") : rest);
     return name ? (string_id)*name : 0;
 }
 
@@ -292,11 +294,13 @@ struct visit {
 struct descent {
     struct callgrind *c;
     size_t event;
-    double *whole; /* by function: with all that it calls */
-    bool *open;    /* by function */
+    double *whole;  /* by function: with all that it calls */
+    double *called; /* by function: what others call it for */
+    bool *open;     /* by function */
     struct visit *visits;
     size_t depth, paths;
-    double least;
+    double left;  /* of the cost of all */
+    double least; /* what is smaller is not gone into */
 };
 
 static frame_id frame_of(struct callgrind *c, const struct function *f)
@@ -367,30 +371,63 @@ static void descend(struct descent *d, uint32_t root, double cost)
     }
 }
 
-/* What a function costs that nobody called it for. Sums of the same numbers in another
- * order differ a little. */
-static double *own_roots(const struct descent *d, double *roots)
+/* By function: what it costs with all that it calls, and what others call it for. Calls
+ * of itself are in its cost. */
+static void sum_calls(struct descent *d)
 {
     const struct callgrind *c = d->c;
-    memcpy(roots, d->whole, c->function_count * sizeof *roots);
-    for (size_t i = 1; i < c->call_count; i++)
-        if (c->calls[i].caller != c->calls[i].callee)
-            roots[c->calls[i].callee] -= c->calls[i].cost[d->event];
-    return roots;
+    for (size_t i = 1; i < c->function_count; i++)
+        d->whole[i] = c->functions[i].self[d->event];
+    for (size_t i = 1; i < c->call_count; i++) {
+        const struct call *call = &c->calls[i];
+        if (call->caller == call->callee)
+            continue;
+        d->whole[call->caller] += call->cost[d->event];
+        d->called[call->callee] += call->cost[d->event];
+    }
 }
 
-static void sum_costs(struct descent *d)
+/* The cost of all: of what the file tells nothing about, that of its calls. */
+static double sum_all(const struct descent *d)
 {
     const struct callgrind *c = d->c;
     double all = 0;
-    for (size_t i = 1; i < c->function_count; i++) {
-        d->whole[i] = c->functions[i].self[d->event];
-        all += d->whole[i];
+    for (size_t i = 1; i < c->function_count; i++)
+        all += d->whole[i] > 0 ? c->functions[i].self[d->event] : d->called[i];
+    return all;
+}
+
+static void descend_from(struct descent *d, uint32_t root, double cost)
+{
+    if (cost > d->least) {
+        d->left -= cost;
+        descend(d, root, cost);
     }
-    for (size_t i = 1; i < c->call_count; i++)
-        if (c->calls[i].caller != c->calls[i].callee)
-            d->whole[c->calls[i].caller] += c->calls[i].cost[d->event];
-    d->least = all * SHARE_LEAST;
+}
+
+/* With no more than is left of the cost of all. */
+static void descend_within(struct descent *d, uint32_t root, double cost)
+{
+    descend_from(d, root, cost < d->left ? cost : d->left);
+}
+
+/* First those that nobody calls; then those that cost more than they are called for; at
+ * last, where functions call each other in circles, whatever costs most. Sums of the same
+ * numbers in another order differ a little. */
+static void descend_all(struct descent *d)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 1; i < d->c->function_count; i++) {
+        if (!(d->called[i] > 0))
+            descend_from(d, i, d->whole[i]);
+        if (d->whole[i] > d->whole[largest])
+            largest = i;
+    }
+    for (uint32_t i = 1; i < d->c->function_count; i++)
+        if (d->called[i] > 0 && d->whole[i] - d->called[i] > d->whole[i] * 1e-9)
+            descend_within(d, i, d->whole[i] - d->called[i]);
+    if (largest && d->left > d->least * 100)
+        descend_within(d, largest, d->left);
 }
 
 static void add_event(struct callgrind *c, size_t event)
@@ -398,25 +435,15 @@ static void add_event(struct callgrind *c, size_t event)
     size_t count = c->function_count;
     struct descent d = {.c = c, .event = event};
     d.whole = arena_zalloc(&c->arena, count, sizeof *d.whole);
+    d.called = arena_zalloc(&c->arena, count, sizeof *d.called);
     d.open = arena_zalloc(&c->arena, count, sizeof *d.open);
     d.visits = arena_zalloc(&c->arena, DEPTH_MAX, sizeof *d.visits);
-    double *roots = arena_zalloc(&c->arena, count, sizeof *roots);
-    if (!d.whole || !d.open || !d.visits || !roots)
+    if (!d.whole || !d.called || !d.open || !d.visits)
         return;
-    sum_costs(&d);
-    own_roots(&d, roots);
-    bool any = false;
-    uint32_t largest = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        if (roots[i] > d.least && roots[i] > d.whole[i] * 1e-9) {
-            descend(&d, i, roots[i]);
-            any = true;
-        }
-        if (d.whole[i] > d.whole[largest])
-            largest = i;
-    }
-    if (!any && largest) /* all call each other: begin anywhere */
-        descend(&d, largest, d.whole[largest]);
+    sum_calls(&d);
+    d.left = sum_all(&d);
+    d.least = d.left * SHARE_LEAST;
+    descend_all(&d);
     builder_warn_times(c->b, "more stacks than are made: the rest is with their callers",
                        d.paths >= PATHS_MAX);
     arena_release(&c->arena, d.visits, DEPTH_MAX * sizeof *d.visits);

@@ -25,11 +25,12 @@
 #define NESTED_MAX 16  /* processes inside each other */
 #define TIME_MOST 1e12 /* milliseconds */
 
-enum table_number { SAMPLES, STACKS, FRAMES, FUNCTIONS, TABLES };
+enum table_number { SAMPLES, STACKS, FRAMES, FUNCTIONS, SOURCES, TABLES };
 enum { SAMPLE_STACK, SAMPLE_TIME, SAMPLE_DELTA, SAMPLE_WEIGHT };
 enum { STACK_PREFIX, STACK_FRAME };
 enum { FRAME_LOCATION, FRAME_FUNCTION, FRAME_LINE };
-enum { FUNCTION_NAME, FUNCTION_FILE };
+enum { FUNCTION_NAME, FUNCTION_FILE, FUNCTION_SOURCE };
+enum { SOURCE_FILE };
 
 static const struct {
     const char *name;
@@ -38,7 +39,8 @@ static const struct {
     [SAMPLES] = {"samples", {"stack", "time", "timeDeltas", "weight"}},
     [STACKS] = {"stackTable", {"prefix", "frame"}},
     [FRAMES] = {"frameTable", {"location", "func", "line"}},
-    [FUNCTIONS] = {"funcTable", {"name", "fileName"}},
+    [FUNCTIONS] = {"funcTable", {"name", "fileName", "source"}},
+    [SOURCES] = {"sources", {"filename"}},
 };
 
 /* Numbers by row; NAN where there is none. */
@@ -354,6 +356,20 @@ static void split_location(struct gecko *g, string_id location, struct frame *f)
     f->name = builder_string(g->b, str_head(text, open));
 }
 
+/* The file of a function: a string, or since 2025 one of the sources. */
+static string_id file_of(const struct gecko *g, const struct gecko_thread *t,
+                         size_t function)
+{
+    const struct table *functions = table_at(g, t, FUNCTIONS);
+    const struct table *sources = table_at(g, t, SOURCES);
+    double file = cell(&functions->columns[FUNCTION_FILE], function);
+    size_t source =
+        row_of(cell(&functions->columns[FUNCTION_SOURCE], function), sources->rows);
+    if (source != SIZE_MAX)
+        file = cell(&sources->columns[SOURCE_FILE], source);
+    return string_at(g, t, file);
+}
+
 static frame_id frame_of(struct gecko *g, const struct gecko_thread *t, size_t row)
 {
     const struct table *frames = table_at(g, t, FRAMES);
@@ -369,7 +385,7 @@ static frame_id frame_of(struct gecko *g, const struct gecko_thread *t, size_t r
     }
     f.name = string_at(g, t, cell(&functions->columns[FUNCTION_NAME], function));
     if (g->options->lines) {
-        f.file = string_at(g, t, cell(&functions->columns[FUNCTION_FILE], function));
+        f.file = file_of(g, t, function);
         f.line = line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
     }
     return builder_frame(g->b, &f);

@@ -17,6 +17,7 @@
 #include "base/lines.h"
 #include "base/source.h"
 #include "model/builder.h"
+#include "import/source_map.h"
 #include "model/resolver.h"
 
 enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
@@ -34,6 +35,7 @@ struct import_options {
     enum ghc_column ghc;
     const struct str *skip_after; /* perf: frames called by one of these are dropped */
     size_t skip_after_count;
+    struct source_maps *source_maps; /* of JavaScript's files; NULL: none */
     const struct resolver *resolver; /* who unwinds and names addresses; NULL: nobody */
     struct str
         head; /* of a part read by itself: how the whole input begins; else empty */

@@ -764,6 +764,8 @@ static bool read_chunks(struct jfr *r, struct str all, struct error *err)
         read_chunk(r, str_part(all, r->offset, size));
         r->offset += size;
     }
+    if (r->offset < all.len && !builder_failed(r->b))
+        builder_warn_offset(r->b, "a chunk that is cut short", r->offset);
     return true;
 }
 

@@ -24,6 +24,9 @@ struct kept_symbol {
 
 struct finish {
     struct perf_profile *p;
+    struct builder *b;         /* of the profile that is made */
+    const struct profile *raw; /* stacks of places, and samples */
+    struct arena *arena;
     struct run *runs; /* by place */
     frame_id *frames;
     size_t frame_count, frame_cap;
@@ -84,7 +87,7 @@ bool perf_places_name(struct perf_profile *p)
 
 static frame_id *frame_room(struct finish *f, size_t more)
 {
-    frame_id *frames = arena_grow(&f->p->arena, f->frames, &f->frame_cap,
+    frame_id *frames = arena_grow(f->arena, f->frames, &f->frame_cap,
                                   f->frame_count + more, sizeof *frames);
     if (frames)
         f->frames = frames;
@@ -95,7 +98,7 @@ static void add_frame(struct finish *f, const struct frame *frame)
 {
     frame_id *frames = frame_room(f, 1);
     if (frames)
-        frames[f->frame_count++] = builder_frame(f->p->b, frame);
+        frames[f->frame_count++] = builder_frame(f->b, frame);
 }
 
 /* A frame at the place: of a known symbol, or with an empty one of an unknown. What is
@@ -109,7 +112,7 @@ static struct frame frame_at(const struct finish *f, const struct perf_place *pl
     if (place->of_waker)
         frame.kind = FRAME_WAKER;
     if (file->module.len)
-        frame.module = builder_module(p->b, file->module, file->build_id);
+        frame.module = builder_module(f->b, file->module, file->build_id);
     if (p->options->every_address || (!known && p->options->addresses))
         frame.address = place->pc;
     return frame;
@@ -126,11 +129,11 @@ static void add_symbol(struct finish *f, const struct perf_place *place,
     do {
         struct str link = name_next_link(&rest);
         struct frame frame = frame_at(f, place, inlined, true);
-        frame.name = builder_string(f->p->b, link.len == 0         ? STR(" ")
-                                             : options->signatures ? link
-                                                                   : name_tidy(link));
+        frame.name = builder_string(f->b, link.len == 0         ? STR(" ")
+                                          : options->signatures ? link
+                                                                : name_tidy(link));
         if (options->lines && at && rest.len == 0) {
-            frame.file = builder_string(f->p->b, at->file);
+            frame.file = builder_string(f->b, at->file);
             frame.line = at->file.len ? at->line : 0;
         }
         add_frame(f, &frame);
@@ -187,15 +190,15 @@ static void add_marker(struct finish *f, const struct perf_file *file)
     struct frame frame = {.kind = file->marker};
     if (file->marker == FRAME_MARKER && str_equal(file->symbol, WAIT_MARK))
         return;
-    frame.name = builder_string(f->p->b, file->symbol);
+    frame.name = builder_string(f->b, file->symbol);
     add_frame(f, &frame);
 }
 
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
-    f->runs = arena_zalloc(&p->arena, p->places.count, sizeof *f->runs);
-    f->kept = arena_zalloc(&p->arena, KEPT_SYMBOLS, sizeof *f->kept);
+    f->runs = arena_zalloc(f->arena, p->places.count, sizeof *f->runs);
+    f->kept = arena_zalloc(f->arena, KEPT_SYMBOLS, sizeof *f->kept);
     for (size_t i = 1; f->runs && f->kept && i < p->places.count; i++) {
         const struct perf_place *place = &p->places.items[i];
         const struct perf_file *file = &p->files[place->file];
@@ -212,7 +215,7 @@ static bool make_runs(struct finish *f)
         }
         f->runs[i] = (struct run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
     }
-    return f->runs && f->kept && !p->arena.failed && !builder_failed(p->b);
+    return f->runs && f->kept && !f->arena->failed && !builder_failed(f->b);
 }
 
 /* --- Stacks ---------------------------------------------------------------------------
@@ -222,11 +225,11 @@ static bool make_runs(struct finish *f)
 static bool find_skipped(struct finish *f)
 {
     const struct import_options *options = f->p->options;
-    const struct profile *profile = f->p->b->profile;
+    const struct profile *profile = f->b->profile;
     if (options->skip_after_count == 0)
         return true;
     f->drops_callers =
-        arena_zalloc(&f->p->arena, profile->frame_count, sizeof *f->drops_callers);
+        arena_zalloc(f->arena, profile->frame_count, sizeof *f->drops_callers);
     for (size_t i = 1; f->drops_callers && i < profile->frame_count; i++)
         for (size_t k = 0; k < options->skip_after_count; k++)
             f->drops_callers[i] |= str_equal(
@@ -246,7 +249,7 @@ static stack_id push_frames(struct finish *f, stack_id parent, struct run run)
         first = i;
         parent = 0;
     }
-    return builder_push_run(f->p->b, parent, frames + first, run.count - first, NULL);
+    return builder_push_run(f->b, parent, frames + first, run.count - first, NULL);
 }
 
 /* So many functions away from where it waits a thread's reason may be. */
@@ -256,7 +259,7 @@ static stack_id push_frames(struct finish *f, stack_id parent, struct run run)
  * it. */
 static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
 {
-    const struct profile *p = f->p->b->profile;
+    const struct profile *p = f->b->profile;
     struct str reason = preempted ? STR("[preempted]") : STR("");
     stack_id at = stack;
     for (int i = 0; at && reason.len == 0 && i < REASON_DEPTH; i++) {
@@ -266,8 +269,8 @@ static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
     }
     if (reason.len == 0)
         return stack;
-    struct frame marker = {.name = builder_string(f->p->b, reason), .kind = FRAME_MARKER};
-    return builder_push(f->p->b, stack, builder_frame(f->p->b, &marker));
+    struct frame marker = {.name = builder_string(f->b, reason), .kind = FRAME_MARKER};
+    return builder_push(f->b, stack, builder_frame(f->b, &marker));
 }
 
 /* An interrupt ends waits, too; whom it interrupted has nothing to do with them. The
@@ -277,7 +280,7 @@ static bool is_interrupt_entry(const struct finish *f, const struct perf_place *
 {
     static const char *const entries[] = {"asm_sysvec_", "asm_common_interrupt",
                                           "asm_exc_nmi", "el1h_64_irq", "el0t_64_irq"};
-    const struct profile *p = f->p->b->profile;
+    const struct profile *p = f->b->profile;
     bool is = false;
     for (size_t i = 0; place->of_waker && run.count && i < 5; i++)
         is |= str_starts(profile_string(p, p->frames[f->frames[run.first]].name),
@@ -292,8 +295,8 @@ static stack_id push_interrupt(struct finish *f, stack_id parent,
     struct frame frame = {.kind = FRAME_WAKER};
     if (f->p->files[place->file].marker != FRAME_WAKER)
         return parent;
-    frame.name = builder_string(f->p->b, STR("[interrupt]"));
-    return builder_push(f->p->b, parent, builder_frame(f->p->b, &frame));
+    frame.name = builder_string(f->b, STR("[interrupt]"));
+    return builder_push(f->b, parent, builder_frame(f->b, &frame));
 }
 
 /* What is above a place that may be no code. */
@@ -309,9 +312,9 @@ static stack_id push_place(struct finish *f, stack_id parent, frame_id number)
 /* The profile's stack for each stack of places. */
 static stack_id *make_stacks(struct finish *f)
 {
-    const struct profile *raw = f->p->raw.profile;
-    stack_id *stacks = arena_zalloc(&f->p->arena, raw->stack_count, sizeof *stacks);
-    bool *interrupt = arena_zalloc(&f->p->arena, raw->stack_count, sizeof *interrupt);
+    const struct profile *raw = f->raw;
+    stack_id *stacks = arena_zalloc(f->arena, raw->stack_count, sizeof *stacks);
+    bool *interrupt = arena_zalloc(f->arena, raw->stack_count, sizeof *interrupt);
     for (size_t i = 1; stacks && interrupt && i < raw->stack_count; i++) {
         struct stack s = raw->stacks[i];
         const struct perf_place *place = &f->p->places.items[s.frame];
@@ -324,8 +327,9 @@ static stack_id *make_stacks(struct finish *f)
 }
 
 /* Numbers those events that tell of waits in that way. */
-static void number_events(struct perf_profile *p, event_id *events, enum perf_wait wait)
+static void number_events(const struct finish *f, event_id *events, enum perf_wait wait)
 {
+    const struct perf_profile *p = f->p;
     const struct perf_data *d = &p->data;
     size_t count = p->event_count ? p->event_count : d->event_count;
     for (size_t i = 0; i < count; i++) {
@@ -335,31 +339,33 @@ static void number_events(struct perf_profile *p, event_id *events, enum perf_wa
             continue;
         enum unit unit =
             perf_event_unit(e->name, perf_prints_period(e) && !p->options->samples);
-        events[number] = builder_event(p->b, e->name, unit);
+        events[number] = builder_event(f->b, e->name, unit);
     }
 }
 
 /* The profile's number for each of the recording's events: of those with samples, in the
  * order of appearance; of a recording that has none, all. What runs comes before what
  * waits. */
-static event_id *make_events(struct perf_profile *p)
+static event_id *make_events(const struct finish *f)
 {
-    event_id *events = arena_zalloc(&p->arena, p->data.event_count + 1, sizeof *events);
+    event_id *events = arena_zalloc(f->arena, f->p->data.event_count + 1, sizeof *events);
     for (int wait = WAIT_NONE; events && wait <= WAIT_OFF_CPU; wait++)
-        number_events(p, events, (enum perf_wait)wait);
+        number_events(f, events, (enum perf_wait)wait);
     return events;
 }
 
-static void add_samples(struct perf_profile *p, const stack_id *stacks,
-                        const event_id *events)
+/* The numbers of the threads are the profile's own, unless `threads` tells others. */
+static void add_samples(struct finish *f, const stack_id *stacks, const event_id *events,
+                        const thread_id *threads)
 {
-    const struct profile *raw = p->raw.profile;
-    struct facts *facts = &p->b->profile->facts;
+    const struct profile *raw = f->raw;
+    struct facts *facts = &f->b->profile->facts;
     for (size_t i = 0; i < raw->sample_count; i++) {
         struct sample s = raw->samples[i];
         s.stack = stacks[s.stack];
         s.event = events[s.event];
-        builder_add(p->b, &s);
+        s.thread = threads ? threads[s.thread] : s.thread;
+        builder_add(f->b, &s);
     }
     if (facts->time_first == TIME_NONE || raw->facts.time_first < facts->time_first)
         facts->time_first = raw->facts.time_first;
@@ -368,17 +374,36 @@ static void add_samples(struct perf_profile *p, const stack_id *stacks,
         facts->time_last = raw->facts.time_last;
 }
 
-void perf_profile_finish(struct perf_profile *p)
+static void finish(struct finish *f, const thread_id *threads)
 {
-    struct finish f = {.p = p};
+    struct perf_profile *p = f->p;
     perf_files_finish(p);
     if (p->places.count == 0)
         p->places.count = 1;
-    if (p->raw.profile->arena.failed || (p->resolver && !perf_places_name(p)) ||
-        !make_runs(&f) || !find_skipped(&f))
+    if (f->raw->arena.failed || (p->resolver && !perf_places_name(p)) || !make_runs(f) ||
+        !find_skipped(f))
         return;
-    stack_id *stacks = make_stacks(&f);
-    event_id *events = make_events(p);
+    stack_id *stacks = make_stacks(f);
+    event_id *events = make_events(f);
     if (stacks && events)
-        add_samples(p, stacks, events);
+        add_samples(f, stacks, events, threads);
+}
+
+void perf_profile_finish(struct perf_profile *p)
+{
+    struct finish f = {.p = p, .b = p->b, .raw = p->raw.profile, .arena = &p->arena};
+    finish(&f, NULL);
+}
+
+bool perf_profile_snapshot(struct perf_profile *p, const struct profile *raw,
+                           struct builder *b)
+{
+    struct arena scratch = ARENA_INIT;
+    struct finish f = {.p = p, .b = b, .raw = raw, .arena = &scratch};
+    const thread_id *threads = builder_map_threads(b, p->b->profile);
+    if (threads)
+        finish(&f, threads);
+    bool ok = threads && !scratch.failed && !p->arena.failed && !builder_failed(b);
+    arena_deinit(&scratch);
+    return ok;
 }

@@ -177,6 +177,11 @@ bool perf_places_name(struct perf_profile *p);
 /* Names the places and adds the samples to the profile. */
 void perf_profile_finish(struct perf_profile *p);
 
+/* Makes a profile of what a taker has collected so far: stacks of places and samples, as
+ * it was given them. The recording may go on. False when memory is short. */
+bool perf_profile_snapshot(struct perf_profile *p, const struct profile *raw,
+                           struct builder *b);
+
 /* perf_data_import.c: the number of the sample's thread among the profile's. */
 thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid);
 

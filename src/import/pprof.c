@@ -37,6 +37,7 @@ enum profile_field {
 };
 
 #define TYPES_MAX 64
+#define SAMPLES_MAX ((uint64_t)1 << 40) /* of one row: so that their sum is a number */
 #define DROP_NAME_MAX 4096 /* longer ones are not compared with the pattern */
 #define LINES_MAX 256      /* functions inlined into each other at one address */
 
@@ -505,7 +506,10 @@ static void add_rows(struct pprof *r, struct sample *s)
 {
     bool counted = false;
     uint64_t count = r->counting < TYPES_MAX ? r->values[r->counting] : 1;
-    s->count = count && count <= INT64_MAX ? count : 1;
+    if (count > SAMPLES_MAX && count <= INT64_MAX)
+        builder_warn(r->b, "a number of samples that is too large to be one", 0, 0,
+                     STR(""));
+    s->count = count && count <= SAMPLES_MAX ? count : 1;
     for (size_t i = 0; i < r->type_count; i++) {
         const struct value_type *type = &r->types[r->order[i]];
         uint64_t value = r->values[r->order[i]];

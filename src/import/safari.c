@@ -43,7 +43,8 @@ static void read_frame(struct safari *s)
     struct json *j = &s->json;
     struct frame f = {0};
     string_id url = 0;
-    uint32_t line = 0;
+    uint32_t line = 0, column = 0;
+    struct source_place place;
     struct str key, text;
     if (!json_enter(j, JSON_OBJECT))
         return;
@@ -54,8 +55,16 @@ static void read_frame(struct safari *s)
             url = json_string(j, &text) ? builder_string(s->b, text) : 0;
         else if (str_equal(key, STR("line")))
             json_index(j, &line);
+        else if (str_equal(key, STR("column")))
+            json_index(j, &column);
         else
             json_skip(j);
+    }
+    if (source_maps_find(s->options->source_maps, profile_string(s->b->profile, url),
+                         (int64_t)line - 1, (int64_t)column - 1, &place)) {
+        f.name = place.name.len ? builder_string(s->b, place.name) : f.name;
+        url = builder_string(s->b, place.file);
+        line = place.line;
     }
     if (!f.name)
         f.name = anonymous(s, url, line);

@@ -75,7 +75,8 @@ static uint32_t add_node(struct v8_profile *v, uint32_t parent)
 {
     if (!room_for_node(v, 1))
         return 0;
-    v->nodes[v->node_count] = (struct v8_node){.parent = parent, .line = -1};
+    v->nodes[v->node_count] =
+        (struct v8_node){.parent = parent, .line = -1, .column = -1};
     return (uint32_t)v->node_count++;
 }
 
@@ -85,18 +86,25 @@ static string_id take_string(struct v8_profile *v, struct json *j)
     return json_string(j, &s) ? builder_string(v->b, s) : 0;
 }
 
+/* A line or a column, from 0; -1 for none. */
+static int64_t take_place(struct json *j)
+{
+    double v;
+    return json_number(j, &v) && v >= 0 && v < UINT32_MAX ? (int64_t)v : -1;
+}
+
 /* A member of a call frame; false where it is none, and not taken. */
 static bool frame_member(struct v8_profile *v, struct json *j, struct str key,
                          struct v8_node *n)
 {
-    double line;
     if (str_equal(key, STR("functionName")))
         n->name = take_string(v, j);
     else if (str_equal(key, STR("url")))
         n->file = take_string(v, j);
     else if (str_equal(key, STR("lineNumber")))
-        n->line =
-            json_number(j, &line) && line >= 0 && line < UINT32_MAX ? (int64_t)line : -1;
+        n->line = take_place(j);
+    else if (str_equal(key, STR("columnNumber")))
+        n->column = take_place(j);
     else
         return false;
     return true;
@@ -286,8 +294,25 @@ static string_id anonymous(struct v8_profile *v, const struct v8_node *n)
     return builder_string(v->b, (struct str){name, length});
 }
 
-static frame_id frame_of(struct v8_profile *v, const struct v8_node *n)
+/* The node as it was in the sources, where a source map tells. */
+static struct v8_node in_sources(struct v8_profile *v, const struct v8_node *built)
 {
+    struct v8_node n = *built;
+    struct source_place place;
+    if (!source_maps_find(v->options->source_maps, profile_string(v->b->profile, n.file),
+                          n.line, n.column, &place))
+        return n;
+    if (place.name.len)
+        n.name = builder_string(v->b, place.name);
+    n.file = builder_string(v->b, place.file);
+    n.line = (int64_t)place.line - 1;
+    return n;
+}
+
+static frame_id frame_of(struct v8_profile *v, const struct v8_node *built)
+{
+    struct v8_node mapped = in_sources(v, built);
+    const struct v8_node *n = &mapped;
     struct frame f = {.name = n->name ? n->name : anonymous(v, n),
                       .kind = n->kind == NODE_IDLE ? FRAME_IDLE : FRAME_USER};
     if (v->options->lines) {

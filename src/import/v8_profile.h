@@ -13,7 +13,7 @@ struct v8_node {
     uint64_t id, parent_id; /* 0 where it has none */
     uint32_t parent;        /* node, where the tree was nested; else 0 */
     string_id name, file;
-    int64_t line; /* from 0; -1 where there is none */
+    int64_t line, column; /* from 0; -1 where there is none */
     double size;
     stack_id stack;
     uint8_t kind, state; /* the reader's own */

@@ -56,7 +56,15 @@ bool os_data_file_create_hidden(struct os_data_file *f, struct error *err)
     format_text(f->path, sizeof f->path, "a file in %s", folder);
     f->fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
     if (f->fd < 0)
-        f->fd = memfd_create("stoke", MFD_CLOEXEC);
+        return os_data_file_create_in_memory(f, err);
+    format_text(f->path, sizeof f->path, "/proc/self/fd/%d", f->fd);
+    return true;
+}
+
+bool os_data_file_create_in_memory(struct os_data_file *f, struct error *err)
+{
+    *f = (struct os_data_file){.path = "a file in memory"};
+    f->fd = memfd_create("stoke", MFD_CLOEXEC);
     if (f->fd < 0)
         return fail(f, errno, err);
     format_text(f->path, sizeof f->path, "/proc/self/fd/%d", f->fd);
@@ -76,6 +84,36 @@ bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str byte
         offset += (uint64_t)put;
     }
     return true;
+}
+
+bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
+                       const struct os_data_file *other, uint64_t from, uint64_t size,
+                       struct error *err)
+{
+    char room[65536];
+    while (size) {
+        size_t part = size < sizeof room ? (size_t)size : sizeof room;
+        ssize_t got = pread(other->fd, room, part, (off_t)from);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return error_set(err, "cannot read %s: %s", other->path,
+                             got < 0 ? strerror(errno) : "it ends too early");
+        struct str bytes = {room, (size_t)got};
+        if (!os_data_file_write(f, offset, bytes, err))
+            return false;
+        from += bytes.len;
+        offset += bytes.len;
+        size -= bytes.len;
+    }
+    return true;
+}
+
+void os_data_file_remove(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path);
 }
 
 void os_data_file_cut(struct os_data_file *f, uint64_t size)

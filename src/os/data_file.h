@@ -22,10 +22,21 @@ bool os_data_file_create(struct os_data_file *f, const char *path,
  * it is open. */
 bool os_data_file_create_hidden(struct os_data_file *f, struct error *err);
 
+/* The same, in memory. */
+bool os_data_file_create_in_memory(struct os_data_file *f, struct error *err);
+
 /* Writes all of the bytes at an offset. False, with the system's reason, where they could
  * not all be written: some may have been. */
 bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
                         struct error *err);
+
+/* Writes `size` bytes of another file, from `from` on, at an offset. */
+bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
+                       const struct os_data_file *other, uint64_t from, uint64_t size,
+                       struct error *err);
+
+/* Removes a file by its name, where it is one of this program's kind: a plain file. */
+void os_data_file_remove(const char *path);
 
 /* The file ends there from now on. */
 void os_data_file_cut(struct os_data_file *f, uint64_t size);

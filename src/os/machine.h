@@ -5,7 +5,9 @@
 #include "base/str.h"
 #include <stdint.h>
 
-/* Times in ns. The first runs evenly, and stands still while the machine is suspended. */
+/* Times in ns. The first runs evenly, and stands still while the machine is suspended: it
+ * is the one that the kernel's records have, also where this process is shown another one
+ * (time_namespaces(7)). */
 uint64_t os_clock_monotonic(void);
 uint64_t os_clock_real(void);
 

@@ -76,12 +76,12 @@ bool os_perf_attach(int fd, int program)
     return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) == 0;
 }
 
-bool os_perf_lost(int fd, uint64_t *lost)
+bool os_perf_read(int fd, struct os_perf_state *state)
 {
-    uint64_t words[2]; /* the count, and how many were lost */
-    if (read(fd, words, sizeof words) != sizeof words)
+    uint64_t words[3] = {0, 0, 0}; /* the count, the time, how many were lost */
+    if (read(fd, words, sizeof words) < (ssize_t)(2 * sizeof *words))
         return false;
-    *lost = words[1];
+    *state = (struct os_perf_state){words[1], words[2]};
     return true;
 }
 

@@ -33,9 +33,14 @@ bool os_perf_redirect(int fd, int into);
 /* Has an eBPF program, which is loaded, run at each sample in place of a record. */
 bool os_perf_attach(int fd, int program);
 
-/* How many records of the counter were lost since it was opened (Linux 6.0, for a counter
- * whose read_format is PERF_READ_LOST alone). False where the kernel cannot tell. */
-bool os_perf_lost(int fd, uint64_t *lost);
+/* For how long the counter has counted, in ns, and how many of its records were lost
+ * since it was opened. Its read_format is PERF_READ_ENABLED, and PERF_READ_LOST where the
+ * kernel knows that (Linux 6.0): else none was lost. False where it cannot be read. */
+struct os_perf_state {
+    uint64_t enabled, lost;
+};
+
+bool os_perf_read(int fd, struct os_perf_state *state);
 
 struct os_perf_ring {
     void *map;

@@ -24,6 +24,8 @@ void os_rights_keep(unsigned rights)
         kept |= bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_SYSLOG);
     if (rights & OS_RIGHT_WRITE)
         kept |= bit(CAP_DAC_OVERRIDE);
+    if (rights & OS_RIGHT_GIVE)
+        kept |= bit(CAP_CHOWN);
     if (rights & OS_RIGHT_END)
         kept |= bit(CAP_KILL);
     if (syscall(SYS_capget, &header, sets) != 0)

@@ -11,6 +11,7 @@ enum os_right {
     OS_RIGHT_LOOK = 2,  /* look at others' processes and files, and at kernel addresses */
     OS_RIGHT_WRITE = 4, /* make files in others' folders */
     OS_RIGHT_END = 8,   /* end a program that runs as another user */
+    OS_RIGHT_GIVE = 16, /* give files away to other users */
 };
 
 /* Gives up for good all rights but those, as far as there are any. */

@@ -37,6 +37,11 @@ static uint32_t status_number(uint32_t tid, struct str word)
     return v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
+uint32_t os_task_own(void)
+{
+    return (uint32_t)getpid();
+}
+
 uint32_t os_task_process(uint32_t tid)
 {
     return status_number(tid, STR("Tgid:"));

@@ -10,6 +10,9 @@
 /* A thread's name, in `room`; empty where there is no such thread. */
 struct str os_task_name(uint32_t pid, uint32_t tid, char *room, size_t size);
 
+/* This process. */
+uint32_t os_task_own(void);
+
 /* The process of a thread; 0 where there is none. */
 uint32_t os_task_process(uint32_t tid);
 

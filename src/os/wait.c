@@ -55,6 +55,13 @@ bool os_wait_add(struct os_wait *w, int fd, struct error *err)
     return true;
 }
 
+bool os_wait_watch(struct os_wait *w, int fd, struct error *err)
+{
+    bool ok = os_wait_add(w, fd, err);
+    w->handles -= ok;
+    return ok;
+}
+
 void os_wait_remove(struct os_wait *w, int fd)
 {
     struct epoll_event ignored = {0};

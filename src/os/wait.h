@@ -26,6 +26,9 @@ void os_wait_deinit(struct os_wait *w);
 /* Waits for the handle, too. One that hangs up is left out from then on. */
 bool os_wait_add(struct os_wait *w, int fd, struct error *err);
 
+/* The same for a handle that is there anyway: without others, nobody is left. */
+bool os_wait_watch(struct os_wait *w, int fd, struct error *err);
+
 /* Must come before the handle is closed. */
 void os_wait_remove(struct os_wait *w, int fd);
 

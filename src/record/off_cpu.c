@@ -1,6 +1,7 @@
 #include "record/off_cpu.h"
 #include "base/perf_off_cpu.h"
 #include "os/machine.h"
+#include "os/task.h"
 #include <stdlib.h>
 
 enum happening { HAS_STACK, LEAVES, IS_BACK, IS_WOKEN, ENDS, BEGINS };
@@ -240,8 +241,9 @@ static void pass_wait(struct record_off_cpu *o, const struct off_cpu_away *a,
 static void is_back(struct record_off_cpu *o, uint32_t tid, uint64_t time)
 {
     struct off_cpu_away *a = tid < o->limit ? o->away[tid] : NULL;
-    if (a && a != &gone)
-        pass_wait(o, a, time, 0);
+    if (!a || a == &gone) /* which it still is, while it ends */
+        return;
+    pass_wait(o, a, time, 0);
     forget(o, tid, NULL);
 }
 
@@ -304,7 +306,7 @@ void record_off_cpu_end(struct record_off_cpu *o, uint64_t now)
 {
     for (uint32_t tid = 1; o->away && tid <= o->highest; tid++) {
         const struct off_cpu_away *a = o->away[tid];
-        if (a && a != &gone)
+        if (a && a != &gone && os_task_process(tid)) /* it may have ended unseen */
             pass_wait(o, a, now, PERF_OFF_CPU_STILL);
         forget(o, tid, NULL);
     }

@@ -47,6 +47,27 @@ static struct str end_of_round(void)
     return (struct str){(const char *)&record, sizeof record};
 }
 
+static size_t ids_room(const struct perf_file_event *e)
+{
+    return e->id_room > e->id_count ? e->id_room : e->id_count;
+}
+
+/* The attributes, and behind them the ids: where they are does not change. */
+static void put_events(struct output *o, const struct perf_file_head *head)
+{
+    uint64_t ids_at = PERF_FILE_HEADER +
+                      head->event_count * (uint64_t)(PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS);
+    for (size_t i = 0; i < head->event_count; i++) {
+        const struct perf_file_event *e = &head->events[i];
+        output_bytes(o, (const char *)&e->attr, sizeof e->attr);
+        put_section(o, ids_at, e->id_count * sizeof(uint64_t));
+        ids_at += ids_room(e) * sizeof(uint64_t);
+    }
+    for (size_t i = 0; i < head->event_count; i++)
+        for (size_t k = 0; k < ids_room(&head->events[i]); k++)
+            put_u64(o, k < head->events[i].id_count ? head->events[i].ids[k] : 0);
+}
+
 /* All of it is written at once, and an end of a round with it: a file without records is
  * none to its readers. */
 static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
@@ -54,10 +75,10 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     struct output *o = &w->out;
     uint64_t attr_size = PERF_ATTR_SIZE + PERF_FILE_ATTR_IDS;
     uint64_t attrs_size = head->event_count * attr_size;
-    uint64_t ids_at = PERF_FILE_HEADER + attrs_size, id_count = 0, bits[4];
+    uint64_t id_count = 0, bits[4];
     for (size_t i = 0; i < head->event_count; i++)
-        id_count += head->events[i].id_count;
-    w->features_at = ids_at + id_count * sizeof(uint64_t);
+        id_count += ids_room(&head->events[i]);
+    w->features_at = PERF_FILE_HEADER + attrs_size + id_count * sizeof(uint64_t);
     w->records_at = (w->features_at + w->features.bodies.used + 7) & ~(uint64_t)7;
     output_str(o, STR("PERFILE2"));
     put_u64(o, PERF_FILE_HEADER);
@@ -68,16 +89,7 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     perf_features_bits(&w->features, bits);
     for (size_t i = 0; i < 4; i++)
         put_u64(o, bits[i]);
-    for (size_t i = 0; i < head->event_count; i++) {
-        const struct perf_file_event *e = &head->events[i];
-        uint64_t size = e->id_count * sizeof(uint64_t);
-        output_bytes(o, (const char *)&e->attr, sizeof e->attr);
-        put_section(o, ids_at, size);
-        ids_at += size;
-    }
-    for (size_t i = 0; i < head->event_count; i++)
-        for (size_t k = 0; k < head->events[i].id_count; k++)
-            put_u64(o, head->events[i].ids[k]);
+    put_events(o, head);
     output_str(o, output_kept(&w->features.bodies));
     while (o->used < w->records_at)
         output_char(o, 0);
@@ -107,7 +119,7 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
                            const struct perf_file_head *head, struct error *err)
 {
     *w = (struct perf_data_writer){
-        .file = file, .packed = head->packed, .out = OUTPUT_KEEP};
+        .file = file, .head = head, .packed = head->packed, .out = OUTPUT_KEEP};
     w->pending = malloc(PIECE);
     bool ok = perf_features_init(&w->features, head) && w->pending;
     if (!ok || (w->packed && !packer_init(&w->packer, head->pack_level, err)))
@@ -119,15 +131,6 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
         return false;
     w->out.used = 0;
     return true;
-}
-
-void perf_data_writer_deinit(struct perf_data_writer *w)
-{
-    packer_deinit(&w->packer);
-    free(w->pending);
-    w->pending = NULL;
-    output_deinit(&w->out);
-    perf_features_deinit(&w->features);
 }
 
 /* --- Records ---------------------------------------------------------------------------
@@ -162,8 +165,11 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
     return ok || stop(w, err);
 }
 
+/* How a piece is packed: packer_take, packer_end. */
+typedef size_t pack_piece(struct packer *p, struct str bytes, char *into, size_t room);
+
 /* Moves what is pending to w->out, packed where that is wanted. */
-static bool move_pending(struct perf_data_writer *w)
+static bool move_by(struct perf_data_writer *w, pack_piece *pack)
 {
     struct str records = {w->pending, w->pending_used};
     char packed[PERF_RECORD_MAX];
@@ -172,14 +178,19 @@ static bool move_pending(struct perf_data_writer *w)
         output_str(&w->out, records);
         return !w->out.failed;
     }
-    size_t size = packer_take(&w->packer, records, packed + PERF_RECORD_HEADER,
-                              sizeof packed - PERF_RECORD_HEADER);
+    size_t size = pack(&w->packer, records, packed + PERF_RECORD_HEADER,
+                       sizeof packed - PERF_RECORD_HEADER);
     uint32_t type = PERF_COMPRESSED;
     uint16_t head[2] = {0, (uint16_t)(size + PERF_RECORD_HEADER)};
     memcpy(packed, &type, sizeof type);
     memcpy(packed + sizeof type, head, sizeof head);
     output_bytes(&w->out, packed, size + PERF_RECORD_HEADER);
     return size && !w->out.failed;
+}
+
+static bool move_pending(struct perf_data_writer *w)
+{
+    return move_by(w, packer_take);
 }
 
 /* Takes a whole record: what goes to the file never ends within one. */
@@ -210,18 +221,22 @@ static void write_much(struct perf_data_writer *w)
         perf_data_writer_flush(w, &why); /* which remembers why not */
 }
 
+static void widen_times(struct perf_data_writer *w, uint64_t first, uint64_t last)
+{
+    if (!w->any_sample || first < w->first)
+        w->first = first;
+    if (!w->any_sample || last > w->last)
+        w->last = last;
+    w->any_sample = true;
+}
+
 static void take(void *context, const struct record *r)
 {
     struct perf_data_writer *w = context;
     put(w, r->bytes);
     write_much(w);
-    if (r->type != PERF_SAMPLE)
-        return;
-    if (!w->any_sample || r->time < w->first)
-        w->first = r->time;
-    if (!w->any_sample || r->time > w->last)
-        w->last = r->time;
-    w->any_sample = true;
+    if (r->type == PERF_SAMPLE)
+        widen_times(w, r->time, r->time);
 }
 
 static void round_over(void *context)
@@ -234,6 +249,17 @@ struct record_sink perf_data_writer_sink(struct perf_data_writer *w)
     return (struct record_sink){w, take, round_over};
 }
 
+bool perf_data_writer_tell_ids(struct perf_data_writer *w, struct error *err)
+{
+    struct output o = OUTPUT_KEEP;
+    put_events(&o, w->head);
+    bool ok = o.failed
+                  ? error_memory(err)
+                  : os_data_file_write(w->file, PERF_FILE_HEADER, output_kept(&o), err);
+    output_deinit(&o);
+    return ok || stop(w, err);
+}
+
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)
 {
     if (!w->failed && !move_pending(w)) {
@@ -241,6 +267,41 @@ bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)
         return stop(w, err);
     }
     return write_out(w, err);
+}
+
+bool perf_data_writer_part(struct perf_data_writer *w, struct error *err)
+{
+    put(w,
+        end_of_round()); /* to perf, what is packed without anything in it is an error */
+    if (!w->failed && !move_by(w, packer_end)) {
+        error_memory(err);
+        return stop(w, err);
+    }
+    return write_out(w, err);
+}
+
+bool perf_data_writer_join(struct perf_data_writer *w,
+                           const struct perf_data_writer *other, struct error *err)
+{
+    if (!perf_data_writer_part(w, err))
+        return false;
+    if (!hide_features(w, err) ||
+        !os_data_file_copy(w->file, w->records_at + w->size, other->file,
+                           other->records_at, other->size, err))
+        return stop(w, err);
+    w->size += other->size;
+    if (other->any_sample)
+        widen_times(w, other->first, other->last);
+    return write_sizes(w, false, err) || stop(w, err);
+}
+
+void perf_data_writer_deinit(struct perf_data_writer *w)
+{
+    packer_deinit(&w->packer);
+    free(w->pending);
+    w->pending = NULL;
+    output_deinit(&w->out);
+    perf_features_deinit(&w->features);
 }
 
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)

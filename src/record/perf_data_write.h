@@ -20,6 +20,7 @@
 
 struct perf_data_writer {
     struct os_data_file *file;
+    const struct perf_file_head *head;
     struct perf_features features;
     struct packer packer;
     bool packed;
@@ -41,10 +42,24 @@ void perf_data_writer_deinit(struct perf_data_writer *w); /* also of one that is
 
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w);
 
+/* Tells the file of counters' ids that came to those of the head's events, before records
+ * that have them are given. */
+bool perf_data_writer_tell_ids(struct perf_data_writer *w, struct error *err);
+
 /* Puts all that was given into the file. */
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err);
 
-/* The same, and the file's end. */
+/* The same, and ends the stream of packed records: what comes next can be read without
+ * what came before. */
+bool perf_data_writer_part(struct perf_data_writer *w, struct error *err);
+
+/* Puts the records of another file of the same head behind those that are there: all that
+ * its writer had flushed, and then ended by perf_data_writer_part. That one may have been
+ * deinited; its file is still open. */
+bool perf_data_writer_join(struct perf_data_writer *w,
+                           const struct perf_data_writer *other, struct error *err);
+
+/* Flushes, and ends the file. */
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err);
 
 /* How large the file is by now. */

@@ -13,6 +13,7 @@ struct perf_file_event {
     const char *name;
     const uint64_t *ids; /* of its counters, as its records have them */
     size_t id_count;
+    size_t id_room; /* there may be more, up to so many: perf_data_writer_tell_ids */
 };
 
 /* What stands in the file's head. All of it outlives the writer. */

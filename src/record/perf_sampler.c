@@ -18,6 +18,11 @@
 #define BYTES_OF_REGISTERS 600 /* and what is around a dump */
 #define WAITS_AT_MOST 4 /* a second: a ring holds what comes in such a part of it */
 
+/* Events that come as they come, as context switches do: so many are to be expected of a
+ * busy CPU. */
+#define OTHERS_A_SECOND ((size_t)40000)
+#define DUMPED_A_SECOND ((size_t)2000)
+
 /* A round is ended when so much was given, so that its room can be given back. */
 #define ROUND_BYTES MB
 
@@ -69,7 +74,7 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
                   : set->rate ? set->rate
                               : set->period,
         .sample_type = s->layout.sample_type,
-        .read_format = PERF_READ_LOST,
+        .read_format = PERF_READ_ENABLED | PERF_READ_LOST,
         .flags = PERF_FLAG_DISABLED | PERF_FLAG_SAMPLE_ID_ALL | PERF_FLAG_WATERMARK |
                  PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude | e->flags |
                  (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
@@ -100,7 +105,12 @@ static size_t choose_ring_size(const struct perf_sampler_settings *set)
     size_t sample = record_stacks_dumped(set->stacks)
                         ? BYTES_OF_REGISTERS + set->dump_size
                         : BYTES_OF_CHAIN;
-    size_t wanted = sample * set->rate * set->events.count / WAITS_AT_MOST;
+    size_t others = 0;
+    for (size_t i = 0; i < set->events.count; i++)
+        if (set->events.items[i].period)
+            others =
+                record_stacks_dumped(set->stacks) ? DUMPED_A_SECOND : OTHERS_A_SECOND;
+    size_t wanted = sample * (set->rate * set->events.count + others) / WAITS_AT_MOST;
     size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
     if (set->ring_size)
         return set->ring_size;
@@ -116,10 +126,9 @@ static size_t choose_ring_size(const struct perf_sampler_settings *set)
 static bool ask_for_less(struct perf_sampler *s)
 {
     static const uint64_t newer[] = {PERF_FLAG_BUILD_ID, PERF_FLAG_KSYMBOL};
-    if (s->attrs[0].read_format) { /* Linux 6.0 */
+    if (s->attrs[0].read_format & PERF_READ_LOST) { /* Linux 6.0 */
         for (size_t i = 0; i < s->settings->events.count; i++)
-            s->attrs[i].read_format = 0;
-        s->tells_lost = false;
+            s->attrs[i].read_format = PERF_READ_ENABLED;
         return true;
     }
     for (size_t k = 0; k < sizeof newer / sizeof *newer; k++) {
@@ -129,6 +138,14 @@ static bool ask_for_less(struct perf_sampler *s)
         return true;
     }
     return false;
+}
+
+static int open_attr(const struct perf_sampler *s, const struct perf_attr *attr,
+                     int64_t tid, uint32_t cpu)
+{
+    int cgroup = s->settings->targets.cgroup;
+    return cgroup ? os_perf_open_cgroup(attr, cgroup, (int)cpu)
+                  : os_perf_open(attr, tid, (int)cpu);
 }
 
 /* Where a program takes the samples, the counter that has the ring counts nothing. */
@@ -148,7 +165,7 @@ static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t 
 {
     for (;;) {
         struct perf_attr attr = asked_for(s, event);
-        int fd = os_perf_open(&attr, tid, (int)cpu);
+        int fd = open_attr(s, &attr, tid, cpu);
         if (fd != -EINVAL || !ask_for_less(s))
             return fd;
     }
@@ -235,8 +252,9 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
         return error_memory(err);
     s->counters = counters;
     attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
-    attr.sample_type = attr.read_format = attr.wakeup = 0;
-    int fd = os_perf_open(&attr, tid, (int)cpu);
+    attr.sample_type = attr.wakeup = 0;
+    attr.read_format = PERF_READ_ENABLED;
+    int fd = open_attr(s, &attr, tid, cpu);
     if (fd == -ESRCH && s->settings->targets.tid_count > 1)
         return true;
     if (fd < 0)
@@ -310,7 +328,7 @@ bool perf_sampler_open(struct perf_sampler *s,
                        const struct perf_sampler_settings *settings, struct os_wait *wait,
                        struct error *err)
 {
-    *s = (struct perf_sampler){.settings = settings, .wait = wait, .tells_lost = true};
+    *s = (struct perf_sampler){.settings = settings, .wait = wait};
     s->layout = record_layout_of(settings->events.count > 1,
                                  stack_fields(settings->stacks) | settings->more_fields);
     s->ring_size = choose_ring_size(settings);
@@ -461,8 +479,8 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
 
 static uint64_t lost_by(const struct perf_sampler *s, size_t counter)
 {
-    uint64_t lost = 0;
-    return s->tells_lost && os_perf_lost(s->counters[counter].fd, &lost) ? lost : 0;
+    struct os_perf_state state;
+    return os_perf_read(s->counters[counter].fd, &state) ? state.lost : 0;
 }
 
 uint64_t perf_sampler_lost(const struct perf_sampler *s)
@@ -505,6 +523,20 @@ static void close_cpu(struct perf_sampler *s, uint32_t cpu)
     s->counter_count = kept;
 }
 
+/* Whether the CPU's counters count no more: it had gone, and was back before anybody
+ * looked. Those of a control group stand still whenever it does not run. */
+static bool stands_still(const struct perf_sampler *s, struct perf_sampler_ring *ring)
+{
+    struct os_perf_state state;
+    uint64_t before = ring->enabled;
+    if (s->settings->targets.cgroup)
+        return false;
+    if (!os_perf_read(ring->fd, &state))
+        return true;
+    ring->enabled = state.enabled;
+    return before && before == state.enabled;
+}
+
 /* Opens and begins; what cannot be had now is tried again later. */
 static bool follow_cpu(struct perf_sampler *s, uint32_t cpu)
 {
@@ -526,7 +558,7 @@ unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
     uint32_t *online = malloc(OS_CPUS_MAX * sizeof *online);
     size_t count = online ? os_cpus_online(online) : 0;
     for (size_t i = s->ring_count; count && t->everyone && i-- > 0;) {
-        if (is_among(online, count, s->rings[i].cpu))
+        if (is_among(online, count, s->rings[i].cpu) && !stands_still(s, &s->rings[i]))
             continue;
         close_cpu(s, s->rings[i].cpu);
         changed++;

@@ -33,6 +33,7 @@ static inline bool record_stacks_dumped(enum record_stacks stacks)
 /* Whom to record. */
 struct record_targets {
     bool everyone;        /* all that runs on the CPUs */
+    int cgroup;           /* of them, those in this control group, open; 0: any */
     const uint32_t *cpus; /* NULL: all that are online, those to come, too */
     size_t cpu_count;
     const uint32_t *tids; /* else these threads, and all that they begin */
@@ -65,7 +66,8 @@ struct perf_counter_open {
 struct perf_sampler_ring {
     struct os_perf_ring ring;
     uint32_t cpu;
-    int fd;             /* of the counter that has it */
+    int fd;             /* of the counter that has it, */
+    uint64_t enabled;   /* which had counted for so many ns */
     struct record next; /* of this pass */
 };
 
@@ -81,7 +83,6 @@ struct perf_sampler {
     uint32_t *heap; /* rings with something to give, the oldest first */
     size_t ring_size;
     uint64_t lost_by_closed; /* by counters of CPUs that have gone */
-    bool tells_lost;         /* the kernel counts what it loses */
     bool locks_too_much;     /* the rings are too large for this user */
     bool enabled;            /* until they are disabled, the counters may tell more */
 };

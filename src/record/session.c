@@ -21,6 +21,24 @@ static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
 /* --- Counting --------------------------------------------------------------------------
  */
 
+/* How many frames of a stack the kernel follows. */
+static uint64_t deepest_stack(const struct record_session *s)
+{
+    char room[32];
+    uint64_t most = 0;
+    struct str text =
+        os_read_text("/proc/sys/kernel/perf_event_max_stack", room, sizeof room);
+    bool frames = s->sampler_settings.stacks == RECORD_STACKS_FP;
+    return frames && number_parse_u64(str_trim(text), &most) ? most : 0;
+}
+
+static bool is_deep(const struct record_session *s, const struct record *r)
+{
+    size_t behind = s->sampler.layout.behind;
+    return s->deepest && r->bytes.len >= behind + 8 &&
+           record_u64(r->bytes, behind) >= s->deepest;
+}
+
 static void count_record(void *context, const struct record *r)
 {
     struct record_session *s = context;
@@ -29,19 +47,21 @@ static void count_record(void *context, const struct record *r)
         if (c->samples++ == 0)
             c->first = r->time;
         c->last = r->time;
+        c->idle += record_tid(&s->sampler.layout, r) == 0;
+        c->deep += is_deep(s, r);
     } else if (r->type == PERF_LOST) {
         c->lost += record_u64(r->bytes, 16);
     } else if (r->type == PERF_THROTTLE) {
         c->throttled++;
     }
-    struct record_sink next = perf_data_writer_sink(&s->writer);
+    struct record_sink next = perf_data_writer_sink(record_files_writer(&s->files));
     record_pass(&next, r);
 }
 
 static void count_round(void *context)
 {
     struct record_session *s = context;
-    struct record_sink next = perf_data_writer_sink(&s->writer);
+    struct record_sink next = perf_data_writer_sink(record_files_writer(&s->files));
     next.round(next.context);
 }
 
@@ -115,13 +135,19 @@ static void describe(const struct record_session *s, size_t i, struct perf_file_
     record_off_cpu_attr(&e->attr);
     e->name = i == s->switches_event ? PERF_OFF_CPU_EVENT : PERF_WAKER_EVENT;
     e->id_count = e->id_count ? 1 : 0;
+    e->id_room = e->id_count;
 }
 
-/* CPUs may still come: their counters' ids have room in the file. */
+/* The file has room for the ids of so many counters more, of CPUs that come. */
+static size_t ids_to_come(void)
+{
+    return 4 * os_cpus_possible() + 16;
+}
+
 static bool describe_events(struct record_session *s, struct error *err)
 {
     const struct record_events *events = &s->sampler_settings.events;
-    size_t each = s->sampler.counter_count / events->count + 1;
+    size_t each = s->sampler.counter_count / events->count + ids_to_come();
     if (events->count == 1)
         each = 0; /* its records do not say whose they are */
     s->ids = calloc(each * events->count + 1, sizeof *s->ids);
@@ -129,8 +155,10 @@ static bool describe_events(struct record_session *s, struct error *err)
         return error_memory(err);
     for (size_t i = 0; i < events->count; i++) {
         uint64_t *ids = s->ids + i * each;
-        s->events[i] = (struct perf_file_event){
-            .attr = s->sampler.attrs[i], .name = events->items[i].name, .ids = ids};
+        s->events[i] = (struct perf_file_event){.attr = s->sampler.attrs[i],
+                                                .name = events->items[i].name,
+                                                .ids = ids,
+                                                .id_room = each};
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
         describe(s, i, &s->events[i]);
     }
@@ -143,13 +171,12 @@ static bool describe_events(struct record_session *s, struct error *err)
     return true;
 }
 
-static bool open_file(struct record_session *s, struct error *err)
+static bool open_files(struct record_session *s, struct error *err)
 {
-    struct os_person person = os_invoking_person();
-    const char *path = s->settings->output;
-    bool made = path ? os_data_file_create(&s->file, path, &person, err)
-                     : os_data_file_create_hidden(&s->file, err);
-    return made && perf_data_writer_init(&s->writer, &s->file, &s->head, err);
+    s->files_settings = s->settings->files;
+    s->files_settings.owner = os_invoking_person();
+    return record_files_open(&s->files, &s->files_settings, &s->head,
+                             os_clock_monotonic(), err);
 }
 
 /* The ids of the counters by which waits are told, which are more when CPUs come. */
@@ -189,11 +216,12 @@ static bool open_stages(struct record_session *s, struct error *err)
     }
     if (!record_tasks_init(&s->tasks, layout, next, err))
         return false;
+    s->deepest = deepest_stack(s);
     s->first = record_tasks_sink(&s->tasks);
     s->kernel_hidden = !record_tasks_add_kernel(&s->tasks);
     for (size_t i = 0; i < s->settings->pid_count; i++)
         record_tasks_add(&s->tasks, s->settings->pids[i]);
-    return perf_data_writer_flush(&s->writer, err);
+    return perf_data_writer_flush(record_files_writer(&s->files), err);
 }
 
 static uint64_t choose_tick(const struct record_settings *settings)
@@ -228,11 +256,10 @@ bool record_session_open(struct record_session *s, const struct record_settings 
 {
     *s = (struct record_session){.settings = settings,
                                  .sampler_settings = settings->sampler,
-                                 .child = {.go = -1, .failed = -1},
-                                 .file.fd = -1};
+                                 .child = {.go = -1, .failed = -1}};
     s->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
     return add_off_cpu(s, err) && os_wait_init(&s->wait, err) && start_command(s, err) &&
-           open_sampler(s, err) && describe_events(s, err) && open_file(s, err) &&
+           open_sampler(s, err) && describe_events(s, err) && open_files(s, err) &&
            open_stages(s, err);
 }
 
@@ -246,8 +273,9 @@ static void drop_rights(const struct record_session *s)
     unsigned kept = OS_RIGHT_LOOK;
     if (s->sampler_settings.targets.everyone)
         kept |= OS_RIGHT_COUNT;
-    if (!s->settings->output)
-        kept |= OS_RIGHT_WRITE;
+    const struct record_files_settings *f = &s->settings->files;
+    if (!f->path || f->rotate || f->snapshot)
+        kept |= OS_RIGHT_WRITE | (person.other ? OS_RIGHT_GIVE : 0);
     if (s->settings->command && person.other)
         kept |= OS_RIGHT_END;
     os_rights_keep(kept);
@@ -277,8 +305,40 @@ static bool drain_counted(struct record_session *s)
     return !s->broken;
 }
 
+static bool has_id(const struct perf_file_event *e, uint64_t id)
+{
+    for (size_t i = 0; i < e->id_count; i++)
+        if (e->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* New counters' ids, beside those of counters that are no more, whose records stay. */
+static void add_ids(struct record_session *s, size_t event, uint64_t *room, size_t size)
+{
+    struct perf_file_event *e = &s->events[event];
+    uint64_t *ids = s->ids + (e->ids - s->ids);
+    size_t count = perf_sampler_ids(&s->sampler, event, room, size);
+    for (size_t i = 0; i < count && e->id_count < e->id_room; i++)
+        if (!has_id(e, room[i]))
+            ids[e->id_count++] = room[i];
+}
+
+/* CPUs have come, or gone. */
+static bool tell_counters(struct record_session *s, struct error *err)
+{
+    size_t size = s->sampler.counter_count;
+    uint64_t *room = malloc((size + 1) * sizeof *room);
+    if (s->settings->off_cpu)
+        note_off_cpu(s);
+    for (size_t i = 0; room && s->head.event_count > 1 && i < s->head.event_count; i++)
+        add_ids(s, i, room, size);
+    free(room);
+    return perf_data_writer_tell_ids(record_files_writer(&s->files), err);
+}
+
 /* CPUs seldom come and go: they are looked for once in so many ticks. */
-#define TICKS_OF_CPUS 4
+#define TICKS_OF_CPUS 2
 
 /* What is done once in a while. */
 static bool tick(struct record_session *s, struct error *err)
@@ -287,11 +347,41 @@ static bool tick(struct record_session *s, struct error *err)
     if (!drain_counted(s))
         return false;
     if (s->sampler_settings.targets.everyone && s->ticks % TICKS_OF_CPUS == 0 &&
-        perf_sampler_follow_cpus(&s->sampler) && s->settings->off_cpu)
-        note_off_cpu(s);
+        perf_sampler_follow_cpus(&s->sampler) && !tell_counters(s, err))
+        return false;
     if (s->settings->progress)
         s->settings->progress(s->settings->progress_context, s);
-    return perf_data_writer_flush(&s->writer, err);
+    return perf_data_writer_flush(record_files_writer(&s->files), err);
+}
+
+/* Whoever reads the next file, or has only this part of it, must know the tasks. All
+ * that came before `drained` has been given. */
+static bool next_file(struct record_session *s, uint64_t drained, struct error *err)
+{
+    if (!record_files_switch(&s->files, drained, err))
+        return false;
+    record_tasks_add_again(&s->tasks, drained);
+    return true;
+}
+
+/* What the user asks for by a signal: the next file, or one of what led up to now. Where
+ * that cannot be written, the recording goes on. */
+static bool on_signal(struct record_session *s, uint64_t drained, struct error *err)
+{
+    const struct record_files_settings *f = &s->files_settings;
+    if (!f->snapshot)
+        return !f->rotate || next_file(s, drained, err);
+    if (!drain_counted(s))
+        return false;
+    bool ok = record_files_snapshot(&s->files, err);
+    if (s->settings->written)
+        s->settings->written(s->settings->progress_context, s, ok ? NULL : err);
+    return true;
+}
+
+static bool files_are_over(const struct record_session *s)
+{
+    return record_files_full(&s->files) || s->files.parts[s->files.now].writer.failed;
 }
 
 static uint64_t next_tick(const struct record_session *s, uint64_t now)
@@ -324,13 +414,17 @@ bool record_session_run(struct record_session *s, struct error *err)
     uint64_t deadline = s->settings->duration ? now + s->settings->duration : 0;
     while (!ends) {
         unsigned why = os_wait_for(&s->wait, time_left(now, next, deadline));
+        uint64_t drained = os_clock_monotonic();
         perf_sampler_drain(&s->sampler, &s->first);
         now = os_clock_monotonic();
         ends = why & over || (deadline && now >= deadline) ||
-               (why & OS_WAIT_CHILD && os_child_ended(&s->child)) || s->writer.failed;
+               (why & OS_WAIT_CHILD && os_child_ended(&s->child)) || files_are_over(s);
+        if (why & OS_WAIT_USER)
+            ends |= !on_signal(s, drained, err);
         if (now < next)
             continue;
-        ends |= !tick(s, err);
+        ends |= !tick(s, err) ||
+                (record_files_due(&s->files, now) && !next_file(s, drained, err));
         next = next_tick(s, now);
     }
     if (os_child_ended(&s->child))
@@ -349,7 +443,7 @@ bool record_session_run(struct record_session *s, struct error *err)
 bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->sampler);
-    bool ok = perf_data_writer_finish(&s->writer, err);
+    bool ok = record_files_finish(&s->files, err);
     os_child_end(&s->child);
     if (ok && s->broken) {
         *err = s->why_not;
@@ -363,22 +457,21 @@ bool record_session_close(struct record_session *s, struct error *err)
     perf_sampler_close(&s->sampler);
     bpf_sampler_close(&s->bpf);
     os_child_end(&s->child);
-    perf_data_writer_deinit(&s->writer);
     record_tasks_deinit(&s->tasks);
     record_unwinder_deinit(&s->unwinder);
     record_off_cpu_deinit(&s->off_cpu);
     free(s->ids);
     s->ids = NULL;
     os_wait_deinit(&s->wait);
-    return os_data_file_close(&s->file, err);
+    return record_files_close(&s->files, err);
 }
 
 const char *record_session_path(const struct record_session *s)
 {
-    return s->file.path;
+    return s->files.parts[s->files.now].file.path;
 }
 
 uint64_t record_session_bytes(const struct record_session *s)
 {
-    return perf_data_writer_bytes(&s->writer);
+    return record_files_bytes(&s->files);
 }

@@ -1,7 +1,7 @@
 /* A recording: from whom and what to record to the file, with all the stages between.
  *
  *   perf_sampler, [bpf_sampler] --> tasks --> [unwinder] --> [off_cpu] --> counts -->
- *   perf_data_writer
+ * files
  *
  * Once it runs, this process has given up the rights that it does not need any more.
  *
@@ -12,8 +12,8 @@
 
 #include "os/child.h"
 #include "record/bpf_sampler.h"
+#include "record/files.h"
 #include "record/off_cpu.h"
-#include "record/perf_data_write.h"
 #include "record/perf_sampler.h"
 #include "record/tasks.h"
 #include "record/unwinder.h"
@@ -24,10 +24,10 @@ struct record_settings {
     struct perf_sampler_settings sampler; /* its targets: all but the command's thread */
     const uint32_t *pids;                 /* to be told of with all their threads */
     size_t pid_count;
-    char *const *command;     /* to be run and recorded, ended by NULL; or NULL */
-    uint64_t duration;        /* ns; 0: no end */
-    const char *output;       /* NULL: a file without a name, see record_session_path */
-    const char *const *words; /* the recorder's command line */
+    char *const *command; /* to be run and recorded, ended by NULL; or NULL */
+    uint64_t duration;    /* ns; 0: no end */
+    struct record_files_settings files; /* without a name: see record_session_path */
+    const char *const *words;           /* the recorder's command line */
     size_t word_count;
     bool unpacked;
     bool off_cpu;    /* how long threads did not run, too; not with keep_dumps */
@@ -39,11 +39,18 @@ struct record_settings {
     /* Called about once a second; may be NULL. */
     void (*progress)(void *context, const struct record_session *s);
     void *progress_context;
+
+    /* Called when a snapshot was written, to s->files.path, or could not be; may be NULL.
+     */
+    void (*written)(void *context, const struct record_session *s,
+                    const struct error *why_not);
 };
 
 /* What came of it. */
 struct record_counts {
     uint64_t samples, lost, throttled;
+    uint64_t idle;        /* samples of CPUs that had nothing to do */
+    uint64_t deep;        /* stacks by frame pointers, with as many frames as may be */
     uint64_t first, last; /* times of samples */
 };
 
@@ -65,13 +72,14 @@ struct record_session {
     struct record_off_cpu off_cpu; /* where waits are recorded */
     bool sees_waits;               /* with their stacks: the kernel may be looked into */
     size_t woken_at;
-    struct os_data_file file;
+    size_t switches_event, wakings_event; /* their places among the events; 0: none */
+    struct record_files_settings files_settings; /* the settings', and the owner */
+    struct record_files files;
     struct perf_file_event events[RECORD_EVENTS_MAX];
     struct perf_file_head head;
     uint64_t *ids;
-    struct perf_data_writer writer;
-    size_t switches_event, wakings_event; /* their places among the events; 0: none */
     struct record_counts counts;
+    uint64_t deepest; /* frames that the kernel follows at most; 0: it is not it */
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */
     int command_status; /* as the shell tells it; 0 where it did not end by itself */

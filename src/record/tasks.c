@@ -159,11 +159,26 @@ static void add_thread(void *context, uint32_t tid)
         add_name(a->t, a->pid, tid, a->time);
 }
 
+static void add_all(struct record_tasks *t, uint32_t pid, uint64_t time)
+{
+    struct adding a = {t, pid, time};
+    os_task_threads(pid, add_thread, &a);
+    add_process(t, pid, pid, time);
+}
+
 void record_tasks_add(struct record_tasks *t, uint32_t pid)
 {
-    struct adding a = {t, pid, 0};
-    os_task_threads(pid, add_thread, &a);
-    add_process(t, pid, pid, 0);
+    add_all(t, pid, 0);
+}
+
+void record_tasks_add_again(struct record_tasks *t, uint64_t time)
+{
+    record_tasks_add_kernel(t);
+    for (uint32_t id = 0; id < t->limit; id++)
+        t->known[id] &= KNOWN_CODE | KNOWN_GONE;
+    for (uint32_t id = 0; id < t->limit; id++)
+        if (t->known[id] == KNOWN_CODE)
+            add_all(t, id, time);
 }
 
 /* A MMAP record of the kernel's own. `reference` is where the symbol in the name is. */

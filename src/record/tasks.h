@@ -28,6 +28,10 @@ struct record_sink record_tasks_sink(struct record_tasks *t);
 /* Tells of a process that is there now, and of all its threads, at once. */
 void record_tasks_add(struct record_tasks *t, uint32_t pid);
 
+/* Tells anew of all that is known and still there, as of `time`, and of the kernel's
+ * code: what follows can be read without what came before. */
+void record_tasks_add_again(struct record_tasks *t, uint64_t time);
+
 /* Tells of the kernel's code and its modules'. False where the system hides where they
  * are. */
 bool record_tasks_add_kernel(struct record_tasks *t);

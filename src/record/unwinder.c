@@ -382,6 +382,15 @@ static void spread(uint64_t mask, struct str values, uint64_t *registers)
 
 #define ABI_32 1
 
+/* Whether the program was in memory that is no file's: a JIT's code, or none at all. */
+static bool is_in_no_file(const struct record_unwinder *u, const struct unwind_job *job)
+{
+    const struct register_roles *roles = register_roles_of(job->machine);
+    const struct address_map *map =
+        roles ? space_find(&u->spaces, job->space, job->registers[roles->perf_pc]) : NULL;
+    return roles && (!map || u->files[map->object].is_jit);
+}
+
 static void add_job(struct record_unwinder *u, const struct record *r,
                     const struct dump *d)
 {
@@ -405,6 +414,7 @@ static void add_job(struct record_unwinder *u, const struct record *r,
         .signals = b->signals[i],
         .room = UNWIND_FRAMES_MAX,
     };
+    u->counts.no_file += is_in_no_file(u, &b->jobs[i]);
     if (unwinder_follow_frames(u, &b->jobs[i], d->user)) {
         b->count--;
         count_end(u, UNWIND_WHOLE);

@@ -48,6 +48,7 @@ struct unwinder_counts {
     uint64_t by_frames; /* of them: by frame pointers alone */
     uint64_t truncated; /* of them: the dump was too short, or the stack too deep */
     uint64_t broken;    /* of them: no rule led further */
+    uint64_t no_file;   /* of them: where the program was is in no file */
 };
 
 struct record_unwinder {

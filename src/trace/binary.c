@@ -167,7 +167,7 @@ bool trace_binary_init(struct trace_binary *b, struct arena *arena, struct error
     b->segments = NULL;
     b->segment_count = 0;
     b->moves = b->elf && b->elf->type == ELF_SHARED;
-    b->entry = b->elf ? b->elf->entry : 0;
+    b->entry = b->elf ? b->elf->entry : UINT64_MAX;
     bool ok = b->elf ? find_segments(b, arena) : span_of_symbols(b, arena);
     if (!ok || !sort_segments(b, arena) || !find_owners(b, arena) ||
         (b->elf && !landing_init(&b->landing, b->elf, arena)))

@@ -28,8 +28,8 @@ struct trace_binary {
 
     /* Set by trace_binary_init. */
     enum frame_kind kind;
-    bool moves; /* it may lie elsewhere than at the addresses of its file */
-    uint64_t entry;
+    bool moves;     /* it may lie elsewhere than at the addresses of its file */
+    uint64_t entry; /* UINT64_MAX: not known */
     struct trace_segment *segments; /* by address */
     size_t segment_count;
     struct landing_table landing;

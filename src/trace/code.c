@@ -192,7 +192,7 @@ static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
 {
     const struct trace_binary *b = trace_code_binary(c, binary);
     uint32_t symbol = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
-    if (address == b->entry && b->elf)
+    if (address == b->entry)
         s->flags |= TRACE_SITE_START | TRACE_SITE_ENTRY;
     if (symbol == RANGE_NONE) {
         s->place = place_without_symbol(c, binary, address);
@@ -271,146 +271,17 @@ struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc)
     return (struct trace_where){0, 0};
 }
 
-/* --- By the bytes ---------------------------------------------------------------------
- */
-
-/* A binary is looked for by at least so many bytes: fewer are found by chance. */
-#define SEARCH_BYTES 12
-#define SEARCHES_OF_PAGE 8
-#define FOUND_MAX 4096
-#define PAGE_BYTES ((uint64_t)4096)
-
-static bool has_bytes(const struct trace_binary *b, uint64_t address, struct str bytes)
-{
-    const struct trace_segment *s = trace_segment_at(b, address);
-    return s && s->bytes.len >= bytes.len &&
-           address - s->start <= s->bytes.len - bytes.len &&
-           memcmp(s->bytes.ptr + (address - s->start), bytes.ptr, bytes.len) == 0;
-}
-
-/* How often a segment has the bytes, at as many bytes in a page; *address is the first.
- */
-static size_t search_segment(const struct trace_segment *s, uint64_t pc, struct str bytes,
-                             uint64_t *address)
-{
-    size_t times = 0;
-    uint64_t at = (pc - s->start) % PAGE_BYTES;
-    for (; at + bytes.len <= s->bytes.len && times < 2; at += PAGE_BYTES) {
-        if (memcmp(s->bytes.ptr + at, bytes.ptr, bytes.len) != 0)
-            continue;
-        if (times++ == 0)
-            *address = s->start + at;
-    }
-    return times;
-}
-
-static bool may_search(struct trace_code *c, uint64_t pc, size_t count)
-{
-    uint64_t *times =
-        count >= SEARCH_BYTES ? idmap_put(&c->searched, c->arena, pc / PAGE_BYTES) : NULL;
-    return times && (*times)++ < SEARCHES_OF_PAGE;
-}
-
-/* Looks in all pages of all binaries; what is there twice tells nothing. */
-static struct trace_where search(struct trace_code *c, uint64_t pc, struct str bytes)
-{
-    struct trace_where where = {0, 0};
-    size_t times = 0;
-    uint64_t address;
-    if (c->found_count == FOUND_MAX || !may_search(c, pc, bytes.len))
-        return where;
-    for (uint32_t i = 1; i < c->known_count && times < 2; i++) {
-        const struct trace_binary *b = c->known[i].binary;
-        for (size_t k = 0; k < b->segment_count && times < 2; k++) {
-            size_t more = b->is_user && !b->moves
-                              ? 0
-                              : search_segment(&b->segments[k], pc, bytes, &address);
-            if (more)
-                where = (struct trace_where){i, pc - address};
-            times += more;
-        }
-    }
-    if (times != 1)
-        return (struct trace_where){0, 0};
-    struct trace_where *grown =
-        arena_grow(c->arena, c->found, &c->found_cap, c->found_count + 1, sizeof *grown);
-    if (grown) {
-        c->found = grown;
-        grown[c->found_count++] = where;
-    }
-    return where;
-}
-
-/* Binaries that lie where their files say: of those with these bytes the one that was met
- * last. */
-static struct trace_where match_fixed(const struct trace_code *c, uint64_t pc,
-                                      struct str bytes, uint32_t *other)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < c->known_count; i++) {
-        const struct trace_binary *b = c->known[i].binary;
-        if (b->moves || !trace_segment_at(b, pc))
-            continue;
-        if (has_bytes(b, pc, bytes))
-            best = best == 0 || i == c->last_user ? i : best;
-        else if (!b->is_user && *other == 0)
-            *other = i;
-    }
-    return (struct trace_where){best, 0};
-}
-
-static struct trace_where match(struct trace_code *c, uint64_t pc, struct str bytes)
-{
-    uint32_t other = 0;
-    for (size_t i = c->placement_count; i-- > 0;) {
-        const struct trace_placement *p = &c->placements[i];
-        if (pc >= p->start && pc < p->end)
-            return (struct trace_where){p->binary, p->bias};
-    }
-    struct trace_where where = match_fixed(c, pc, bytes, &other);
-    for (size_t i = c->found_count; i-- > 0 && where.binary == 0;) {
-        const struct trace_where *f = &c->found[i];
-        if (has_bytes(c->known[f->binary].binary, pc - f->bias, bytes))
-            where = *f;
-    }
-    if (where.binary == 0 && other == 0)
-        where = search(c, pc, bytes);
-    return where.binary ? where : (struct trace_where){other, 0};
-}
-
-struct trace_where trace_code_match(struct trace_code *c, uint64_t pc, struct str bytes)
-{
-    struct trace_where where = match(c, pc, bytes);
-    if (where.binary && c->known[where.binary].binary->is_user)
-        c->last_user = where.binary;
-    return where;
-}
-
-struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
-                                       uint32_t binary)
-{
-    const struct trace_binary *b = binary ? c->known[binary].binary : NULL;
-    for (size_t i = c->placement_count; b && i-- > 0;) {
-        const struct trace_placement *p = &c->placements[i];
-        if (p->binary == binary && pc >= p->start && pc < p->end)
-            return (struct trace_where){binary, p->bias};
-    }
-    if (b && !b->moves && trace_segment_at(b, pc))
-        return (struct trace_where){binary, 0};
-    for (size_t i = c->found_count; b && i-- > 0;)
-        if (c->found[i].binary == binary && trace_segment_at(b, pc - c->found[i].bias))
-            return c->found[i];
-    return (struct trace_where){0, 0};
-}
-
 /* --- Pages ----------------------------------------------------------------------------
  */
 
 /* The page of an address, made where a binary reaches into it; else NULL. */
-static struct trace_page *make_page(struct trace_code *c, uint64_t pc)
+static struct trace_page *make_page(struct trace_code *c, uint64_t pc, uint64_t number)
 {
-    uint64_t number = pc >> TRACE_PAGE_SHIFT;
-    struct trace_where where = trace_code_where(c, pc);
+    struct trace_where where = {0, 0};
+    if (trace_code_is_shared(c, pc))
+        where = trace_code_where_in(c, pc, c->program);
+    if (!where.binary)
+        where = trace_code_where(c, pc);
     uint64_t *slot = where.binary ? idmap_put(&c->pages, c->arena, number) : NULL;
     if (!slot)
         return NULL;
@@ -431,9 +302,11 @@ static struct trace_page *find_page(struct trace_code *c, uint64_t pc)
 {
     uint64_t number = pc >> TRACE_PAGE_SHIFT;
     size_t slot = number % TRACE_PAGE_CACHE;
+    if (trace_code_is_shared(c, pc))
+        number |= (uint64_t)c->program << 44; /* each program has its own */
     if (c->cache[slot].number == number + 1)
         return c->cache[slot].page;
-    struct trace_page *page = make_page(c, pc);
+    struct trace_page *page = make_page(c, pc, number);
     if (page) {
         c->cache[slot].number = number + 1;
         c->cache[slot].page = page;
@@ -556,6 +429,7 @@ bool trace_code_init(struct trace_code *c, struct arena *arena,
     for (size_t i = 0; i < count; i++)
         if (!trace_code_add(c, &binaries[i]))
             return false;
+    trace_code_share(c);
     return add_unknown(c);
 }
 

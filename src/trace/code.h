@@ -102,7 +102,12 @@ struct trace_code {
     struct trace_where *found;
     size_t found_count, found_cap;
     struct idmap searched;
-    uint32_t last_user;          /* of the programs that were found last */
+    uint32_t last_user; /* of the programs that were found last */
+
+    /* Addresses where several programs may be, in a trace of addresses alone; and which
+     * of them is taken to be there (0: the first). */
+    uint64_t shared_start, shared_size;
+    uint32_t program;
     const char *const *switches; /* names of functions that switch tasks; ends in NULL */
     struct dwarf_query *queries; /* scratch */
     size_t query_cap;
@@ -175,6 +180,20 @@ static inline trace_function_id trace_site_function(const struct trace_code *c,
 {
     return trace_place_function(c, s->place);
 }
+
+/* Finds out where several of the programs known lie. */
+void trace_code_share(struct trace_code *c);
+
+static inline bool trace_code_is_shared(const struct trace_code *c, uint64_t pc)
+{
+    return pc - c->shared_start < c->shared_size;
+}
+
+/* At the first of these addresses, where several programs may be, one begins or goes on:
+ * the one whose code leads from each to the next the farthest; of those that are alike
+ * `before`, if it is among them. From now on the others are not seen. */
+void trace_code_choose(struct trace_code *c, const uint64_t *pcs, size_t count,
+                       uint32_t before);
 
 /* The place of the call in a binary (0: in none that is known) that returns to `pc`, or 0
  * where there is none. */

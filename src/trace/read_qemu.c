@@ -7,6 +7,12 @@
 #define CHUNK_MAX ((uint32_t)256 << 20)
 #define BLOCK_COUNT_MAX 32767
 
+/* A word may say that a block which calls ran half a billion times more. So that no trace
+ * takes for ever, each byte allows for a recursion of this depth, and all for one more.
+ */
+#define STEPS_PER_BYTE 2048
+#define STEPS_AT_ALL ((uint64_t)4 << 20)
+
 /* A block as it was described. */
 struct block {
     uint64_t pc;
@@ -47,6 +53,7 @@ struct reading {
     size_t map_count, map_cap;
     struct lane **lanes;
     size_t lane_count, lane_cap;
+    uint64_t steps;  /* that words which repeat an execution may still take */
     uint64_t offset; /* of the chunk under way, for messages */
     bool ended;
 };
@@ -209,6 +216,15 @@ static const struct trace_block *block_of(struct reading *q, struct lane *lane,
 /* --- Runs ------------------------------------------------------------------------------
  */
 
+static void take_again(struct reading *q, struct lane *lane, const struct trace_block *b,
+                       uint64_t number, uint64_t times)
+{
+    if (!tracer_take_again(&lane->core->tracer, b, lane->first, lane->count, number,
+                           times, &q->steps))
+        flaw(q,
+             "a block that calls runs again too often: the rest of it is not followed");
+}
+
 /* One by one, as each may turn the trigger. */
 static void run_gated(struct reading *q, struct lane *lane, const struct trace_block *b)
 {
@@ -251,13 +267,17 @@ static void run_triggered(struct reading *q, struct lane *lane,
     while (times > 0 && !tracer_failed(&core->tracer)) {
         uint64_t alike = runs_unturned(q, lane, b, times);
         if (alike == 0) {
+            if (q->steps < lane->count) {
+                flaw(q, "a block that turns the trigger runs again too often");
+                return;
+            }
+            q->steps -= lane->count;
             run_gated(q, lane, b);
             alike = 1;
         } else if (trace_reader_pass(q->r, core, b->pc, b->sites[lane->first].bits,
                                      lane->number)) {
             tracer_take_block(&core->tracer, b, lane->first, lane->count, lane->number);
-            tracer_take_again(&core->tracer, b, lane->first, lane->count,
-                              lane->number + lane->count, alike - 1);
+            take_again(q, lane, b, lane->number + lane->count, alike - 1);
         } else {
             core->kept_out += lane->count * alike - 1;
         }
@@ -303,8 +323,7 @@ static void run_again(struct reading *q, struct lane *lane, uint64_t times)
         run_triggered(q, lane, b, times);
         return;
     }
-    tracer_take_again(&lane->core->tracer, b, lane->first, lane->count, lane->number,
-                      times);
+    take_again(q, lane, b, lane->number, times);
     lane->number += lane->count * times;
 }
 
@@ -342,7 +361,14 @@ static void run(struct reading *q, struct lane *lane, const uint32_t *words)
 static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
 {
     while (bytes_left(b) >= 4) {
-        lane->words[lane->word_count++] = bytes_u32(b);
+        uint32_t word = bytes_u32(b);
+        if (lane->word_count == 0 && word && word < QEMU_RUN_PART) {
+            run_part(q, lane, word, 0, 0); /* most of them */
+            if (tracer_failed(&lane->core->tracer))
+                return false;
+            continue;
+        }
+        lane->words[lane->word_count++] = word;
         if (lane->word_count < words_of(lane->words[0]))
             continue;
         run(q, lane, lane->words);
@@ -467,6 +493,7 @@ static bool next_chunk(struct reading *q, struct error *err)
     if (!source_peek(in, QEMU_TRACE_CHUNK_SIZE + (size_t)size, err))
         return false;
     struct str payload = str_skip(str_span(in->begin, in->end), QEMU_TRACE_CHUNK_SIZE);
+    q->steps += (uint64_t)size * STEPS_PER_BYTE;
     bool whole = payload.len >= size;
     payload = str_head(payload, size);
     if (!read_chunk(q, type, cpu, payload) && whole) {
@@ -507,7 +534,7 @@ static bool read_head(struct reading *q, struct error *err)
 
 static bool qemu_read(struct trace_reader *r, struct error *err)
 {
-    struct reading q = {.r = r, .block_count = 1};
+    struct reading q = {.r = r, .block_count = 1, .steps = STEPS_AT_ALL};
     struct error failure = {.message = ""};
     q.blocks = arena_grow(&r->arena, NULL, &q.block_cap, 64, sizeof *q.blocks);
     if (!q.blocks)

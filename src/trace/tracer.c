@@ -18,11 +18,6 @@ void tracer_deinit(struct tracer *t)
     arena_deinit(&t->arena);
 }
 
-bool tracer_failed(const struct tracer *t)
-{
-    return t->arena.failed || t->tree.arena.failed || t->trial.arena.failed;
-}
-
 /* --- What is spent ----------------------------------------------------------------- */
 
 static void keep_stretch(struct tracer *t, struct trace_count spent)
@@ -178,15 +173,16 @@ void tracer_repeat(struct tracer *t, const struct trace_step *s)
 #define REPEATS_MAX 4
 
 /* Does what an instruction that was followed by another one does to the stack. */
-static void transfer(struct tracer *t, const struct trace_step *first)
+static void transfer(struct tracer *t, const struct trace_step *s)
 {
-    struct trace_step s = *first;
+    struct trace_step again;
     for (unsigned i = 0; i < REPEATS_MAX && !tracer_failed(t); i++) {
         t->repeats = false;
-        transfer_once(t, &s);
+        transfer_once(t, s);
         if (!t->repeats)
             return;
-        s = t->repeat;
+        again = t->repeat; /* it is seldom: a copy for each step takes longer than all */
+        s = &again;
     }
 }
 
@@ -228,6 +224,16 @@ static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
     t->site = to;
 }
 
+/* Where several programs may be, which one it is is asked when they are entered: what
+ * goes on in them is the same program. */
+static void choose_program(struct tracer *t, const uint64_t *pcs, size_t count)
+{
+    bool inside = t->site && trace_code_is_shared(&t->code, t->pc);
+    if (!inside)
+        trace_code_choose(&t->code, pcs, count,
+                          t->task_count ? tracer_task(t)->program : 0);
+}
+
 /* Most instructions follow the one before, in the same place: for them nothing is done
  * but to see that it is so. */
 void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
@@ -239,9 +245,13 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
         t->counted = counted + i;
         if (!t->site && t->task_count == 0)
             t->since = t->now;
+        if (trace_code_is_shared(&t->code, pcs[i]))
+            choose_program(t, pcs + i, count - i);
         step(t, pcs[i], trace_code_find(&t->code, pcs[i]));
         if (tracer_failed(t))
             return;
+        if (trace_code_is_shared(&t->code, pcs[i]))
+            tracer_task(t)->program = t->code.program;
         const struct trace_site *site = t->site;
         uint64_t pc = t->pc;
         trace_place_id place = t->place;
@@ -303,6 +313,19 @@ static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->site = last;
 }
 
+/* The instruction told last leads to `pc`, in the same place: no stack changes. */
+static bool stays(const struct tracer *t, uint64_t pc, const struct trace_site *to)
+{
+    const struct trace_site *from = t->site;
+    if (!from || to->place != t->place || to->kind == INSTRUCTION_UNKNOWN)
+        return false;
+    if (from->kind == INSTRUCTION_PLAIN || from->kind == INSTRUCTION_BRANCH)
+        if (from->advance && pc == t->pc + from->advance)
+            return true;
+    return (from->kind == INSTRUCTION_BRANCH || from->kind == INSTRUCTION_JUMP) &&
+           leads_to(from, t->pc, pc);
+}
+
 void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now)
 {
@@ -312,7 +335,8 @@ void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t f
     if (t->task_count == 0)
         t->since = now;
     t->now = now;
-    step(t, pc, b->sites + first);
+    if (!stays(t, pc, b->sites + first))
+        step(t, pc, b->sites + first);
     if (!b->is_even || first + count < b->count) {
         walk_block(t, b, first, count);
         return;
@@ -322,9 +346,6 @@ void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->pc = b->last;
     t->site = b->sites + b->count - 1;
 }
-
-/* How often a block that changes the stack may run again: as deep as stacks are. */
-#define AGAIN_MAX ((uint64_t)TRACE_FRAMES_MAX)
 
 /* Adds what a block spends each time it runs, in the same stack. */
 static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t first,
@@ -340,10 +361,11 @@ static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t 
     t->now--; /* that of the last instruction */
 }
 
-void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
-                       uint32_t count, uint64_t now, uint64_t times)
+bool tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times, uint64_t *steps)
 {
-    for (uint64_t i = 0; i < times && i < AGAIN_MAX && !tracer_failed(t); i++) {
+    const uint64_t cost = b->is_even ? 1 : count;
+    for (uint64_t i = 0; i < times && !tracer_failed(t); i++) {
         const struct trace_task *task = tracer_task(t);
         size_t depth = task->count;
         trace_node node = tracer_top(t)->node;
@@ -352,12 +374,15 @@ void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t f
         now += count;
         bool same = t->current == current && tracer_task(t)->count == depth &&
                     tracer_top(t)->node == node;
-        if (!same || i + 1 == times)
+        bool too_long = !same && *steps < cost;
+        *steps -= same || too_long ? 0 : cost;
+        if ((!same && !too_long) || i + 1 == times)
             continue;
         t->now = now;
         spend_again(t, b, first, count, times - i - 1);
-        return;
+        return same;
     }
+    return true;
 }
 
 void tracer_gap(struct tracer *t, uint64_t now)

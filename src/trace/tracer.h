@@ -48,6 +48,7 @@ struct trace_task {
     bool is_away;     /* it was switched away from, in a function that switches tasks */
     uint32_t callers; /* worked out */
     bool begins_in_trap; /* its stack did, in what is not known yet */
+    uint32_t program;    /* of those at one address, the one it ran last; 0: none */
     trace_node before;   /* the outermost frame until then; 0: none */
     bool is_born;        /* its first instruction was seen */
     struct str name;     /* of the program it runs, or what it was told to be; or empty */
@@ -191,9 +192,11 @@ void trace_block_ready(struct trace_block *b);
 void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now);
 
-/* The same so many times more, right after it was taken. */
-void tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
-                       uint32_t count, uint64_t now, uint64_t times);
+/* The same so many times more, right after it was taken. Each time that it changes the
+ * stack takes one of *steps, or as many as it has instructions; with none left it is
+ * counted in the stack as it is, and false returned. */
+bool tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+                       uint32_t count, uint64_t now, uint64_t times, uint64_t *steps);
 
 /* Instructions are missing here, up to the cycle `now`, which nobody spent. */
 void tracer_gap(struct tracer *t, uint64_t now);
@@ -202,6 +205,9 @@ void tracer_gap(struct tracer *t, uint64_t now);
 void tracer_end(struct tracer *t);
 
 /* Whether memory was short at any time. */
-bool tracer_failed(const struct tracer *t);
+static inline bool tracer_failed(const struct tracer *t)
+{
+    return t->arena.failed || t->tree.arena.failed || t->trial.arena.failed;
+}
 
 #endif

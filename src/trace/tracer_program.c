@@ -116,6 +116,7 @@ bool tracer_exec(struct tracer *t, const struct trace_step *s)
     bool linked = task->begins_in_trap && task->trap_count == 0;
     trace_node first = task->frames[0].node;
     tracer_begin_stack(t, task, s->function);
+    task->program = binary;
     task->begins_in_trap = task->is_born = false;
     task->before = 0;
     tracer_name_task(t, s);

@@ -122,6 +122,8 @@ static void move_frames(struct move *m, struct trace_task *to, size_t at)
     frames[at].returns = from->frames[0].returns ? from->frames[0].returns : returns;
     to->count = at + from->count;
     to->beyond = from->beyond;
+    if (from->program)
+        to->program = from->program;
 }
 
 /* Ends the trial: the task is `to`, or a new one where that is the trial's own number. */
@@ -259,6 +261,7 @@ static void begin_trial(struct tracer *t, const struct trace_step *s)
     trial->matched = 1;
     trial->stretches = t->stretch_count;
     t->current = trial->task;
+    tracer_task(t)->program = 0;
     tracer_begin_stack(t, tracer_task(t), s->function);
 }
 

@@ -38,7 +38,7 @@ trace_node trace_tree_base(struct trace_tree *t, uint32_t task)
     return trie_child(&t->trie, 0, TRACE_BASE_KEY | (uint32_t)t->base_count++);
 }
 
-static bool grow_counts(struct trace_tree *t)
+bool trace_tree_reserve(struct trace_tree *t)
 {
     size_t before = t->count_cap;
     struct trace_count *counts =
@@ -48,12 +48,4 @@ static bool grow_counts(struct trace_tree *t)
     memset(counts + before, 0, (t->count_cap - before) * sizeof *counts);
     t->counts = counts;
     return true;
-}
-
-void trace_tree_add(struct trace_tree *t, trace_node n, struct trace_count c)
-{
-    if (n >= t->count_cap && !grow_counts(t))
-        return;
-    t->counts[n].cycles += c.cycles;
-    t->counts[n].instructions += c.instructions;
 }

@@ -57,7 +57,17 @@ static inline trace_node trace_tree_child(struct trace_tree *t, trace_node paren
     return trie_child(&t->trie, parent, function);
 }
 
+/* Makes room for the counts of all nodes. False when memory is short. */
+bool trace_tree_reserve(struct trace_tree *t);
+
 /* Adds to what was spent in a node. */
-void trace_tree_add(struct trace_tree *t, trace_node n, struct trace_count c);
+static inline void trace_tree_add(struct trace_tree *t, trace_node n,
+                                  struct trace_count c)
+{
+    if (n >= t->count_cap && !trace_tree_reserve(t))
+        return;
+    t->counts[n].cycles += c.cycles;
+    t->counts[n].instructions += c.instructions;
+}
 
 #endif

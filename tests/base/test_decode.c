@@ -180,6 +180,78 @@ static void several_members_are_joined(void **state)
     }
 }
 
+/* A zip's entry in front of the deflated bytes, and sums behind them. */
+static struct packed pack_zip(const char *text, size_t length)
+{
+    static const unsigned char head[] = {
+        'P', 'K', 3, 4, 20, 0, 8, 0, 8, 0, 0, 0,   0,   0,   0,   0,   0, 0, 0,
+        0,   0,   0, 0, 0,  0, 0, 5, 0, 3, 0, 'a', '.', 't', 'x', 't', 1, 2, 3};
+    struct packed p = {.bytes = malloc(sizeof head + length + 200)};
+    z_stream z = {0};
+    assert_non_null(p.bytes);
+    memcpy(p.bytes, head, sizeof head);
+    deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
+    z.next_in = (z_const Bytef *)(uintptr_t)text;
+    z.avail_in = (uInt)length;
+    z.next_out = p.bytes + sizeof head;
+    z.avail_out = (uInt)length + 100;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    p.length = sizeof head + z.total_out;
+    deflateEnd(&z);
+    memset(p.bytes + p.length, 7, 16);
+    p.length += 16;
+    return p;
+}
+
+static void the_file_of_a_zip_is_unpacked(void **state)
+{
+    (void)state;
+    size_t length = 300000;
+    char *text = make_text(length);
+    struct packed p = pack_zip(text, length);
+    assert_decodes(p.bytes, p.length, "gzip", (struct str){text, length});
+    free(p.bytes);
+    free(text);
+}
+
+/* Of several files the first is read, and that there are more is told. */
+static void further_files_of_a_zip_are_told(void **state)
+{
+    (void)state;
+    struct packed one = pack_zip("one\n", 4), two = pack_zip("two\n", 4);
+    struct error err;
+    struct str all;
+    unsigned char *both = malloc(one.length + two.length);
+    assert_non_null(both);
+    memcpy(both, one.bytes, one.length);
+    memcpy(both + one.length, two.bytes, two.length);
+    struct source in =
+        source_of((struct str){(char *)both, one.length + two.length}, STR("zip"));
+    struct decoder d;
+    assert_true(decoder_init(&d, &in, &err));
+    assert_true(source_all(&d.source, &all, &err));
+    assert_str(all, "one\n");
+    assert_string_equal(d.flaw, "more than one file is in the zip: the first is read");
+    decoder_deinit(&d);
+    free(both);
+    free(one.bytes);
+    free(two.bytes);
+}
+
+/* What is not deflated, such as a folder, is not read. */
+static void other_zips_are_refused(void **state)
+{
+    (void)state;
+    struct packed p = pack_zip("one\n", 4);
+    struct error err;
+    struct decoder d;
+    p.bytes[8] = 0;
+    struct source in = source_of((struct str){(char *)p.bytes, p.length}, STR("zip"));
+    assert_false(decoder_init(&d, &in, &err));
+    assert_string_equal(err.message, "zip files are not read as they are");
+    free(p.bytes);
+}
+
 static void padding_behind_gzip_is_ignored(void **state)
 {
     (void)state;
@@ -351,6 +423,9 @@ int main(void)
         UNIT(gzip_is_unpacked),
         UNIT(zstd_is_unpacked),
         UNIT(several_members_are_joined),
+        UNIT(the_file_of_a_zip_is_unpacked),
+        UNIT(further_files_of_a_zip_are_told),
+        UNIT(other_zips_are_refused),
         UNIT(padding_behind_gzip_is_ignored),
         UNIT(a_cut_file_gives_what_it_has),
         UNIT(damage_is_noticed),

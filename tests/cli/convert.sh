@@ -112,6 +112,45 @@ for at in 1 9 20 100 $((size / 2)) $((size - 1)); do
     [ -s err ] || fail "nothing is said of a file that is cut at $at"
 done
 
+# Callgrind's format, as its own reader has it, and as stoke reads it again.
+status 0 stoke convert -q "$in" -o out.callgrind
+for event in cycles page-faults; do
+    stoke fold -q --event $event "$in" >want
+    awk '{ sum += $NF } END { print sum }' want >wanted
+    stoke fold -q --event $event out.callgrind | awk '{ sum += $NF } END { print sum }' >got
+    same wanted got
+done
+if command -v callgrind_annotate >/dev/null; then
+    status 0 callgrind_annotate out.callgrind
+    says '^2,000,000 .* 2 .* PROGRAM TOTALS' out
+    says '^1,250,000 .*:main \[/usr/sbin/cron\]' out
+fi
+
+# Firefox's: a thread for each thread and event, and the same stacks.
+status 0 stoke convert -q "$in" --event cycles -o out.firefox.json
+stoke fold -q --event cycles "$in" >want
+stoke fold -q out.firefox.json >got
+same want got
+status 0 stoke convert -q "$in" -o out.firefox.json
+python3 - out.firefox.json <<'PY'
+import json, sys
+p = json.load(open(sys.argv[1]))
+tables = p["shared"]
+for name in ("stackTable", "frameTable", "funcTable", "resourceTable", "sources"):
+    table = tables[name]
+    assert all(len(c) == table["length"] for k, c in table.items() if k != "length"), name
+assert len(p["threads"]) == 4, len(p["threads"])
+for thread in p["threads"]:
+    samples = thread["samples"]
+    assert len(samples["stack"]) == len(samples["time"]) == samples["length"]
+    assert samples["time"] == sorted(samples["time"])
+    assert isinstance(thread["pid"], str)
+for i, prefix in enumerate(tables["stackTable"]["prefix"]):
+    assert prefix is None or prefix < i
+assert max(tables["funcTable"]["name"]) < len(tables["stringArray"])
+assert max(tables["frameTable"]["category"]) < len(p["meta"]["categories"])
+PY
+
 # Threads are told apart as asked for.
 profiles() { grep -c '"type":"sampled"' "$1"; }
 status 0 stoke convert -q "$in" --event cycles --to speedscope -o tid.json

@@ -212,3 +212,23 @@ says '^load;.*;leaf [0-9]*$' folded
 status 3 stoke record -q --off-cpu -o out.svg ./load 50
 refused 2 'keep-stacks keeps no dumps of waits' --off-cpu -g dwarf --keep-stacks true
 refused 2 'not recorded with -g lbr' --wakers -g lbr true
+
+# What the summary says to be careful about.
+cat >deep.c <<'EOF'
+volatile unsigned long sink;
+__attribute__((noinline)) void down(int depth)
+{
+    for (long i = 0; depth == 0 && i < 400000000; i++)
+        sink = sink * 3 + i;
+    if (depth)
+        down(depth - 1);
+    sink++;
+}
+int main(void)
+{
+    down(300);
+}
+EOF
+cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls deep.c -o deep
+status 0 stoke record -g fp -F 499 -o deep.data ./deep
+says '^stoke: [0-9.]*% of the stacks are truncated: the kernel follows [0-9]* frames at most'

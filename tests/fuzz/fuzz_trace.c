@@ -21,7 +21,7 @@ static const struct trace_format *chosen;
 static char code[WORDS * 4];
 static struct arena arena;
 static struct symbol_table symbols;
-static struct trace_binary binaries[2];
+static struct trace_binary binaries[3];
 
 static uint32_t jump(int32_t by, uint32_t link)
 {
@@ -69,26 +69,28 @@ static struct symbol_entry function(uint32_t i)
                                  .binding = is_label ? SYMBOL_LOCAL : SYMBOL_GLOBAL};
 }
 
-/* Two programs at the same addresses, the second a user's, with other code. */
+/* Programs at the same addresses with other code each, all but the first a user's. */
 static void make_program(void)
 {
-    static char others[WORDS * 4];
+    static char others[2][WORDS * 4];
     struct error err;
     symbol_table_init(&symbols, &arena);
     for (uint32_t i = 0; i < FUNCTIONS; i++)
         symbol_table_add(&symbols, function(i));
     CHECK(symbol_table_finish(&symbols, SYMBOLS_BEST, &err));
     for (uint32_t i = 0; i < WORDS; i++) {
-        uint32_t one = instruction(i), other = instruction(i + WORDS);
+        uint32_t one = instruction(i), other = instruction(i + WORDS),
+                 third = instruction(i + 2 * WORDS);
         memcpy(code + (size_t)i * 4, &one, 4);
-        memcpy(others + (size_t)i * 4, &other, 4);
+        memcpy(others[0] + (size_t)i * 4, &other, 4);
+        memcpy(others[1] + (size_t)i * 4, &third, 4);
     }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         struct trace_binary *b = &binaries[i];
         *b = (struct trace_binary){.name = STR("made"), .symbols = &symbols};
-        b->is_user = i == 1;
+        b->is_user = i > 0;
         CHECK(trace_binary_init(b, &arena, &err));
-        b->segments[0].bytes = (struct str){i ? others : code, sizeof code};
+        b->segments[0].bytes = (struct str){i ? others[i - 1] : code, sizeof code};
     }
 }
 
@@ -164,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
     uint64_t hash = hash_bytes(text.ptr, text.len);
-    struct trace_reader_options options = {.binaries = binaries,
+    struct trace_reader_options options = {.binaries = binaries + (hash >> 2 & 1),
                                            .binary_count = 2 - (hash & 1),
                                            .keeps = hash >> 1 & 1,
                                            .core = 0};

@@ -6,6 +6,9 @@
 #include "import/importer.h"
 #include <math.h>
 
+/* What a callgrind file holds of events. */
+#define CALLGRIND_EVENTS 32
+
 /* A folded file holds no count beyond this; see COUNT_MAX in import/folded.c. */
 #define FOLDED_MAX 1e15
 
@@ -193,6 +196,27 @@ static bool pprof_can_tell(const struct profile *p, event_id shown)
     return p->sample_count && p->events[shown].unit != UNIT_MILLISECONDS;
 }
 
+/* What a callgrind file may say: units that reading does not change to others. */
+static bool callgrind_can_tell(const struct profile *p)
+{
+    for (event_id e = 1; e < p->event_count; e++) {
+        struct str name = profile_string(p, p->events[e].name);
+        if (p->events[e].unit == UNIT_MILLISECONDS || name.len == 0 ||
+            str_has(name, STR("(")))
+            return false;
+    }
+    return p->event_count <= CALLGRIND_EVENTS;
+}
+
+/* What has a stack weighs, of all events. */
+static double in_stacks(const struct profile *p)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->sample_count; i++)
+        sum += p->samples[i].stack ? p->samples[i].weight : 0;
+    return sum;
+}
+
 void sound_exports(const struct profile *p)
 {
     struct output text = OUTPUT_KEEP;
@@ -218,6 +242,14 @@ void sound_exports(const struct profile *p)
     if (p->facts.samples && isfinite(all.magnitude)) {
         double got = reread("stoke", output_kept(&text), true);
         CHECK(fabs(got - all.sum) <= all.magnitude * 1e-9);
+    }
+    write_as("firefox", p, &text);
+    check_json(output_kept(&text));
+    write_as("callgrind", p, &text);
+    double stacked = in_stacks(p), rows = (double)p->sample_count;
+    if (told && callgrind_can_tell(p) && stacked > 4 * rows) {
+        double got = reread("callgrind", output_kept(&text), true);
+        CHECK(fabs(got - stacked) <= stacked * 1e-4 + rows);
     }
     write_as("pprof", p, &text);
     if (told && pprof_can_tell(p, shown)) {

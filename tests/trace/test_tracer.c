@@ -59,6 +59,7 @@ struct fixture {
 };
 
 static const char *special; /* the name of 's', or NULL */
+static char entry;          /* the function that a user's program starts with, or 0 */
 
 static struct fixture begin(void)
 {
@@ -86,6 +87,9 @@ static void ready(struct fixture *f)
     struct error err;
     f->binary = (struct trace_binary){.name = STR("test"), .symbols = &f->symbols};
     assert_true(trace_binary_init(&f->binary, &f->arena, &err));
+    f->binary.is_user = entry;
+    if (entry)
+        f->binary.entry = at(entry, 0);
     f->binary.segments[0].bytes = (struct str){(const char *)code, sizeof code};
     assert_true(tracer_init(&f->tracer, &f->binary, 1, false));
 }
@@ -148,6 +152,7 @@ static void end(struct fixture *f)
     tracer_deinit(&f->tracer);
     arena_deinit(&f->arena);
     special = NULL;
+    entry = 0;
 }
 
 static void reset(void)
@@ -275,13 +280,72 @@ static void test_longjmp(void **state)
     expect("a0 s0 a1 b0 c0 d0 a1 a2", "a 4, a;s 1, a;b 1, a;b;c 1, a;b;c;d 1");
 }
 
+/* The handler is entered again where it has just returned to. */
+static void test_trap_behind_trap(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('b', 1, ECALL);
+    put('t', 1, MRET);
+    expect("a0 b0 b1 t0 t1 b2 t0 t1 t0 t1 b3", "a 1, a;b 4, a;b;t 6");
+    /* At the beginning, where nothing is known of what it returns to. */
+    expect("t0 t1 a2 t0 t1 t0 t1 a3", "a;t 6, a 2");
+}
+
+static void test_exec(void **state)
+{
+    (void)state;
+    reset();
+    entry = 'p';
+    put_call('a', 0, 'b');
+    put('b', 1, ECALL);
+    put('t', 1, MRET);
+    put_call('p', 1, 'q');
+    struct fixture f = begin();
+    ready(&f);
+    take(&f, "a0 b0 b1 t0 t1 p0 p1 q0");
+    assert_str(f.tracer.tasks[0].name, "test");
+    assert_string_equal(stacks(&f), "a 1, a;b 2, a;b;t 2, p 2, p;q 1");
+    end(&f);
+}
+
+/* A task that was not seen before returns to behind another's call of the kernel. */
+static void test_fork(void **state)
+{
+    (void)state;
+    reset();
+    special = "__switch_to";
+    put_call('a', 0, 'b');
+    put('b', 1, ECALL);
+    put_call('t', 0, 's');
+    put('s', 0, RET);
+    put('g', 1, MRET);
+    put('b', 3, RET);
+    struct fixture f = begin();
+    ready(&f);
+    take(&f, "a0 b0 b1 t0 s0 g0 g1 b2 b3 a1");
+    assert_int_equal(f.tracer.report.forks, 1);
+    assert_int_equal(f.tracer.report.unmatched, 0);
+    assert_string_equal(stacks(&f), "0:a 1, 0:a;b 2, 0:a;b;t 1, 0:a;b;t;_ 1, 1:a;b;g 2, "
+                                    "1:a 1, 1:a;b 2");
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),     cmocka_unit_test(test_tail_calls),
-        cmocka_unit_test(test_swaps),     cmocka_unit_test(test_traps),
-        cmocka_unit_test(test_beginning), cmocka_unit_test(test_interrupted_jumps),
-        cmocka_unit_test(test_longjmp),   cmocka_unit_test(test_endless_callers),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_tail_calls),
+        cmocka_unit_test(test_swaps),
+        cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_beginning),
+        cmocka_unit_test(test_interrupted_jumps),
+        cmocka_unit_test(test_longjmp),
+        cmocka_unit_test(test_endless_callers),
+        cmocka_unit_test(test_trap_behind_trap),
+        cmocka_unit_test(test_exec),
+        cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,254 @@
+/* Callgrind's format, for KCachegrind and QCachegrind: what each function costs by
+ * itself, and with all that it calls, by whom it calls. All events are in it, or the one
+ * asked for.
+ *
+ * How often a function was called, samples do not tell: each caller and callee are one
+ * call. Where a function calls itself, by whatever way, only the outermost call counts.
+ */
+#include "base/idmap.h"
+#include "export/exporter.h"
+#include <math.h>
+
+#define EVENTS_MAX 32
+
+/* Costs are whole numbers. */
+struct costs {
+    double items[EVENTS_MAX];
+};
+
+struct function_row {
+    frame_id frame;      /* one that has the label; 0: in no stack */
+    uint32_t first_call; /* or 0 */
+    struct costs self;
+};
+
+struct call_row {
+    uint32_t callee, next; /* next: of the same caller, or 0 */
+    uint32_t open;         /* how many of it are open on the way down */
+    struct costs costs;
+};
+
+struct callgrind_writer {
+    const struct profile *p;
+    const struct export_options *options;
+    struct output *out;
+    struct arena arena;
+    event_id events[EVENTS_MAX];
+    size_t event_count;
+    struct function_row *functions; /* by label */
+    struct call_row *calls;         /* [0] is none */
+    size_t call_count, call_cap;
+    struct idmap call_ids;
+    uint32_t *open; /* by depth: the call that leads there */
+    size_t open_cap;
+};
+
+/* --- Sums -------------------- */
+
+static uint32_t call_between(struct callgrind_writer *w, string_id caller,
+                             string_id callee)
+{
+    uint64_t key = (uint64_t)caller << 32 | callee;
+    uint64_t *number = idmap_put(&w->call_ids, &w->arena, key);
+    struct call_row *calls =
+        arena_grow(&w->arena, w->calls, &w->call_cap, w->call_count + 1, sizeof *calls);
+    if (!number || !calls)
+        return 0;
+    w->calls = calls;
+    if (*number == 0) {
+        struct function_row *f = &w->functions[caller];
+        *number = w->call_count;
+        calls[w->call_count++] =
+            (struct call_row){.callee = callee, .next = f->first_call};
+        f->first_call = (uint32_t)*number;
+    }
+    return (uint32_t)*number;
+}
+
+/* Nodes lie in preorder: what is deeper than the next one is closed. The tree of a
+ * differential profile has both of its events. */
+static bool add_tree(struct callgrind_writer *w, const struct calltree *t, size_t event)
+{
+    bool before = t->base && t->base == w->events[event];
+    uint32_t depth = 0; /* of what is open */
+    uint32_t *open =
+        arena_grow(&w->arena, w->open, &w->open_cap, (size_t)t->depth + 2, sizeof *open);
+    if (!open)
+        return false;
+    w->open = open;
+    for (uint32_t n = 1; n < t->count; n++) {
+        const struct calltree_node *node = &t->nodes[n], *up = &t->nodes[node->parent];
+        struct function_row *f = &w->functions[node->label];
+        for (; depth >= node->depth; depth--)
+            w->calls[open[depth]].open--;
+        f->frame = node->frame;
+        f->self.items[event] += before ? node->base_self : node->self;
+        depth = node->depth;
+        open[depth] = up->depth ? call_between(w, up->label, node->label) : 0;
+        if (w->arena.failed)
+            return false;
+        struct call_row *call = &w->calls[open[depth]];
+        if (call->open++ == 0)
+            call->costs.items[event] += before ? node->base_total : node->total;
+    }
+    for (; depth > 0; depth--)
+        w->calls[open[depth]].open--;
+    return true;
+}
+
+static bool add_event(struct callgrind_writer *w, size_t event,
+                      const struct label_style *style, struct error *err)
+{
+    struct calltree t;
+    struct calltree_options options = w->options->tree;
+    options.event = w->events[event];
+    options.threads = THREAD_NONE;
+    options.min_share = 0;
+    options.label = *style;
+    if (!calltree_init(&t, w->p, &options, err))
+        return false;
+    bool ok = add_tree(w, &t, event);
+    calltree_deinit(&t);
+    return ok || error_memory(err);
+}
+
+/* --- Text -------------------- */
+
+/* A name, on one line. */
+static void put_name(struct callgrind_writer *w, struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        output_char(w->out, (unsigned char)name.ptr[i] < ' ' ? ' ' : name.ptr[i]);
+}
+
+/* "fn=(3) name": the name each time, as readers allow; what is not known is "???", as
+ * else that of the function before would do. */
+static void put_numbered(struct callgrind_writer *w, const char *key, uint32_t number,
+                         struct str name)
+{
+    if (number)
+        output_format(w->out, "%s=(%u) ", key, number);
+    else
+        output_format(w->out, "%s=???", key);
+    put_name(w, name);
+    output_char(w->out, '\n');
+}
+
+static void put_function(struct callgrind_writer *w, const struct paths *paths,
+                         string_id label, bool called)
+{
+    const struct profile *p = w->p;
+    const struct frame *f = &p->frames[w->functions[label].frame];
+    string_id path = p->modules[f->module].path;
+    if (p->module_count > 1)
+        put_numbered(w, called ? "cob" : "ob", path, profile_string(p, path));
+    put_numbered(w, called ? "cfi" : "fl", f->file, profile_string(p, f->file));
+    struct str name = strings_get(&paths->labels, label); /* and the module's */
+    put_numbered(w, called ? "cfn" : "fn", label + 1, str_head(name, str_find(name, 0)));
+}
+
+static void put_costs(struct callgrind_writer *w, uint32_t line,
+                      const struct costs *costs)
+{
+    output_u64(w->out, line);
+    for (size_t i = 0; i < w->event_count; i++) {
+        double cost = floor(costs->items[i] + 0.5);
+        output_char(w->out, ' ');
+        output_u64(w->out, cost > 0 && cost < 1.8e19 ? (uint64_t)cost : 0);
+    }
+    output_char(w->out, '\n');
+}
+
+static void put_event_name(struct callgrind_writer *w, const struct event *e)
+{
+    static const char *const units[] = {[UNIT_NANOSECONDS] = "_(ns)",
+                                        [UNIT_BYTES] = "_(bytes)",
+                                        [UNIT_MILLISECONDS] = "_(ms)"};
+    struct str name = profile_string(w->p, e->name);
+    output_char(w->out, ' ');
+    for (size_t i = 0; i < name.len; i++)
+        output_char(w->out, (unsigned char)name.ptr[i] <= ' ' ? '_' : name.ptr[i]);
+    if (e->unit < sizeof units / sizeof *units && units[e->unit])
+        output_text(w->out, units[e->unit]);
+}
+
+static void put_head(struct callgrind_writer *w)
+{
+    struct str command = profile_string(w->p, w->p->facts.command);
+    output_text(w->out,
+                "# callgrind format\nversion: 1\ncreator: stoke " STOKE_VERSION "\n");
+    if (command.len) {
+        output_text(w->out, "cmd: ");
+        put_name(w, command);
+        output_char(w->out, '\n');
+    }
+    output_text(w->out, "positions: line\nevents:");
+    for (size_t i = 0; i < w->event_count; i++)
+        put_event_name(w, &w->p->events[w->events[i]]);
+    output_text(w->out, "\n");
+}
+
+static void put_functions(struct callgrind_writer *w, const struct paths *paths)
+{
+    for (string_id label = 0; w->functions && label < paths->labels.count; label++) {
+        const struct function_row *f = &w->functions[label];
+        uint32_t line = w->p->frames[f->frame].line;
+        if (!f->frame)
+            continue;
+        output_char(w->out, '\n');
+        put_function(w, paths, label, false);
+        put_costs(w, line, &f->self);
+        for (uint32_t c = f->first_call; c; c = w->calls[c].next) {
+            put_function(w, paths, w->calls[c].callee, true);
+            output_format(w->out, "calls=1 %u\n",
+                          w->p->frames[w->functions[w->calls[c].callee].frame].line);
+            put_costs(w, line, &w->calls[c].costs);
+        }
+    }
+}
+
+static void choose_events(struct callgrind_writer *w)
+{
+    event_id only = w->options->tree.event;
+    for (event_id e = 1; e < w->p->event_count && w->event_count < EVENTS_MAX; e++)
+        if (!only || e == only)
+            w->events[w->event_count++] = e;
+}
+
+/* The labels of a tree are those of the profile's paths, whatever its event. */
+static bool tables_init(struct callgrind_writer *w, const struct paths *paths)
+{
+    w->calls = arena_zalloc(&w->arena, 64, sizeof *w->calls);
+    w->call_cap = 64;
+    w->functions = arena_zalloc(&w->arena, paths->labels.count, sizeof *w->functions);
+    return w->calls && w->functions;
+}
+
+static bool callgrind_write(const struct profile *p, const struct export_options *options,
+                            struct output *out, struct error *err)
+{
+    struct callgrind_writer w = {.p = p, .options = options, .out = out, .call_count = 1};
+    struct paths paths = {0};
+    choose_events(&w);
+    struct label_style style = options->tree.label;
+    style.module = true;
+    bool ok = paths_init(&paths, p, &style, err) &&
+              (tables_init(&w, &paths) || error_memory(err));
+    for (size_t i = 0; ok && i < w.event_count; i++)
+        ok = add_event(&w, i, &style, err);
+    if (ok) {
+        put_head(&w);
+        put_functions(&w, &paths);
+    }
+    paths_deinit(&paths);
+    arena_deinit(&w.arena);
+    return ok;
+}
+
+const struct exporter export_callgrind = {
+    .name = "callgrind",
+    .suffixes = "callgrind",
+    .summary = "Callgrind's format, for KCachegrind",
+    .whole = true,
+    .write = callgrind_write,
+};

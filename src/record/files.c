@@ -1,0 +1,214 @@
+#include "record/files.h"
+#include "base/format.h"
+#include "os/machine.h"
+
+static struct record_part *part_now(struct record_files *f)
+{
+    return &f->parts[f->now];
+}
+
+static uint32_t files_kept(const struct record_files *f)
+{
+    return f->settings->kept ? f->settings->kept : RECORD_FILES_KEPT;
+}
+
+/* "FILE.7" */
+static void number_path(const struct record_files *f, uint32_t number, char *room,
+                        size_t size)
+{
+    format_text(room, size, "%s.%u", f->settings->path, number);
+}
+
+static bool create(struct record_files *f, struct os_data_file *file, struct error *err)
+{
+    const struct record_files_settings *set = f->settings;
+    if (set->snapshot)
+        return os_data_file_create_in_memory(file, err);
+    if (!set->path)
+        return os_data_file_create_hidden(file, err);
+    if (set->rotate)
+        number_path(f, ++f->number, f->path, sizeof f->path);
+    else
+        format_text(f->path, sizeof f->path, "%s", set->path);
+    return os_data_file_create(file, f->path, &set->owner, err);
+}
+
+static bool begin(struct record_files *f, uint64_t now, struct error *err)
+{
+    struct record_part *p = part_now(f);
+    p->began = now;
+    return create(f, &p->file, err) &&
+           perf_data_writer_init(&p->writer, &p->file, f->head, err);
+}
+
+bool record_files_open(struct record_files *f,
+                       const struct record_files_settings *settings,
+                       const struct perf_file_head *head, uint64_t now, struct error *err)
+{
+    *f = (struct record_files){.settings = settings, .head = head, .count = 1};
+    for (size_t i = 0; i < RECORD_PARTS; i++)
+        f->parts[i].file.fd = -1;
+    return begin(f, now, err);
+}
+
+static bool close_part(struct record_part *p, struct error *err)
+{
+    perf_data_writer_deinit(&p->writer);
+    bool ok = os_data_file_close(&p->file, err);
+    *p = (struct record_part){.file.fd = -1};
+    return ok;
+}
+
+bool record_files_close(struct record_files *f, struct error *err)
+{
+    struct error first;
+    bool ok = true;
+    for (size_t i = 0; i < f->count; i++) {
+        if (close_part(&f->parts[i], &first) || !ok)
+            continue;
+        *err = first;
+        ok = false;
+    }
+    f->count = 0;
+    return ok;
+}
+
+static uint64_t bytes_now(const struct record_files *f)
+{
+    return f->count ? perf_data_writer_bytes(&f->parts[f->now].writer) : 0;
+}
+
+bool record_files_full(const struct record_files *f)
+{
+    const struct record_files_settings *set = f->settings;
+    return set->most && !set->rotate && !set->snapshot && bytes_now(f) >= set->most;
+}
+
+bool record_files_due(const struct record_files *f, uint64_t now)
+{
+    const struct record_files_settings *set = f->settings;
+    if (!set->rotate && !set->snapshot)
+        return false;
+    uint64_t parts = set->snapshot ? RECORD_PARTS : files_kept(f);
+    uint64_t span = set->snapshot ? set->rotate / RECORD_PARTS : set->rotate;
+    return (span && now - f->parts[f->now].began >= span) ||
+           (set->most && bytes_now(f) >= set->most / parts);
+}
+
+static uint64_t bytes_in_parts(const struct record_files *f)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < f->count; i++)
+        bytes += perf_data_writer_bytes(&f->parts[i].writer);
+    return bytes;
+}
+
+/* Lets go of the oldest parts as far as there is more in memory than wanted: what comes
+ * quickly makes parts that are larger than others. */
+static bool drop_oldest(struct record_files *f, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = 1; ok && i < f->count && bytes_in_parts(f) > f->settings->most; i++)
+        ok = close_part(&f->parts[(f->now + i) % f->count], err);
+    return ok;
+}
+
+/* Ends a part in memory, and takes the place of the oldest for the next. */
+static bool next_part(struct record_files *f, struct error *err)
+{
+    if (!perf_data_writer_part(record_files_writer(f), err))
+        return false;
+    perf_data_writer_deinit(record_files_writer(f));
+    if (f->settings->most && !drop_oldest(f, err))
+        return false;
+    f->now = (f->now + 1) % RECORD_PARTS;
+    if (f->count < RECORD_PARTS)
+        f->count++;
+    return close_part(part_now(f), err);
+}
+
+/* Ends a file, and removes the one that is too many with the next. */
+static bool next_file(struct record_files *f, struct error *err)
+{
+    char oldest[4128];
+    if (!perf_data_writer_finish(record_files_writer(f), err))
+        return false;
+    f->bytes_before += bytes_now(f);
+    if (!close_part(part_now(f), err))
+        return false;
+    if (f->number >= files_kept(f)) {
+        number_path(f, f->number - files_kept(f) + 1, oldest, sizeof oldest);
+        os_data_file_remove(oldest);
+    }
+    return true;
+}
+
+bool record_files_switch(struct record_files *f, uint64_t now, struct error *err)
+{
+    bool ok = (f->settings->snapshot ? next_part(f, err) : next_file(f, err)) &&
+              begin(f, now, err);
+    struct perf_data_writer *w = record_files_writer(f);
+    if (!ok && !w->failed) { /* it takes nothing more, and tells why */
+        w->failed = true;
+        w->why = *err;
+    }
+    return ok;
+}
+
+/* Whether a part has something of the time that is kept: the next one began within it. */
+static bool is_wanted(const struct record_files *f, size_t part, uint64_t now)
+{
+    const struct record_part *next = &f->parts[(part + 1) % f->count];
+    if (f->parts[part].file.fd < 0)
+        return false;
+    return part == f->now || !f->settings->rotate ||
+           now - next->began <= f->settings->rotate;
+}
+
+/* Puts the parts, the oldest first, into one file. */
+static bool join(struct record_files *f, struct os_data_file *file, struct error *err)
+{
+    struct perf_data_writer w = {.file = NULL};
+    uint64_t now = os_clock_monotonic();
+    bool ok = perf_data_writer_part(record_files_writer(f), err) &&
+              perf_data_writer_init(&w, file, f->head, err);
+    for (size_t i = 1; ok && i <= f->count; i++) {
+        size_t part = (f->now + i) % f->count;
+        if (is_wanted(f, part, now))
+            ok = perf_data_writer_join(&w, &f->parts[part].writer, err);
+    }
+    ok = ok && perf_data_writer_finish(&w, err);
+    perf_data_writer_deinit(&w);
+    return ok;
+}
+
+static bool write_all(struct record_files *f, struct error *err)
+{
+    struct os_data_file file;
+    struct error at_end;
+    bool ok = os_data_file_create(&file, f->path, &f->settings->owner, err) &&
+              join(f, &file, err);
+    if (os_data_file_close(&file, &at_end) || !ok)
+        return ok;
+    *err = at_end;
+    return false;
+}
+
+bool record_files_snapshot(struct record_files *f, struct error *err)
+{
+    number_path(f, ++f->number, f->path, sizeof f->path);
+    return write_all(f, err);
+}
+
+bool record_files_finish(struct record_files *f, struct error *err)
+{
+    if (!f->settings->snapshot)
+        return perf_data_writer_finish(record_files_writer(f), err);
+    format_text(f->path, sizeof f->path, "%s", f->settings->path);
+    return write_all(f, err);
+}
+
+uint64_t record_files_bytes(const struct record_files *f)
+{
+    return f->bytes_before + bytes_in_parts(f);
+}

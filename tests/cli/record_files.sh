@@ -1,0 +1,117 @@
+# stoke record: which files a recording goes to (--max-size, --rotate, --snapshot), and
+# whom a control group has (--cgroup).
+. "$TESTS/cli/lib.sh"
+
+command -v cc >/dev/null || {
+    echo "skipped: no compiler"
+    exit 77
+}
+stoke record -q -o try.data true 2>err || {
+    echo "skipped: the kernel does not let us record"
+    exit 77
+}
+cat >load.c <<'END'
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void leaf(void)
+{
+    for (long i = 0; i < 100000; i++)
+        sink = sink * 6364136223846793005UL + i;
+}
+int main(void)
+{
+    for (time_t end = time(NULL) + 600; time(NULL) < end;)
+        leaf();
+}
+END
+cc -O0 -g load.c -o load
+
+./load &
+load=$!
+trap 'kill $load 2>/dev/null' EXIT
+
+# Its own functions and no others, in a file that can be read without any other.
+whole() {
+    status 0 stoke fold -q "$1"
+    says '^load;.*main;leaf [0-9.]*$' out
+    status 0 stoke info "$1"
+    says_not 'unknown *[1-9]' out
+}
+
+# A file that is as long as it may be is the recording's end.
+status 0 stoke record -F 4999 --no-compress --max-size 64K --duration 60 -p $load -o most.data
+whole most.data
+[ "$(wc -c <most.data)" -lt 4000000 ] || fail "it is $(wc -c <most.data) bytes long"
+
+# One file after the other, of which the last are kept.
+status 0 stoke record -F 499 --rotate 1s --keep 2 --duration 4.5 -p $load -o turn.data
+says '^stoke: [0-9]* samples of .* in turn.data.[45]$'
+says 'and in the files before it'
+[ "$(ls turn.data.* | wc -l)" = 2 ] || fail "other files: $(ls turn.data*)"
+for file in turn.data.*; do
+    whole "$file"
+done
+status 0 stoke fold -q turn.data.*
+says '^load;.*main;leaf [0-9.]*$' out
+
+# Memory, written when asked for, and at the end: each has what led up to it, in parts that
+# follow one another.
+stoke record -F 999 --snapshot --rotate 2s --duration 6 -p $load -o shot.data 2>said &
+recorder=$!
+for _ in $(seq 100); do
+    grep -q 'kill -USR2' said && break
+    sleep 0.1
+done
+[ ! -e shot.data ] || fail "there is a file before it is asked for"
+sleep 3
+kill -USR2 "$(sed -n 's/.*kill -USR2 \([0-9]*\).*/\1/p' said)"
+wait $recorder
+cp said err
+says 'what led up to now is in shot.data.1$'
+span() {
+    stoke script -q -G -F time "$1" | tr -d ': ' |
+        awk 'NR == 1 {first = $1} {if ($1 - last > 1.5 && NR > 1) gap = 1; last = $1}
+            END {printf "%d %s\n", (last - first) * 10, gap ? "gap" : ""}'
+}
+for file in shot.data shot.data.1; do
+    whole $file
+    set -- $(span $file)
+    [ $# = 1 ] && [ "$1" -ge 8 ] && [ "$1" -le 45 ] ||
+        fail "$file has $* tenths of a second, of about 20"
+done
+if command -v perf >/dev/null; then
+    stoke script -q -G -F time shot.data | tr -d ' ' | sort >ours
+    perf script -G -F time -i shot.data 2>err | tr -d ' ' | sort >theirs
+    [ -s theirs ] && same ours theirs
+fi
+
+refused() {
+    wanted=$1 said=$2
+    shift 2
+    status "$wanted" stoke record "$@"
+    says "$said"
+    says '^  try: '
+}
+refused 2 "'10x' is no size" --max-size 10x true
+refused 2 "'soon' is no time" --rotate soon true
+refused 2 'goes to one file' --rotate 1m -o out.svg true
+refused 2 'for files that rotate' --keep 3 true
+refused 2 "there is no control group 'no/such'" --cgroup no/such
+refused 2 'cannot be recorded together' --cgroup x -p $load
+
+# A control group: those in it, and nobody else.
+group=/sys/fs/cgroup/stoke-test-$$
+[ -d /sys/fs/cgroup/unified ] && group=/sys/fs/cgroup/unified/stoke-test-$$
+if mkdir "$group" 2>/dev/null; then
+    trap 'kill $load $member 2>/dev/null; sleep 0.2; rmdir "$group"' EXIT
+    cp load member
+    ./member &
+    member=$!
+    if echo $member >"$group/cgroup.procs" 2>/dev/null &&
+        stoke record -q -F 499 --cgroup "${group##*/}" --duration 1 -o group.data 2>err; then
+        status 0 stoke fold -q group.data
+        says '^member;.*main;leaf [0-9.]*$' out
+        says_not '^load;' out
+        status 0 stoke record -q -F 499 --cgroup "$group" --duration 0.3 -o folder.data
+    fi
+fi

@@ -1,0 +1,94 @@
+# stoke top: tables without a terminal; on one, the views and the keys (top.py).
+. "$TESTS/cli/lib.sh"
+
+command -v cc >/dev/null || {
+    echo "skipped: no compiler"
+    exit 77
+}
+cat >load.c <<'EOF'
+volatile unsigned long sink;
+__attribute__((noinline)) void leaf(long n)
+{
+    for (long i = 0; i < n; i++)
+        sink = sink * 6364136223846793005UL + i;
+}
+__attribute__((noinline)) void evil(long n)
+{
+    for (long i = 0; i < n; i++)
+        sink = sink * 6364136223846793005UL + i;
+}
+__attribute__((noinline)) void middle(long n)
+{
+    leaf(9 * n);
+    evil(n);
+    sink++;
+}
+int main(void)
+{
+    for (;;)
+        middle(1000000);
+}
+EOF
+cc -O1 -g0 -fno-omit-frame-pointer load.c -o load
+esc=$(printf '\033')
+objcopy --redefine-sym "evil=e${esc}[31mvil" load 2>/dev/null || fail "no objcopy"
+./load &
+load=$!
+trap 'kill $load 2>/dev/null || :' EXIT
+stoke top -p $load -n 1 -d 0.1 >out 2>err || {
+    says 'paranoid\|no perf events'
+    echo "skipped: the kernel does not let us record"
+    exit 77
+}
+
+# Tables: the head, the titles, the rows; each look one of them.
+status 0 stoke top -p $load -F 999 -n 3 -d 0.5 --entries 4
+[ "$(grep -c '^# ' out)" = 3 ] || fail "there are not 3 tables: $(cat out)"
+says '^# c[a-z:-]* 999 Hz, load [0-9]*: [0-9]* samples/s, [0-9]* lost, 0% idle; decaying$' out
+says '^   \*self   total  function  *module$' out
+says '^  *[0-9.]*% *[0-9.]*%  leaf  *load$' out
+[ "$(grep -c '%' out)" -le 15 ] || fail "more rows than were asked for"
+# The shares are the program's: 9 to 1.
+tail -n 6 out | awk '/  leaf / { self = $1 + 0 } END { exit !(self > 70 && self < 99) }' ||
+    fail "leaf has not 90%: $(tail -n 6 out)"
+says '  e\\x1b\[31mvil ' out
+says_not "$esc" out
+
+status 0 stoke top -p $load -n 1 -d 0.5 --zero --sort total -K
+says 'each look anew; no kernel$' out
+says '^    self  \*total  function' out
+says_not 'kernel.kallsyms' out
+status 0 stoke top -p $load -n 1 -d 0.4 -g dwarf -e cpu-clock:u
+says '  main  *load$' out
+
+# Who is looked at has ended: so does it.
+./load &
+other=$!
+(
+    sleep 1
+    kill $other
+) &
+status 0 timeout 20 stoke top -p $other -d 30
+says '; it has ended$' out
+
+refused() {
+    said=$1
+    shift
+    status 2 stoke top "$@"
+    says "$said"
+    says '^  try: '
+}
+refused 'cannot be looked at together' -a -p $load
+refused 'shows one event' -e cpu-clock,page-faults -p $load
+refused 'is more than stoke top takes' -p $load ls
+refused 'no list of processes' -p x
+refused 'there is no process' -p 4194303
+
+needs_terminal
+ldd "$(command -v stoke)" | grep -q ncurses || {
+    on_terminal 80 24 stoke top -p $load -n 1 -d 0.3 >out 2>&1
+    says 'built without ncurses' out
+    echo "skipped: built without ncurses"
+    exit 77
+}
+python3 "$TESTS/cli/top.py" "$(command -v stoke)" $load || fail "on a terminal"
