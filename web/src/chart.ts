@@ -68,6 +68,7 @@ export class ChartView implements Steered {
     private touches = new Map<number, PointerEvent>();
     private span: [number, number] | null = null; /* chosen by dragging */
     private disposed = false;
+    private going: Promise<void> = Promise.resolve(); /* the last step by a key */
     private moving = 0; /* the animation that is under way */
 
     constructor(readonly app: App, readonly host: HTMLElement, private options: ChartOptions) {
@@ -241,15 +242,21 @@ export class ChartView implements Steered {
         this.glide(0, this.full);
     }
 
-    step(way: number): void {
+    /* Steps follow each other, however fast the keys are: each begins where the last ended. */
+    private go(find: (from: number) => Promise<number>): void {
         const { app, options } = this;
-        const box = app.selected && app.selectedIn === options.kind ? app.selected.box : NONE;
-        const turned = options.flame && way < 2 ? 1 - way : way;
-        void app.core.step(options.kind, box, turned).then((found) => {
-            if (found !== NONE)
-                return app.select(options.kind, found).then(() => this.reveal());
-            return undefined;
-        });
+        this.going = this.going.then(async () => {
+            const found = await find(app.selected && app.selectedIn === options.kind ? app.selected.box : NONE);
+            if (found === NONE)
+                return;
+            await app.select(options.kind, found);
+            this.reveal();
+        }).catch((error: unknown) => app.fail(error));
+    }
+
+    step(way: number): void {
+        const turned = this.options.flame && way < 2 ? 1 - way : way;
+        this.go((from) => this.app.core.step(this.options.kind, from, turned));
     }
 
     enter(): void {
@@ -259,13 +266,7 @@ export class ChartView implements Steered {
     }
 
     match(back: boolean): void {
-        const { app, options } = this;
-        const box = app.selected && app.selectedIn === options.kind ? app.selected.box : NONE;
-        void app.core.nextMatch(options.kind, box, back).then((found) => {
-            if (found !== NONE)
-                return app.select(options.kind, found).then(() => this.reveal());
-            return undefined;
-        });
+        this.go((from) => this.app.core.nextMatch(this.options.kind, from, back));
     }
 
     /* Brings the selected box into view. */
