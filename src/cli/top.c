@@ -310,7 +310,8 @@ static void prepare(struct top *t, const struct top_settings *s)
     t->settings = (struct record_live_settings){
         .sampler = {.stacks = (enum record_stacks)s->stacks,
                     .dump_size = 16384,
-                    .rate = (uint32_t)s->rate},
+                    .rate = (uint32_t)s->rate,
+                    .command = "top"},
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
         .watched = -1,

@@ -4,9 +4,9 @@
 #define LEFT 0.875
 #define GONE 0.05 /* of a sample's weight: about 20 looks later */
 
-/* The reader's memory: some 64 bytes a place, and the names found for it. */
-#define PLACES_MOST ((size_t)400000)
-#define FILES_MOST ((size_t)40000)
+/* What the reader may know before it begins anew. With the files go their symbols. */
+#define BYTES_MOST ((size_t)192 << 20)
+#define FILES_MOST ((size_t)20000)
 
 /* --- Samples ---------------------------------------------------------------------------
  */
@@ -109,8 +109,12 @@ bool top_data_look(struct top_data *d, struct error *err)
 
 bool top_data_is_full(const struct top_data *d)
 {
-    return d->reader &&
-           (d->reader->places.count > PLACES_MOST || d->reader->keys.count > FILES_MOST);
+    const struct perf_profile *r = d->reader;
+    if (!r)
+        return false;
+    size_t held = r->arena.total + r->data.arena.total + r->processes.arena.total +
+                  r->processes.spaces.arena.total + r->b->profile->arena.total;
+    return held > BYTES_MOST || r->keys.count > FILES_MOST;
 }
 
 void top_data_forget(struct top_data *d)

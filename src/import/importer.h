@@ -16,8 +16,8 @@
 
 #include "base/lines.h"
 #include "base/source.h"
-#include "model/builder.h"
 #include "import/source_map.h"
+#include "model/builder.h"
 #include "model/resolver.h"
 
 enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };

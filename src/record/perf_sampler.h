@@ -49,7 +49,8 @@ struct perf_sampler_settings {
     uint32_t dump_size;   /* of a stack, where one is taken: a multiple of 8 */
     uint32_t rate;        /* samples a second; 0: every `period` */
     uint64_t period;
-    size_t ring_size; /* of a CPU: a power of two; 0: what the rate needs */
+    const char *command; /* of stoke, as hints tell it; NULL: record */
+    size_t ring_size;    /* of a CPU: a power of two; 0: what the rate needs */
 
     /* An eBPF program (bpf_sampler.h) that takes the samples of the one event: then the
      * rings tell of tasks alone. 0: there is none. */

@@ -16,6 +16,7 @@ int record_paranoid(void)
 static bool not_allowed(const struct perf_sampler_settings *settings, struct error *err)
 {
     int paranoid = record_paranoid();
+    const char *command = settings->command ? settings->command : "record";
     const char *what =
         settings->targets.everyone ? "the whole machine" : "processes that are not yours";
     if (os_user() == 0) {
@@ -26,15 +27,15 @@ static bool not_allowed(const struct perf_sampler_settings *settings, struct err
     }
     if (!settings->targets.everyone && paranoid <= 2) {
         error_set(err, "the kernel does not let you record %s", what);
-        return error_hint(err, "sudo stoke record ...");
+        return error_hint(err, "sudo stoke %s ...", command);
     }
     error_set(err,
               "the kernel does not let you record %s: "
               "/proc/sys/kernel/perf_event_paranoid is %d, and stoke has no CAP_PERFMON",
               settings->targets.everyone ? what : "anything", paranoid);
-    return error_hint(
-        err, "sudo stoke record ..., or sudo sysctl kernel.perf_event_paranoid=%d",
-        settings->targets.everyone ? 0 : 2);
+    return error_hint(err,
+                      "sudo stoke %s ..., or sudo sysctl kernel.perf_event_paranoid=%d",
+                      command, settings->targets.everyone ? 0 : 2);
 }
 
 static bool no_such_event(const struct perf_sampler_settings *settings, const char *event,

@@ -23,7 +23,7 @@ static struct fixture *begin(void)
         struct trace_binary *b = &f->binaries[i];
         for (unsigned k = 0; k < SIZE; k++)
             f->bytes[i][k] = (char)(k * 7 + k / 256 * 3 + i * 101);
-        memcpy(f->bytes[i] + 64, "the same in all", 15);
+        memcpy(f->bytes[i] + 64, "the same in all", sizeof "the same in all");
         *b = (struct trace_binary){.name = STR("one"), .is_user = true};
         if (i == 2)
             b->elf = &f->moving;
