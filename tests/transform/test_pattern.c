@@ -115,11 +115,8 @@ static void test_glob(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_matches),
-        UNIT(test_whole_names),
-        UNIT(test_kinds_are_marked),
-        UNIT(test_complaints),
-        UNIT(test_glob),
+        UNIT(test_matches),    UNIT(test_whole_names), UNIT(test_kinds_are_marked),
+        UNIT(test_complaints), UNIT(test_glob),
     };
     return UNITS_RUN(units);
 }
