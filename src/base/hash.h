@@ -20,8 +20,17 @@ __extension__ typedef unsigned __int128 hash_product;
 /* High and low half of a * b, folded together. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
+#ifdef __wasm__ /* has no such product, and would call a function for it */
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32;
+    uint64_t b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t low = a_low * b_low;
+    uint64_t middle = a_high * b_low + (low >> 32);
+    uint64_t other = a_low * b_high + (uint32_t)middle;
+    return (a * b) ^ (a_high * b_high + (middle >> 32) + (other >> 32));
+#else
     hash_product p = (hash_product)a * b;
     return (uint64_t)p ^ (uint64_t)(p >> 64);
+#endif
 }
 
 static inline uint64_t hash_read64(const unsigned char *p)

@@ -1,6 +1,8 @@
 #include "base/scan.h"
 #if defined __SSE2__
 #include <emmintrin.h>
+#elif defined __wasm_simd128__
+#include <wasm_simd128.h>
 #endif
 
 /* The vector extension of gcc and clang: compiles to whatever the machine has. */
@@ -37,7 +39,7 @@ size_t scan_empty_line(struct str s)
     return scan_bytewise(s, at);
 }
 
-#if defined __SSE2__
+#if defined __SSE2__ || defined __wasm_simd128__
 
 /* Bit per byte of 16: whether it is a line feed. */
 static inline uint64_t feeds16(const char *p)
@@ -45,7 +47,11 @@ static inline uint64_t feeds16(const char *p)
     bytes16 here;
     memcpy(&here, p, sizeof here);
     bytes16 same = here == (bytes16){0} + '\n';
+#if defined __SSE2__
     return (unsigned)_mm_movemask_epi8((__m128i)same);
+#else
+    return wasm_i8x16_bitmask((v128_t)same);
+#endif
 }
 
 #else
@@ -125,8 +131,17 @@ size_t scan_common(const char *a, const char *b, size_t limit)
 
 size_t scan_count(struct str s, char c)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < s.len; i++) /* the compiler makes vectors of this */
-        count += s.ptr[i] == c;
+    size_t count = 0, at = 0;
+    while (at + 16 <= s.len) {
+        bytes16 here, sum = {0}; /* a byte counts up to 255 */
+        for (int i = 0; i < 255 && at + 16 <= s.len; i++, at += 16) {
+            memcpy(&here, s.ptr + at, sizeof here);
+            sum -= (bytes16)(here == (bytes16){0} + c);
+        }
+        for (int i = 0; i < 16; i++)
+            count += (unsigned char)sum[i];
+    }
+    for (; at < s.len; at++)
+        count += s.ptr[at] == c;
     return count;
 }

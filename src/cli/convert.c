@@ -89,6 +89,8 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     s->load.events_apart = e->whole;
     s->load.import.addresses = s->load.import.every_address = e->whole;
     s->load.import.lines = e->whole;
+    if (e->titled && !s->title && file_count == 1 && strcmp(files[0], "-") != 0)
+        options.title = str_basename(str_of(files[0]));
     names_prepare(&s->names, threads, &s->load, &s->view, &options);
     view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, err);

@@ -37,6 +37,7 @@ struct exporter {
     bool wants_time;      /* is better off with every sample and its time (BUILD_KEEP) */
     bool whole;           /* holds all events, threads, source lines and addresses; others
                              show one event */
+    bool titled;          /* is called like the input where no title is given */
     bool packed;  /* is packed with gzip, whatever the file's name; see cli/save.h */
     bool visible; /* is made for terminals: names in it are visible (base/visible.h);
                      of others they are on a terminal only, by the cli */

@@ -171,18 +171,31 @@ bool pattern_check(const char *text, struct error *err)
 /* --- Names -------------------------------------------------------------------------- */
 
 struct matching {
+    const struct transform_words *words;
     regex_t regexes[TRANSFORM_WORDS_MAX];
-    size_t count;
+    size_t count; /* of the regexes */
     struct strings names;
     uint32_t *masks; /* by name */
     size_t cap;
     struct output text;
 };
 
+/* Which words are the text. */
+static uint32_t match_exactly(const struct transform_words *words, struct str text)
+{
+    uint32_t mask = 0;
+    for (size_t i = 0; i < words->count; i++)
+        if (str_equal(str_of(words->items[i]), text))
+            mask |= (uint32_t)1 << i;
+    return mask;
+}
+
 /* Which patterns match the text, made zero-terminated. */
 static uint32_t match_text(struct matching *m, struct str name)
 {
     uint32_t mask = 0;
+    if (m->words->exact)
+        return match_exactly(m->words, name);
     m->text.used = 0;
     for (size_t i = 0; i < name.len; i++)
         output_char(&m->text, name.ptr[i] ? name.ptr[i] : '?');
@@ -228,7 +241,7 @@ static bool match_frames(struct matching *m, const struct profile *p, struct are
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err)
 {
-    struct matching m = {.text = OUTPUT_KEEP};
+    struct matching m = {.words = patterns, .text = OUTPUT_KEEP};
     struct arena names = ARENA_INIT;
     uint32_t *of_frame = arena_zalloc(a, p->frame_count, sizeof *of_frame);
     if (!of_frame) {
@@ -236,7 +249,7 @@ uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
         return NULL;
     }
     bool ok = strings_init(&m.names, &names) || error_memory(err);
-    while (ok && m.count < patterns->count) {
+    while (ok && !patterns->exact && m.count < patterns->count) {
         ok = pattern_compile(patterns->items[m.count], &m.regexes[m.count], err);
         m.count += ok;
     }

@@ -14,7 +14,8 @@
 /* Whether `text` is a pattern; err says what is wrong with it, and where. */
 bool pattern_check(const char *text, struct error *err);
 
-/* By frame: one bit for each of the patterns that match it. Each distinct name is looked
+/* By frame: one bit for each of the patterns (or names, see struct transform_words) that
+ * match it. Each distinct name is looked
  * at once. NULL, with err set, for a bad pattern or when memory is short. */
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err);

@@ -24,6 +24,7 @@
 struct transform_words {
     const char *items[TRANSFORM_WORDS_MAX];
     size_t count;
+    bool exact; /* where patterns are asked for: they are whole names instead */
 };
 
 /* Numbers and ranges of numbers, both ends included. */

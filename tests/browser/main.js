@@ -47,7 +47,7 @@ class Bench {
                 this.problems.push("console: " + message.text());
         });
         page.on("request", (request) => {
-            if (!request.url().startsWith("file:"))
+            if (!/^(file|blob|data):/.test(request.url()))
                 this.problems.push("a request: " + request.url());
         });
         await page.goto(address);

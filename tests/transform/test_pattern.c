@@ -1,11 +1,10 @@
 #include "profiles.h"
 #include "transform/pattern.h"
 
-/* Whether the pattern matches a frame of that name. */
-static bool matches(const char *pattern, const char *name)
+static bool matches_as(const char *word, bool exact, const char *name)
 {
     const struct row row = {name, 1};
-    struct transform_words words = {{pattern}, 1};
+    struct transform_words words = {{word}, 1, exact};
     struct profile *p = profile_of(&row, 1, BUILD_COUNT);
     struct arena a = ARENA_INIT;
     struct error err = {.place = PLACE_NONE};
@@ -16,6 +15,23 @@ static bool matches(const char *pattern, const char *name)
     arena_deinit(&a);
     profile_destroy(p);
     return yes;
+}
+
+/* Whether the pattern matches a frame of that name. */
+static bool matches(const char *pattern, const char *name)
+{
+    return matches_as(pattern, false, name);
+}
+
+static void test_whole_names(void **state)
+{
+    (void)state;
+    assert_true(matches_as("a+(*)", true, "a+(*)"));
+    assert_false(matches_as("a", true, "aa"));
+    assert_false(matches_as("a.", true, "ab"));
+    assert_true(matches_as("f", true, "f_[k]"));
+    assert_true(matches_as("f_[k]", true, "f_[k]"));
+    assert_false(matches_as("(", true, "["));
 }
 
 static void test_matches(void **state)
@@ -99,10 +115,8 @@ static void test_glob(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_matches),
-        UNIT(test_kinds_are_marked),
-        UNIT(test_complaints),
-        UNIT(test_glob),
+        UNIT(test_matches),    UNIT(test_whole_names), UNIT(test_kinds_are_marked),
+        UNIT(test_complaints), UNIT(test_glob),
     };
     return UNITS_RUN(units);
 }

@@ -1,0 +1,130 @@
+/* stoke view: the page that explores a profile, served to this machine's browser. */
+#include "base/format.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/view.h"
+#include "export/html_page.h"
+#include "os/child.h"
+#include "os/server.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PORT_MOST 65535
+
+struct viewer_settings {
+    struct load_settings load;
+    struct view_settings view;
+    struct names_settings names;
+    int64_t port;
+    bool no_browser;
+};
+
+#define OFF(field) offsetof(struct viewer_settings, field)
+
+static const struct option viewer_options[] = {
+    {"port", 0, "N", "serve there (default: any port that is free)", OPTION_INT,
+     OFF(port), .least = 0, .most = PORT_MOST},
+    {"no-browser", 0, NULL, "open no browser: only print the address", OPTION_FLAG,
+     OFF(no_browser)},
+    {0}};
+
+static const struct option_group viewer_groups[] = {
+    {"options", viewer_options, 0},
+    {"names", names_options, OFF(names)},
+    {"what is shown", view_options, OFF(view)},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+/* The page with the profile in it, kept by `out`. */
+static bool make_page(struct viewer_settings *s, int file_count, char **files,
+                      struct output *out, struct error *err)
+{
+    const struct exporter *html = exporter_named(STR("html"));
+    struct export_options options = {0};
+    if (file_count == 1)
+        options.title = str_basename(str_of(files[0]));
+    s->load.keep = s->load.events_apart = s->load.import.lines = true;
+    s->load.import.addresses = s->load.import.every_address = true;
+    names_prepare(&s->names, THREAD_TID, &s->load, &s->view, &options);
+    view_prepare(&s->view, &s->load);
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    p = view_apply(&s->view, p, err);
+    bool ok = p && html->write(p, &options, out, err);
+    profile_destroy(p);
+    return ok && (output_finish(out) || error_memory(err));
+}
+
+/* The user's own browser, where there is a desktop to open it on. */
+static void open_browser(const char *address)
+{
+    static char program[] = "xdg-open";
+    char copy[128];
+    struct error err;
+    struct os_child child;
+    struct os_person person = os_invoking_person();
+    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+        return;
+    format_text(copy, sizeof copy, "%s", address);
+    char *const argv[] = {program, copy, NULL};
+    if (!os_child_prepare(&child, argv, &person, &err) ||
+        !os_child_go(&child, program, &err))
+        message_note("no browser was opened: %s", err.message);
+}
+
+static bool serve(const struct viewer_settings *s, struct str page, struct error *err)
+{
+    char address[128];
+    struct os_wait wait;
+    struct os_server server = {.fd = -1};
+    bool ok = os_wait_init(&wait, err) &&
+              os_server_open(&server, (unsigned)s->port, &wait, err);
+    if (ok) {
+        format_text(address, sizeof address, "http://127.0.0.1:%u/%s/", server.port,
+                    server.token);
+        printf("%s\n", address);
+        fflush(stdout);
+        if (!s->load.quiet)
+            message_note("the page is served until Ctrl-C");
+        if (!s->no_browser)
+            open_browser(address);
+        while (!(os_wait_for(&wait, -1) & OS_WAIT_STOP))
+            os_server_serve(&server, page);
+    }
+    os_server_close(&server);
+    os_wait_deinit(&wait);
+    return ok;
+}
+
+static int viewer_run(void *settings, int file_count, char **files)
+{
+    struct viewer_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    struct output made = OUTPUT_KEEP;
+    struct str page = str_span(viewer_page, viewer_page_end);
+    bool ok = page.len > 0;
+    if (!ok) {
+        error_set(&err, "this stoke was built without its viewer");
+        error_hint(&err, "'tools/deps browser', then build it again");
+    } else if (file_count > 0) {
+        ok = make_page(s, file_count, files, &made, &err);
+        page = output_kept(&made);
+    }
+    ok = ok && serve(s, page, &err);
+    output_deinit(&made);
+    if (!ok)
+        message_error(&err);
+    return ok ? STATUS_OK : STATUS_FAILED;
+}
+
+const struct command command_view = {
+    .name = "view",
+    .summary = "a page in the browser that explores a profile",
+    .usage = "[OPTION...] [FILE...]",
+    .examples = "  stoke view perf.data\n"
+                "  stoke view --no-browser --port 8080 perf.data\n",
+    .groups = viewer_groups,
+    .settings_size = sizeof(struct viewer_settings),
+    .run = viewer_run,
+};

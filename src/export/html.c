@@ -1,0 +1,104 @@
+/* A page that explores the profile, in one file: the viewer (web/), with the profile
+ * packed in it. It opens from a disk, refers to nothing outside of itself, and can be
+ * moved anywhere.
+ *
+ * The profile is in it as a .stoke file (base/stoke_format.h), gzip in base64. */
+#include "base/encode.h"
+#include "export/exporter.h"
+#include "export/html_page.h"
+
+#define MARK "<!--stoke:data-->" /* in the page: the profile goes behind it */
+
+/* Bytes on their way into base64: three become four. */
+struct base64 {
+    struct output *to;
+    unsigned char held[3];
+    size_t count;
+};
+
+static void put_group(struct base64 *b)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits =
+        (uint32_t)b->held[0] << 16 | (uint32_t)b->held[1] << 8 | (uint32_t)b->held[2];
+    char text[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
+                    b->count > 1 ? digits[bits >> 6 & 63] : '=',
+                    b->count > 2 ? digits[bits & 63] : '='};
+    output_bytes(b->to, text, sizeof text);
+    *b = (struct base64){.to = b->to};
+}
+
+static bool base64_flush(void *context, const char *bytes, size_t length)
+{
+    struct base64 *b = context;
+    for (size_t i = 0; i < length; i++) {
+        b->held[b->count++] = (unsigned char)bytes[i];
+        if (b->count == 3)
+            put_group(b);
+    }
+    return !b->to->failed;
+}
+
+static bool write_data(const struct profile *p, const struct export_options *options,
+                       struct output *out, struct error *err)
+{
+    const struct exporter *format = exporter_named(STR("stoke"));
+    struct base64 base64 = {.to = out};
+    struct output packed = {.flush = base64_flush, .context = &base64};
+    struct encoder encoder;
+    if (!encoder_init_gzip(&encoder, &packed, err))
+        return false;
+    bool ok = format->write(p, options, &encoder.output, err);
+    if (ok && !(encoder_finish(&encoder) && output_finish(&packed)) && !out->failed)
+        ok = error_memory(err);
+    if (base64.count)
+        put_group(&base64);
+    encoder_deinit(&encoder);
+    output_deinit(&packed);
+    return ok;
+}
+
+/* Text of an attribute. */
+static void put_attribute(struct output *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '"' || c == '&' || c == '<' || c == '>')
+            output_format(out, "&#%d;", c);
+        else
+            output_char(out, c);
+    }
+}
+
+static bool html_write(const struct profile *p, const struct export_options *options,
+                       struct output *out, struct error *err)
+{
+    struct str page = str_span(viewer_page, viewer_page_end);
+    size_t mark = str_search(page, STR(MARK));
+    if (mark == page.len) {
+        error_set(err, "this stoke was built without its viewer");
+        return error_hint(err, "'tools/deps browser', then build it again");
+    }
+    mark += sizeof MARK - 1;
+    output_str(out, str_head(page, mark));
+    output_text(out,
+                "<script type=\"application/octet-stream\" id=\"profile\" data-name=\"");
+    put_attribute(out, options->title.len ? options->title : STR("profile"));
+    output_text(out, "\" data-place=\"\">");
+    if (!write_data(p, options, out, err))
+        return false;
+    output_text(out, "</script>");
+    output_str(out, str_skip(page, mark));
+    return true;
+}
+
+const struct exporter export_html = {
+    .name = "html",
+    .suffixes = "html",
+    .summary = "a page that explores it: opens in a browser, from anywhere",
+    .wants_time = true,
+    .whole = true,
+    .titled = true,
+    .write = html_write,
+};

@@ -1,0 +1,437 @@
+/* The viewer: what a user does with it, and what it then shows. The page is opened from a
+ * file, after it was moved, with no network to reach. */
+"use strict";
+
+const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
+const { spawnSync } = require("child_process");
+
+const LINES = [
+    "app;idle 250",
+    "app;main;eval;call 150",
+    "app;main;eval;call;std::vector<int>::push_back 250",
+    "app;main;parse;lex 200",
+    "app;main;parse;lex;read_[k] 100",
+    "app;main;parse;parse;lex 50"
+].join("\n") + "\n";
+
+/* Two threads, 10 ms apart, in the form that perf script prints. */
+function perfScript() {
+    const out = [];
+    for (let i = 0; i < 200; i++) {
+        const tid = i % 4 === 3 ? 12 : 11;
+        out.push(`prog ${10}/${tid} [000] ${(100 + i / 100).toFixed(6)}: 10000000 cpu-clock:`,
+            `\tffff${i % 2 ? "aa" : "bb"} ${i % 2 ? "work" : "wait"}+0x1 (/bin/prog)`, "\tffff01 main+0x2 (/bin/prog)", "");
+    }
+    return out.join("\n");
+}
+
+function stoke(...args) {
+    const done = spawnSync(process.env.STOKE, args, { encoding: "utf8" });
+    if (done.status !== 0)
+        throw new Error("stoke ended with " + done.status + ": " + done.stderr);
+    return done.stdout;
+}
+
+/* A page with the profile in it, made, moved and opened. */
+async function report(bench, text, name = "input.folded", options = {}) {
+    const input = bench.write(name, text);
+    const made = path.join(bench.folder, "made.html");
+    stoke("convert", "--quiet", input, "-o", made);
+    fs.mkdirSync(path.join(bench.folder, "else where"), { recursive: true });
+    const moved = path.join(bench.folder, "else where", "moved.html");
+    fs.renameSync(made, moved);
+    return openPage(bench, "file://" + encodeURI(moved) + (options.hash || ""), options);
+}
+
+async function openPage(bench, address, options = {}) {
+    const page = await bench.open(address, Object.assign({ acceptDownloads: true }, options));
+    await page.waitForSelector("#app[data-ready]");
+    return page;
+}
+
+async function settle(page) {
+    await page.evaluate(async () => {
+        let last = -1;
+        for (let i = 0; i < 60; i++) {
+            await new Promise((done) => setTimeout(done, 25));
+            const now = window.stoke.micros.length + 1e6 * window.stoke.version + 1e3 * window.stoke.looks;
+            if (now === last && i > 3)
+                return;
+            last = now;
+        }
+    });
+}
+
+/* Where the first drawn box of that name is, of the chart that keys steer. */
+function boxOf(page, name) {
+    return page.evaluate((wanted) => {
+        const view = window.stoke.steered;
+        const words = new Uint32Array(view.last.boxes), sizes = new Float32Array(view.last.boxes);
+        const area = view.over.getBoundingClientRect();
+        for (let at = 0; at < words.length; at += 6)
+            if (window.stoke.names.get(words[at + 4]) === wanted)
+                return { x: area.left + sizes[at], y: area.top + view.yOf(words[at + 2]), width: sizes[at + 1], row: words[at + 2] };
+        return null;
+    }, name);
+}
+
+async function press(page, name, button = "left", clicks = 1) {
+    const box = await boxOf(page, name);
+    assert.ok(box, "a box " + name);
+    await page.mouse.click(box.x + Math.min(box.width, 1000) / 2, box.y + 10, { button, clickCount: clicks });
+    await settle(page);
+}
+
+const total = (page) => page.evaluate(() => window.stoke.shown.total);
+const chips = (page) => page.locator(".chip > span").allTextContents();
+const key = async (page, ...keys) => {
+    for (const one of keys)
+        await page.keyboard.press(one);
+    await settle(page);
+};
+
+async function saved(page, title) {
+    await key(page, "Control+s");
+    const coming = page.waitForEvent("download");
+    await page.locator(".dialog .choices button", { hasText: title }).first().click();
+    const download = await coming;
+    return { name: download.suggestedFilename(), text: fs.readFileSync(await download.path()) };
+}
+
+module.exports = (test) => {
+    if (spawnSync(process.env.STOKE, ["convert", "--to", "html", "-o", "-"], { input: "a 1\n" }).status !== 0) {
+        test("the viewer # SKIP this stoke was built without it", () => undefined);
+        return;
+    }
+
+    test("a report opens from where it was moved to, and shows its profile", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        assert.equal(await page.title(), "input.folded");
+        assert.equal(await total(page), 1000);
+        const app = await boxOf(page, "app"), parse = await boxOf(page, "parse");
+        assert.ok(Math.abs(app.width - 1200) < 2 && Math.abs(parse.width - 1200 * 0.35) < 2, JSON.stringify([app, parse]));
+        assert.equal(parse.row, 2);
+    });
+
+    test("a box is chosen, zoomed to, walked from with the keys, and left", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        await press(page, "eval");
+        assert.match(await page.locator(".details").textContent(), /eval.*400.*40\.0%.*Self0.*37\.0 – 43\.1%/s);
+        await key(page, "ArrowDown");
+        assert.equal(await page.locator(".details h2").textContent(), "call");
+        await key(page, "ArrowUp", "ArrowRight");
+        assert.equal(await page.locator(".details h2").textContent(), "parse");
+        await key(page, "Enter");
+        await page.waitForTimeout(300);
+        assert.ok(Math.abs((await boxOf(page, "parse")).width - 1200) < 3);
+        await key(page, "0");
+        await page.waitForTimeout(300);
+        assert.ok(Math.abs((await boxOf(page, "parse")).width - 420) < 2);
+        await key(page, "+");
+        assert.ok((await boxOf(page, "main")).width > 900);
+        await key(page, "d", "a", "w", "s", "-");
+        await press(page, "idle", "left", 2);
+        await page.waitForTimeout(300);
+        assert.ok(Math.abs((await boxOf(page, "idle")).width - 1200) < 3);
+    });
+
+    test("drag, wheel and minimap move the view", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        const span = () => page.evaluate(() => [window.stoke.steered.from, window.stoke.steered.to]);
+        await page.mouse.move(600, 300);
+        await page.keyboard.down("Control");
+        await page.mouse.wheel(0, -200);
+        await page.keyboard.up("Control");
+        await settle(page);
+        const [from, to] = await span();
+        assert.ok(to - from < 800 && from > 0, JSON.stringify([from, to]));
+        await page.mouse.down();
+        await page.mouse.move(700, 300, { steps: 4 });
+        await page.mouse.up();
+        await settle(page);
+        assert.ok((await span())[0] < from);
+        const map = await page.locator(".map").boundingBox();
+        await page.mouse.dblclick(map.x + 1100, map.y + 20);
+        await page.waitForTimeout(300);
+        assert.deepEqual(await span(), [0, 1000]);
+        await page.mouse.move(map.x + 300, map.y + 20);
+        await page.mouse.down();
+        await page.mouse.move(map.x + 600, map.y + 20, { steps: 4 });
+        await page.mouse.up();
+        await settle(page);
+        const [left, right] = await span();
+        assert.ok(Math.abs(left - 250) < 3 && Math.abs(right - 500) < 3, JSON.stringify([left, right]));
+    });
+
+    test("every view is there by its key", async (bench) => {
+        const page = await report(bench, perfScript(), "perf.txt");
+        await settle(page);
+        await key(page, "1");
+        const lanes = await page.evaluate(() => window.stoke.steered.info.lanes.map((l) => `${l.name} ${l.tid} ${l.weight}`));
+        assert.deepEqual(lanes, ["prog 11 1500000000", "prog 12 500000000"]);
+        assert.equal(await page.evaluate(() => window.stoke.steered.info.to), 2e9);
+        await key(page, "3");
+        assert.deepEqual(await page.locator(".functions .name").allTextContents(), ["wait", "work", "main"]);
+        await page.locator(".functions .name", { hasText: "work" }).click();
+        await settle(page);
+        assert.equal(await page.locator(".slices canvas").count(), 4);
+        const callers = await page.evaluate(() => window.stoke.core.chart(2, 0));
+        assert.deepEqual([callers.rows, callers.to], [2, 1e9]);
+        await page.locator(".functions .heads button", { hasText: "Total" }).click();
+        await settle(page);
+        assert.equal((await page.locator(".functions .name").allTextContents())[0], "main");
+        await key(page, "4");
+        assert.deepEqual(await page.locator(".calls .name").allTextContents(), ["▾main", "wait", "work"]);
+        await key(page, "5");
+        assert.deepEqual(await page.locator(".calls .name > span").allTextContents(), ["wait", "main", "work"]);
+        await page.locator(".calls .rows").focus();
+        await key(page, "ArrowLeft");
+        assert.deepEqual(await page.locator(".calls .name > span").allTextContents(), ["wait", "work"]);
+        await key(page, "ArrowRight", "ArrowRight");
+        assert.deepEqual(await page.locator(".calls .name > span").allTextContents(), ["wait", "main", "work"]);
+        await key(page, "6");
+        assert.equal(await page.locator(".heat canvas").count(), 1);
+        await key(page, "7");
+        const summary = await page.locator(".summary").textContent();
+        assert.match(summary, /Formatperf.*Duration1\.99 s.*Samples200.*Threads2.*small shares are chance.*1\.5 s.*75\.0%.*prog 10\/11/s);
+    });
+
+    test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {
+        const page = await report(bench, perfScript(), "perf.txt");
+        await key(page, "6");
+        const map = await page.locator(".heat canvas").boundingBox();
+        const columns = await page.evaluate(() => window.stoke.core.heat(1e8, 50).then((h) => [h.columns, h.cells.reduce((a, b) => a + b, 0)]));
+        assert.deepEqual(columns, [20, 2e9]);
+        const step = Math.min(40, map.width / 20);
+        await page.mouse.move(map.x + step / 2, map.y + map.height - 2);
+        await page.mouse.down();
+        await page.mouse.move(map.x + step * 4.5, map.y + map.height - 2, { steps: 5 });
+        await page.mouse.up();
+        await settle(page);
+        assert.deepEqual(await chips(page), ["0 – 402 ms"]);
+        assert.equal(await total(page), 41 * 1e7);
+        await key(page, "1", "Control+z");
+        assert.equal(await total(page), 2e9);
+        await page.keyboard.down("Shift");
+        await page.mouse.move(300, 400);
+        await page.mouse.down();
+        await page.mouse.move(600, 400, { steps: 5 });
+        await page.mouse.up();
+        await page.keyboard.up("Shift");
+        await settle(page);
+        assert.equal(await total(page), 50 * 1e7);
+    });
+
+    test("filters: by key, from the menu, as chips; undone, redone, and in the address", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        await press(page, "parse");
+        await key(page, "F");
+        assert.deepEqual([await total(page), await chips(page)], [350, ["stacks with parse"]]);
+        await press(page, "lex");
+        await key(page, "D");
+        assert.match(await page.locator(".fault").textContent(), /nothing is left by 'ignore lex'/);
+        await page.locator(".fault .icon").click();
+        await key(page, "r");
+        assert.equal((await chips(page)).length, 2);
+        await press(page, "main");
+        await key(page, "m");
+        assert.deepEqual(await chips(page), ["stacks with parse", "recursion collapsed", "merged into callers main"]);
+        assert.equal(await boxOf(page, "main"), null);
+        const address = page.url();
+        await key(page, "Control+z", "Control+z");
+        assert.deepEqual(await chips(page), ["stacks with parse"]);
+        await key(page, "Control+Shift+Z");
+        assert.equal((await chips(page)).length, 2);
+        await page.locator(".chip button").first().click();
+        await settle(page);
+        assert.deepEqual([await total(page), await chips(page)], [1000, ["recursion collapsed"]]);
+        const again = await openPage(bench, address);
+        await settle(again);
+        assert.deepEqual(await chips(again), ["stacks with parse", "recursion collapsed", "merged into callers main"]);
+        assert.equal(await boxOf(again, "main"), null);
+        await press(again, "lex", "right");
+        assert.deepEqual(await again.locator(".menu button").allTextContents(),
+            ["Copy name", "Copy stack", "Begin stacks here", "Only stacks with it", "Merge into callers", "Drop stacks with it", "Callers and callees"]);
+        await again.locator(".menu button", { hasText: "Begin stacks here" }).click();
+        await settle(again);
+        assert.equal((await boxOf(again, "lex")).row, 0);
+        await key(again, "i");
+        await again.locator(".dialog select").selectOption("hide");
+        await again.locator(".dialog input").fill("^read");
+        await again.keyboard.press("Enter");
+        await settle(again);
+        assert.equal(await boxOf(again, "read"), null);
+        assert.equal((await chips(again)).at(-1), "frames hidden ^read");
+    });
+
+    test("threads are chosen, and made frames", async (bench) => {
+        const page = await report(bench, perfScript(), "perf.txt");
+        await key(page, "t");
+        await page.locator(".dialog label", { hasText: "12" }).locator("input").check();
+        await page.locator(".dialog .primary").click();
+        await settle(page);
+        assert.deepEqual([await total(page), await chips(page)], [5e8, ["thread 12"]]);
+        await key(page, "Control+z", "T");
+        assert.ok(await boxOf(page, "prog"));
+        await key(page, "Control+z", "7");
+        await page.locator(".part", { hasText: "10/11" }).click();
+        await settle(page);
+        assert.equal(await total(page), 15e8);
+    });
+
+    test("search: by text and by expression; its total counts a stack once", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        await key(page, "/");
+        await page.keyboard.type("PARSE");
+        await page.waitForTimeout(250);
+        assert.match(await page.locator(".found").textContent(), /^1 functions match .PARSE.: 350 samples, 35\.00%$/);
+        await page.keyboard.press("Enter");
+        await settle(page);
+        assert.equal(await page.locator(".details h2").textContent(), "parse");
+        await page.locator("#search").fill("^(lex|call)$");
+        await page.locator(".toggle").click();
+        await page.waitForTimeout(250);
+        assert.match(await page.locator(".found").textContent(), /2 functions.* 750 samples, 75\.00%/);
+        await key(page, "3");
+        assert.deepEqual((await page.locator(".functions .name").allTextContents()).sort(), ["call", "lex"]);
+        await page.locator("#search").fill("a(");
+        await page.waitForTimeout(250);
+        assert.match(await page.locator(".fault").textContent(), /'a\(' is not a pattern/);
+        await page.locator("#search").fill("");
+        await page.waitForTimeout(250);
+        assert.equal(await page.locator(".fault").count(), 0);
+    });
+
+    test("what is shown is saved: folded as the program folds it, and in every format", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        const input = path.join(bench.folder, "input.folded");
+        const folded = await saved(page, "Folded");
+        assert.equal(folded.name, "input.folded");
+        assert.equal(folded.text.toString(), stoke("fold", "--quiet", "--kernel", "--jit", input));
+        await press(page, "parse");
+        await key(page, "F");
+        assert.match((await saved(page, "SVG")).text.toString(), /^<\?xml.*<svg.*parse.*350/s);
+        assert.match((await saved(page, "CSV")).text.toString(), /lex/);
+        const speedscope = JSON.parse((await saved(page, "speedscope")).text.toString());
+        assert.equal(speedscope.profiles[0].endValue - speedscope.profiles[0].startValue, 350);
+        for (const [title, name] of [["pprof", "b.pb"], [".stoke", "b.stoke"]]) {
+            const file = bench.write(name, (await saved(page, title)).text);
+            assert.match(stoke("fold", "--quiet", file), /app;main;parse;parse;lex 50/);
+        }
+        assert.equal((await saved(page, "d3")).text.toString().includes("\"value\""), true);
+        assert.equal((await saved(page, "PNG")).text.subarray(1, 4).toString(), "PNG");
+        const copy = bench.write("copy.html", (await saved(page, "Page")).text);
+        const again = await openPage(bench, "file://" + copy);
+        assert.deepEqual([await total(again), await again.title()], [350, "input.folded"]);
+        const third = bench.write("third.html", (await saved(again, "Page")).text);
+        assert.ok(Math.abs(fs.statSync(third).size - fs.statSync(copy).size) < 2000);
+    });
+
+    test("the empty page opens what is chosen, pasted or compared, and tells what it cannot", async (bench) => {
+        const empty = path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html");
+        const page = await openPage(bench, "file://" + fs.realpathSync(empty));
+        assert.match(await page.locator(".welcome").textContent(), /Drop a profile.*folded.*perf/s);
+        const choose = async (keys, file) => {
+            const chooser = page.waitForEvent("filechooser");
+            await page.keyboard.press(keys);
+            await (await chooser).setFiles(file);
+            await page.waitForFunction(() => !window.stoke.loading);
+            await settle(page);
+        };
+        await choose("Control+o", bench.write("bad.txt", "\0\0nothing that is known"));
+        assert.match(await page.locator(".fault").textContent(), /the format is not known/);
+        await choose("Control+o", bench.write("cut.json", "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"shared\": 7"));
+        assert.match(await page.locator(".fault").textContent(), /./);
+        const packed = spawnSync("gzip", ["-c"], { input: LINES }).stdout;
+        await choose("Control+o", bench.write("after.folded.gz", packed));
+        assert.deepEqual([await total(page), await page.locator(".fault").count()], [1000, 0]);
+        await choose("Control+Shift+o", bench.write("before.folded", LINES.replace("idle 250", "idle 750")));
+        assert.equal(await page.title(), "before.folded → after.folded.gz");
+        await key(page, "3");
+        await page.locator(".functions .heads button", { hasText: "Change" }).click();
+        await settle(page);
+        const idle = page.locator(".functions .row", { hasText: "idle" });
+        assert.equal(await idle.locator(".change").textContent(), "−25.00");
+        await page.locator(".status .quiet").click();
+        await settle(page);
+        assert.equal(await page.locator(".change").count(), 0);
+        await page.evaluate(() => {
+            const data = new DataTransfer();
+            data.setData("text/plain", "x;y 3\nx;z 4\n");
+            dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+            document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+        });
+        await page.waitForFunction(() => window.stoke.shown && window.stoke.shown.total === 7);
+    });
+
+    test("names that want to be markup, or turn the text around, are text everywhere", async (bench) => {
+        const names = ["<img src=x onerror=alert(1)>", "__proto__", "constructor", "\u202egnp.exe", "</script><script>alert(2)</script>",
+            "<!--<script>", "&lt;b&gt;", "x".repeat(65536)];
+        const text = names.map((name, i) => `root;${name.replace(/;/g, ":")} ${i + 10}`).join("\n") + "\n";
+        const page = await report(bench, text, "<b>&\"x'.folded");
+        page.on("dialog", () => bench.problems.push("a script ran"));
+        await settle(page);
+        assert.equal(await page.title(), "<b>&\"x'.folded");
+        for (const view of ["1", "2", "3", "4", "5", "7"]) {
+            await key(page, view);
+            assert.equal(await page.locator("img").count(), 0);
+        }
+        await key(page, "3");
+        const shown = await page.locator(".functions .name").allTextContents();
+        assert.ok(shown.includes("\\u202egnp.exe") && shown.includes("__proto__") && shown.includes(names[0]), JSON.stringify(shown).slice(0, 400));
+        await page.locator(".functions .name", { hasText: "__proto__" }).click();
+        await settle(page);
+        await key(page, "F");
+        assert.equal(await total(page), 11);
+        await key(page, "Control+z");
+        await page.locator(".functions .row", { hasText: "xxxxxxxx" }).click();
+        await settle(page);
+        await key(page, "F");
+        assert.equal(await total(page), 17);
+        const folded = (await saved(page, "Folded")).text.toString();
+        assert.equal(folded.length, "root;".length + 65536 + " 17\n".length);
+    });
+
+    test("themes, palettes and colours; help and palette list the commands", async (bench) => {
+        const page = await report(bench, LINES, "input.folded", { colorScheme: "dark" });
+        await settle(page);
+        const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+        const colour = () => page.evaluate(() => window.stoke.steered.boxes.color[0]);
+        assert.equal(await theme(), "dark");
+        const dark = await colour();
+        await page.locator("[aria-label='Light or dark']").click();
+        await settle(page);
+        assert.equal(await theme(), "light");
+        const seen = new Set([dark, await colour()]);
+        for (const palette of ["warm", "safe"]) {
+            await key(page, "Control+k");
+            await page.keyboard.type("palette " + palette.slice(0, 3).replace("saf", "blind"));
+            await page.keyboard.press("Enter");
+            await settle(page);
+            seen.add(await colour());
+        }
+        for (const by of ["1", "2", "3"]) {
+            await page.locator("[aria-label='Colour']").selectOption(by);
+            await settle(page);
+        }
+        assert.ok(seen.size >= 4, String([...seen]));
+        await key(page, "?");
+        const help = await page.locator(".dialog").textContent();
+        for (const words of ["Time order1", "Zoom in+", "Next matchn", "UndoCtrl Z", "right click"])
+            assert.ok(help.includes(words), words);
+        await key(page, "Escape");
+        assert.equal(await page.locator(".dialog").count(), 0);
+        await key(page, "u");
+        const app = await boxOf(page, "app"), main = await boxOf(page, "main");
+        assert.ok(app.y > main.y, "flames grow upwards");
+        assert.ok((await page.locator(".spoken li").allTextContents()).some((text) => /^main, 75%/.test(text)));
+    });
+};

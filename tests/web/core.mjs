@@ -1,0 +1,235 @@
+/* The core as WebAssembly: what it asks of its surroundings (nothing), and that it reads
+ * every format as the program does. Prints TAP.
+ *
+ * core.mjs CORE.wasm TESTS-FOLDER STOKE */
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+
+const [, , wasm, tests, stoke] = process.argv;
+const module = new WebAssembly.Module(fs.readFileSync(wasm));
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+let number = 0;
+let failed = 0;
+
+function report(name, why) {
+    console.log(`${why ? "not ok" : "ok"} ${++number} - ${name}`);
+    if (why)
+        console.log(String(why).split("\n").map((line) => `# ${line}`).join("\n"));
+    failed += why ? 1 : 0;
+}
+
+/* A core of its own for each test, so that none sees what another left. */
+class Core {
+    constructor() {
+        this.calls = new WebAssembly.Instance(module, {}).exports;
+        this.calls._initialize();
+    }
+
+    reply() {
+        const at = this.calls.core_reply() >>> 0;
+        return new Uint8Array(this.calls.memory.buffer, at, this.calls.core_reply_length() >>> 0);
+    }
+
+    call(name, ...args) {
+        const flat = args.flatMap((arg) => {
+            if (typeof arg === "number")
+                return [arg];
+            const bytes = encoder.encode(arg);
+            const at = this.calls.malloc(bytes.length + 1) >>> 0;
+            new Uint8Array(this.calls.memory.buffer, at, bytes.length).set(bytes);
+            return [at, bytes.length];
+        });
+        const ok = this.calls[name](...flat);
+        if (!ok)
+            throw new Error(JSON.parse(decoder.decode(this.reply())).message);
+        return ok;
+    }
+
+    json(name, ...args) {
+        this.call(name, ...args);
+        return JSON.parse(decoder.decode(this.reply()));
+    }
+
+    /* In pieces of that size, as a stream brings them. */
+    open(bytes, name, piece = 65536) {
+        this.call("core_begin", name);
+        for (let at = 0; at < bytes.length; at += piece) {
+            const part = bytes.subarray(at, at + piece);
+            const room = this.calls.core_room(part.length) >>> 0;
+            new Uint8Array(this.calls.memory.buffer, room, part.length).set(part);
+            this.call("core_feed", part.length, 0);
+        }
+        this.call("core_feed", 0, 1);
+        return this.json("core_finish", 0);
+    }
+
+    folded() {
+        this.call("core_export", "folded");
+        return decoder.decode(this.reply());
+    }
+}
+
+function checkImports() {
+    const imports = WebAssembly.Module.imports(module).filter((one) => one.kind !== "memory");
+    report("the module imports nothing but memory", imports.map((one) => one.name).join(" "));
+}
+
+/* The inputs of `stoke fold`'s goldens that need no options. */
+function goldens() {
+    const found = [];
+    for (const format of fs.readdirSync(path.join(tests, "import"))) {
+        const folder = path.join(tests, "import", format);
+        if (!fs.statSync(folder).isDirectory())
+            continue;
+        for (const file of fs.readdirSync(folder)) {
+            const stem = path.join(folder, file.slice(0, -3));
+            if (file.endsWith(".in") && fs.existsSync(`${stem}.want`) && !fs.existsSync(`${stem}.args`))
+                found.push({ name: `${format}/${file}`, file: `${stem}.in` });
+        }
+    }
+    return found;
+}
+
+const PACKED = [[0x1f, 0x8b], [0x28, 0xb5], [0xff, 0xfe], [0xfe, 0xff]]; /* the page unpacks */
+
+function checkGoldens() {
+    const differ = [];
+    let count = 0;
+    for (const { name, file } of goldens()) {
+        const bytes = fs.readFileSync(file);
+        const done = spawnSync(stoke, ["fold", "--quiet", "--kernel", "--jit", file], { encoding: "utf8" });
+        const wanted = done.stdout;
+        if (done.status || !wanted || PACKED.some(([a, b]) => bytes[0] === a && bytes[1] === b))
+            continue;
+        count++;
+        try {
+            const core = new Core();
+            core.open(bytes, path.basename(name));
+            core.call("core_show", "[]", 0, 0);
+            const got = core.folded();
+            if (got !== wanted)
+                differ.push(`${name}: ${got.slice(0, 200)}`);
+        } catch (error) {
+            if (!/^recordings packed by perf record -z/.test(error.message))
+                differ.push(`${name}: ${error.message}`);
+        }
+    }
+    if (count < 50)
+        differ.push(`only ${count} goldens were found`);
+    report(`${count} inputs of all formats are folded as the program folds them`, differ.join("\n"));
+}
+
+function lines(count) {
+    let text = "";
+    for (let i = 0; i < count; i++)
+        text += `main;f${i % 7};g${i % 1000};h${i} ${(i % 9) + 1}\n`;
+    return text;
+}
+
+/* What is read in pieces is what is read at once; lines are counted over all of them. */
+function checkPieces() {
+    const text = `${lines(900000)}a;b no-number\n`;
+    const bytes = encoder.encode(text);
+    const small = new Core();
+    const info = small.open(bytes, "x.folded", 100003);
+    small.call("core_show", "[]", 0, 0);
+    const sum = 900000 * 5;
+    const warning = info.warnings[0];
+    const total = small.json("core_show", "[]", 0, 0).total;
+    report("a file of several pieces is read whole, and its warnings tell the file's lines",
+        bytes.length > 20e6 && info.samples === 900000 && total === sum && warning?.line === 900001 ? ""
+            : JSON.stringify([bytes.length, info.samples, total, sum, info.warnings]));
+}
+
+/* Boxes against a layout by hand: main 10 = f 6 (g 4) + h 3, itself 1. */
+function checkLayout() {
+    const core = new Core();
+    core.open(encoder.encode("main;f;g 4\nmain;f 2\nmain;h 3\nmain 1\nother 5\n"), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    const info = core.json("core_chart", 0, 0);
+    core.call("core_draw", 0, 0, 15, 1500, 0, 10);
+    const words = new Uint32Array(core.reply().slice().buffer);
+    const sizes = new Float32Array(words.buffer);
+    const boxes = [];
+    for (let at = 0; at < words.length; at += 6)
+        boxes.push([sizes[at], sizes[at + 1], words[at + 2]]);
+    const want = [[0, 1000, 0], [1000, 500, 0], [0, 600, 1], [600, 300, 1], [0, 400, 2]];
+    const hits = [[0, 2], [0, 12], [1, 7], [1, 9.5], [2, 5]].map(([row, x]) => core.calls.core_hit(0, row, x) >>> 0);
+    report("boxes lie where weights say, and are found there",
+        JSON.stringify(boxes) === JSON.stringify(want) && info.rows === 3 && hits.join() === "0,1,3,4294967295,4294967295" ? ""
+            : JSON.stringify([boxes, info, hits]));
+}
+
+/* Thousands of boxes in a pixel: one is drawn for each pixel, and none beyond. */
+function checkNarrow() {
+    const core = new Core();
+    core.open(encoder.encode(lines(200000)), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    const info = core.json("core_chart", 0, 0);
+    core.call("core_draw", 0, 0, info.to, 1000, 3, 4);
+    const words = new Uint32Array(core.reply().slice().buffer);
+    const sizes = new Float32Array(words.buffer);
+    let covered = 0;
+    for (let at = 0; at < words.length; at += 6)
+        covered += sizes[at + 1];
+    const count = words.length / 6;
+    report("boxes narrower than a pixel are drawn as one a pixel",
+        info.boxes > 200000 && count >= 990 && count <= 1010 && Math.abs(covered - 1000) < 2 ? "" : `${info.boxes} ${count} ${covered}`);
+}
+
+/* Sums that are counted by hand: recursion counts once, a search counts a stack once. */
+function checkSums() {
+    const core = new Core();
+    core.open(encoder.encode("a;b;a;c 4\na;c 3\nb 2\n"), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    const n = core.json("core_functions", 1, 0, 0);
+    const rows = core.json("core_function_rows", 0, n).map((f) => [f.name, f.self, f.total].join());
+    const found = core.json("core_search", "A", 0).total;
+    const both = core.json("core_search", "^[ab]$", 1);
+    const label = core.calls.core_find.length; /* it takes a place and a length */
+    report("self, total and what a search finds count each stack once",
+        rows.sort().join(" ") === "a,0,7 b,2,6 c,7,7" && found === 7 && both.total === 9 && both.functions === 2 && label === 2
+            ? "" : JSON.stringify([rows, found, both]));
+}
+
+function checkFilters() {
+    const cases = [
+        [[{ verb: "focus", text: "b", exact: true }], "x;a+(;b 4\n"],
+        [[{ verb: "ignore", text: "b" }], "a;c 3\n"],
+        [[{ verb: "hide", text: "a+(", exact: true }], "a;c 3\nx;b 4\n"],
+        [[{ verb: "show-from", text: "a+(", exact: true }], "a+(;b 4\n"],
+        [[{ verb: "ignore", text: "c" }, { verb: "hide", text: "x" }], "a+(;b 4\n"],
+    ];
+    const wrong = [];
+    for (const [filters, want] of cases) {
+        const core = new Core();
+        core.open(encoder.encode("x;a+(;b 4\na;c 3\n"), "x.folded");
+        core.call("core_show", JSON.stringify(filters), 0, 0);
+        if (core.folded() !== want)
+            wrong.push(`${JSON.stringify(filters)}: ${core.folded()}`);
+    }
+    const core = new Core();
+    core.open(encoder.encode("a;b 1\n"), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    for (const bad of ['[{"verb":"focus","text":"nowhere"}]', '[{"verb":"focus","text":"("}]', '[{"verb":"no such","text":""}]', "[{"])
+        try {
+            core.call("core_show", bad, 0, 0);
+            wrong.push(`${bad} was taken`);
+        } catch {
+            if (core.folded() !== "a;b 1\n")
+                wrong.push(`${bad} changed what is shown`);
+        }
+    report("filters are applied in order; one that cannot be leaves all as it was", wrong.join("\n"));
+}
+
+checkImports();
+checkLayout();
+checkNarrow();
+checkSums();
+checkFilters();
+checkPieces();
+checkGoldens();
+console.log(`1..${number}`);
+process.exit(failed ? 1 : 0);

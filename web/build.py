@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Builds the viewer: build.py --out FOLDER --version V [--generated FILE.c]...
+
+core.wasm, of the pure folders of src/ and of web/core/, and viewer.html, one page with the
+core, its worker, its style and its script inlined. Where the tools are missing, or npm
+does not reach its registry, an empty viewer.html is left and the reason is printed: the
+command line is built without it."""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+WEB = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(WEB)
+PURE = ["base", "model", "import", "transform", "export"]
+# What packs and unpacks needs libraries; the page does that. The page is its own template.
+LEFT_OUT = {"base/decode.c", "base/encode.c", "base/unpack.c", "export/html.c"}
+COMPILE = ("--target=wasm32-wasi -std=c17 -O2 -msimd128 -mbulk-memory -Wall -Wextra "
+           "-Wno-missing-field-initializers -Werror -ffunction-sections "
+           "-fdata-sections")
+# Without -O: with it clang runs a wasm-opt that does not know of SIMD.
+LINK = ("--target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--strip-all,"
+        "--stack-first,-z,stack-size=1048576,--max-memory=4294967296,--export=malloc,"
+        "--export=free")
+
+
+class Missing(Exception):
+    """The viewer cannot be built here; what it lacks."""
+
+
+def run(*command, **options):
+    """What the command prints; one that fails, or complains, ends the build."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode or done.stderr:
+        said = (done.stderr + done.stdout)[-4000:]
+        sys.exit(f"web/build.py: {' '.join(command)[:200]} failed:\n{said}")
+    return done.stdout
+
+
+# --- The core ---------------------------------------------------------------------------
+
+def core_sources():
+    for folder in PURE:
+        for name in sorted(os.listdir(os.path.join(ROOT, "src", folder))):
+            if name.endswith(".c") and f"{folder}/{name}" not in LEFT_OUT:
+                yield os.path.join(ROOT, "src", folder, name)
+    for name in sorted(os.listdir(os.path.join(WEB, "core"))):
+        if name.endswith(".c"):
+            yield os.path.join(WEB, "core", name)
+
+
+def compiler():
+    for name in ("clang", "clang-14"):
+        if shutil.which(name):
+            break
+    else:
+        raise Missing("clang")
+    probe = subprocess.run([name, "--target=wasm32-wasi", "-x", "c", "-", "-o", os.devnull],
+                           input="#include <stdlib.h>\nint main(void) { return 0; }",
+                           capture_output=True, text=True, check=False)
+    if probe.returncode:
+        raise Missing("clang with wasi-libc, lld and libclang-rt-14-dev-wasm32")
+    if not shutil.which("wasm-opt"):
+        raise Missing("wasm-opt (binaryen)")
+    return name
+
+
+def build_core(out, version, generated):
+    """By a build.ninja of its own, so that only what changed is compiled."""
+    clang = compiler()
+    folder = os.path.join(out, "core")
+    os.makedirs(folder, exist_ok=True)
+    lines = [f"cflags = {COMPILE} -I{ROOT}/src -I{ROOT} -DSTOKE_VERSION=\\\"{version}\\\"",
+             "rule cc", f"  command = {clang} $cflags -MMD -MF $out.d -c $in -o $out",
+             "  depfile = $out.d", "  deps = gcc",
+             "rule link", f"  command = {clang} {LINK} $in -o $out.big && wasm-opt -O3 "
+             "--enable-simd --enable-bulk-memory $out.big -o $out && rm $out.big"]
+    objects = []
+    for path in [*core_sources(), *generated]:
+        name = os.path.relpath(path, ROOT).replace("/", "_").replace("..", "")[:-2] + ".o"
+        objects.append(name)
+        lines.append(f"build {name}: cc {os.path.abspath(path)}")
+    lines.append("build core.wasm: link " + " ".join(objects))
+    with open(os.path.join(folder, "build.ninja"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    run("ninja", "--quiet", "-C", folder)
+    return os.path.join(folder, "core.wasm")
+
+
+# --- The page ---------------------------------------------------------------------------
+
+def install_packages():
+    """What package-lock.json says, into web/node_modules, once."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        raise Missing("node and npm")
+    lock = os.path.join(WEB, "package-lock.json")
+    stamp = os.path.join(WEB, "node_modules", ".installed")
+    with open(lock, encoding="utf-8") as file:
+        wanted = hashlib.sha256(file.read().encode()).hexdigest()
+    if os.path.exists(stamp):
+        with open(stamp, encoding="utf-8") as file:
+            if file.read() == wanted:
+                return
+    done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
+                          cwd=WEB, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing("the packages of web/package-lock.json (npm ci failed)")
+    with open(stamp, "w", encoding="utf-8") as file:
+        file.write(wanted)
+
+
+def bundle(entry, version):
+    """A script that can stand in a page: nothing in it looks like a tag or a comment."""
+    esbuild = os.path.join(WEB, "node_modules", ".bin", "esbuild")
+    text = run(esbuild, os.path.join(WEB, "src", entry), "--bundle", "--minify",
+               "--format=iife", "--target=es2022", "--charset=ascii", "--jsx=automatic",
+               "--jsx-import-source=preact", f"--define:VERSION=\"{version}\"",
+               "--log-level=warning", cwd=WEB)
+    return re.sub(r"<(?=!--|/?script)", r"\\x3c", text)
+
+
+def digest(text):
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def build_page(out, version, core):
+    install_packages()
+    script = bundle("main.tsx", version)
+    worker = bundle("worker.ts", version)
+    with open(os.path.join(WEB, "src", "style.css"), encoding="utf-8") as file:
+        style = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S))
+    with open(core, "rb") as file:
+        packed = base64.b64encode(gzip.compress(file.read(), 9, mtime=0)).decode()
+    with open(os.path.join(WEB, "src", "page.html"), encoding="utf-8") as file:
+        page = file.read()
+    parts = {"STYLE_HASH": digest(style), "SCRIPT_HASH": digest(script), "STYLE": style,
+             "CORE": packed, "WORKER": worker, "SCRIPT": script}
+    page = re.sub(r"(?:/\*)?\{\{(\w+)\}\}(?:\*/)?", lambda key: parts[key[1]], page)
+    target = os.path.join(out, "viewer.html")
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(page)
+    size = len(gzip.compress(page.encode(), 9))
+    if size > 1_000_000:
+        sys.exit(f"web/build.py: the page is {size} bytes compressed, over 1 MB")
+
+
+def embed(out):
+    """The page as an object of the program, without a compiler reading a million numbers."""
+    page = os.path.abspath(os.path.join(out, "viewer.html"))
+    with open(page, "rb") as file:
+        seen = hashlib.sha256(file.read()).hexdigest()
+    with open(os.path.join(out, "viewer_page.c"), "w", encoding="utf-8") as file:
+        file.write(f'''/* Made by web/build.py of a page with the digest {seen}. */
+#include "export/html_page.h"
+
+__asm__(".pushsection .rodata\\n"
+        ".global viewer_page\\n"
+        "viewer_page: .incbin \\"{page}\\"\\n"
+        ".global viewer_page_end\\n"
+        "viewer_page_end: .byte 0\\n"
+        ".popsection\\n");
+''')
+
+
+def sources():
+    """All that the viewer is made of: where one changes, it is built again."""
+    yield from (os.path.join(WEB, name) for name in ("build.py", "package-lock.json"))
+    for top in [*(os.path.join(ROOT, "src", folder) for folder in PURE), WEB + "/core",
+                WEB + "/src"]:
+        for folder, _, files in os.walk(top):
+            yield from (os.path.join(folder, name) for name in sorted(files))
+
+
+def write_depfile(path, target):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{target}: " + " \\\n  ".join(sources()) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--generated", action="append", default=[])
+    parser.add_argument("--depfile")
+    options = parser.parse_args()
+    if options.depfile:
+        write_depfile(options.depfile, "src/export/viewer.html")
+    try:
+        core = build_core(options.out, options.version, options.generated)
+        build_page(options.out, options.version, core)
+    except Missing as lack:
+        print(f"the viewer is not built: there is no {lack}", file=sys.stderr)
+        with open(os.path.join(options.out, "viewer.html"), "w", encoding="utf-8"):
+            pass
+    embed(options.out)
+
+
+main()

@@ -1,0 +1,212 @@
+#include "web/core/core.h"
+
+/* Of the boxes that share a pixel, for a match. */
+#define MANY_LOOKED_AT 256
+
+/* --- Where boxes are
+ * -------------------------------------------------------------------- */
+
+/* By node: its depth, the root's children at 0; NONE where it is not shown. Also counts
+ * the boxes of every row, into row_first[row + 1]. */
+static uint32_t *measure_depths(struct chart *c, const struct tree *t,
+                                struct arena *scratch)
+{
+    uint32_t *depth = arena_alloc(scratch, t->count * sizeof *depth);
+    size_t cap = 0;
+    uint32_t *counts = arena_grow(&c->arena, NULL, &cap, 2, sizeof *counts);
+    if (!depth || !counts)
+        return NULL;
+    memset(counts, 0, cap * sizeof *counts);
+    depth[0] = NONE;
+    for (uint32_t n = 1; n < t->count; n++) {
+        uint32_t parent = t->nodes[n].parent;
+        bool gone = (t->total[n] <= 0 && (!t->base_total || t->base_total[n] <= 0)) ||
+                    (parent && depth[parent] == NONE);
+        depth[n] = gone ? NONE : parent ? depth[parent] + 1 : 0;
+        if (gone)
+            continue;
+        size_t before = cap, want = (size_t)depth[n] + 2;
+        uint32_t *grown = arena_grow(&c->arena, counts, &cap, want, sizeof *counts);
+        if (!grown)
+            return NULL;
+        counts = grown;
+        memset(counts + before, 0, (cap - before) * sizeof *counts);
+        counts[depth[n] + 1]++;
+        if (depth[n] + 1 > c->rows)
+            c->rows = depth[n] + 1;
+    }
+    for (uint32_t r = 0; r < c->rows; r++)
+        counts[r + 1] += counts[r];
+    c->row_first = counts;
+    return depth;
+}
+
+/* The width of a node's box: compared, the larger of both, so that what vanished is seen.
+ */
+static double width_of(const struct tree *t, uint32_t node)
+{
+    return t->total[node] > 0 ? t->total[node] : 0;
+}
+
+/* Places the boxes row by row: those of a row are in the order of their callers' boxes,
+ * so that each row is made of the one above it. */
+static void place_boxes(struct chart *c, const struct tree *t)
+{
+    const struct children *k = &t->children;
+    uint32_t next = 0;
+    double x = 0;
+    for (uint32_t i = k->first[0]; i < k->first[1]; i++, next++) {
+        c->node[next] = k->items[i];
+        c->begin[next] = x;
+        x += width_of(t, k->items[i]);
+        c->end[next] = x;
+    }
+    c->to = t->total[0] > x ? t->total[0] : x;
+    for (uint32_t box = 0; box < next; box++) {
+        uint32_t node = c->node[box];
+        x = c->begin[box];
+        for (uint32_t i = k->first[node]; i < k->first[node + 1]; i++, next++) {
+            c->node[next] = k->items[i];
+            c->begin[next] = x;
+            x += width_of(t, k->items[i]);
+            c->end[next] = x;
+        }
+    }
+}
+
+bool chart_of_tree(struct chart *c, const struct tree *t, struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    *c = (struct chart){.tree = t};
+    bool ok = measure_depths(c, t, &scratch) != NULL;
+    arena_deinit(&scratch);
+    size_t count = ok ? c->row_first[c->rows] : 0;
+    c->begin = arena_alloc(&c->arena, (count + 1) * sizeof *c->begin);
+    c->end = arena_alloc(&c->arena, (count + 1) * sizeof *c->end);
+    c->node = arena_alloc(&c->arena, (count + 1) * sizeof *c->node);
+    if (!ok || !c->node || !c->end || !c->begin)
+        return error_memory(err);
+    place_boxes(c, t);
+    c->made = true;
+    return true;
+}
+
+void chart_deinit(struct chart *c)
+{
+    arena_deinit(&c->arena);
+    *c = (struct chart){0};
+}
+
+string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box)
+{
+    return c->tree ? tree_label(c->tree, c->node[box])
+                   : path_label(&s->paths, c->node[box]);
+}
+
+/* --- What is seen of them
+ * --------------------------------------------------------------- */
+
+/* Gallops first: what is looked for is most often near. */
+uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)
+{
+    uint32_t stop = c->row_first[row + 1], step = 1;
+    if (at >= stop || c->end[at] > x)
+        return at;
+    while (stop - at > step && c->end[at + step] <= x) {
+        at += step;
+        step *= 2;
+    }
+    uint32_t low = at + 1, high = stop - at > step ? at + step : stop;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (c->end[middle] > x)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* 128 is as it was, 255 new or at least twice as much of the whole, 0 gone. */
+static uint32_t change_tone(const struct tree *t, uint32_t node)
+{
+    double scale = t->base_total[0] > 0 ? t->total[0] / t->base_total[0] : 0;
+    double after = t->total[node], before = t->base_total[node] * scale;
+    double most = after > before ? after : before;
+    double change = most > 0 ? (after - before) / most : 0;
+    return (uint32_t)(128 + change * 127);
+}
+
+static uint32_t look_of(const struct chart *c, const struct shown *s,
+                        const struct looks *looks, uint32_t box, string_id label)
+{
+    const struct tree *t = c->tree;
+    uint32_t node = c->node[box];
+    uint32_t kind = s->p->frames[s->frame_of_label[label]].kind;
+    uint32_t tone = looks->tones[label];
+    uint32_t flags = 0;
+    if (looks->by == TONE_SELF && t)
+        tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
+    if (looks->by == TONE_CHANGE && t && t->base_total)
+        tone = change_tone(t, node);
+    if (looks->matches && looks->matches[label])
+        flags |= DRAWN_MATCH;
+    if (label && label == looks->same)
+        flags |= DRAWN_SAME;
+    return tone | kind << 8 | flags << 16;
+}
+
+/* Whether one of the first of many boxes matches. */
+static uint32_t match_among(const struct chart *c, const struct shown *s,
+                            const struct looks *looks, uint32_t from, uint32_t to)
+{
+    if (!looks->matches)
+        return 0;
+    for (uint32_t box = from; box < to && box < from + MANY_LOOKED_AT; box++)
+        if (looks->matches[chart_label(c, s, box)])
+            return DRAWN_MATCH;
+    return 0;
+}
+
+static void draw_row(const struct chart *c, const struct shown *s, const struct window *w,
+                     const struct looks *looks, uint32_t row, struct output *out)
+{
+    double scale = w->width / (w->to - w->from);
+    uint32_t stop = c->row_first[row + 1];
+    uint32_t at = chart_find(c, row, c->row_first[row], w->from);
+    while (at < stop && c->begin[at] < w->to) {
+        double left = (c->begin[at] - w->from) * scale;
+        double right = (c->end[at] - w->from) * scale;
+        uint32_t box = at++, flags = 0;
+        if (right - left < 1) {
+            /* all that begins in the same pixel is one; a gap is not drawn over */
+            double pixel = (double)(int64_t)(left < 0 ? 0 : left) + 1;
+            double edge = w->from + pixel / scale;
+            uint32_t next = chart_find(c, row, at, edge);
+            if (next < stop && c->begin[next] < edge &&
+                (c->end[next] - c->begin[next]) * scale < 1)
+                next++;
+            if (next > at) {
+                flags = (DRAWN_MANY | match_among(c, s, looks, box, next)) << 16;
+                right = (c->end[next - 1] - w->from) * scale;
+                at = next;
+            }
+        }
+        left = left < -1 ? -1 : left;
+        right = right > w->width + 1 ? w->width + 1 : right;
+        string_id label = chart_label(c, s, box);
+        struct drawn_box drawn = {(float)left, (float)(right - left),
+                                  row,         box,
+                                  label,       look_of(c, s, looks, box, label) | flags};
+        output_bytes(out, (const char *)&drawn, sizeof drawn);
+    }
+}
+
+void chart_draw(const struct chart *c, const struct shown *s, const struct window *w,
+                const struct looks *looks, struct output *out)
+{
+    if (w->width <= 0 || !(w->to > w->from))
+        return;
+    for (uint32_t row = w->first_row; row < w->last_row && row < c->rows; row++)
+        draw_row(c, s, w, looks, row, out);
+}

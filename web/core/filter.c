@@ -1,0 +1,177 @@
+#include "transform/transform.h"
+#include "web/core/core.h"
+
+#define FILTERS_MAX 256
+
+/* One filter of the stack, as the page writes it. */
+struct filter {
+    struct str verb, text;
+    bool exact; /* the text is a name, not a pattern */
+    double from, to;
+};
+
+static const char *terminated(struct arena *a, struct str s)
+{
+    char *out = arena_alloc(a, s.len + 1);
+    if (!out)
+        return "";
+    memcpy(out, s.ptr, s.len);
+    out[s.len] = 0;
+    return out;
+}
+
+/* The words of the options that a verb of patterns fills; NULL for other verbs. */
+static struct transform_words *words_of(struct transform_options *o, struct str verb)
+{
+    static const struct {
+        const char *verb;
+        size_t offset;
+    } places[] = {
+        {"focus", offsetof(struct transform_options, focus)},
+        {"ignore", offsetof(struct transform_options, ignore)},
+        {"hide", offsetof(struct transform_options, hide)},
+        {"show", offsetof(struct transform_options, show)},
+        {"show-from", offsetof(struct transform_options, show_from)},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (str_equal(verb, str_of(places[i].verb)))
+            return (void *)((char *)o + places[i].offset);
+    return NULL;
+}
+
+static bool set_group(struct transform_options *o, struct str by)
+{
+    static const char *const names[] = {"function", "module",  "file",
+                                        "comm",     "process", "thread"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (str_equal(by, str_of(names[i]))) {
+            o->group = (enum group_by)i;
+            return true;
+        }
+    return false;
+}
+
+static struct time_point at_ns(double ns)
+{
+    return (struct time_point){.at = TIME_POINT_FROM_FIRST,
+                               .ns = ns > 0 && ns < 9e18 ? (uint64_t)ns : 0};
+}
+
+/* Verbs without a pattern. False for one that is not known. */
+static bool set_other(struct transform_options *o, const struct filter *f,
+                      struct arena *a, struct error *err)
+{
+    if (str_equal(f->verb, STR("comm")))
+        o->filter.comms = (struct transform_words){{terminated(a, f->text)}, 1};
+    else if (str_equal(f->verb, STR("drop-comm")))
+        o->filter.drop_comms = (struct transform_words){{terminated(a, f->text)}, 1};
+    else if (str_equal(f->verb, STR("tid")))
+        return number_set_add(&o->filter.tids, f->text, err);
+    else if (str_equal(f->verb, STR("pid")))
+        return number_set_add(&o->filter.pids, f->text, err);
+    else if (str_equal(f->verb, STR("cpu")))
+        return number_set_add(&o->filter.cpus, f->text, err);
+    else if (str_equal(f->verb, STR("collapse")))
+        o->collapse =
+            str_equal(f->text, STR("cycles")) ? COLLAPSE_CYCLES : COLLAPSE_ADJACENT;
+    else if (str_equal(f->verb, STR("by")))
+        return set_group(o, f->text) || error_set(err, "there is nothing to show by");
+    else if (str_equal(f->verb, STR("threads")))
+        o->thread_frames = true;
+    else if (str_equal(f->verb, STR("reverse")))
+        o->reverse = true;
+    else if (str_equal(f->verb, STR("strip")))
+        o->strip = (struct strip_options){true, true, true, true};
+    else if (str_equal(f->verb, STR("time"))) {
+        o->filter.start = at_ns(f->from);
+        o->filter.end = at_ns(f->to);
+    } else
+        return error_set(err, "there is no filter '%.*s'", STR_ARG(f->verb));
+    return true;
+}
+
+static bool set_options(struct transform_options *o, const struct filter *f,
+                        struct arena *a, struct error *err)
+{
+    struct transform_words *words = words_of(o, f->verb);
+    if (!words)
+        return set_other(o, f, a, err);
+    words->items[words->count++] = terminated(a, f->text);
+    words->exact = f->exact;
+    return true;
+}
+
+static void read_filter(struct json *j, struct arena *a, struct filter *f)
+{
+    struct str key, text;
+    *f = (struct filter){STR(""), STR(""), false, 0, 0};
+    if (!json_enter(j, JSON_OBJECT))
+        return;
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("verb")) && json_string(j, &text))
+            f->verb = arena_str(a, text);
+        else if (str_equal(key, STR("text")) && json_string(j, &text))
+            f->text = arena_str(a, text);
+        else if (str_equal(key, STR("exact")))
+            json_bool(j, &f->exact);
+        else if (str_equal(key, STR("from")))
+            json_number(j, &f->from);
+        else if (str_equal(key, STR("to")))
+            json_number(j, &f->to);
+        else
+            json_skip(j);
+    }
+}
+
+/* What the filter makes of `from`, which stays as it is. */
+static struct profile *apply_one(const struct profile *from, const struct filter *f,
+                                 struct error *err)
+{
+    struct transform_options options = {0};
+    struct arena words = ARENA_INIT;
+    struct profile *to = NULL;
+    bool ok = set_options(&options, f, &words, err) && !words.failed;
+    for (size_t i = 0; ok && !to && transforms[i]; i++)
+        if (transforms[i]->wanted(&options)) {
+            to = transform_run(transforms[i], from, &options, err);
+            ok = to != NULL;
+        }
+    arena_deinit(&words);
+    if (to && to->sample_count == 0) {
+        profile_destroy(to);
+        error_set(err, "nothing is left by '%.*s %.*s'", STR_ARG(f->verb),
+                  STR_ARG(str_head(f->text, 80)));
+        return NULL;
+    }
+    return to;
+}
+
+struct profile *filter_apply(struct profile *from, struct str filters, struct error *err)
+{
+    struct source s = source_of(filters, STR("filters"));
+    struct json j;
+    struct arena a = ARENA_INIT;
+    struct profile *p = from;
+    unsigned count = 0;
+    json_init(&j, &s, false, err);
+    if (json_enter(&j, JSON_ARRAY))
+        while (p && json_item(&j)) {
+            struct filter f;
+            read_filter(&j, &a, &f);
+            struct profile *next = count++ < FILTERS_MAX ? apply_one(p, &f, err) : NULL;
+            if (count > FILTERS_MAX)
+                error_set(err, "more than %d filters", FILTERS_MAX);
+            if (p != from)
+                profile_destroy(p);
+            p = next;
+        }
+    if (p && j.failed) {
+        if (p != from)
+            profile_destroy(p);
+        p = NULL;
+    }
+    json_deinit(&j);
+    source_deinit(&s);
+    arena_deinit(&a);
+    return p;
+}

@@ -1,0 +1,129 @@
+#include "base/scan.h"
+#include "web/core/core.h"
+#include <stdlib.h>
+
+/* A piece is read when it is that large: large enough that what a reader sets up does not
+ * count, small enough that a file is never whole in memory. */
+#define PIECE_SIZE ((size_t)16 << 20)
+
+void loading_deinit(struct loading *l)
+{
+    if (l->begun)
+        builder_deinit(&l->builder);
+    free(l->bytes);
+    arena_deinit(&l->head_arena);
+    *l = (struct loading){0};
+}
+
+bool loading_begin(struct loading *l, struct str name, struct error *err)
+{
+    loading_deinit(l);
+    format_text(l->name, sizeof l->name, "%.*s", STR_ARG(name));
+    l->begun = true;
+    return builder_init(&l->builder, BUILD_KEEP) || error_memory(err);
+}
+
+char *loading_room(struct loading *l, size_t room)
+{
+    if (room > SIZE_MAX / 2 - l->used)
+        return NULL;
+    if (l->cap - l->used < room) {
+        size_t cap = l->cap + l->cap / 2;
+        if (cap < l->used + room)
+            cap = l->used + room;
+        char *bytes = realloc(l->bytes, cap);
+        if (!bytes)
+            return NULL;
+        l->bytes = bytes;
+        l->cap = cap;
+    }
+    return l->bytes + l->used;
+}
+
+static bool choose_importer(struct loading *l, struct error *err)
+{
+    struct str bytes = {l->bytes ? l->bytes : "", l->used};
+    if (l->bytes && str_starts(bytes, STR("\xef\xbb\xbf"))) {
+        l->used -= 3;
+        memmove(l->bytes, l->bytes + 3, l->used);
+        bytes.len = l->used;
+    }
+    l->head = arena_str(&l->head_arena, str_head(bytes, IMPORT_HEAD_SIZE));
+    l->importer = importer_probe(l->head, str_of(l->name));
+    if (l->importer)
+        return true;
+    if (l->used == 0)
+        return error_set(err, "the file is empty");
+    error_set(err, "the format is not known");
+    return error_hint(err, "'stoke help formats' lists what can be read");
+}
+
+/* Reads the first `length` bytes. Lines are counted over all pieces. */
+static bool read_piece(struct loading *l, size_t length, bool whole, struct error *err)
+{
+    struct facts *facts = &l->builder.profile->facts;
+    struct import_options options = {.lines = true, .every_address = false};
+    struct str bytes = {l->bytes ? l->bytes : "", length};
+    struct source s = source_of(bytes, str_of(l->name));
+    unsigned known = facts->warning_count;
+    if (!whole)
+        options.head = l->head;
+    bool ok = l->importer->read(&s, &options, &l->builder, err);
+    source_deinit(&s);
+    if (zstd_was_asked(err))
+        return false;
+    for (unsigned i = known; i < facts->warning_count; i++)
+        if (facts->warnings[i].first.line)
+            facts->warnings[i].first.line += l->lines;
+    if (!ok && err->place.line)
+        err->place.line += l->lines;
+    if (!whole)
+        l->lines += scan_count(bytes, '\n');
+    l->done += length;
+    l->used -= length;
+    if (l->used)
+        memmove(l->bytes, l->bytes + length, l->used);
+    return ok;
+}
+
+/* Where the last record that may be cut off begins, looked for near the end; 0 for none.
+ */
+static size_t last_record(const struct loading *l)
+{
+    struct str bytes = {l->bytes, l->used};
+    for (size_t back = IMPORT_HEAD_SIZE; back < l->used; back *= 4) {
+        size_t at = l->importer->split(bytes, l->used - back);
+        if (at < l->used)
+            return at;
+    }
+    return 0;
+}
+
+bool loading_feed(struct loading *l, size_t length, bool last, struct error *err)
+{
+    l->used += length;
+    if (!l->importer && !last && l->used < IMPORT_HEAD_SIZE)
+        return true;
+    if (!l->importer && !choose_importer(l, err))
+        return false;
+    bool in_pieces = l->importer->split != NULL;
+    if (last)
+        return read_piece(l, l->used, !in_pieces || l->done == 0, err);
+    if (!in_pieces || l->used < PIECE_SIZE)
+        return true;
+    size_t cut = last_record(l);
+    return cut == 0 || read_piece(l, cut, false, err);
+}
+
+struct profile *loading_finish(struct loading *l, struct error *err)
+{
+    struct import_options options = {0};
+    struct profile *p = NULL;
+    free(l->bytes);
+    l->bytes = NULL;
+    l->used = l->cap = 0;
+    if (import_check(l->importer, &options, &l->builder, 0, err))
+        p = builder_finish(&l->builder, err);
+    loading_deinit(l);
+    return p;
+}

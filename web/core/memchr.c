@@ -1,0 +1,18 @@
+/* The C library's looks at a byte at a time; readers of text call it for every word. */
+#include <string.h>
+#include <wasm_simd128.h>
+
+void *memchr(const void *bytes, int wanted, size_t length)
+{
+    const unsigned char *p = bytes, *end = p + length;
+    v128_t all = wasm_i8x16_splat((signed char)wanted);
+    for (; end - p >= 16; p += 16) {
+        unsigned found = wasm_i8x16_bitmask(wasm_i8x16_eq(wasm_v128_load(p), all));
+        if (found)
+            return (char *)p + __builtin_ctz(found);
+    }
+    for (; p < end; p++)
+        if (*p == (unsigned char)wanted)
+            return (char *)p;
+    return NULL;
+}

@@ -1,0 +1,277 @@
+#include "base/sort.h"
+#include "web/core/core.h"
+
+/* A sample is drawn from its moment on for as long as it stands for, at most up to the
+ * thread's next one; what two that follow each other share from the root on is one box.
+ */
+struct clock {
+    struct chart *chart;
+    const struct shown *shown;
+    struct arena scratch;
+    uint32_t *order; /* samples, by thread, then by time */
+    size_t count;
+    uint32_t *depth; /* by path; the root's is 0 */
+    bool timed;
+    uint64_t origin;
+    double typical; /* ns that a sample stands for whose weight does not say so */
+
+    /* The lane under way. */
+    bool filling;   /* boxes are counted first */
+    uint32_t *next; /* by row: the next box */
+    uint32_t row;   /* of the outermost frames */
+    uint32_t *open; /* by depth: the path */
+    double *since;
+    uint32_t open_count;
+    double last_end;
+};
+
+static uint64_t sample_time(const struct clock *k, size_t i)
+{
+    return k->shown->p->samples[k->order[i]].time;
+}
+
+/* The samples of the event, thread by thread; with times, each thread's in their order.
+ */
+static bool order_samples(struct clock *k)
+{
+    const struct profile *p = k->shown->p;
+    size_t *first = arena_zalloc(&k->scratch, p->thread_count + 2, sizeof *first);
+    k->order = arena_alloc(&k->scratch, (p->sample_count + 1) * sizeof *k->order);
+    struct sort_key *keys =
+        arena_alloc(&k->scratch, 2 * (p->sample_count + 1) * sizeof *keys);
+    if (!first || !k->order || !keys)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == k->shown->event)
+            first[p->samples[i].thread + 2]++;
+    for (size_t t = 2; t < p->thread_count + 2; t++)
+        first[t] += first[t - 1];
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        if (s->event != k->shown->event)
+            continue;
+        k->timed |= s->time != TIME_NONE;
+        k->order[first[s->thread + 1]++] = (uint32_t)i;
+        k->count++;
+    }
+    for (size_t t = 0; k->timed && t < p->thread_count; t++) {
+        size_t from = t ? first[t] : 0, count = first[t + 1] - from;
+        for (size_t i = 0; i < count; i++)
+            keys[i] = (struct sort_key){sample_time(k, from + i), k->order[from + i]};
+        sort_keys(keys, count, keys + count);
+        for (size_t i = 0; i < count; i++)
+            k->order[from + i] = keys[i].id;
+    }
+    return true;
+}
+
+static bool same_thread(const struct clock *k, size_t i, size_t j)
+{
+    const struct sample *samples = k->shown->p->samples;
+    return samples[k->order[i]].thread == samples[k->order[j]].thread;
+}
+
+/* The origin, and the median of the times between samples of a thread. */
+static bool find_scale(struct clock *k)
+{
+    struct sort_key *gaps = arena_alloc(&k->scratch, 2 * (k->count + 1) * sizeof *gaps);
+    size_t count = 0;
+    if (!gaps)
+        return false;
+    k->origin = k->shown->p->facts.time_first;
+    for (size_t i = 0; i < k->count; i++) {
+        uint64_t time = sample_time(k, i);
+        if (time < k->origin)
+            k->origin = time;
+        if (i + 1 == k->count || !same_thread(k, i, i + 1) || time == TIME_NONE)
+            continue;
+        uint64_t after = sample_time(k, i + 1);
+        if (after != TIME_NONE && after > time)
+            gaps[count++] = (struct sort_key){after - time, 0};
+    }
+    sort_keys(gaps, count, gaps + count);
+    size_t middle = count / 2;
+    k->typical = count ? (double)gaps[middle].key : 1e6;
+    return true;
+}
+
+/* When a sample begins and ends. */
+static void span_of(const struct clock *k, size_t i, double *begin, double *end)
+{
+    const struct sample *s = &k->shown->p->samples[k->order[i]];
+    enum unit unit = (enum unit)k->shown->p->events[s->event].unit;
+    if (!k->timed) {
+        *begin = k->last_end;
+        *end = k->last_end + shown_weight(k->shown, s);
+        return;
+    }
+    bool last = i + 1 == k->count || !same_thread(k, i, i + 1);
+    double length = unit == UNIT_NANOSECONDS    ? s->weight
+                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
+                                                : k->typical;
+    *begin = s->time == TIME_NONE ? k->last_end : (double)(s->time - k->origin);
+    *end = *begin + (length > 0 ? length : 0);
+    if (!last && sample_time(k, i + 1) != TIME_NONE) {
+        double next = (double)(sample_time(k, i + 1) - k->origin);
+        /* samplers are not punctual */
+        if (*end > next || next - *begin < 1.2 * length)
+            *end = next;
+    }
+}
+
+static void close_from(struct clock *k, uint32_t depth)
+{
+    struct chart *c = k->chart;
+    for (uint32_t d = depth; d < k->open_count; d++) {
+        uint32_t box = k->next[k->row + d]++;
+        if (!k->filling)
+            continue;
+        c->begin[box] = k->since[d];
+        c->end[box] = k->last_end;
+        c->node[box] = k->open[d];
+    }
+    if (k->open_count > depth)
+        k->open_count = depth;
+}
+
+/* One sample on. */
+static void step(struct clock *k, uint32_t path, double begin, double end)
+{
+    const struct path_node *nodes = k->shown->paths.nodes;
+    uint32_t depth = k->depth[path], shared = depth, at = path;
+    if (begin > k->last_end || depth == 0)
+        shared = 0;
+    else
+        while (shared > 0 && (shared > k->open_count || k->open[shared - 1] != at)) {
+            at = nodes[at].parent;
+            shared--;
+        }
+    close_from(k, shared);
+    at = path;
+    for (uint32_t d = depth; d > shared; d--) {
+        k->open[d - 1] = at;
+        k->since[d - 1] = begin;
+        at = nodes[at].parent;
+    }
+    k->open_count = depth;
+    k->last_end = end;
+}
+
+static void run_lanes(struct clock *k)
+{
+    struct chart *c = k->chart;
+    const struct profile *p = k->shown->p;
+    size_t lane = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        const struct sample *s = &p->samples[k->order[i]];
+        double begin, end;
+        if (i == 0 || !same_thread(k, i - 1, i)) {
+            k->row = c->lanes[lane++].row + 1;
+            k->open_count = 0;
+            k->last_end = 0;
+        }
+        span_of(k, i, &begin, &end);
+        step(k, path_of_stack(&k->shown->paths, s->stack), begin, end);
+        if (end > c->to)
+            c->to = end;
+        if (i + 1 == k->count || !same_thread(k, i, i + 1))
+            close_from(k, 0);
+    }
+}
+
+static bool heavier(const void *context, uint32_t a, uint32_t b)
+{
+    const struct lane *lanes = context;
+    return lanes[a].weight > lanes[b].weight;
+}
+
+/* The lanes' rows, the heaviest thread's first. */
+static bool order_lanes(struct clock *k)
+{
+    struct chart *c = k->chart;
+    size_t count = c->lane_count;
+    uint32_t *order = arena_alloc(&k->scratch, 2 * (count + 1) * sizeof *order);
+    if (!order)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    sort_u32(order, count, order + count, heavier, c->lanes);
+    for (size_t i = 0; i < count; i++) {
+        struct lane *lane = &c->lanes[order[i]];
+        lane->row = c->rows;
+        c->rows += lane->rows;
+    }
+    return true;
+}
+
+/* The depth of every path, the lanes and their rows. */
+static bool lay_lanes(struct clock *k)
+{
+    struct chart *c = k->chart;
+    const struct paths *paths = &k->shown->paths;
+    const struct profile *p = k->shown->p;
+    uint32_t deepest = 0;
+    k->depth = arena_zalloc(&k->scratch, paths->count, sizeof *k->depth);
+    c->lanes = arena_zalloc(&c->arena, p->thread_count + 1, sizeof *c->lanes);
+    if (!k->depth || !c->lanes)
+        return false;
+    for (uint32_t n = 1; n < paths->count; n++) {
+        k->depth[n] = k->depth[paths->nodes[n].parent] + 1;
+        deepest = k->depth[n] > deepest ? k->depth[n] : deepest;
+    }
+    for (size_t i = 0; i < k->count; i++) {
+        const struct sample *s = &p->samples[k->order[i]];
+        uint32_t depth = k->depth[path_of_stack(paths, s->stack)] + 1;
+        if (i == 0 || !same_thread(k, i - 1, i))
+            c->lanes[c->lane_count++] = (struct lane){.thread = s->thread};
+        struct lane *lane = &c->lanes[c->lane_count - 1];
+        lane->weight += shown_weight(k->shown, s);
+        if (depth > lane->rows)
+            lane->rows = depth;
+    }
+    if (!order_lanes(k))
+        return false;
+    k->open = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->open);
+    k->since = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->since);
+    return k->open && k->since;
+}
+
+/* From the counts of boxes by row to where each row's begin. */
+static bool make_room(struct clock *k)
+{
+    struct chart *c = k->chart;
+    uint32_t total = 0;
+    c->row_first = arena_alloc(&c->arena, ((size_t)c->rows + 1) * sizeof *c->row_first);
+    if (!c->row_first)
+        return false;
+    for (uint32_t r = 0; r < c->rows; r++) {
+        c->row_first[r] = total;
+        total += k->next[r];
+        k->next[r] = c->row_first[r];
+    }
+    c->row_first[c->rows] = total;
+    c->begin = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->begin);
+    c->end = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->end);
+    c->node = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->node);
+    return c->begin && c->end && c->node;
+}
+
+bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
+{
+    struct clock k = {.chart = c, .shown = s};
+    *c = (struct chart){0};
+    bool ok = order_samples(&k) && (!k.timed || find_scale(&k)) && lay_lanes(&k);
+    k.next = ok ? arena_zalloc(&k.scratch, (size_t)c->rows + 1, sizeof *k.next) : NULL;
+    if (k.next) {
+        run_lanes(&k);
+        ok = make_room(&k);
+        k.filling = true;
+        if (ok)
+            run_lanes(&k);
+    }
+    ok = ok && k.next;
+    c->timed = k.timed;
+    arena_deinit(&k.scratch);
+    c->made = ok;
+    return ok || error_memory(err);
+}

@@ -1,0 +1,286 @@
+#include "base/sort.h"
+#include "base/trie.h"
+#include "web/core/core.h"
+
+_Static_assert(sizeof(struct path_node) == sizeof(struct trie_node), "paths are nodes");
+
+/* --- What is shown --------------------------------------------------------------------
+ */
+
+double shown_weight(const struct shown *s, const struct sample *sample)
+{
+    return s->count ? (double)sample->count : sample->weight;
+}
+
+static void add_weights(struct shown *s)
+{
+    const struct profile *p = s->p;
+    bool counts = s->event && p->events[s->event].unit == UNIT_COUNT;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *sample = &p->samples[i];
+        double weight = shown_weight(s, sample);
+        uint32_t path = path_of_stack(&s->paths, sample->stack);
+        if (sample->event == s->event) {
+            s->self[path] += weight;
+            s->total += weight;
+            s->samples +=
+                counts && weight >= 1 && weight < 1e15 ? (uint64_t)weight : sample->count;
+        } else if (s->base && sample->event == s->base) {
+            s->base_self[path] += weight;
+            s->base_total += weight;
+        }
+    }
+}
+
+bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
+                struct error *err)
+{
+    static const struct label_style style = {.plain = true};
+    *s = (struct shown){.p = p, .count = count};
+    s->event = event && event < p->event_count ? event : p->event_count > 1;
+    if (p->facts.differential && p->event_count > 2) {
+        s->base = 1;
+        s->event = 2;
+    }
+    if (!paths_init(&s->paths, p, &style, err))
+        return false;
+    struct arena *a = &s->arena;
+    s->self = arena_zalloc(a, s->paths.count, sizeof *s->self);
+    if (s->base)
+        s->base_self = arena_zalloc(a, s->paths.count, sizeof *s->base_self);
+    s->frame_of_label = arena_zalloc(a, s->paths.labels.count, sizeof *s->frame_of_label);
+    if (a->failed)
+        return error_memory(err);
+    for (frame_id f = (frame_id)p->frame_count; f-- > 1;)
+        s->frame_of_label[s->paths.label_of_frame[f]] = f;
+    add_weights(s);
+    return true;
+}
+
+void shown_deinit(struct shown *s)
+{
+    paths_deinit(&s->paths);
+    arena_deinit(&s->arena);
+    *s = (struct shown){0};
+}
+
+/* --- Nodes
+ * ------------------------------------------------------------------------------ */
+
+struct growing {
+    struct tree *tree;
+    const struct shown *shown;
+    struct trie trie;
+    size_t self_cap, base_cap;
+};
+
+/* Adds a path's own weight to a node. */
+static bool weigh(struct growing *g, uint32_t node, uint32_t path)
+{
+    struct tree *t = g->tree;
+    size_t before = g->self_cap;
+    double *self = arena_grow(&t->arena, t->self, &g->self_cap, node + 1, sizeof *self);
+    if (!self)
+        return false;
+    memset(self + before, 0, (g->self_cap - before) * sizeof *self);
+    t->self = self;
+    self[node] += g->shown->self[path];
+    if (!g->shown->base_self)
+        return true;
+    before = g->base_cap;
+    double *base =
+        arena_grow(&t->arena, t->base_self, &g->base_cap, node + 1, sizeof *base);
+    if (!base)
+        return false;
+    memset(base + before, 0, (g->base_cap - before) * sizeof *base);
+    t->base_self = base;
+    base[node] += g->shown->base_self[path];
+    return true;
+}
+
+static bool has_weight(const struct shown *s, uint32_t path)
+{
+    return s->self[path] != 0 || (s->base_self && s->base_self[path] != 0);
+}
+
+/* From every path that weighs something, up to the root. */
+static bool grow_up(struct growing *g)
+{
+    const struct paths *paths = &g->shown->paths;
+    for (uint32_t path = 1; path < paths->count; path++) {
+        uint32_t node = 0;
+        if (!has_weight(g->shown, path))
+            continue;
+        for (uint32_t at = path; at; at = paths->nodes[at].parent)
+            node = trie_child(&g->trie, node, path_label(paths, at));
+        if (!weigh(g, node, path))
+            return false;
+    }
+    return true;
+}
+
+/* By path: the innermost path from the root to it that is of the function; 0 for none. */
+static uint32_t *find_innermost(struct growing *g, struct arena *scratch, string_id label)
+{
+    const struct paths *paths = &g->shown->paths;
+    uint32_t *found = arena_zalloc(scratch, paths->count, sizeof *found);
+    for (uint32_t path = 1; found && path < paths->count; path++)
+        found[path] =
+            path_label(paths, path) == label ? path : found[paths->nodes[path].parent];
+    return found;
+}
+
+static bool grow_callers(struct growing *g, struct arena *scratch, string_id label)
+{
+    const struct paths *paths = &g->shown->paths;
+    uint32_t *found = find_innermost(g, scratch, label);
+    for (uint32_t path = 1; found && path < paths->count; path++) {
+        uint32_t node = 0;
+        if (!found[path] || !has_weight(g->shown, path))
+            continue;
+        for (uint32_t at = found[path]; at; at = paths->nodes[at].parent)
+            node = trie_child(&g->trie, node, path_label(paths, at));
+        if (!weigh(g, node, path))
+            return false;
+    }
+    return found != NULL;
+}
+
+/* Below the function's outermost occurrence: a path's node is its caller's child. */
+static bool grow_callees(struct growing *g, struct arena *scratch, string_id label)
+{
+    const struct paths *paths = &g->shown->paths;
+    uint32_t *place = arena_zalloc(scratch, paths->count, sizeof *place);
+    for (uint32_t path = 1; place && path < paths->count; path++) {
+        uint32_t above = place[paths->nodes[path].parent];
+        string_id own = path_label(paths, path);
+        if (!above && own != label)
+            continue;
+        place[path] = trie_child(&g->trie, above, own);
+        if (!weigh(g, place[path], path))
+            return false;
+    }
+    return place != NULL;
+}
+
+static bool grow(struct growing *g, enum tree_kind kind, string_id label)
+{
+    struct tree *t = g->tree;
+    struct arena scratch = ARENA_INIT;
+    bool ok = trie_init(&g->trie, &t->arena) && weigh(g, 0, 0);
+    if (ok && kind == TREE_UP)
+        ok = grow_up(g);
+    else if (ok && kind == TREE_CALLERS)
+        ok = grow_callers(g, &scratch, label);
+    else if (ok)
+        ok = grow_callees(g, &scratch, label);
+    arena_deinit(&scratch);
+    t->count = g->trie.count;
+    if (ok && t->count > 1) /* room for every node, the last ones may weigh nothing */
+        ok = weigh(g, (uint32_t)t->count - 1, 0);
+    trie_seal(&g->trie);
+    t->nodes = g->trie.nodes;
+    return ok && !t->arena.failed;
+}
+
+/* The paths are the nodes. */
+static void take_paths(struct tree *t, const struct shown *s)
+{
+    t->nodes = (const struct trie_node *)(const void *)s->paths.nodes;
+    t->label_of_key = s->paths.label_of_frame;
+    t->count = s->paths.count;
+    t->self = s->self;
+    t->base_self = s->base_self;
+}
+
+/* --- Totals and order
+ * ------------------------------------------------------------------- */
+
+static double *add_up(struct tree *t, const double *self)
+{
+    double *total = arena_zalloc(&t->arena, t->count, sizeof *total);
+    for (size_t i = t->count; total && i-- > 0;) {
+        total[i] += self[i];
+        if (i)
+            total[t->nodes[i].parent] += total[i];
+    }
+    return total;
+}
+
+/* A node without weight is not shown. */
+static uint32_t parent_shown(const void *context, uint32_t node)
+{
+    const struct tree *t = context;
+    bool weighs = t->total[node] > 0 || (t->base_total && t->base_total[node] > 0);
+    return weighs ? t->nodes[node].parent : NONE;
+}
+
+static double larger(const struct tree *t, uint32_t node)
+{
+    double base = t->base_total ? t->base_total[node] : 0;
+    return t->total[node] > base ? t->total[node] : base;
+}
+
+static bool before_by_size(const void *context, uint32_t a, uint32_t b)
+{
+    return larger(context, a) > larger(context, b);
+}
+
+struct named {
+    const struct tree *tree;
+    const struct strings *labels;
+};
+
+static bool before_by_name(const void *context, uint32_t a, uint32_t b)
+{
+    const struct named *n = context;
+    return str_compare(strings_get(n->labels, tree_label(n->tree, a)),
+                       strings_get(n->labels, tree_label(n->tree, b))) < 0;
+}
+
+static bool sort_children(struct tree *t, const struct shown *s, enum tree_order order)
+{
+    struct children *c = &t->children;
+    struct named named = {t, &s->paths.labels};
+    if (!children_init(c, &t->arena, t->count, parent_shown, t))
+        return false;
+    if (order == ORDER_CAME)
+        return true;
+    uint32_t *scratch = arena_alloc(&t->arena, (t->count + 1) * sizeof *scratch);
+    for (size_t n = 0; scratch && n < t->count; n++) {
+        uint32_t *items = c->items + c->first[n];
+        size_t count = c->first[n + 1] - c->first[n];
+        if (count < 2)
+            continue;
+        if (order == ORDER_NAME)
+            sort_u32(items, count, scratch, before_by_name, &named);
+        else
+            sort_u32(items, count, scratch, before_by_size, t);
+    }
+    if (scratch)
+        arena_release(&t->arena, scratch, (t->count + 1) * sizeof *scratch);
+    return scratch != NULL;
+}
+
+bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
+               string_id label, enum tree_order order, struct error *err)
+{
+    struct growing g = {.tree = t, .shown = s};
+    *t = (struct tree){0};
+    bool ok = true;
+    if (kind == TREE_DOWN)
+        take_paths(t, s);
+    else
+        ok = grow(&g, kind, label);
+    ok = ok && (t->total = add_up(t, t->self)) != NULL;
+    if (ok && s->base_self)
+        ok = (t->base_total = add_up(t, t->base_self)) != NULL;
+    t->made = ok && sort_children(t, s, order);
+    return t->made || error_memory(err);
+}
+
+void tree_deinit(struct tree *t)
+{
+    arena_deinit(&t->arena);
+    *t = (struct tree){0};
+}

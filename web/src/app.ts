@@ -1,0 +1,352 @@
+/* What the page knows and does. Views read it, and call it; it calls the core. */
+import { baseName } from "./format";
+import { CoreError, type Core } from "./core";
+import type { BoxInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
+import { Tone } from "./protocol";
+import { type Filter, type Place, readPlace, START, type View, writePlace } from "./state";
+import type { Palette } from "./colors";
+
+export type Dialog = "help" | "palette" | "threads" | "filter" | "export" | null;
+
+/* What a view lets keys do to it. */
+export interface Steered {
+    zoom(factor: number): void;
+    pan(x: number, y: number): void;
+    reset(): void;
+    step(way: number): void; /* as core_step */
+    enter(): void;
+    match(back: boolean): void;
+    picture(): HTMLCanvasElement | null;
+}
+
+export interface Menu {
+    x: number;
+    y: number;
+    function: FunctionInfo;
+    stack: string[] | null;
+}
+
+function stored(key: string): string | null {
+    try {
+        return localStorage.getItem(`stoke.${key}`);
+    } catch {
+        return null; /* pages of files may have no storage */
+    }
+}
+
+function store(key: string, value: string): void {
+    try {
+        localStorage.setItem(`stoke.${key}`, value);
+    } catch {
+        /* it holds until the page is closed */
+    }
+}
+
+export class App {
+    profile: ProfileInfo | null = null;
+    name = "";
+    comparedWith = "";
+    shown: Shown | null = null;
+    place: Place = { ...START };
+    selected: BoxInfo | null = null;
+    selectedIn = -1; /* the kind of chart that it was selected in */
+    chosen: FunctionInfo | null = null;
+    found: Found | null = null;
+    fault: Fault | null = null;
+    loading: { name: string; done: number; of: number } | null = null;
+    dialog: Dialog = null;
+    menu: Menu | null = null;
+    notice = "";
+    readonly names = new Map<number, string>(); /* of labels, as far as they were met */
+    version = 0; /* of what is shown: charts and tables are asked for anew */
+    looks = 0; /* of how it looks */
+    theme: "system" | "light" | "dark";
+    palette: Palette;
+    steered: Steered | null = null;
+    micros: number[] = []; /* script time of the last frames */
+
+    private past: Filter[][] = [];
+    private future: Filter[][] = [];
+    private listener: () => void = () => undefined;
+    private readonly prefersDark = matchMedia("(prefers-color-scheme: dark)");
+    private noticeTimer = 0;
+    private searchTimer = 0;
+
+    constructor(readonly core: Core) {
+        const theme = stored("theme");
+        const palette = stored("palette");
+        this.theme = theme === "light" || theme === "dark" ? theme : "system";
+        this.palette = palette === "warm" || palette === "safe" ? palette : "calm";
+        this.prefersDark.addEventListener("change", () => this.look());
+    }
+
+    onChange(listener: () => void): void {
+        this.listener = listener;
+    }
+
+    changed(): void {
+        this.listener();
+    }
+
+    get dark(): boolean {
+        return this.theme === "system" ? this.prefersDark.matches : this.theme === "dark";
+    }
+
+    /* --- Opening --------------------------------------------------------------------------- */
+
+    async open(file: Blob, name: string, compare = false, place?: Place): Promise<boolean> {
+        const slot = compare && this.profile ? 1 : 0;
+        this.loading = { name, done: 0, of: file.size };
+        this.fault = null;
+        this.changed();
+        try {
+            this.profile = await this.core.open(file, name, slot, (done, of) => {
+                this.loading = { name, done, of };
+                this.changed();
+            });
+            this.loading = null;
+            if (slot === 0) {
+                this.name = baseName(name);
+                this.comparedWith = "";
+                this.place = place ?? { ...START, view: this.place.view, color: Tone.Name };
+            } else {
+                this.comparedWith = baseName(name);
+                this.place = { ...this.place, filters: [], color: Tone.Change };
+            }
+            this.past = [];
+            this.future = [];
+            this.title();
+            return await this.show();
+        } catch (error) {
+            this.loading = null;
+            this.fail(error);
+            return false;
+        }
+    }
+
+    async compareNoMore(): Promise<void> {
+        this.profile = await this.core.alone();
+        this.comparedWith = "";
+        this.place = { ...this.place, filters: [], color: Tone.Name };
+        this.title();
+        await this.show();
+    }
+
+    private title(): void {
+        document.title = this.comparedWith ? `${this.comparedWith} \u2192 ${this.name}` : this.name || "stoke";
+    }
+
+    fail(error: unknown): void {
+        this.fault = error instanceof CoreError ? error.fault
+            : { message: String(error), hint: "", line: 0, column: 0, text: "" };
+        this.changed();
+    }
+
+    /* --- What is shown ----------------------------------------------------------------------- */
+
+    /* Asks the core for what the place says. */
+    private async show(): Promise<boolean> {
+        try {
+            const { filters, event, count, color, search, pattern, chosen } = this.place;
+            this.shown = await this.core.show(JSON.stringify(filters), event, count);
+            this.names.clear();
+            await this.core.color(color);
+            this.found = search ? await this.core.search(search, pattern) : null;
+            this.selected = null;
+            const label = chosen ? await this.core.find(chosen) : 0;
+            this.chosen = label ? await this.core.choose(label) : null;
+        } catch (error) {
+            this.fail(error);
+            return false;
+        }
+        this.fault = null;
+        this.version++;
+        this.remember();
+        this.changed();
+        return true;
+    }
+
+    private remember(): void {
+        history.replaceState(null, "", writePlace(this.place) || location.pathname + location.search);
+    }
+
+    private async setFilters(filters: Filter[]): Promise<boolean> {
+        const before = this.place;
+        this.place = { ...this.place, filters, zoom: null };
+        if (await this.show())
+            return true;
+        this.place = before;
+        return false;
+    }
+
+    async addFilter(filter: Filter): Promise<boolean> {
+        const before = this.place.filters;
+        if (!(await this.setFilters([...before, filter])))
+            return false;
+        this.past.push(before);
+        this.future = [];
+        this.changed();
+        return true;
+    }
+
+    async removeFilter(at: number): Promise<void> {
+        const before = this.place.filters;
+        if (await this.setFilters(before.filter((_, i) => i !== at))) {
+            this.past.push(before);
+            this.future = [];
+            this.changed();
+        }
+    }
+
+    get canUndo(): boolean {
+        return this.past.length > 0;
+    }
+
+    get canRedo(): boolean {
+        return this.future.length > 0;
+    }
+
+    async undo(): Promise<void> {
+        const to = this.past.pop();
+        const now = this.place.filters;
+        if (to && (await this.setFilters(to)))
+            this.future.push(now);
+        this.changed();
+    }
+
+    async redo(): Promise<void> {
+        const to = this.future.pop();
+        const now = this.place.filters;
+        if (to && (await this.setFilters(to)))
+            this.past.push(now);
+        this.changed();
+    }
+
+    async setEvent(event: number, count: boolean): Promise<void> {
+        this.place = { ...this.place, event, count, zoom: null };
+        await this.show();
+    }
+
+    async setOrder(order: number): Promise<void> {
+        this.place = { ...this.place, order };
+        this.version++;
+        this.remember();
+        this.changed();
+    }
+
+    async setColor(color: Tone): Promise<void> {
+        this.place = { ...this.place, color };
+        await this.core.color(color);
+        this.look();
+    }
+
+    setView(view: View): void {
+        this.place = { ...this.place, view, zoom: null };
+        this.remember();
+        this.changed();
+    }
+
+    setFlame(flame: boolean): void {
+        this.place = { ...this.place, flame };
+        this.look();
+    }
+
+    setZoom(zoom: [number, number] | null): void {
+        this.place = { ...this.place, zoom };
+        this.remember();
+    }
+
+    setTheme(theme: "system" | "light" | "dark"): void {
+        this.theme = theme;
+        store("theme", theme);
+        this.look();
+    }
+
+    setPalette(palette: Palette): void {
+        this.palette = palette;
+        store("palette", palette);
+        this.look();
+    }
+
+    private look(): void {
+        this.looks++;
+        document.documentElement.dataset["theme"] = this.dark ? "dark" : "light";
+        this.remember();
+        this.changed();
+    }
+
+    /* --- Search and choice -------------------------------------------------------------------- */
+
+    /* A little later than the last key, so that each letter need not be looked for. */
+    search(text: string, pattern: boolean): void {
+        this.place = { ...this.place, search: text, pattern };
+        this.changed();
+        clearTimeout(this.searchTimer);
+        this.searchTimer = window.setTimeout(() => void this.searchNow(), 120);
+    }
+
+    private async searchNow(): Promise<void> {
+        const { search, pattern } = this.place;
+        try {
+            const found = await this.core.search(search, pattern);
+            this.found = search ? found : null;
+            this.fault = null;
+        } catch (error) {
+            this.found = null;
+            this.fail(error);
+        }
+        this.look();
+    }
+
+    async select(kind: number, box: number | null): Promise<void> {
+        if (box === null) {
+            this.selected = null;
+            await this.choose(0);
+            return;
+        }
+        this.selected = await this.core.box(kind, box);
+        this.selectedIn = kind;
+        await this.choose(this.selected.function.label);
+    }
+
+    async choose(label: number): Promise<void> {
+        const info = await this.core.choose(label);
+        this.chosen = label ? info : null;
+        this.place = { ...this.place, chosen: label ? info.name : "" };
+        this.look();
+    }
+
+    openDialog(dialog: Dialog): void {
+        this.dialog = dialog;
+        this.menu = null;
+        this.changed();
+    }
+
+    say(notice: string): void {
+        this.notice = notice;
+        this.changed();
+        clearTimeout(this.noticeTimer);
+        this.noticeTimer = window.setTimeout(() => {
+            this.notice = "";
+            this.changed();
+        }, 2500);
+    }
+
+    async copy(text: string, what: string): Promise<void> {
+        try {
+            await navigator.clipboard.writeText(text);
+            this.say(`${what} copied`);
+        } catch {
+            this.say("the browser does not let this page copy");
+        }
+    }
+
+    /* The address was changed by hand, or a link was pasted. */
+    async follow(): Promise<void> {
+        const place = readPlace(location.hash);
+        if (this.profile && writePlace(place) !== writePlace(this.place)) {
+            this.place = place;
+            await this.show();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+/* What tones look like: the core says which of 256, the theme and palette say the colour. */
+import { Tone } from "./protocol";
+
+export type Palette = "calm" | "warm" | "safe";
+export const PALETTES: [Palette, string][] = [["calm", "Calm"], ["warm", "Warm"], ["safe", "Colour-blind safe"]];
+export const KINDS = ["user", "kernel", "guest", "jit", "inlined", "idle", "marker", "waker"];
+
+/* 0xAABBGGRR, as the bytes r, g, b, a lie in memory. */
+export type Packed = number;
+
+function channel(linear: number): number {
+    const c = linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055;
+    return Math.round(Math.min(1, Math.max(0, c)) * 255);
+}
+
+/* Equal steps of lightness look equal, which hues of HSL do not. */
+export function oklch(light: number, chroma: number, hue: number): Packed {
+    const a = chroma * Math.cos((hue * Math.PI) / 180);
+    const b = chroma * Math.sin((hue * Math.PI) / 180);
+    const l = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+    const m = (light - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+    const s = (light - 0.0894841775 * a - 1.291485548 * b) ** 3;
+    const red = channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s);
+    const green = channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s);
+    const blue = channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+export function mix(a: Packed, b: Packed, part: number): Packed {
+    let out = 0;
+    for (const shift of [0, 8, 16, 24]) {
+        const x = (a >>> shift) & 255;
+        const y = (b >>> shift) & 255;
+        out |= Math.round(x + (y - x) * part) << shift;
+    }
+    return out >>> 0;
+}
+
+export function css(color: Packed): string {
+    return `rgb(${color & 255} ${(color >>> 8) & 255} ${(color >>> 16) & 255})`;
+}
+
+/* A number below 1 that jumps about, for tones that lie side by side. */
+function scattered(tone: number): number {
+    return (tone * 0.61803398875) % 1;
+}
+
+function byName(tone: number, palette: Palette, dark: boolean): Packed {
+    const part = scattered(tone);
+    const wave = (tone % 7) / 7;
+    if (palette === "warm")
+        return oklch((dark ? 0.5 : 0.8) + 0.06 * wave, 0.105, 25 + part * 75);
+    if (palette === "safe") /* blue to yellow, told apart by lightness as well */
+        return part < 0.5 ? oklch((dark ? 0.42 : 0.72) + 0.16 * part, 0.08, 250)
+                          : oklch((dark ? 0.5 : 0.82) + 0.14 * (part - 0.5), 0.1, 90);
+    return oklch((dark ? 0.46 : 0.83) + 0.05 * wave, dark ? 0.075 : 0.068, part * 360);
+}
+
+const KIND_HUES = [250, 30, 320, 145, 200, 0, 0, 60];
+
+function byKind(kind: number, dark: boolean): Packed {
+    if (kind === 5 || kind === 6)
+        return oklch(dark ? 0.36 : 0.88, 0, 0);
+    return oklch(dark ? 0.5 : 0.82, 0.085, KIND_HUES[kind] ?? 250);
+}
+
+function bySelf(tone: number, dark: boolean): Packed {
+    const part = Math.sqrt(tone / 255);
+    return dark ? oklch(0.36 + 0.24 * part, 0.02 + 0.12 * part, 55) : oklch(0.93 - 0.18 * part, 0.02 + 0.12 * part, 60);
+}
+
+/* Less is blue, more is orange: told apart by every eye. */
+function byChange(tone: number, dark: boolean): Packed {
+    const change = (tone - 128) / 127;
+    const size = Math.sqrt(Math.abs(change));
+    return oklch((dark ? 0.4 : 0.92) + (dark ? 0.16 : -0.2) * size, 0.005 + 0.13 * size, change < 0 ? 250 : 55);
+}
+
+/* By tone. */
+export function colorTable(by: Tone, palette: Palette, dark: boolean): Uint32Array {
+    const table = new Uint32Array(256);
+    for (let tone = 0; tone < 256; tone++)
+        table[tone] = by === Tone.Kind ? byKind(tone, dark)
+            : by === Tone.Self ? bySelf(tone, dark)
+            : by === Tone.Change ? byChange(tone, dark)
+            : byName(tone, palette, dark);
+    return table;
+}
+
+export interface Ink {
+    page: Packed; /* behind the boxes */
+    text: string;
+    faint: string;
+    line: string;
+    match: Packed;
+    same: string;
+    selected: string;
+    idle: Packed;
+}
+
+export function ink(dark: boolean): Ink {
+    return dark
+        ? { page: oklch(0.21, 0.008, 260), text: "#eef0f4", faint: "#98a0ad", line: "#333944", match: oklch(0.58, 0.17, 330),
+            same: "#8fb4ff", selected: "#ffffff", idle: oklch(0.34, 0.004, 260) }
+        : { page: oklch(0.995, 0, 0), text: "#1b2028", faint: "#667080", line: "#e3e6eb", match: oklch(0.76, 0.15, 330),
+            same: "#2f62c9", selected: "#10141a", idle: oklch(0.9, 0.003, 260) };
+}

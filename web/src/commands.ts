@@ -1,0 +1,136 @@
+/* All that keys do: the help, the palette and the keyboard read this table. */
+import type { App } from "./app";
+import { PALETTES } from "./colors";
+import { exportAs, savePage, savePicture } from "./save";
+import { Tone } from "./protocol";
+import { VIEWS } from "./state";
+
+export interface Command {
+    title: string;
+    keys: string[]; /* "Ctrl+K"; the first is shown */
+    group: "Views" | "Moving" | "Finding" | "Filters" | "Page" | "Saving";
+    when?: (app: App) => boolean;
+    run(app: App): void;
+}
+
+const STEP = 80; /* pixels */
+
+const open = (app: App): boolean => app.shown !== null;
+const chart = (app: App): boolean => app.steered !== null;
+const chosen = (app: App): boolean => app.chosen !== null;
+const exactly = (app: App, verb: string): void => {
+    if (app.chosen)
+        void app.addFilter({ verb, text: app.chosen.name, exact: true });
+};
+
+export function focusSearch(): void {
+    const field = document.getElementById("search") as HTMLInputElement | null;
+    field?.focus();
+    field?.select();
+}
+
+export function chooseFile(app: App, compare: boolean): void {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.addEventListener("change", () => {
+        const file = input.files?.[0];
+        if (file)
+            void app.open(file, file.name, compare);
+    });
+    input.click();
+}
+
+export const COMMANDS: Command[] = [
+    ...VIEWS.map(([view, title], i): Command =>
+        ({ title, keys: [String(i + 1)], group: "Views", when: open, run: (app) => app.setView(view) })),
+    { title: "Flames up or down", keys: ["u"], group: "Views", when: open, run: (app) => app.setFlame(!app.place.flame) },
+    { title: "Order by size or by name", keys: ["o"], group: "Views", when: open, run: (app) => void app.setOrder(1 - app.place.order) },
+
+    { title: "Zoom in", keys: ["+", "="], group: "Moving", when: chart, run: (app) => app.steered?.zoom(0.7) },
+    { title: "Zoom out", keys: ["-", "_"], group: "Moving", when: chart, run: (app) => app.steered?.zoom(1 / 0.7) },
+    { title: "Show all", keys: ["0", "Escape"], group: "Moving", when: chart, run: (app) => app.steered?.reset() },
+    { title: "Zoom to the selected box", keys: ["Enter"], group: "Moving", when: chart, run: (app) => app.steered?.enter() },
+    { title: "Pan left", keys: ["a"], group: "Moving", when: chart, run: (app) => app.steered?.pan(-STEP, 0) },
+    { title: "Pan right", keys: ["d"], group: "Moving", when: chart, run: (app) => app.steered?.pan(STEP, 0) },
+    { title: "Pan up", keys: ["w"], group: "Moving", when: chart, run: (app) => app.steered?.pan(0, -STEP) },
+    { title: "Pan down", keys: ["s"], group: "Moving", when: chart, run: (app) => app.steered?.pan(0, STEP) },
+    { title: "Select the box above", keys: ["ArrowUp"], group: "Moving", when: chart, run: (app) => app.steered?.step(0) },
+    { title: "Select the box below", keys: ["ArrowDown"], group: "Moving", when: chart, run: (app) => app.steered?.step(1) },
+    { title: "Select the box to the left", keys: ["ArrowLeft"], group: "Moving", when: chart, run: (app) => app.steered?.step(2) },
+    { title: "Select the box to the right", keys: ["ArrowRight"], group: "Moving", when: chart, run: (app) => app.steered?.step(3) },
+
+    { title: "Search", keys: ["Ctrl+F", "/"], group: "Finding", when: open, run: focusSearch },
+    { title: "Next match", keys: ["n"], group: "Finding", when: chart, run: (app) => app.steered?.match(false) },
+    { title: "Previous match", keys: ["N"], group: "Finding", when: chart, run: (app) => app.steered?.match(true) },
+    { title: "Search by regular expression, or not", keys: ["x"], group: "Finding", when: open,
+        run: (app) => app.search(app.place.search, !app.place.pattern) },
+    { title: "End the search", keys: ["q"], group: "Finding", when: (app) => app.place.search !== "", run: (app) => app.search("", app.place.pattern) },
+
+    { title: "Begin stacks at the function", keys: ["f"], group: "Filters", when: chosen, run: (app) => exactly(app, "show-from") },
+    { title: "Only stacks with the function", keys: ["F"], group: "Filters", when: chosen, run: (app) => exactly(app, "focus") },
+    { title: "Merge the function into its callers", keys: ["m"], group: "Filters", when: chosen, run: (app) => exactly(app, "hide") },
+    { title: "Drop stacks with the function", keys: ["D"], group: "Filters", when: chosen, run: (app) => exactly(app, "ignore") },
+    { title: "Collapse recursion", keys: ["r"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "collapse", text: "adjacent" }) },
+    { title: "Collapse recursion over other functions", keys: ["R"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "collapse", text: "cycles" }) },
+    { title: "Modules in place of functions", keys: ["C"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "by", text: "module" }) },
+    { title: "Threads as outermost frames", keys: ["T"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "threads", text: "" }) },
+    { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "strip", text: "" }) },
+    { title: "Choose threads", keys: ["t"], group: "Filters", when: open, run: (app) => app.openDialog("threads") },
+    { title: "Add a filter", keys: ["i"], group: "Filters", when: open, run: (app) => app.openDialog("filter") },
+    { title: "Undo", keys: ["Ctrl+Z"], group: "Filters", when: (app) => app.canUndo, run: (app) => void app.undo() },
+    { title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], group: "Filters", when: (app) => app.canRedo, run: (app) => void app.redo() },
+
+    { title: "Open a file", keys: ["Ctrl+O"], group: "Page", run: (app) => chooseFile(app, false) },
+    { title: "Compare with an earlier profile", keys: ["Ctrl+Shift+O"], group: "Page", when: open, run: (app) => chooseFile(app, true) },
+    { title: "All commands", keys: ["Ctrl+K"], group: "Page", run: (app) => app.openDialog("palette") },
+    { title: "Keys", keys: ["?"], group: "Page", run: (app) => app.openDialog("help") },
+    { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(location.href, "the link") },
+    { title: "Copy the function's name", keys: ["c"], group: "Page", when: chosen, run: (app) => void app.copy(app.chosen?.name ?? "", "the name") },
+    { title: "Light theme", keys: [], group: "Page", run: (app) => app.setTheme("light") },
+    { title: "Dark theme", keys: [], group: "Page", run: (app) => app.setTheme("dark") },
+    { title: "The system's theme", keys: [], group: "Page", run: (app) => app.setTheme("system") },
+    { title: "Colour by name", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Name) },
+    { title: "Colour by module", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Module) },
+    { title: "Colour by kind", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Kind) },
+    { title: "Colour by self share", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Self) },
+
+    ...PALETTES.map(([palette, title]): Command =>
+        ({ title: `Palette: ${title.toLowerCase()}`, keys: [], group: "Page", when: open, run: (app) => app.setPalette(palette) })),
+
+    { title: "Save or export", keys: ["Ctrl+S"], group: "Saving", when: open, run: (app) => app.openDialog("export") },
+    { title: "Save this page with the profile in it", keys: [], group: "Saving", when: open, run: (app) => void savePage(app) },
+    { title: "Save the picture as PNG", keys: [], group: "Saving", when: chart, run: (app) => savePicture(app) },
+    { title: "Export as SVG", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "svg") },
+    { title: "Export as folded stacks", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "folded") },
+    { title: "Export as .stoke", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "stoke") },
+    { title: "Export as speedscope", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "speedscope") },
+    { title: "Export as pprof", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "pprof") },
+    { title: "Export the functions as CSV", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "csv") },
+];
+
+function keyOf(event: KeyboardEvent): string {
+    const control = event.ctrlKey || event.metaKey;
+    const letter = event.key.length === 1 && control ? event.key.toUpperCase() : event.key;
+    return (control ? "Ctrl+" : "") + (control && event.shiftKey ? "Shift+" : "") + letter;
+}
+
+export function onKey(app: App, event: KeyboardEvent): void {
+    const target = event.target instanceof Element ? event.target : document.body;
+    const writing = target.matches("input:not([type=checkbox]), textarea, select");
+    const key = keyOf(event);
+    if (event.key === "Escape" && (app.dialog || app.menu)) {
+        app.openDialog(null);
+        return;
+    }
+    if (event.altKey || app.dialog || event.defaultPrevented || (writing && !key.startsWith("Ctrl+")))
+        return;
+    if (writing && (key === "Ctrl+Z" || key === "Ctrl+Shift+Z" || key === "Ctrl+Y"))
+        return;
+    if ((key === "Enter" || key === " ") && target.matches("button, a, [role=button]"))
+        return;
+    const command = COMMANDS.find((c) => c.keys.includes(key) && (!c.when || c.when(app)));
+    if (command) {
+        event.preventDefault();
+        command.run(app);
+    }
+}

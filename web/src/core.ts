@@ -1,0 +1,109 @@
+/* The core, as the page calls it: every answer is a promise. */
+import type {
+    Argument, BoxInfo, ChartInfo, Drawing, Fault, Found, FunctionInfo, HeatInfo, ProfileInfo, Reply, Request, Shown,
+    SummaryInfo, TreeRow,
+} from "./protocol";
+
+export class CoreError extends Error {
+    constructor(readonly fault: Fault) {
+        super(fault.message);
+    }
+}
+
+interface Waiting {
+    resolve(value: unknown): void;
+    reject(error: Error): void;
+    progress: ((done: number, of: number) => void) | undefined;
+}
+
+type Without<T> = T extends unknown ? Omit<T, "id"> : never;
+
+/* gzip in base64, as it stands in the page. */
+export async function unpack(base64: string): Promise<ArrayBuffer> {
+    const bytes = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+function textOf(id: string): string {
+    return document.getElementById(id)?.textContent ?? "";
+}
+
+export class Core {
+    private readonly worker: Worker;
+    private readonly waiting = new Map<number, Waiting>();
+    private next = 1;
+
+    private constructor() {
+        const url = URL.createObjectURL(new Blob([textOf("worker")], { type: "text/javascript" }));
+        this.worker = new Worker(url);
+        this.worker.onmessage = (event: MessageEvent<Reply>) => this.take(event.data);
+    }
+
+    static async start(): Promise<Core> {
+        const core = new Core();
+        const bytes = await unpack(textOf("core"));
+        await core.ask({ do: "start", core: bytes });
+        return core;
+    }
+
+    private take(reply: Reply): void {
+        const waiting = this.waiting.get(reply.id);
+        if (!waiting)
+            return;
+        if ("done" in reply) {
+            waiting.progress?.(reply.done, reply.of);
+            return;
+        }
+        this.waiting.delete(reply.id);
+        if (reply.ok)
+            waiting.resolve(reply.value);
+        else
+            waiting.reject(new CoreError(reply.fault));
+    }
+
+    private ask(request: Without<Request>, progress?: (done: number, of: number) => void): Promise<unknown> {
+        const id = this.next++;
+        return new Promise((resolve, reject) => {
+            this.waiting.set(id, { resolve, reject, progress });
+            this.worker.postMessage({ ...request, id });
+        });
+    }
+
+    private json<T>(call: string, ...args: Argument[]): Promise<T> {
+        return this.ask({ do: "json", call, with: args }) as Promise<T>;
+    }
+
+    private number(call: string, ...args: Argument[]): Promise<number> {
+        return this.ask({ do: "number", call, with: args }) as Promise<number>;
+    }
+
+    open(file: Blob, name: string, slot: number, progress: (done: number, of: number) => void): Promise<ProfileInfo> {
+        return this.ask({ do: "open", file, name, slot }, progress) as Promise<ProfileInfo>;
+    }
+
+    cancel = () => this.ask({ do: "cancel" });
+    alone = () => this.json<ProfileInfo>("core_alone");
+    show = (filters: string, event: number, count: boolean) =>
+        this.json<Shown>("core_show", filters, event, count ? 1 : 0);
+    color = (by: number) => this.json<null>("core_color", by);
+    choose = (label: number) => this.json<FunctionInfo>("core_choose", label);
+    find = (name: string) => this.number("core_find", name);
+    chart = (kind: number, order: number) => this.json<ChartInfo>("core_chart", kind, order);
+    draw = (kind: number, from: number, to: number, width: number, first: number, last: number) =>
+        this.ask({ do: "draw", with: [kind, from, to, width, first, last] }) as Promise<Drawing>;
+    hit = (kind: number, row: number, x: number) => this.number("core_hit", kind, row, x);
+    box = (kind: number, box: number) => this.json<BoxInfo>("core_box", kind, box);
+    step = (kind: number, box: number, way: number) => this.number("core_step", kind, box, way);
+    nextMatch = (kind: number, box: number, back: boolean) =>
+        this.number("core_next_match", kind, box, back ? 1 : 0);
+    search = (text: string, pattern: boolean) => this.json<Found>("core_search", text, pattern ? 1 : 0);
+    functions = (sort: number, up: boolean, searched: boolean) =>
+        this.json<number>("core_functions", sort, up ? 1 : 0, searched ? 1 : 0);
+    functionRows = (from: number, to: number) => this.json<FunctionInfo[]>("core_function_rows", from, to);
+    children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
+    summary = () => this.json<SummaryInfo>("core_summary");
+    heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
+    formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
+    names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);
+    export = (format: string) => this.ask({ do: "bytes", call: "core_export", with: [format] }) as Promise<Uint8Array>;
+}

@@ -1,0 +1,87 @@
+/* How figures and names are written for people. */
+
+const GROUPS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+
+function scaled(value: number, steps: [number, string][]): string {
+    const size = Math.abs(value);
+    for (const [least, unit] of steps)
+        if (size >= least)
+            return `${(value / least).toPrecision(3)} ${unit}`;
+    const [, unit] = steps[steps.length - 1] as [number, string];
+    return `${GROUPS.format(value)} ${unit}`;
+}
+
+/* toPrecision, without an exponent or zeros that say nothing. */
+function tidy(text: string): string {
+    const [figure = "", ...unit] = text.split(" ");
+    const plain = figure.includes("e") ? String(Number(figure)) : figure;
+    return [plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain, ...unit].join(" ");
+}
+
+const TIME: [number, string][] = [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
+const BYTES: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+const COUNT: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e7, "M"]];
+
+export function weight(value: number, unit: string): string {
+    if (value === 0)
+        return "0";
+    if (unit === "ns")
+        return tidy(scaled(value, TIME));
+    if (unit === "ms")
+        return tidy(scaled(value * 1e6, TIME));
+    if (unit === "bytes")
+        return tidy(scaled(value, BYTES));
+    if (Math.abs(value) >= 1e7)
+        return tidy(scaled(value, COUNT));
+    return GROUPS.format(value);
+}
+
+/* With the unit's name behind what is merely counted. */
+export function weightUnit(value: number, unit: string): string {
+    const text = weight(value, unit);
+    return unit === "ns" || unit === "ms" || unit === "bytes" ? text : `${text} ${unit}`;
+}
+
+export function time(ns: number): string {
+    return weight(ns, "ns");
+}
+
+export function count(value: number): string {
+    return GROUPS.format(value);
+}
+
+export function share(part: number, whole: number): string {
+    if (!(whole > 0))
+        return "";
+    const percent = (part / whole) * 100;
+    if (percent === 0)
+        return "0%";
+    return Math.abs(percent) < 0.01 ? "<0.01%" : `${percent.toFixed(Math.abs(percent) < 10 ? 2 : 1)}%`;
+}
+
+/* Wilson's interval at 95 % for a share that was seen in n samples. */
+export function interval(part: number, whole: number, n: number): [number, number] {
+    const z = 1.96;
+    const p = Math.min(1, Math.max(0, part / whole));
+    const middle = (p + (z * z) / (2 * n)) / (1 + (z * z) / n);
+    const half = (z / (1 + (z * z) / n)) * Math.sqrt((p * (1 - p)) / n + (z * z) / (4 * n * n));
+    return [Math.max(0, middle - half), Math.min(1, middle + half)];
+}
+
+/* A name as text that can do nothing to the text around it: control characters, and those
+ * that change the direction of writing, are shown by their numbers. */
+export function shownName(name: string): string {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+    return name.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+        (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+export function baseName(path: string): string {
+    return path.slice(path.lastIndexOf("/") + 1);
+}
+
+export function threadName(t: { name: string; pid?: number; tid?: number }): string {
+    const ids = [t.pid, t.tid].filter((id) => id !== undefined);
+    const numbers = ids.length === 2 && ids[0] === ids[1] ? [ids[0]] : ids;
+    return [shownName(t.name) || "(no name)", numbers.join("/")].filter(Boolean).join(" ");
+}

@@ -1,0 +1,65 @@
+/* Files out of the page. */
+import type { App } from "./app";
+import { writePlace } from "./state";
+
+/* The page as it came, before anything was drawn into it. */
+let template = "";
+
+export function keepTemplate(): void {
+    template = `<!doctype html>\n${document.documentElement.outerHTML}\n`;
+}
+
+function download(bytes: BlobPart, name: string, type: string): void {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([bytes], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+const SUFFIX: Record<string, string> = {
+    svg: "svg", folded: "folded", speedscope: "speedscope.json", pprof: "pb", csv: "csv", d3: "json", stoke: "stoke",
+};
+
+function stem(app: App): string {
+    return app.name.replace(/\.(txt|data|json|gz|folded|out|pb|html)$/gi, "") || "profile";
+}
+
+export async function exportAs(app: App, format: string): Promise<void> {
+    try {
+        const bytes = await app.core.export(format);
+        download(bytes as BlobPart, `${stem(app)}.${SUFFIX[format] ?? format}`, "application/octet-stream");
+    } catch (error) {
+        app.fail(error);
+    }
+}
+
+export function savePicture(app: App): void {
+    app.steered?.picture()?.toBlob((blob) => {
+        if (blob)
+            download(blob, `${stem(app)}.png`, "image/png");
+    });
+}
+
+function attribute(text: string): string {
+    return text.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+}
+
+async function packed(bytes: Uint8Array): Promise<string> {
+    const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new CompressionStream("gzip"));
+    const gzip = new Uint8Array(await new Response(stream).arrayBuffer());
+    let binary = "";
+    for (let at = 0; at < gzip.length; at += 0x8000)
+        binary += String.fromCharCode(...gzip.subarray(at, at + 0x8000));
+    return btoa(binary);
+}
+
+/* What is shown, and how, in a page of its own. */
+export async function savePage(app: App): Promise<void> {
+    const bytes = await app.core.export("stoke");
+    const state = writePlace({ ...app.place, filters: [] });
+    const data = `<script type="application/octet-stream" id="profile" data-name="${attribute(app.name)}" ` +
+        `data-place="${attribute(state)}">${await packed(bytes)}</script>`;
+    const bare = template.replace(/<script type="application\/octet-stream" id="profile"[^>]*>[^<]*<\/script>/, "");
+    download(bare.replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}`), `${stem(app)}.html`, "text/html");
+}

@@ -1,0 +1,80 @@
+import type { App } from "../app";
+import { interval, share, shownName, weight } from "../format";
+import type { BoxInfo, FunctionInfo } from "../protocol";
+
+const STACK_SHOWN = 200;
+
+function Numbers({ app, title, self, total }: { app: App; title: string; self: number; total: number }) {
+    const shown = app.shown;
+    if (!shown)
+        return null;
+    const sampled = shown.samples > 0 && shown.samples < 1e6;
+    const [low, high] = interval(total, shown.total || 1, Math.max(1, shown.samples));
+    return (
+        <table class="numbers">
+            <caption>{title}</caption>
+            <tbody>
+                <tr><th>Total</th><td>{weight(total, shown.unit)}</td><td>{share(total, shown.total)}</td></tr>
+                <tr><th>Self</th><td>{weight(self, shown.unit)}</td><td>{share(self, shown.total)}</td></tr>
+                {sampled && (
+                    <tr class="faint" title="Where the share lies in 95 of 100 such recordings, as far as chance goes">
+                        <th>95%</th><td colSpan={2}>{(low * 100).toFixed(1)} {"\u2013"} {(high * 100).toFixed(1)}%</td>
+                    </tr>
+                )}
+            </tbody>
+        </table>
+    );
+}
+
+function Stack({ app, box }: { app: App; box: BoxInfo }) {
+    return (
+        <div class="stack">
+            <h3>
+                Stack
+                <button type="button" class="quiet" onClick={() => void app.copy(box.stack.join("\n"), "the stack")}>copy</button>
+            </h3>
+            <ol>
+                {box.stack.slice(0, STACK_SHOWN).map((name, i) => (
+                    <li key={i}>
+                        <button type="button" title={shownName(name).slice(0, 2000)}
+                            onClick={() => void app.core.find(name).then((label) => (label ? app.choose(label) : undefined))}>
+                            {shownName(name).slice(0, 300)}
+                        </button>
+                    </li>
+                ))}
+                {box.stack.length > STACK_SHOWN && <li class="faint">and {box.stack.length - STACK_SHOWN} more</li>}
+            </ol>
+        </div>
+    );
+}
+
+function place(f: FunctionInfo): string {
+    return f.file ? `${shownName(f.file)}${f.line ? `:${f.line}` : ""}` : "";
+}
+
+/* What is known of the chosen function, and of the box that was clicked. */
+export function Details({ app }: { app: App }) {
+    const { chosen, selected } = app;
+    if (!chosen || app.place.view === "summary" || app.place.view === "heat")
+        return null;
+    const box = selected?.function.label === chosen.label ? selected : null;
+    return (
+        <aside class="details" aria-label="Details">
+            <div class="who">
+                <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
+                <p class="faint">{[place(chosen), shownName(chosen.module), chosen.kind === "user" ? "" : chosen.kind].filter(Boolean).join(" \u00b7 ")}</p>
+                <p class="acts">
+                    <button type="button" onClick={() => void app.addFilter({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>
+                    <button type="button" onClick={() => void app.addFilter({ verb: "focus", text: chosen.name, exact: true })}>Only stacks with it</button>
+                    <button type="button" onClick={() => void app.addFilter({ verb: "hide", text: chosen.name, exact: true })}>Merge</button>
+                    <button type="button" onClick={() => void app.addFilter({ verb: "ignore", text: chosen.name, exact: true })}>Drop</button>
+                    {app.place.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
+                </p>
+            </div>
+            {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} />}
+            <Numbers app={app} title="All of the function" self={chosen.self} total={chosen.total} />
+            {box && <Stack app={app} box={box} />}
+            <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>
+        </aside>
+    );
+}

@@ -1,0 +1,261 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { App } from "../app";
+import { type Command, COMMANDS } from "../commands";
+import { shownName, threadName, time, weight } from "../format";
+import type { SummaryInfo } from "../protocol";
+import { exportAs, savePage, savePicture } from "../save";
+import { filterText } from "../state";
+
+function Dialog({ app, title, children }: { app: App; title: string; children: ComponentChildren }) {
+    const host = useRef<HTMLDivElement>(null);
+    useEffect(() => {
+        const before = document.activeElement as HTMLElement | null;
+        (host.current?.querySelector("input, select, button") as HTMLElement | null)?.focus();
+        return () => before?.focus();
+    }, []);
+    return (
+        <div class="veil" onClick={(event) => { if (event.target === event.currentTarget) app.openDialog(null); }}>
+            <div class="dialog" role="dialog" aria-modal="true" aria-label={title} ref={host}>
+                <h2>{title}</h2>
+                {children}
+                <button type="button" class="icon" aria-label="Close" onClick={() => app.openDialog(null)}>{"\u2715"}</button>
+            </div>
+        </div>
+    );
+}
+
+const GROUPS: Command["group"][] = ["Views", "Moving", "Finding", "Filters", "Page", "Saving"];
+const KEY_NAMES: Record<string, string> = { ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
+
+function Keys({ keys }: { keys: string[] }) {
+    return <>{keys.map((key) => <kbd key={key}>{KEY_NAMES[key] ?? key.replace(/\+(?=.)/g, " ")}</kbd>)}</>;
+}
+
+function Help({ app }: { app: App }) {
+    return (
+        <Dialog app={app} title="Keys">
+            <div class="keys">
+                {GROUPS.map((group) => (
+                    <section key={group}>
+                        <h3>{group}</h3>
+                        {COMMANDS.filter((c) => c.group === group && c.keys.length).map((c) => (
+                            <p key={c.title}><span>{c.title}</span><Keys keys={c.keys} /></p>
+                        ))}
+                    </section>
+                ))}
+                <section>
+                    <h3>With the mouse</h3>
+                    <p><span>Pan</span><kbd>drag</kbd><kbd>wheel</kbd></p>
+                    <p><span>Zoom</span><kbd>Ctrl wheel</kbd><kbd>pinch</kbd></p>
+                    <p><span>Fit a box, or all</span><kbd>double click</kbd></p>
+                    <p><span>Only this span, by time</span><kbd>Shift drag</kbd></p>
+                    <p><span>What can be done with it</span><kbd>right click</kbd></p>
+                </section>
+            </div>
+        </Dialog>
+    );
+}
+
+function CommandPalette({ app }: { app: App }) {
+    const [text, setText] = useState("");
+    const [at, setAt] = useState(0);
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = COMMANDS.filter((c) => (!c.when || c.when(app)) && words.every((word) => c.title.toLowerCase().includes(word)));
+    const run = (command: Command | undefined): void => {
+        if (!command)
+            return;
+        app.openDialog(null);
+        command.run(app);
+    };
+    return (
+        <Dialog app={app} title="Commands">
+            <input type="text" placeholder="What to do" aria-label="What to do" value={text} spellcheck={false}
+                onInput={(event) => { setText(event.currentTarget.value); setAt(0); }}
+                onKeyDown={(event) => {
+                    if (event.key === "ArrowDown")
+                        setAt(Math.min(found.length - 1, at + 1));
+                    else if (event.key === "ArrowUp")
+                        setAt(Math.max(0, at - 1));
+                    else if (event.key === "Enter")
+                        run(found[at]);
+                    else
+                        return;
+                    event.preventDefault();
+                }} />
+            <div class="choices" role="listbox">
+                {found.map((command, i) => (
+                    <button type="button" key={command.title} role="option" aria-selected={i === at} onClick={() => run(command)}>
+                        <span>{command.title}</span><Keys keys={command.keys.slice(0, 1)} />
+                    </button>
+                ))}
+                {!found.length && <p class="nothing">Nothing is called like that.</p>}
+            </div>
+        </Dialog>
+    );
+}
+
+function Threads({ app }: { app: App }) {
+    const [info, setInfo] = useState<SummaryInfo | null>(null);
+    const [text, setText] = useState("");
+    const [picked, setPicked] = useState(new Set<number>());
+    useEffect(() => {
+        void app.core.summary().then(setInfo);
+    }, []);
+    const threads = (info?.threads ?? []).map((t, i) => ({ ...t, i }));
+    const seen = threads.filter((t) => threadName(t).toLowerCase().includes(text.toLowerCase()));
+    const apply = (): void => {
+        const chosen = threads.filter((t) => picked.has(t.i));
+        app.openDialog(null);
+        const tids = chosen.map((t) => t.tid).filter((tid) => tid !== undefined);
+        if (chosen.length && tids.length === chosen.length)
+            void app.addFilter({ verb: "tid", text: tids.join(",") });
+        else if (chosen[0])
+            void app.addFilter({ verb: "comm", text: chosen[0].name });
+    };
+    const flip = (i: number): void => {
+        const next = new Set(picked);
+        if (!next.delete(i))
+            next.add(i);
+        setPicked(next);
+    };
+    return (
+        <Dialog app={app} title="Threads">
+            <input type="text" placeholder="Name or number" aria-label="Name or number" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+            <div class="choices">
+                {seen.slice(0, 500).map((t) => (
+                    <label key={t.i}>
+                        <input type="checkbox" checked={picked.has(t.i)} onChange={() => flip(t.i)} />
+                        <span>{threadName(t)}</span><em>{weight(t.weight, app.shown?.unit ?? "")}</em>
+                    </label>
+                ))}
+            </div>
+            <p class="acts">
+                <button type="button" class="primary" disabled={picked.size === 0} onClick={apply}>These alone</button>
+                <button type="button" onClick={() => setPicked(new Set(seen.map((t) => t.i)))}>All of them</button>
+            </p>
+        </Dialog>
+    );
+}
+
+const PATTERN_VERBS: [string, string][] = [
+    ["focus", "Only stacks with"], ["ignore", "Without stacks with"], ["hide", "Without frames"], ["show", "Only frames"],
+    ["show-from", "Stacks from"], ["comm", "Threads called"], ["tid", "Threads numbered"], ["pid", "Processes numbered"], ["cpu", "CPUs"],
+];
+
+function AddFilter({ app }: { app: App }) {
+    const [verb, setVerb] = useState("focus");
+    const [text, setText] = useState("");
+    const apply = (event: Event): void => {
+        event.preventDefault();
+        app.openDialog(null);
+        if (text)
+            void app.addFilter({ verb, text });
+    };
+    return (
+        <Dialog app={app} title="Add a filter">
+            <form class="line" onSubmit={apply}>
+                <select aria-label="Kind of filter" value={verb} onChange={(event) => setVerb(event.currentTarget.value)}>
+                    {PATTERN_VERBS.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
+                </select>
+                <input type="text" value={text} aria-label="Pattern" placeholder="regular expression, name or numbers" spellcheck={false}
+                    onInput={(event) => setText(event.currentTarget.value)} />
+                <button type="submit" class="primary">Add</button>
+            </form>
+        </Dialog>
+    );
+}
+
+function Export({ app }: { app: App }) {
+    const save = (run: () => void) => () => {
+        app.openDialog(null);
+        run();
+    };
+    const choices: [string, string, () => void][] = [
+        ["Page", "this viewer with what is shown in it, one file for anywhere", () => void savePage(app)],
+        [".stoke", "all of the profile, for stoke", () => void exportAs(app, "stoke")],
+        ["PNG", "the picture as it stands", () => savePicture(app)],
+        ["SVG", "an interactive flame graph", () => void exportAs(app, "svg")],
+        ["Folded", "one line a stack", () => void exportAs(app, "folded")],
+        ["speedscope", "its JSON", () => void exportAs(app, "speedscope")],
+        ["pprof", "profile.proto, for go tool pprof", () => void exportAs(app, "pprof")],
+        ["d3", "JSON for d3-flame-graph", () => void exportAs(app, "d3")],
+        ["CSV", "the functions with self and total", () => void exportAs(app, "csv")],
+    ];
+    return (
+        <Dialog app={app} title="Save what is shown">
+            <div class="choices">
+                {choices.filter(([name]) => name !== "PNG" || app.steered).map(([name, what, run]) => (
+                    <button type="button" key={name} onClick={save(run)}><b>{name}</b><span class="faint">{what}</span></button>
+                ))}
+            </div>
+        </Dialog>
+    );
+}
+
+function ContextMenu({ app }: { app: App }) {
+    const { menu } = app;
+    const host = useRef<HTMLDivElement>(null);
+    useEffect(() => {
+        const close = (): void => { app.menu = null; app.changed(); };
+        (host.current?.querySelector("button") as HTMLElement | null)?.focus();
+        addEventListener("pointerdown", close);
+        return () => removeEventListener("pointerdown", close);
+    }, [menu]);
+    if (!menu)
+        return null;
+    const f = menu.function;
+    const act = (run: () => void) => () => { app.menu = null; app.changed(); run(); };
+    const filter = (verb: string) => act(() => void app.addFilter({ verb, text: f.name, exact: true }));
+    const items: [string, () => void][] = [
+        ["Copy name", act(() => void app.copy(f.name, "the name"))],
+        ["Begin stacks here", filter("show-from")],
+        ["Only stacks with it", filter("focus")],
+        ["Merge into callers", filter("hide")],
+        ["Drop stacks with it", filter("ignore")],
+        ["Callers and callees", act(() => app.setView("sandwich"))],
+    ];
+    if (menu.stack)
+        items.splice(1, 0, ["Copy stack", act(() => void app.copy((menu.stack ?? []).join("\n"), "the stack"))]);
+    const style = { left: `${Math.min(menu.x, innerWidth - 220)}px`, top: `${Math.min(menu.y, innerHeight - items.length * 32 - 20)}px` };
+    return (
+        <div class="menu" role="menu" ref={host} style={style} onPointerDown={(event) => event.stopPropagation()}>
+            {items.map(([title, run]) => <button type="button" role="menuitem" key={title} onClick={run}>{title}</button>)}
+        </div>
+    );
+}
+
+export function FilterBar({ app }: { app: App }) {
+    const { filters } = app.place;
+    return (
+        <div class="chips" role="group" aria-label="Filters">
+            {filters.map((filter, i) => (
+                <span class="chip" key={`${i} ${JSON.stringify(filter)}`}>
+                    <span>{shownName(filterText(filter, time)).slice(0, 120)}</span>
+                    <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.removeFilter(i)}>{"\u2715"}</button>
+                </span>
+            ))}
+            <button type="button" class="quiet" title="Add a filter (i)" onClick={() => app.openDialog("filter")}>+ Filter</button>
+            <button type="button" class="quiet" title="Choose threads (t)" onClick={() => app.openDialog("threads")}>Threads</button>
+            {(app.canUndo || app.canRedo) && (
+                <>
+                    <button type="button" class="quiet" disabled={!app.canUndo} title="Undo (Ctrl+Z)" onClick={() => void app.undo()}>Undo</button>
+                    <button type="button" class="quiet" disabled={!app.canRedo} title="Redo (Ctrl+Shift+Z)" onClick={() => void app.redo()}>Redo</button>
+                </>
+            )}
+        </div>
+    );
+}
+
+export function Dialogs({ app }: { app: App }) {
+    return (
+        <>
+            {app.dialog === "help" && <Help app={app} />}
+            {app.dialog === "palette" && <CommandPalette app={app} />}
+            {app.dialog === "threads" && <Threads app={app} />}
+            {app.dialog === "filter" && <AddFilter app={app} />}
+            {app.dialog === "export" && <Export app={app} />}
+            {app.menu && <ContextMenu app={app} />}
+        </>
+    );
+}

@@ -1,0 +1,160 @@
+import type { App } from "../app";
+import { chooseFile } from "../commands";
+import { count, weightUnit } from "../format";
+import { Chart } from "../protocol";
+import { VIEWS } from "../state";
+import { ChartPane } from "./chart";
+import { Details } from "./details";
+import { Dialogs, FilterBar } from "./dialogs";
+import { HeatMap } from "./heat";
+import { Sandwich } from "./sandwich";
+import { Summary } from "./summary";
+import { Toolbar } from "./toolbar";
+import { TreeTable } from "./tree";
+import { Welcome } from "./welcome";
+
+function Content({ app }: { app: App }) {
+    const { view, flame } = app.place;
+    switch (view) {
+        case "time":
+            return <ChartPane key="time" app={app} kind={Chart.Time} flame={false} map place />;
+        case "left":
+            return <ChartPane key="left" app={app} kind={Chart.Down} flame={flame} map place />;
+        case "sandwich":
+            return <Sandwich app={app} />;
+        case "down":
+            return <TreeTable key="down" app={app} kind={Chart.Down} />;
+        case "up":
+            return <TreeTable key="up" app={app} kind={Chart.Up} />;
+        case "heat":
+            return <HeatMap app={app} />;
+        case "summary":
+            return <Summary app={app} />;
+    }
+}
+
+/* What a reader must not overlook, where all is drawn. */
+function Cautions({ app }: { app: App }) {
+    const p = app.profile;
+    if (!p || !app.shown)
+        return null;
+    const said: string[] = [];
+    if (p.lost)
+        said.push(`${count(p.lost)} samples lost`);
+    if (p.truncated)
+        said.push(`${count(p.truncated)} stacks cut short`);
+    if (app.shown.samples < 100)
+        said.push(`only ${count(app.shown.samples)} samples: shares are rough`);
+    if (p.warnings.length)
+        said.push(`${count(p.warnings.reduce((n, w) => n + w.count, 0))} warnings from reading`);
+    return said.length ? (
+        <button type="button" class="caution" onClick={() => app.setView("summary")} title="The summary tells more">
+            {said.join(" \u00b7 ")}
+        </button>
+    ) : null;
+}
+
+function Status({ app }: { app: App }) {
+    const { shown, found, place } = app;
+    if (!shown)
+        return null;
+    return (
+        <div class="status" role="status">
+            <span>{weightUnit(shown.total, shown.unit)}</span>
+            {found && (
+                <span class="found">
+                    {count(found.functions)} functions match {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
+                    {((found.total / (shown.total || 1)) * 100).toFixed(2)}%
+                </span>
+            )}
+            <span class="grow" />
+            <Cautions app={app} />
+            {app.comparedWith && (
+                <button type="button" class="quiet" onClick={() => void app.compareNoMore()}>
+                    compared with {app.comparedWith} {"\u2715"}
+                </button>
+            )}
+            <span>{app.name}</span>
+        </div>
+    );
+}
+
+function Tabs({ app }: { app: App }) {
+    return (
+        <nav class="tabs" role="tablist" aria-label="Views">
+            {VIEWS.map(([view, title], i) => (
+                <button key={view} type="button" role="tab" aria-selected={app.place.view === view} title={`${title} (${i + 1})`}
+                    onClick={() => app.setView(view)}>
+                    {title}
+                </button>
+            ))}
+        </nav>
+    );
+}
+
+function Fault({ app }: { app: App }) {
+    const { fault } = app;
+    if (!fault)
+        return null;
+    const place = fault.line ? `line ${fault.line}${fault.column ? `, column ${fault.column}` : ""}: `
+        : fault.offset !== undefined ? `byte ${fault.offset}: ` : "";
+    return (
+        <div class="fault" role="alert">
+            <p>
+                <b>{place}{fault.message}</b>
+                {fault.hint && <span> {fault.hint}</span>}
+            </p>
+            {fault.text && <pre>{fault.text}</pre>}
+            <button type="button" class="icon" aria-label="Close" onClick={() => { app.fault = null; app.changed(); }}>{"\u2715"}</button>
+        </div>
+    );
+}
+
+function Loading({ app }: { app: App }) {
+    const { loading } = app;
+    if (!loading)
+        return null;
+    const part = loading.of ? loading.done / loading.of : 0;
+    return (
+        <div class="veil">
+            <div class="loading" role="status">
+                <p>Reading {loading.name}</p>
+                <progress value={part} max={1} />
+                <p class="faint">{(loading.done / 1e6).toFixed(0)} of {(loading.of / 1e6).toFixed(0)} MB</p>
+                <button type="button" onClick={() => void app.core.cancel()}>Cancel</button>
+            </div>
+        </div>
+    );
+}
+
+export function Root({ app, version }: { app: App; version: string }) {
+    return (
+        <div class="page">
+            {app.shown ? (
+                <>
+                    <header>
+                        <button type="button" class="brand" title="Open another file (Ctrl+O)" onClick={() => chooseFile(app, false)}>stoke</button>
+                        <Tabs app={app} />
+                        <span class="grow" />
+                        <Toolbar app={app} />
+                    </header>
+                    <FilterBar app={app} />
+                    <Fault app={app} />
+                    <main>
+                        <Content app={app} />
+                    </main>
+                    <Details app={app} />
+                    <Status app={app} />
+                </>
+            ) : (
+                <>
+                    <Fault app={app} />
+                    <Welcome app={app} version={version} />
+                </>
+            )}
+            <Loading app={app} />
+            <Dialogs app={app} />
+            {app.notice && <div class="notice" role="status">{app.notice}</div>}
+        </div>
+    );
+}

@@ -1,0 +1,113 @@
+import { useEffect, useState } from "preact/hooks";
+import type { App } from "../app";
+import { baseName, shownName } from "../format";
+import { Chart, type FunctionInfo, Sort } from "../protocol";
+import { ChartPane } from "./chart";
+import { Change, Figure, Rows } from "./rows";
+
+const PIECE = 200; /* rows that are asked for at once */
+
+function Heading({ title, sort, now, set }: { title: string; sort: Sort; now: [Sort, boolean]; set(to: [Sort, boolean]): void }) {
+    const is = now[0] === sort;
+    const text = sort === Sort.Name || sort === Sort.Module;
+    return (
+        <div role="columnheader" aria-sort={is ? (now[1] ? "ascending" : "descending") : "none"}>
+            <button type="button" onClick={() => set([sort, is ? !now[1] : text])}>
+                {title}{is ? (now[1] ? " \u2191" : " \u2193") : ""}
+            </button>
+        </div>
+    );
+}
+
+/* The functions, sorted, those that match the search. */
+function Functions({ app }: { app: App }) {
+    const [sort, setSort] = useState<[Sort, boolean]>([Sort.Self, false]);
+    const [length, setLength] = useState(0);
+    const [rows, setRows] = useState(new Map<number, FunctionInfo>());
+    const compared = app.comparedWith !== "";
+    const searched = app.found !== null;
+    const key = `${app.version} ${app.place.search} ${app.place.pattern} ${searched} ${sort[0]} ${sort[1]}`;
+    useEffect(() => {
+        let stale = false;
+        void app.core.functions(sort[0], sort[1], searched).then(async (n) => {
+            const first = await app.core.functionRows(0, PIECE);
+            if (stale)
+                return;
+            setRows(new Map(first.map((row, i) => [i, row])));
+            setLength(n);
+        });
+        return () => { stale = true; };
+    }, [key]);
+    const need = (from: number, to: number): void => {
+        for (let at = Math.floor(from / PIECE) * PIECE; at < Math.min(to, length); at += PIECE)
+            if (!rows.has(at))
+                void app.core.functionRows(at, at + PIECE).then((more) => {
+                    const next = new Map(rows);
+                    for (const [i, row] of more.entries())
+                        next.set(at + i, row);
+                    setRows(next);
+                });
+    };
+    const { total, base_total, unit } = app.shown ?? { total: 0, base_total: 0, unit: "" };
+    const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
+    const move = (event: KeyboardEvent): void => {
+        const to = event.key === "ArrowDown" ? now + 1 : event.key === "ArrowUp" ? now - 1 : -1;
+        const row = rows.get(to);
+        if (!row)
+            return;
+        event.preventDefault();
+        void app.choose(row.label);
+    };
+    return (
+        <div class={`table functions ${compared ? "compared" : ""}`} role="table" aria-label="Functions">
+            <div class="heads" role="row">
+                <Heading title="Self" sort={Sort.Self} now={sort} set={setSort} />
+                <Heading title="Total" sort={Sort.Total} now={sort} set={setSort} />
+                {compared && <Heading title="Change" sort={Sort.Change} now={sort} set={setSort} />}
+                <Heading title="Function" sort={Sort.Name} now={sort} set={setSort} />
+                <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
+            </div>
+            <Rows count={length} onRange={need} label="Functions" role="rowgroup" onKeyDown={move} showing={now} row={(at) => {
+                const f = rows.get(at);
+                if (!f)
+                    return <div key={at} class="row" />;
+                return (
+                    <div key={at} class={`row ${f.label === app.chosen?.label ? "chosen" : ""}`} role="row"
+                        onClick={() => void app.choose(f.label)}
+                        onContextMenu={(event) => {
+                            event.preventDefault();
+                            void app.choose(f.label);
+                            app.menu = { x: event.clientX, y: event.clientY, function: f, stack: null };
+                            app.changed();
+                        }}>
+                        <Figure value={f.self} total={total} unit={unit} />
+                        <Figure value={f.total} total={total} unit={unit} />
+                        {compared && <Change before={f.base_total ?? 0} after={f.total} totals={[base_total, total]} />}
+                        <span class="name" role="cell" title={shownName(f.name).slice(0, 2000)}>{shownName(f.name).slice(0, 500)}</span>
+                        <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
+                    </div>
+                );
+            }} />
+            {length === 0 && <p class="nothing">No function matches.</p>}
+        </div>
+    );
+}
+
+export function Sandwich({ app }: { app: App }) {
+    const label = app.chosen?.label ?? 0;
+    return (
+        <div class="sandwich">
+            <Functions app={app} />
+            {label ? (
+                <div class="slices">
+                    <h2>Callers</h2>
+                    <ChartPane key="callers" app={app} kind={Chart.Callers} flame follows={label} />
+                    <h2>Callees</h2>
+                    <ChartPane key="callees" app={app} kind={Chart.Callees} flame={false} follows={label} />
+                </div>
+            ) : (
+                <p class="nothing">Choose a function to see its callers above and its callees below.</p>
+            )}
+        </div>
+    );
+}

@@ -1,0 +1,123 @@
+import { useEffect, useState } from "preact/hooks";
+import type { App } from "../app";
+import { baseName, count, share, shownName, threadName, time, weight, weightUnit } from "../format";
+import type { SummaryInfo } from "../protocol";
+import { Figure } from "./rows";
+
+function Facts({ app, info }: { app: App; info: SummaryInfo }) {
+    const p = info.profile;
+    const facts: [string, string][] = [
+        ["Format", p.format],
+        ["Host", p.host],
+        ["Command", p.command],
+        ["Duration", p.duration ? time(p.duration) : ""],
+        ["Samples", count(p.samples)],
+        ["Rate", p.rate ? `${count(Math.round(p.rate * 10) / 10)} a second and CPU` : ""],
+        ["Weight", weightUnit(info.weight, app.shown?.unit ?? "")],
+        ["Threads", count(p.threads)],
+        ["Processes", info.processes ? count(info.processes) : ""],
+        ["Functions", count(info.functions)],
+        ["Stacks", count(info.stacks)],
+        ["Deepest stack", `${count(info.deepest)} frames`],
+    ];
+    return (
+        <dl class="facts">
+            {facts.filter(([, value]) => value).map(([what, value]) => (
+                <div key={what} class={what === "Command" ? "wide" : ""} title={what === "Command" ? value : ""}><dt>{what}</dt><dd>{shownName(value)}</dd></div>
+            ))}
+        </dl>
+    );
+}
+
+/* What makes the figures less than they seem. */
+function Careful({ app, info }: { app: App; info: SummaryInfo }) {
+    const p = info.profile;
+    const unit = app.shown?.unit ?? "";
+    const said: string[] = [];
+    if (p.lost)
+        said.push(`${count(p.lost)} samples were lost, ${share(p.lost, p.lost + p.samples)} of all: what ran then is missing.`);
+    if (p.truncated)
+        said.push(`${count(p.truncated)} stacks were cut short: their outermost callers are missing.`);
+    if (info.unknown_leaf)
+        said.push(`${weight(info.unknown_leaf, unit)} (${share(info.unknown_leaf, info.weight)}) ends in functions without a name.`);
+    else if (info.unknown_any)
+        said.push(`${weight(info.unknown_any, unit)} (${share(info.unknown_any, info.weight)}) has functions without a name among its callers.`);
+    if (info.samples < 1000)
+        said.push(`There are ${count(info.samples)} samples: small shares are chance.`);
+    if (!said.length && !p.warnings.length)
+        return null;
+    return (
+        <section>
+            <h2>Be careful</h2>
+            <ul>
+                {said.map((text) => <li key={text}>{text}</li>)}
+                {p.warnings.map((w) => (
+                    <li key={w.what}>
+                        {count(w.count)} {"\u00d7"} {w.what}
+                        {w.line ? `, first in line ${w.line}` : ""}
+                        {w.text && <code> {w.text}</code>}
+                    </li>
+                ))}
+            </ul>
+        </section>
+    );
+}
+
+function Parts({ app, info }: { app: App; info: SummaryInfo }) {
+    const unit = app.shown?.unit ?? "";
+    return (
+        <div class="parts">
+            <section>
+                <h2>Threads</h2>
+                {info.threads.slice(0, 100).map((t, i) => (
+                    <button type="button" key={i} class="part" title="Look at this thread alone" onClick={() => void app.addFilter(
+                        t.tid === undefined ? { verb: "comm", text: t.name } : { verb: "tid", text: String(t.tid) })}>
+                        <Figure value={t.weight} total={info.weight} unit={unit} />
+                        <span>{threadName(t)}</span>
+                    </button>
+                ))}
+                {info.threads.length > 100 && <p class="faint">and {count(info.threads.length - 100)} more</p>}
+            </section>
+            <section>
+                <h2>Modules</h2>
+                {info.modules.slice(0, 100).map((m, i) => (
+                    <div key={i} class="part" title={m.build ? `${m.name}\nbuild ${m.build}` : m.name}>
+                        <Figure value={m.weight} total={info.weight} unit={unit} />
+                        <span>{shownName(baseName(m.name)) || "(unknown)"}</span>
+                    </div>
+                ))}
+            </section>
+        </div>
+    );
+}
+
+export function Summary({ app }: { app: App }) {
+    const [info, setInfo] = useState<SummaryInfo | null>(null);
+    useEffect(() => {
+        let stale = false;
+        app.core.summary().then((got) => { if (!stale) setInfo(got); }, (error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [app.version]);
+    if (!info)
+        return <p class="nothing">Adding up{"\u2026"}</p>;
+    const events = info.profile.events;
+    return (
+        <div class="summary">
+            <h1>{app.name}</h1>
+            <Facts app={app} info={info} />
+            <Careful app={app} info={info} />
+            {events.length > 1 && (
+                <section>
+                    <h2>Events</h2>
+                    {events.map((e, i) => (
+                        <button type="button" class="part" key={i} onClick={() => void app.setEvent(i + 1, app.place.count)}>
+                            <span class="figure"><b>{weight(info.tallies[i]?.weight ?? 0, e.unit)}</b></span>
+                            <span>{shownName(e.name)}: {count(info.tallies[i]?.samples ?? 0)} samples</span>
+                        </button>
+                    ))}
+                </section>
+            )}
+            <Parts app={app} info={info} />
+        </div>
+    );
+}

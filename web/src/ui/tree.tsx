@@ -1,0 +1,135 @@
+import { useEffect, useState } from "preact/hooks";
+import type { App } from "../app";
+import { baseName, shownName } from "../format";
+import { Chart, type TreeRow } from "../protocol";
+import { Change, Figure, Rows } from "./rows";
+
+interface Line {
+    row: TreeRow;
+    depth: number;
+    open: boolean;
+}
+
+const DEEPEST_SHOWN = 40; /* steps of indentation */
+const HEAVY = 0.5; /* of its caller: opened with it */
+
+async function childrenOf(app: App, kind: Chart, node: number, depth: number): Promise<Line[]> {
+    return (await app.core.children(kind, node)).map((row) => ({ row, depth, open: false }));
+}
+
+/* Opens the line, and below it what is most of it. */
+async function opened(app: App, kind: Chart, lines: Line[], at: number): Promise<Line[]> {
+    const out = [...lines];
+    for (let next = at, steps = 0; next >= 0 && steps < 200; steps++) {
+        const line = out[next] as Line;
+        if (line.open || line.row.children === 0)
+            break;
+        const below = await childrenOf(app, kind, line.row.node, line.depth + 1);
+        out[next] = { ...line, open: true };
+        out.splice(next + 1, 0, ...below);
+        const first = below[0];
+        next = first && first.row.total > line.row.total * HEAVY ? next + 1 : -1;
+    }
+    return out;
+}
+
+function closed(lines: Line[], at: number): Line[] {
+    const line = lines[at] as Line;
+    let end = at + 1;
+    while (end < lines.length && (lines[end] as Line).depth > line.depth)
+        end++;
+    return [...lines.slice(0, at), { ...line, open: false }, ...lines.slice(end)];
+}
+
+export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
+    const [lines, setLines] = useState<Line[]>([]);
+    const [at, setAt] = useState(0);
+    const key = `${app.version} ${kind}`;
+    useEffect(() => {
+        let stale = false;
+        void app.core.chart(kind, app.place.order).then(async () => {
+            const first = await childrenOf(app, kind, 0, 0);
+            const open = first.length ? await opened(app, kind, first, 0) : first;
+            if (!stale) {
+                setLines(open);
+                setAt(0);
+            }
+        }, (error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [key]);
+    const { total, base_total, unit } = app.shown ?? { total: 0, base_total: 0, unit: "" };
+    const compared = app.comparedWith !== "";
+    const toggle = (i: number): void => {
+        const line = lines[i];
+        if (line?.open)
+            setLines(closed(lines, i));
+        else if (line)
+            void opened(app, kind, lines, i).then(setLines);
+    };
+    const choose = (i: number): void => {
+        const line = lines[i];
+        if (!line)
+            return;
+        setAt(i);
+        void app.choose(line.row.function.label);
+    };
+    const onKey = (event: KeyboardEvent): void => {
+        const line = lines[at];
+        if (event.key === "ArrowDown")
+            choose(Math.min(lines.length - 1, at + 1));
+        else if (event.key === "ArrowUp")
+            choose(Math.max(0, at - 1));
+        else if (event.key === "ArrowRight" && line)
+            line.open ? choose(at + 1) : toggle(at);
+        else if (event.key === "ArrowLeft" && line?.open)
+            toggle(at);
+        else if (event.key === "ArrowLeft" && line)
+            choose(lines.findLastIndex((other, i) => i < at && other.depth < line.depth));
+        else if (event.key === "Enter" || event.key === " ")
+            toggle(at);
+        else
+            return;
+        event.preventDefault();
+        event.stopPropagation();
+    };
+    return (
+        <div class={`table calls ${compared ? "compared" : ""}`}>
+            <div class="heads">
+                <span>Total</span>
+                <span>{kind === Chart.Up ? "Self" : "Self"}</span>
+                {compared && <span>Change</span>}
+                <span>{kind === Chart.Up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
+                <span>Module</span>
+            </div>
+            <Rows count={lines.length} label={kind === Chart.Up ? "Bottom up" : "Top down"} role="tree" onKeyDown={onKey} showing={at} row={(i) => {
+                const { row, depth, open } = lines[i] as Line;
+                const f = row.function;
+                return (
+                    <div key={i} class={`row ${i === at ? "at" : ""} ${f.label === app.chosen?.label ? "chosen" : ""}`} role="treeitem"
+                        aria-level={depth + 1} aria-expanded={row.children ? open : undefined} onClick={() => choose(i)} onDblClick={() => toggle(i)}
+                        onContextMenu={(event) => {
+                            event.preventDefault();
+                            choose(i);
+                            app.menu = { x: event.clientX, y: event.clientY, function: f, stack: null };
+                            app.changed();
+                        }}>
+                        <Figure value={row.total} total={total} unit={unit} />
+                        <Figure value={row.self} total={total} unit={unit} />
+                        {compared && <Change before={row.base_total ?? 0} after={row.total} totals={[base_total, total]} />}
+                        <span class="name" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
+                            <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}
+                                onClick={(event) => { event.stopPropagation(); toggle(i); }}>
+                                {row.children === 0 ? "" : open ? "\u25be" : "\u25b8"}
+                            </button>
+                            <span title={shownName(f.name).slice(0, 2000)}>
+                                {depth > DEEPEST_SHOWN && <em>{depth} </em>}
+                                {shownName(f.name).slice(0, 500)}
+                            </span>
+                        </span>
+                        <span class="module" title={f.module}>{shownName(baseName(f.module))}</span>
+                    </div>
+                );
+            }} />
+        </div>
+    );
+}
