@@ -203,7 +203,7 @@ status 0 stoke record --off-cpu -F 999 -o waits.data sh -c './load 100; sleep 0.
 says '^stoke: [0-9]* waits of [0-9.]* s in all (the event off-cpu)$'
 status 0 stoke info waits.data
 says '^ *[0-9]* .* c[a-z:-]*u* (shown unless --event names another)$' out
-says '^ *[0-9]* .* s  *off-cpu$' out
+says '^ *[0-9]* .* m\{0,1\}s  *off-cpu$' out
 stoke fold -q --event off-cpu waits.data >folded
 awk '/^sleep/ { ns += $NF } END { exit !(ns > 0.28e9 && ns < 1e9) }' folded ||
     fail "sleep 0.3 is not there: $(cat folded)"
