@@ -21,7 +21,7 @@ $(BUILD)/build.ninja:
 	meson setup --prefix $(PREFIX) $(BUILD)
 
 deps:
-	@tools/deps build test
+	@tools/deps build test viewer
 
 # A build folder set up before the test library was there is set up again.
 test:

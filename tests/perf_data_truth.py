@@ -224,7 +224,7 @@ class Classes:
             return self.NAMED_BEHIND
         if theirs in ("@plt", "_init") and ours.endswith("@plt"):
             return self.STUB
-        if ours == ".plt" and NAMELESS.match(theirs):
+        if ours.endswith(("@plt", ".plt")) and NAMELESS.match(theirs):
             return self.STUB
         a = NAMELESS.match(ours)
         b = NAMELESS.match(theirs)

@@ -106,7 +106,7 @@ static int viewer_run(void *settings, int file_count, char **files)
     bool ok = page.len > 0;
     if (!ok) {
         error_set(&err, "this stoke was built without its viewer");
-        error_hint(&err, "'tools/deps browser', then build it again");
+        error_hint(&err, "'tools/deps viewer', then build it again");
     } else if (file_count > 0) {
         ok = make_page(s, file_count, files, &made, &err);
         page = output_kept(&made);

@@ -78,7 +78,7 @@ static bool html_write(const struct profile *p, const struct export_options *opt
     size_t mark = str_search(page, STR(MARK));
     if (mark == page.len) {
         error_set(err, "this stoke was built without its viewer");
-        return error_hint(err, "'tools/deps browser', then build it again");
+        return error_hint(err, "'tools/deps viewer', then build it again");
     }
     mark += sizeof MARK - 1;
     output_str(out, str_head(page, mark));

@@ -75,7 +75,7 @@ function compile(gl: WebGL2RenderingContext): WebGLProgram | null {
 }
 
 function glPainter(canvas: HTMLCanvasElement): Painter | null {
-    const gl = canvas.getContext("webgl2", { antialias: false, alpha: false, preserveDrawingBuffer: true });
+    const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
     const program = gl && compile(gl);
     if (!gl || !program)
         return null;
@@ -115,7 +115,7 @@ function glPainter(canvas: HTMLCanvasElement): Painter | null {
 }
 
 function flatPainter(canvas: HTMLCanvasElement): Painter | null {
-    const context = canvas.getContext("2d", { alpha: false });
+    const context = canvas.getContext("2d");
     if (!context)
         return null;
     return {
