@@ -39,8 +39,8 @@ static void keep_blocks(void)
     mallopt(M_TOP_PAD, 16 << 20);
 }
 
-/* The caller only waits: a part of its own would lag behind the others', because its heap
- * grows in another way than theirs. */
+/* The first part is the caller's: what its builder gives back is where the caller's next
+ * blocks are taken from. */
 void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
                  void *context)
 {
@@ -49,12 +49,14 @@ void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
         count = PARTS_MAX;
     if (count > 1)
         keep_blocks();
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 1; i < count; i++) {
         parts[i] = (struct part){.work = work, .context = context, .number = i};
         parts[i].started =
-            count > 1 && pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0;
+            pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0;
     }
-    for (unsigned i = 0; i < count; i++) {
+    if (count)
+        work(context, 0);
+    for (unsigned i = 1; i < count; i++) {
         if (parts[i].started)
             pthread_join(parts[i].thread, NULL);
         else
