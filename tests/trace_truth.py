@@ -18,7 +18,7 @@ import tap
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace")
 sys.path.insert(0, HERE)
 import qemu_trace   # noqa: E402
-from guests import Guest, bare, machine, missing, user   # noqa: E402
+from guests import PLUGIN, Guest, bare, machine, missing, run, user   # noqa: E402
 
 class Names:
     """Functions under the least of their names. Two that share a name are one: nothing
@@ -124,6 +124,38 @@ def check(report, name, make):
             report.result(f"{name}; {form}: {sum(wanted.values())} instructions", why)
 
 
+def without_inlined(folded):
+    stacks = collections.Counter()
+    for line in folded.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        stacks[";".join(f for f in stack.split(";") if not f.endswith("_[i]"))] += int(count)
+    return stacks
+
+
+def check_inlined(report):
+    """Inlined functions begin and end within blocks: without their frames the stacks are
+    those of a reading that does not look for them, and nothing has to be repaired."""
+    with tempfile.TemporaryDirectory(prefix="stoke-truth-") as folder:
+        program, trace = os.path.join(folder, "walks"), os.path.join(folder, "trace")
+        source = os.path.join(tap.SOURCE_ROOT, "bench", "guest.c")
+        try:
+            run(["riscv64-linux-gnu-gcc", "-O2", "-g", "-static", "-o", program, source],
+                folder)
+            run(["qemu-riscv64", "-plugin", f"{PLUGIN},out={trace}", program, "1"], folder)
+            read = [tap.STOKE, "trace", trace, "--dwarf", program]
+            _, inlined, said = tap.run(read)
+            _, plain, _ = tap.run([*read, "--no-inline"])
+        except RuntimeError as problem:
+            report.not_ok("inlined functions", str(problem))
+            return
+    wanted, got = without_inlined(plain.decode()), without_inlined(inlined.decode())
+    report.result(f"inlined functions: {sum(wanted.values())} instructions",
+                  report_difference(wanted, got) or
+                  ("" if b"put_[i]" in inlined else "nothing is inlined"))
+    report.result("inlined functions: nothing is repaired",
+                  said.decode() if b"repaired" in said else "")
+
+
 def main():
     report = tap.Tap()
     why = missing()
@@ -135,6 +167,8 @@ def main():
             report.skip(name, why)
             continue
         check(report, name, make)
+    if not why and not wanted:
+        check_inlined(report)
     report.done()
 
 

@@ -335,8 +335,12 @@ void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t f
     if (t->task_count == 0)
         t->since = now;
     t->now = now;
-    if (!stays(t, pc, b->sites + first))
+    if (!stays(t, pc, b->sites + first)) {
         step(t, pc, b->sites + first);
+    } else {
+        t->pc = pc;
+        t->site = b->sites + first;
+    }
     if (!b->is_even || first + count < b->count) {
         walk_block(t, b, first, count);
         return;
