@@ -1,5 +1,5 @@
-/* What a traced program does, for the bench of live traces: sorts, hashes, walks a tree by
- * recursion and formats numbers. ROUNDS of some 20 million instructions each. */
+/* What a traced program does, for the bench of live traces: sorts, hashes, walks a tree
+ * by recursion and formats numbers. ROUNDS of some 20 million instructions each. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
