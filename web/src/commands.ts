@@ -29,14 +29,24 @@ export function focusSearch(): void {
     field?.select();
 }
 
+/* In the page for as long as that stands: one that is in no document may be gone before
+ * a file was chosen. */
+let chooser: HTMLInputElement | null = null;
+
 export function chooseFile(app: App, compare: boolean): void {
-    const input = document.createElement("input");
-    input.type = "file";
-    input.addEventListener("change", () => {
+    if (!chooser) {
+        chooser = document.createElement("input");
+        chooser.type = "file";
+        chooser.hidden = true;
+        document.body.append(chooser);
+    }
+    const input = chooser;
+    input.value = "";
+    input.onchange = () => {
         const file = input.files?.[0];
         if (file)
             void app.open(file, file.name, compare);
-    });
+    };
     input.click();
 }
 
