@@ -8,20 +8,13 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "export/exporter.h"
-#include "export/order.h"
-#include "export/threads.h"
+#include "export/parts.h"
 #include "model/paths.h"
 
 #define PROFILE_VERSION 62
 #define GECKO_VERSION 24 /* of which the tables of the meta part are */
 #define NS_PER_MS 1e6
 #define EPOCH_LEAST ((uint64_t)1000000000 * 1000000000) /* 2001: times from 1970 */
-
-struct part {
-    event_id event;
-    uint32_t thread;
-    size_t first, end; /* in the order of samples */
-};
 
 struct firefox_writer {
     struct arena arena;
@@ -34,10 +27,7 @@ struct firefox_writer {
     string_id *files;       /* by row: the source's name in the file */
     uint32_t *source_rows;  /* by string of the profile: its row + 1 */
     size_t source_count;
-    uint32_t *order;
-    size_t count;
-    struct part *parts;
-    size_t part_count, part_cap;
+    struct sample_parts parts;
     struct json_writer json;
 };
 
@@ -53,39 +43,6 @@ static const struct {
 #define CATEGORY_COUNT (sizeof categories / sizeof *categories)
 
 /* --- Preparing -------------------- */
-
-static bool sample_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct firefox_writer *w = context;
-    const struct sample *x = &w->p->samples[a], *y = &w->p->samples[b];
-    uint32_t thread_x = w->threads.of_thread[x->thread];
-    uint32_t thread_y = w->threads.of_thread[y->thread];
-    if (x->event != y->event)
-        return x->event < y->event;
-    return thread_x != thread_y ? thread_x < thread_y : x->time < y->time;
-}
-
-static bool make_parts(struct firefox_writer *w)
-{
-    w->order = order_samples(&w->arena, w->p, w->options->tree.event, sample_before, w,
-                             &w->count);
-    for (size_t i = 0; w->order && i < w->count; i++) {
-        const struct sample *s = &w->p->samples[w->order[i]];
-        uint32_t thread = w->threads.of_thread[s->thread];
-        struct part *last = w->part_count ? &w->parts[w->part_count - 1] : NULL;
-        if (!last || last->event != s->event || last->thread != thread) {
-            struct part *parts = arena_grow(&w->arena, w->parts, &w->part_cap,
-                                            w->part_count + 1, sizeof *parts);
-            if (!parts)
-                return false;
-            w->parts = parts;
-            last = &parts[w->part_count++];
-            *last = (struct part){s->event, thread, i, i};
-        }
-        last->end = i + 1;
-    }
-    return w->order != NULL;
-}
 
 static string_id add_string(struct firefox_writer *w, string_id of_profile)
 {
@@ -428,8 +385,8 @@ static void put_meta(struct firefox_writer *w)
 /* --- Threads -------------------- */
 
 /* What the page shows weights as; *scale makes them so. */
-static const char *weight_type(const struct firefox_writer *w, const struct part *part,
-                               double *scale)
+static const char *weight_type(const struct firefox_writer *w,
+                               const struct sample_part *part, double *scale)
 {
     enum unit unit = (enum unit)w->p->events[part->event].unit;
     *scale = 1;
@@ -442,22 +399,23 @@ static const char *weight_type(const struct firefox_writer *w, const struct part
     return unit == UNIT_BYTES ? "bytes" : "samples";
 }
 
-static double time_of(const struct firefox_writer *w, const struct part *part, size_t i)
+static double time_of(const struct firefox_writer *w, const struct sample_part *part,
+                      size_t i)
 {
-    const struct sample *s = &w->p->samples[w->order[i]];
+    const struct sample *s = &w->p->samples[w->parts.order[i]];
     uint64_t first = w->p->facts.time_first;
     if (s->time == TIME_NONE || first == TIME_NONE)
         return (double)(i - part->first) * interval_of(w->p);
     return s->time >= first ? (double)(s->time - first) / NS_PER_MS : 0;
 }
 
-static void put_stack_column(struct firefox_writer *w, const struct part *part)
+static void put_stack_column(struct firefox_writer *w, const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
     json_put_key(j, "stack");
     json_begin(j, JSON_ARRAY);
     for (size_t i = part->first; i < part->end; i++) {
-        stack_id stack = w->p->samples[w->order[i]].stack;
+        stack_id stack = w->p->samples[w->parts.order[i]].stack;
         if (stack)
             json_put_u64(j, stack - 1);
         else
@@ -466,7 +424,7 @@ static void put_stack_column(struct firefox_writer *w, const struct part *part)
     json_end(j, JSON_ARRAY);
 }
 
-static void put_samples(struct firefox_writer *w, const struct part *part)
+static void put_samples(struct firefox_writer *w, const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
     bool counted = w->options->tree.weight == CALLTREE_SAMPLES;
@@ -482,7 +440,7 @@ static void put_samples(struct firefox_writer *w, const struct part *part)
     json_put_key(j, "weight");
     json_begin(j, JSON_ARRAY);
     for (size_t i = part->first; i < part->end; i++) {
-        const struct sample *s = &w->p->samples[w->order[i]];
+        const struct sample *s = &w->p->samples[w->parts.order[i]];
         json_put_double(j, counted ? (double)s->count : s->weight * scale);
     }
     json_end(j, JSON_ARRAY);
@@ -501,7 +459,7 @@ static void put_markers(struct json_writer *j)
 }
 
 /* The page tells threads apart by their ids, so that of a further event has another. */
-static void put_ids(struct firefox_writer *w, const struct part *part)
+static void put_ids(struct firefox_writer *w, const struct sample_part *part)
 {
     const struct thread *t = &w->threads.items[part->thread];
     struct json_writer *j = &w->json;
@@ -516,7 +474,7 @@ static void put_ids(struct firefox_writer *w, const struct part *part)
     put_flag(j, "isMainThread", t->pid != ID_NONE && t->pid == t->tid);
 }
 
-static void put_thread(struct firefox_writer *w, const struct part *part)
+static void put_thread(struct firefox_writer *w, const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
     const struct thread *t = &w->threads.items[part->thread];
@@ -560,8 +518,8 @@ static void put_file(struct firefox_writer *w)
     put_shared(w);
     json_put_key(j, "threads");
     json_begin(j, JSON_ARRAY);
-    for (size_t i = 0; i < w->part_count; i++)
-        put_thread(w, &w->parts[i]);
+    for (size_t i = 0; i < w->parts.count; i++)
+        put_thread(w, &w->parts.items[i]);
     json_end(j, JSON_ARRAY);
     json_end(j, JSON_OBJECT);
     output_char(j->out, '\n');
@@ -574,7 +532,8 @@ static bool firefox_write(const struct profile *p, const struct export_options *
     bool ok = paths_init(&w.paths, p, &options->tree.label, err);
     if (ok)
         ok = (thread_set_init(&w.threads, &w.arena, p, options->tree.threads) &&
-              make_parts(&w) && make_tables(&w)) ||
+              sample_parts_init(&w.parts, &w.arena, p, &w.threads, &options->tree) &&
+              make_tables(&w)) ||
              error_memory(err);
     if (ok)
         put_file(&w);

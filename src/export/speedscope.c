@@ -6,8 +6,7 @@
  * loses nothing. */
 #include "base/json.h"
 #include "export/exporter.h"
-#include "export/order.h"
-#include "export/threads.h"
+#include "export/parts.h"
 #include "model/paths.h"
 
 /* What the frames of one label agree on. */
@@ -18,24 +17,13 @@ struct source_place {
     bool met;
 };
 
-/* The samples of one event on what counts as one thread. */
-struct part {
-    event_id event;
-    uint32_t thread;   /* of the set */
-    size_t first, end; /* in the order of samples */
-    double total;
-};
-
 struct speedscope_writer {
     struct arena arena;
     const struct profile *p;
     const struct export_options *options;
     struct paths paths;
     struct thread_set threads;
-    uint32_t *order; /* samples, by event, thread and time */
-    size_t count;
-    struct part *parts;
-    size_t part_count, part_cap;
+    struct sample_parts parts;
     uint32_t *climb; /* labels of a stack, leaf first */
     size_t climb_cap;
     struct json_writer json;
@@ -43,56 +31,13 @@ struct speedscope_writer {
 
 /* --- Parts --------------------------------------------------------------------- */
 
-static bool sample_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct speedscope_writer *w = context;
-    const struct sample *x = &w->p->samples[a], *y = &w->p->samples[b];
-    if (x->event != y->event)
-        return x->event < y->event;
-    uint32_t thread_x = w->threads.of_thread[x->thread];
-    uint32_t thread_y = w->threads.of_thread[y->thread];
-    if (thread_x != thread_y)
-        return thread_x < thread_y;
-    return x->time < y->time; /* without a time: as they came */
-}
-
-static double weight_of(const struct speedscope_writer *w, const struct sample *s)
-{
-    return w->options->tree.weight == CALLTREE_SAMPLES ? (double)s->count : s->weight;
-}
-
-/* Orders the samples, and cuts them where event or thread changes. */
-static bool make_parts(struct speedscope_writer *w)
-{
-    w->order = order_samples(&w->arena, w->p, w->options->tree.event, sample_before, w,
-                             &w->count);
-    if (!w->order)
-        return false;
-    for (size_t i = 0; i < w->count; i++) {
-        const struct sample *s = &w->p->samples[w->order[i]];
-        uint32_t thread = w->threads.of_thread[s->thread];
-        struct part *last = w->part_count ? &w->parts[w->part_count - 1] : NULL;
-        if (!last || last->event != s->event || last->thread != thread) {
-            struct part *parts = arena_grow(&w->arena, w->parts, &w->part_cap,
-                                            w->part_count + 1, sizeof *parts);
-            if (!parts)
-                return false;
-            w->parts = parts;
-            last = &parts[w->part_count++];
-            *last = (struct part){.event = s->event, .thread = thread, .first = i};
-        }
-        last->end = i + 1;
-        last->total += weight_of(w, s);
-    }
-    return true;
-}
-
 /* The heaviest of the first event: what is looked at first. */
 static size_t heaviest_part(const struct speedscope_writer *w)
 {
     size_t best = 0;
-    for (size_t i = 1; i < w->part_count && w->parts[i].event == w->parts[0].event; i++)
-        if (w->parts[i].total > w->parts[best].total)
+    for (size_t i = 1;
+         i < w->parts.count && w->parts.items[i].event == w->parts.items[0].event; i++)
+        if (w->parts.items[i].total > w->parts.items[best].total)
             best = i;
     return best;
 }
@@ -189,7 +134,7 @@ static const char *schema_unit(const struct speedscope_writer *w, enum unit unit
 }
 
 /* What reading it back needs and the schema has no place for. */
-static void write_ours(struct speedscope_writer *w, const struct part *part)
+static void write_ours(struct speedscope_writer *w, const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
     const struct event *event = &w->p->events[part->event];
@@ -227,10 +172,10 @@ static void print_thread(struct output *o, const struct profile *p,
 }
 
 /* The thread, with the event behind it where there are several. */
-static void write_name(struct speedscope_writer *w, const struct part *part)
+static void write_name(struct speedscope_writer *w, const struct sample_part *part)
 {
     struct output text = OUTPUT_KEEP;
-    bool events = w->parts[0].event != w->parts[w->part_count - 1].event;
+    bool events = w->parts.items[0].event != w->parts.items[w->parts.count - 1].event;
     print_thread(&text, w->p, &w->threads.items[part->thread]);
     if (part->thread && events)
         output_text(&text, ": ");
@@ -242,7 +187,7 @@ static void write_name(struct speedscope_writer *w, const struct part *part)
     output_deinit(&text);
 }
 
-static bool write_part(struct speedscope_writer *w, const struct part *part)
+static bool write_part(struct speedscope_writer *w, const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
     json_put_line(j);
@@ -257,13 +202,14 @@ static bool write_part(struct speedscope_writer *w, const struct part *part)
     json_put_key(j, "samples");
     json_begin(j, JSON_ARRAY);
     for (size_t i = part->first; i < part->end; i++)
-        if (!write_stack(w, w->p->samples[w->order[i]].stack))
+        if (!write_stack(w, w->p->samples[w->parts.order[i]].stack))
             return false;
     json_end(j, JSON_ARRAY);
     json_put_key(j, "weights");
     json_begin(j, JSON_ARRAY);
     for (size_t i = part->first; i < part->end; i++)
-        json_put_double(j, weight_of(w, &w->p->samples[w->order[i]]));
+        json_put_double(
+            j, sample_parts_weight(&w->options->tree, &w->p->samples[w->parts.order[i]]));
     json_end(j, JSON_ARRAY);
     json_end(j, JSON_OBJECT);
     return true;
@@ -302,8 +248,8 @@ static bool write_file(struct speedscope_writer *w)
         return false;
     json_put_key(j, "profiles");
     json_begin(j, JSON_ARRAY);
-    for (size_t i = 0; i < w->part_count; i++)
-        if (!write_part(w, &w->parts[i]))
+    for (size_t i = 0; i < w->parts.count; i++)
+        if (!write_part(w, &w->parts.items[i]))
             return false;
     json_end(j, JSON_ARRAY);
     json_end(j, JSON_OBJECT);
@@ -319,7 +265,8 @@ static bool speedscope_write(const struct profile *p,
     bool ok = paths_init(&w.paths, p, &options->tree.label, err);
     if (ok)
         ok = (thread_set_init(&w.threads, &w.arena, p, options->tree.threads) &&
-              make_parts(&w) && write_file(&w)) ||
+              sample_parts_init(&w.parts, &w.arena, p, &w.threads, &options->tree) &&
+              write_file(&w)) ||
              error_memory(err);
     arena_deinit(&w.arena);
     paths_deinit(&w.paths);
