@@ -41,7 +41,7 @@ class Bench {
         const context = await this.browser.newContext(
             Object.assign({ viewport: { width: 1200, height: 800 } }, options));
         const page = await context.newPage();
-        page.on("pageerror", (error) => this.problems.push("error: " + error.message));
+        page.on("pageerror", (error) => this.problems.push("error: " + (error.stack || error.message)));
         page.on("console", (message) => {
             if (message.type() === "error" && !this.expectsErrors)
                 this.problems.push("console: " + message.text());

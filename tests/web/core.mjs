@@ -224,7 +224,37 @@ function checkFilters() {
     report("filters are applied in order; one that cannot be leaves all as it was", wrong.join("\n"));
 }
 
+/* What is shown stays until something else is; the page's charts ask for it meanwhile. */
+function checkBetween() {
+    const core = new Core();
+    const ask = ["core_choose:1", "core_summary", "core_chart:0:0", "core_functions:0:0:0", "core_draw:0:0:9:1200:0:9"];
+    const answers = () => ask.map((one) => {
+        const [name, ...args] = one.split(":");
+        try {
+            core.call(name, ...args.map(Number));
+            return decoder.decode(core.reply());
+        } catch (error) {
+            return error.message;
+        }
+    }).join();
+    const told = answers();
+    const before = new Set(told.split(","));
+    report("before anything is opened each answer says so", before.size === 1 && before.has("nothing is shown") ? "" : told);
+    core.open(encoder.encode("a;b 3\na;c 5\n"), "first.folded");
+    core.json("core_show", "[]", 0, 0);
+    const first = answers();
+    core.json("core_show", '[{"verb":"hide","text":"b"}]', 0, 0);
+    core.json("core_show", "[]", 0, 0);
+    core.open(encoder.encode("x;y;z 9\n"), "second.folded");
+    const between = answers();
+    core.open(encoder.encode("x;y;z 7\n"), "third.folded");
+    report("a profile opened but not yet shown changes no answer", between === first && answers() === first ? "" : `${first}\n${between}`);
+    const shown = core.json("core_show", "[]", 0, 0);
+    report("the one opened last is shown", shown.total === 7 ? "" : JSON.stringify(shown));
+}
+
 checkImports();
+checkBetween();
 checkLayout();
 checkNarrow();
 checkSums();

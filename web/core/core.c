@@ -16,6 +16,7 @@ static struct {
     struct profile *opened[PROFILES];
     struct profile *both;     /* compared; or NULL */
     struct profile *filtered; /* NULL: nothing is filtered */
+    struct profile *retired;  /* still shown, but opened no longer; or NULL */
     struct shown shown;
     struct tree trees[TREE_COUNT];
     enum tree_order orders[TREE_COUNT];
@@ -83,11 +84,30 @@ static void forget_shown(void)
     core.tones = NULL;
     core.chosen = 0;
     shown_deinit(&core.shown);
+    profile_destroy(core.retired);
+    core.retired = NULL;
+}
+
+/* What is shown stays until something else is: the page may ask for it in between. */
+static void retire(struct profile **p)
+{
+    if (*p && *p == core.shown.p)
+        core.retired = *p;
+    else
+        profile_destroy(*p);
+    *p = NULL;
+}
+
+static bool need_shown(void)
+{
+    return core.shown.p || error_set(&core.err, "nothing is shown");
 }
 
 static bool need_tree(enum tree_kind kind)
 {
     struct tree *t = &core.trees[kind];
+    if (!need_shown())
+        return false;
     return t->made ||
            tree_init(t, &core.shown, kind, core.chosen, core.orders[kind], &core.err);
 }
@@ -97,6 +117,8 @@ static bool need_chart(uint32_t kind)
     struct chart *c = &core.charts[kind];
     if (c->made)
         return true;
+    if (!need_shown())
+        return false;
     if (kind == CHART_TIME)
         return chart_of_time(c, &core.shown, &core.err);
     return need_tree((enum tree_kind)kind) &&
@@ -127,6 +149,8 @@ static bool need_tones(void)
     size_t labels = core.shown.paths.labels.count;
     if (core.tones)
         return true;
+    if (!need_shown())
+        return false;
     core.tones = arena_zalloc(&core.tone_arena, labels, 1);
     for (string_id label = 1; core.tones && label < labels; label++)
         core.tones[label] = tone_of(label);
@@ -161,8 +185,7 @@ void EXPORT(core_cancel)(void)
 static bool compare(void)
 {
     struct diff_options options = {.threads = THREAD_COMM};
-    profile_destroy(core.both);
-    core.both = NULL;
+    retire(&core.both);
     if (!core.opened[1])
         return true;
     core.both = transform_diff(core.opened[1], core.opened[0], &options, &core.err);
@@ -177,14 +200,10 @@ int EXPORT(core_finish)(uint32_t slot)
     struct profile *p = loading_finish(&core.loading, &core.err);
     if (!p || slot >= PROFILES)
         return end_reply(false);
-    forget_shown();
-    profile_destroy(core.filtered);
-    core.filtered = NULL;
-    if (slot == 0) {
-        profile_destroy(core.opened[1]);
-        core.opened[1] = NULL;
-    }
-    profile_destroy(core.opened[slot]);
+    retire(&core.filtered);
+    if (slot == 0)
+        retire(&core.opened[1]);
+    retire(&core.opened[slot]);
     core.opened[slot] = p;
     if (!compare())
         return end_reply(false);
@@ -196,11 +215,8 @@ int EXPORT(core_finish)(uint32_t slot)
 int EXPORT(core_alone)(void)
 {
     struct json_writer w = begin_reply();
-    forget_shown();
-    profile_destroy(core.filtered);
-    core.filtered = NULL;
-    profile_destroy(core.opened[1]);
-    core.opened[1] = NULL;
+    retire(&core.filtered);
+    retire(&core.opened[1]);
     compare();
     tell_profile(&w, core.opened[0]);
     return end_reply(true);
@@ -242,8 +258,8 @@ int EXPORT(core_show)(const char *filters, uint32_t length, uint32_t event, int 
             profile_destroy(p);
         return end_reply(false);
     }
+    retire(&core.filtered);
     forget_shown();
-    profile_destroy(core.filtered);
     core.filtered = p != from ? p : NULL;
     core.shown = shown;
     /* the tables point into the struct that was copied */
@@ -265,7 +281,7 @@ int EXPORT(core_color)(uint32_t by)
 int EXPORT(core_choose)(uint32_t label)
 {
     struct json_writer w = begin_reply();
-    if (label >= core.shown.paths.labels.count || !need_functions())
+    if (!need_functions() || label >= core.shown.paths.labels.count)
         return end_reply(false);
     if (label != core.chosen) {
         forget_tree(TREE_CALLERS);
@@ -437,8 +453,8 @@ uint32_t EXPORT(core_next_match)(uint32_t kind, uint32_t box, int back)
 int EXPORT(core_search)(const char *text, uint32_t length, int pattern)
 {
     struct json_writer w = begin_reply();
-    if (!search_init(&core.search, &core.shown, (struct str){text, length}, pattern,
-                     &core.err))
+    if (!need_shown() || !search_init(&core.search, &core.shown,
+                                      (struct str){text, length}, pattern, &core.err))
         return end_reply(false);
     json_begin(&w, JSON_OBJECT);
     json_member_u64(&w, "functions", core.search.functions);
@@ -501,13 +517,13 @@ int EXPORT(core_children)(uint32_t kind, uint32_t node)
 int EXPORT(core_summary)(void)
 {
     struct json_writer w = begin_reply();
-    return end_reply(tell_summary(&w, &core.shown, &core.err));
+    return end_reply(need_shown() && tell_summary(&w, &core.shown, &core.err));
 }
 
 int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();
-    return end_reply(tell_heat(&w, &core.shown, column, rows, &core.err));
+    return end_reply(need_shown() && tell_heat(&w, &core.shown, column, rows, &core.err));
 }
 
 /* --- Formats
@@ -526,6 +542,8 @@ int EXPORT(core_export)(const char *name, uint32_t length)
         .tree = {.event = core.shown.event,
                  .label = {.kernel = true, .jit = true},
                  .weight = core.shown.count ? CALLTREE_SAMPLES : CALLTREE_VALUE}};
+    if (!need_shown())
+        return end_reply(false);
     if (!e)
         return end_reply(error_set(&core.err, "there is no such format"));
     return end_reply(e->write(core.shown.p, &options, &core.reply, &core.err) &&

@@ -65,6 +65,7 @@ export class App {
     steered: Steered | null = null;
     micros: number[] = []; /* script time of the last frames */
 
+    private last: Promise<unknown> = Promise.resolve();
     private past: Filter[][] = [];
     private future: Filter[][] = [];
     private listener: () => void = () => undefined;
@@ -92,9 +93,24 @@ export class App {
         return this.theme === "system" ? this.prefersDark.matches : this.theme === "dark";
     }
 
+    /* One after another: each asks the core several times, and answers of two states do not
+     * go together. */
+    private inTurn<T>(task: () => Promise<T>): Promise<T> {
+        const turn = this.last.then(task);
+        this.last = turn.catch(() => undefined);
+        return turn;
+    }
+
     /* --- Opening --------------------------------------------------------------------------- */
 
-    async open(file: Blob, name: string, compare = false, place?: Place): Promise<boolean> {
+    /* What is being read gives way to the next file, unless the two are to be compared. */
+    open(file: Blob, name: string, compare = false, place?: Place): Promise<boolean> {
+        if (this.loading && !compare)
+            void this.core.cancel();
+        return this.inTurn(() => this.openNow(file, name, compare, place));
+    }
+
+    private async openNow(file: Blob, name: string, compare: boolean, place?: Place): Promise<boolean> {
         const slot = compare && this.profile ? 1 : 0;
         this.loading = { name, done: 0, of: file.size };
         this.fault = null;
@@ -124,12 +140,14 @@ export class App {
         }
     }
 
-    async compareNoMore(): Promise<void> {
-        this.profile = await this.core.alone();
-        this.comparedWith = "";
-        this.place = { ...this.place, filters: [], color: Tone.Name };
-        this.title();
-        await this.show();
+    compareNoMore(): Promise<void> {
+        return this.inTurn(async () => {
+            this.profile = await this.core.alone();
+            this.comparedWith = "";
+            this.place = { ...this.place, filters: [], color: Tone.Name };
+            this.title();
+            await this.show();
+        });
     }
 
     private title(): void {
@@ -179,23 +197,25 @@ export class App {
         return false;
     }
 
-    async addFilter(filter: Filter): Promise<boolean> {
-        const before = this.place.filters;
-        if (!(await this.setFilters([...before, filter])))
-            return false;
-        this.past.push(before);
-        this.future = [];
-        this.changed();
-        return true;
-    }
-
-    async removeFilter(at: number): Promise<void> {
-        const before = this.place.filters;
-        if (await this.setFilters(before.filter((_, i) => i !== at))) {
+    /* As setFilters, and can be undone. */
+    private changeFilters(change: (before: Filter[]) => Filter[]): Promise<boolean> {
+        return this.inTurn(async () => {
+            const before = this.place.filters;
+            if (!(await this.setFilters(change(before))))
+                return false;
             this.past.push(before);
             this.future = [];
             this.changed();
-        }
+            return true;
+        });
+    }
+
+    addFilter(filter: Filter): Promise<boolean> {
+        return this.changeFilters((before) => [...before, filter]);
+    }
+
+    async removeFilter(at: number): Promise<void> {
+        await this.changeFilters((before) => before.filter((_, i) => i !== at));
     }
 
     get canUndo(): boolean {
@@ -206,25 +226,30 @@ export class App {
         return this.future.length > 0;
     }
 
-    async undo(): Promise<void> {
-        const to = this.past.pop();
-        const now = this.place.filters;
-        if (to && (await this.setFilters(to)))
-            this.future.push(now);
-        this.changed();
+    /* The last filters of one list become those that are shown, and these go to the other. */
+    private step(from: "past" | "future", to: "past" | "future"): Promise<void> {
+        return this.inTurn(async () => {
+            const filters = this[from].pop();
+            const now = this.place.filters;
+            if (filters && (await this.setFilters(filters)))
+                this[to].push(now);
+            this.changed();
+        });
     }
 
-    async redo(): Promise<void> {
-        const to = this.future.pop();
-        const now = this.place.filters;
-        if (to && (await this.setFilters(to)))
-            this.past.push(now);
-        this.changed();
+    undo(): Promise<void> {
+        return this.step("past", "future");
+    }
+
+    redo(): Promise<void> {
+        return this.step("future", "past");
     }
 
     async setEvent(event: number, count: boolean): Promise<void> {
-        this.place = { ...this.place, event, count, zoom: null };
-        await this.show();
+        await this.inTurn(() => {
+            this.place = { ...this.place, event, count, zoom: null };
+            return this.show();
+        });
     }
 
     async setOrder(order: number): Promise<void> {
@@ -282,7 +307,7 @@ export class App {
         this.place = { ...this.place, search: text, pattern };
         this.changed();
         clearTimeout(this.searchTimer);
-        this.searchTimer = window.setTimeout(() => void this.searchNow(), 120);
+        this.searchTimer = window.setTimeout(() => void this.inTurn(() => this.searchNow()), 120);
     }
 
     private async searchNow(): Promise<void> {
@@ -299,17 +324,21 @@ export class App {
     }
 
     async select(kind: number, box: number | null): Promise<void> {
-        if (box === null) {
-            this.selected = null;
-            await this.choose(0);
-            return;
-        }
-        this.selected = await this.core.box(kind, box);
-        this.selectedIn = kind;
-        await this.choose(this.selected.function.label);
+        const of = this.version;
+        await this.inTurn(async () => {
+            if (of !== this.version)
+                return; /* boxes are numbered anew */
+            this.selected = box === null ? null : await this.core.box(kind, box);
+            this.selectedIn = kind;
+            await this.chooseNow(this.selected ? this.selected.function.label : 0);
+        });
     }
 
-    async choose(label: number): Promise<void> {
+    choose(label: number): Promise<void> {
+        return this.inTurn(() => this.chooseNow(label));
+    }
+
+    private async chooseNow(label: number): Promise<void> {
         const info = await this.core.choose(label);
         this.chosen = label ? info : null;
         this.place = { ...this.place, chosen: label ? info.name : "" };
@@ -344,9 +373,10 @@ export class App {
     /* The address was changed by hand, or a link was pasted. */
     async follow(): Promise<void> {
         const place = readPlace(location.hash);
-        if (this.profile && writePlace(place) !== writePlace(this.place)) {
-            this.place = place;
-            await this.show();
-        }
+        if (this.profile && writePlace(place) !== writePlace(this.place))
+            await this.inTurn(() => {
+                this.place = place;
+                return this.show();
+            });
     }
 }
