@@ -11,12 +11,17 @@ void output_deinit(struct output *o)
     o->used = o->cap = o->room = 0;
 }
 
+static void flush(struct output *o)
+{
+    if (o->used && !o->failed)
+        o->failed = !o->flush(o->context, o->bytes, o->used);
+    o->used = 0;
+}
+
 bool output_reserve(struct output *o, size_t length)
 {
-    if (!o->failed && o->flush && o->used && o->used + length > FLUSH_SIZE) {
-        o->failed = !o->flush(o->context, o->bytes, o->used);
-        o->used = 0;
-    }
+    if (o->flush && o->used + length > FLUSH_SIZE)
+        flush(o);
     if (!o->failed && o->used + length > o->cap) {
         size_t cap = o->cap * 2 > o->used + length ? o->cap * 2 : o->used + length;
         if (cap < FLUSH_SIZE && o->flush)
@@ -33,6 +38,18 @@ bool output_reserve(struct output *o, size_t length)
     if (o->failed)
         o->room = o->used;
     return !o->failed;
+}
+
+/* What is long goes by the buffer of a stream. */
+void output_more(struct output *o, const char *bytes, size_t length)
+{
+    if (o->flush && length >= FLUSH_SIZE) {
+        flush(o);
+        o->failed = o->failed || !o->flush(o->context, bytes, length);
+    } else if (output_reserve(o, length)) {
+        memcpy(o->bytes + o->used, bytes, length);
+        o->used += length;
+    }
 }
 
 void output_text(struct output *o, const char *zero_terminated)
@@ -73,10 +90,8 @@ void output_format(struct output *o, const char *format, ...)
 
 bool output_finish(struct output *o)
 {
-    if (o->flush && o->used && !o->failed) {
-        o->failed = !o->flush(o->context, o->bytes, o->used);
-        o->used = 0;
-    }
+    if (o->flush)
+        flush(o);
     return !o->failed;
 }
 

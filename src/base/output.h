@@ -27,12 +27,17 @@ void output_deinit(struct output *o);
 /* Makes room for `length` more bytes; false once anything has failed. */
 bool output_reserve(struct output *o, size_t length);
 
+/* output_bytes, where there is no room. */
+void output_more(struct output *o, const char *bytes, size_t length);
+
 static inline void output_bytes(struct output *o, const char *bytes, size_t length)
 {
-    if (length == 0 || (length > o->room - o->used && !output_reserve(o, length)))
-        return;
-    memcpy(o->bytes + o->used, bytes, length);
-    o->used += length;
+    if (length > o->room - o->used) {
+        output_more(o, bytes, length);
+    } else if (length) {
+        memcpy(o->bytes + o->used, bytes, length);
+        o->used += length;
+    }
 }
 
 static inline void output_char(struct output *o, char c)

@@ -31,6 +31,14 @@ struct run {
     bool ends_line, has_children;
 };
 
+/* The ranks of all labels, found while the rows are collected. */
+struct ranking {
+    struct errand errand; /* first: the errand is the ranking */
+    struct arena arena;
+    const struct strings *labels;
+    uint32_t *rank; /* by label * 2 + (1 where ';' follows); NULL when memory is short */
+};
+
 struct folded_writer {
     struct arena arena;
     const struct profile *p;
@@ -38,7 +46,7 @@ struct folded_writer {
     struct paths paths;
     struct strings threads; /* the labels of threads */
     string_id *label_of_thread;
-    uint32_t *rank; /* by label * 2 + (1 where ';' follows) */
+    const uint32_t *rank; /* as in a ranking */
     uint32_t *thread_rank;
     uint32_t *run_of; /* by path */
     struct run *runs; /* [0]: the root */
@@ -80,6 +88,13 @@ static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
     for (uint32_t i = 0; i < count; i++)
         rank[items[i]] = i;
     return rank;
+}
+
+static void rank_errand(struct errand *errand, unsigned hand)
+{
+    struct ranking *r = (struct ranking *)(void *)errand;
+    (void)hand;
+    r->rank = rank_labels(&r->arena, r->labels);
 }
 
 /* --- Runs ------------------------------------------------------------------------- */
@@ -307,15 +322,26 @@ static bool write_rows(struct folded_writer *w)
     return folded_text_write(&text, w->crew, w->out);
 }
 
-static bool folded_prepare(struct folded_writer *w)
+static bool collect_runs(struct folded_writer *w)
 {
     calltree_events(w->p, w->options, &w->event, &w->base);
-    w->rank = rank_labels(&w->arena, &w->paths.labels);
-    if (!w->rank || !label_threads(w) || !collect_rows(w) || !make_runs(w) ||
-        !place_runs(w))
+    if (!label_threads(w) || !collect_rows(w) || !make_runs(w))
         return false;
     w->thread_rank = rank_labels(&w->arena, &w->threads);
     return w->thread_rank != NULL;
+}
+
+static bool folded_prepare(struct folded_writer *w)
+{
+    struct ranking ranking = {.errand.work = rank_errand, .labels = &w->paths.labels};
+    crew_start(w->crew, &ranking.errand);
+    bool ok = collect_runs(w);
+    crew_finish(w->crew, &ranking.errand);
+    w->rank = ranking.rank;
+    ok = ok && w->rank && place_runs(w);
+    w->rank = NULL;
+    arena_deinit(&ranking.arena);
+    return ok;
 }
 
 static bool folded_write(const struct profile *p, const struct export_options *options,

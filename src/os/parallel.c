@@ -188,8 +188,8 @@ static void crew_take_on(void *context, struct errand *e)
     e->next = NULL;
     *q->last = e;
     q->last = &e->next;
-    pthread_cond_signal(&c->more);
     pthread_mutex_unlock(&c->lock);
+    pthread_cond_signal(&c->more); /* who wakes finds the lock free */
 }
 
 /* While another hand is at it, this one does first what can wait: it may take longer, and
