@@ -187,13 +187,14 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
         trace_code_describe(code, block->pc + at, bits_at(block, at), where, s);
         at += s->length;
     }
-    trace_block_ready(made);
     made->turns = turns_trigger(&q->r->options->trigger, made);
-    return true;
+    return trace_block_ready(&lane->core->tracer, made);
 }
 
-static const struct trace_block *block_of(struct reading *q, struct lane *lane,
-                                          uint32_t id)
+/* The first time that a core comes to a block. NULL where that was not described. */
+static __attribute__((noinline)) struct trace_block *first_block(struct reading *q,
+                                                                 struct lane *lane,
+                                                                 uint32_t id)
 {
     struct core_blocks *blocks = &lane->blocks;
     if (id == 0 || id >= q->block_count)
@@ -208,15 +209,20 @@ static const struct trace_block *block_of(struct reading *q, struct lane *lane,
         memset(grown + before, 0, (blocks->cap - before) * sizeof *grown);
         blocks->items = grown;
     }
-    if (!blocks->items[id].sites && !make_block(q, lane, id))
-        return NULL;
-    return &blocks->items[id];
+    return make_block(q, lane, id) ? &blocks->items[id] : NULL;
+}
+
+static struct trace_block *block_of(struct reading *q, struct lane *lane, uint32_t id)
+{
+    struct core_blocks *blocks = &lane->blocks;
+    bool known = id < blocks->cap && blocks->items[id].sites;
+    return known ? &blocks->items[id] : first_block(q, lane, id);
 }
 
 /* --- Runs ------------------------------------------------------------------------------
  */
 
-static void take_again(struct reading *q, struct lane *lane, const struct trace_block *b,
+static void take_again(struct reading *q, struct lane *lane, struct trace_block *b,
                        uint64_t number, uint64_t times)
 {
     if (!tracer_take_again(&lane->core->tracer, b, lane->first, lane->count, number,
@@ -226,7 +232,7 @@ static void take_again(struct reading *q, struct lane *lane, const struct trace_
 }
 
 /* One by one, as each may turn the trigger. */
-static void run_gated(struct reading *q, struct lane *lane, const struct trace_block *b)
+static void run_gated(struct reading *q, struct lane *lane, struct trace_block *b)
 {
     struct trace_core *core = lane->core;
     uint64_t pc = b->pc;
@@ -260,8 +266,8 @@ static uint64_t runs_unturned(const struct reading *q, const struct lane *lane,
 }
 
 /* An execution, and more of the same, as far as the trigger lets them pass. */
-static void run_triggered(struct reading *q, struct lane *lane,
-                          const struct trace_block *b, uint64_t times)
+static void run_triggered(struct reading *q, struct lane *lane, struct trace_block *b,
+                          uint64_t times)
 {
     struct trace_core *core = lane->core;
     while (times > 0 && !tracer_failed(&core->tracer)) {
@@ -289,7 +295,7 @@ static void run_triggered(struct reading *q, struct lane *lane,
 static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t first,
                      uint32_t count)
 {
-    const struct trace_block *b = block_of(q, lane, id);
+    struct trace_block *b = block_of(q, lane, id);
     lane->block = 0;
     if (!b) {
         flaw(q, "a block runs that was not described");
@@ -318,7 +324,7 @@ static void run_again(struct reading *q, struct lane *lane, uint64_t times)
         flaw(q, "what did not run runs again");
         return;
     }
-    const struct trace_block *b = &lane->blocks.items[lane->block];
+    struct trace_block *b = &lane->blocks.items[lane->block];
     if (q->r->options->trigger.selector != TRACE_ALWAYS) {
         run_triggered(q, lane, b, times);
         return;
@@ -357,26 +363,46 @@ static void run(struct reading *q, struct lane *lane, const uint32_t *words)
     }
 }
 
+/* Whole blocks, as most words are, up to a word that is none, or says something new. */
+static void run_blocks(struct lane *lane, struct bytes *words)
+{
+    struct tracer *t = &lane->core->tracer;
+    struct trace_block *items = lane->blocks.items;
+    uint64_t number = lane->number;
+    size_t cap = lane->blocks.cap, count = bytes_left(words) / 4, i = 0;
+    struct bytes b = *words;
+    for (; i < count && !tracer_failed(t); i++) {
+        uint32_t id = bytes_u32(&b);
+        if (id >= cap || !items[id].sites)
+            break;
+        tracer_take_block(t, &items[id], 0, items[id].count, number);
+        number += items[id].count;
+        lane->block = id;
+    }
+    bytes_skip(words, i * 4);
+    if (number == lane->number)
+        return;
+    lane->first = 0;
+    lane->count = items[lane->block].count;
+    lane->number = number;
+}
+
 /* Goes through words, those of the chunk before first. */
 static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
 {
+    bool gated = q->r->options->trigger.selector != TRACE_ALWAYS;
     while (bytes_left(b) >= 4) {
-        uint32_t word = bytes_u32(b);
-        if (lane->word_count == 0 && word && word < QEMU_RUN_PART) {
-            run_part(q, lane, word, 0, 0); /* most of them */
-            if (tracer_failed(&lane->core->tracer))
-                return false;
-            continue;
-        }
-        lane->words[lane->word_count++] = word;
+        if (lane->word_count == 0 && !gated)
+            run_blocks(lane, b);
+        if (tracer_failed(&lane->core->tracer) || bytes_left(b) < 4)
+            break;
+        lane->words[lane->word_count++] = bytes_u32(b);
         if (lane->word_count < words_of(lane->words[0]))
             continue;
         run(q, lane, lane->words);
         lane->word_count = 0;
-        if (tracer_failed(&lane->core->tracer))
-            return false;
     }
-    return true;
+    return !tracer_failed(&lane->core->tracer);
 }
 
 /* --- Threads ---------------------------------------------------------------------------

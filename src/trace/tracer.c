@@ -284,14 +284,24 @@ static void flow_in_block(struct tracer *t, uint64_t from, const struct trace_si
     settle(t, site[1].place);
 }
 
-void trace_block_ready(struct trace_block *b)
+bool trace_block_ready(struct tracer *t, struct trace_block *b)
 {
+    uint32_t turns = 0;
+    for (uint32_t i = 1; i < b->count; i++)
+        turns += b->sites[i].place != b->sites[i - 1].place;
+    b->turn = turns ? arena_alloc(&t->arena, turns * sizeof *b->turn) : NULL;
+    if (turns && !b->turn)
+        return false;
+    b->turn_count = 0;
+    b->function = trace_site_function(&t->code, b->sites);
+    b->from[0] = b->from[1] = NULL;
     b->last = b->pc;
-    b->is_even = true;
-    for (uint32_t i = 0; i + 1 < b->count; i++) {
-        b->last += b->sites[i].length;
-        b->is_even &= b->sites[i + 1].place == b->sites[0].place;
-    }
+    for (uint32_t i = 1; i < b->count; b->last += b->sites[i++ - 1].length)
+        if (b->sites[i].place != b->sites[i - 1].place)
+            b->turn[b->turn_count++] =
+                (struct trace_turn){i, (uint32_t)(b->last - b->pc), b->sites[i].place,
+                                    trace_site_function(&t->code, b->sites + i)};
+    return true;
 }
 
 /* From the first of a block on, in which another function begins, or a call is inlined.
@@ -313,42 +323,111 @@ static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->site = last;
 }
 
-/* The instruction told last leads to `pc`, in the same place: no stack changes. */
-static bool stays(const struct tracer *t, uint64_t pc, const struct trace_site *to)
+/* From the instruction told last to the block. */
+static enum trace_way find_way(const struct tracer *t, const struct trace_block *b)
 {
-    const struct trace_site *from = t->site;
-    if (!from || to->place != t->place || to->kind == INSTRUCTION_UNKNOWN)
-        return false;
+    const struct trace_site *from = t->site, *to = b->sites;
+    bool jumps = from->kind == INSTRUCTION_BRANCH || from->kind == INSTRUCTION_JUMP ||
+                 from->kind == INSTRUCTION_CALL;
+    bool leads = jumps && leads_to(from, t->pc, b->pc);
     if (from->kind == INSTRUCTION_PLAIN || from->kind == INSTRUCTION_BRANCH)
-        if (from->advance && pc == t->pc + from->advance)
-            return true;
-    return (from->kind == INSTRUCTION_BRANCH || from->kind == INSTRUCTION_JUMP) &&
-           leads_to(from, t->pc, pc);
+        leads |= from->advance && b->pc == t->pc + from->advance;
+    if (!leads || to->kind == INSTRUCTION_UNKNOWN)
+        return TRACE_WAY_OTHER;
+    if (from->kind != INSTRUCTION_CALL)
+        return to->place == from->place ? TRACE_WAY_STAYS : TRACE_WAY_FLOWS;
+    bool twice = t->code.functions[b->function].flags & TRACE_FUNCTION_TWICE;
+    return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS;
 }
 
-void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+static enum trace_way way_of(const struct tracer *t, struct trace_block *b)
+{
+    if (b->from[0] == t->site)
+        return b->way[0];
+    if (b->from[1] == t->site)
+        return b->way[1];
+    b->from[1] = b->from[0];
+    b->way[1] = b->way[0];
+    b->from[0] = t->site;
+    return b->way[0] = (uint8_t)find_way(t, b);
+}
+
+/* A return to where the function was called from; false for all others. */
+static bool return_block(struct tracer *t, const struct trace_block *b)
+{
+    const struct trace_task *task = tracer_task(t);
+    const struct trace_frame *top = tracer_top(t);
+    if (top->returns != b->pc || b->pc == 0 || task->count < 2 || task->beyond ||
+        t->code.functions[top->function].flags & TRACE_FUNCTION_SWITCH)
+        return false;
+    t->report.returns++;
+    tracer_pop_to(t, task->count - 1);
+    return true;
+}
+
+/* What step does, where it is one of the ways that are common; false for all others. */
+static bool enter_block(struct tracer *t, struct trace_block *b)
+{
+    enum trace_way way;
+    if (!t->site)
+        return false;
+    if (t->site->kind == INSTRUCTION_RETURN) {
+        if (!return_block(t, b))
+            return false;
+    } else if ((way = way_of(t, b)) == TRACE_WAY_STAYS) {
+        return true;
+    } else if (way == TRACE_WAY_CALLS) {
+        t->report.calls++;
+        tracer_push(t, b->function, t->pc + t->site->length);
+    } else if (way != TRACE_WAY_FLOWS || tracer_top(t)->function != b->function) {
+        return false;
+    }
+    settle(t, b->sites->place);
+    return true;
+}
+
+/* The rest of a whole block, whose first instruction was entered. */
+static void turn_in_block(struct tracer *t, const struct trace_block *b)
+{
+    uint64_t now = t->now, counted = t->counted;
+    for (uint32_t i = 0; i < b->turn_count && !tracer_failed(t); i++) {
+        const struct trace_turn *turn = &b->turn[i];
+        t->now = now + turn->at;
+        t->counted = counted + turn->at;
+        if (tracer_top(t)->function == turn->function)
+            settle(t, turn->place);
+        else
+            flow_in_block(t, b->pc + turn->before, b->sites + turn->at - 1);
+    }
+    t->now = now + b->count - 1;
+    t->counted = counted + b->count;
+    t->pc = b->last;
+    t->site = b->sites + b->count - 1;
+}
+
+static void take_whole(struct tracer *t, struct trace_block *b)
+{
+    if (!enter_block(t, b))
+        step(t, b->pc, b->sites);
+    turn_in_block(t, b);
+}
+
+void tracer_take_block(struct tracer *t, struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now)
 {
     uint64_t pc = b->pc;
-    for (uint32_t i = 0; i < first; i++)
-        pc += b->sites[i].length;
     if (t->task_count == 0)
         t->since = now;
     t->now = now;
-    if (!stays(t, pc, b->sites + first)) {
-        step(t, pc, b->sites + first);
-    } else {
-        t->pc = pc;
-        t->site = b->sites + first;
-    }
-    if (!b->is_even || first + count < b->count) {
-        walk_block(t, b, first, count);
+    if (count == b->count) {
+        take_whole(t, b);
         return;
     }
-    t->now += count - 1;
-    t->counted += count;
-    t->pc = b->last;
-    t->site = b->sites + b->count - 1;
+    for (uint32_t i = 0; i < first; i++)
+        pc += b->sites[i].length;
+    step(t, pc, b->sites + first);
+    if (!tracer_failed(t))
+        walk_block(t, b, first, count);
 }
 
 /* Adds what a block spends each time it runs, in the same stack. */
@@ -365,10 +444,10 @@ static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t 
     t->now--; /* that of the last instruction */
 }
 
-bool tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+bool tracer_take_again(struct tracer *t, struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now, uint64_t times, uint64_t *steps)
 {
-    const uint64_t cost = b->is_even ? 1 : count;
+    const uint64_t cost = b->turn_count ? count : 1;
     for (uint64_t i = 0; i < times && !tracer_failed(t); i++) {
         const struct trace_task *task = tracer_task(t);
         size_t depth = task->count;

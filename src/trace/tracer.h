@@ -174,28 +174,51 @@ void tracer_deinit(struct tracer *t);
 void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
                  size_t count);
 
+/* Within a block: from an instruction on it is in another place than before. */
+struct trace_turn {
+    uint32_t at;     /* number of the instruction in the block */
+    uint32_t before; /* bytes from the block's beginning to the instruction before */
+    trace_place_id place;
+    trace_function_id function; /* of the place */
+};
+
+/* How a block is entered from the last instruction of another, as far as the stack does
+ * not matter. */
+enum trace_way {
+    TRACE_WAY_OTHER,
+    TRACE_WAY_STAYS, /* in the same place */
+    TRACE_WAY_FLOWS, /* to where the instruction leads */
+    TRACE_WAY_CALLS  /* the same, by a call */
+};
+
 /* Instructions that follow one another, of a trace that carries their bits. */
 struct trace_block {
     uint64_t pc;
+    uint64_t last;                    /* address of the last one */
+    struct trace_site *sites;         /* `advance` tells each one's length */
+    struct trace_turn *turn;          /* each change of the place in it */
+    const struct trace_site *from[2]; /* where it was entered from of late, */
     uint32_t count;
-    bool is_even;             /* all of it is in one place */
-    bool turns;               /* the reader's: something in it turns the trigger */
-    uint64_t last;            /* address of the last one */
-    struct trace_site *sites; /* `advance` tells each one's length */
+    trace_function_id function; /* of the first instruction */
+    uint32_t turn_count;
+    uint8_t way[2]; /* and how: enum trace_way */
+    bool turns;     /* the reader's: something in it turns the trigger */
 };
 
-/* Sets what follows from pc, count and sites. */
-void trace_block_ready(struct trace_block *b);
+_Static_assert(sizeof(struct trace_block) == 64, "a line of the cache");
+
+/* Sets what follows from pc, count and sites. False when memory is short. */
+bool trace_block_ready(struct tracer *t, struct trace_block *b);
 
 /* The next instructions: `count` of a block, from number `first` on, one a cycle, the
  * first at cycle `now`, which is not before any other. */
-void tracer_take_block(struct tracer *t, const struct trace_block *b, uint32_t first,
+void tracer_take_block(struct tracer *t, struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now);
 
 /* The same so many times more, right after it was taken. Each time that it changes the
  * stack takes one of *steps, or as many as it has instructions; with none left it is
  * counted in the stack as it is, and false returned. */
-bool tracer_take_again(struct tracer *t, const struct trace_block *b, uint32_t first,
+bool tracer_take_again(struct tracer *t, struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now, uint64_t times, uint64_t *steps);
 
 /* Instructions are missing here, up to the cycle `now`, which nobody spent. */
