@@ -330,14 +330,18 @@ static enum trace_way find_way(const struct tracer *t, const struct trace_block 
     bool jumps = from->kind == INSTRUCTION_BRANCH || from->kind == INSTRUCTION_JUMP ||
                  from->kind == INSTRUCTION_CALL;
     bool leads = jumps && leads_to(from, t->pc, b->pc);
+    bool twice = t->code.functions[b->function].flags & TRACE_FUNCTION_TWICE;
     if (from->kind == INSTRUCTION_PLAIN || from->kind == INSTRUCTION_BRANCH)
         leads |= from->advance && b->pc == t->pc + from->advance;
-    if (!leads || to->kind == INSTRUCTION_UNKNOWN)
+    if (to->kind == INSTRUCTION_UNKNOWN)
         return TRACE_WAY_OTHER;
-    if (from->kind != INSTRUCTION_CALL)
-        return to->place == from->place ? TRACE_WAY_STAYS : TRACE_WAY_FLOWS;
-    bool twice = t->code.functions[b->function].flags & TRACE_FUNCTION_TWICE;
-    return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS;
+    if (from->kind == INSTRUCTION_CALL_REGISTER)
+        return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS_REGISTER;
+    if (!leads)
+        return TRACE_WAY_OTHER;
+    if (from->kind == INSTRUCTION_CALL)
+        return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS;
+    return to->place == from->place ? TRACE_WAY_STAYS : TRACE_WAY_FLOWS;
 }
 
 static enum trace_way way_of(const struct tracer *t, struct trace_block *b)
@@ -376,7 +380,8 @@ static bool enter_block(struct tracer *t, struct trace_block *b)
             return false;
     } else if ((way = way_of(t, b)) == TRACE_WAY_STAYS) {
         return true;
-    } else if (way == TRACE_WAY_CALLS) {
+    } else if (way == TRACE_WAY_CALLS ||
+               (way == TRACE_WAY_CALLS_REGISTER && t->vector_count == 0)) {
         t->report.calls++;
         tracer_push(t, b->function, t->pc + t->site->length);
     } else if (way != TRACE_WAY_FLOWS || tracer_top(t)->function != b->function) {

@@ -186,9 +186,10 @@ struct trace_turn {
  * not matter. */
 enum trace_way {
     TRACE_WAY_OTHER,
-    TRACE_WAY_STAYS, /* in the same place */
-    TRACE_WAY_FLOWS, /* to where the instruction leads */
-    TRACE_WAY_CALLS  /* the same, by a call */
+    TRACE_WAY_STAYS,         /* in the same place */
+    TRACE_WAY_FLOWS,         /* to where the instruction leads */
+    TRACE_WAY_CALLS,         /* the same, by a call */
+    TRACE_WAY_CALLS_REGISTER /* to wherever, unless that is an interrupt's handler */
 };
 
 /* Instructions that follow one another, of a trace that carries their bits. */
