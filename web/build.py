@@ -2,7 +2,8 @@
 """Builds the viewer: build.py --out FOLDER --version V [--generated FILE.c]...
 
 core.wasm, of the pure folders of src/ and of web/core/, and viewer.html, one page with the
-core, its worker, its style and its script inlined. Where the tools are missing, or npm
+core, its worker, its style and its script inlined; graphviz.js, which a page that draws
+call graphs has in it besides. Where the tools are missing, or npm
 does not reach its registry, an empty viewer.html is left and the reason is printed: the
 command line is built without it."""
 
@@ -150,27 +151,29 @@ def build_page(out, version, core):
     target = os.path.join(out, "viewer.html")
     with open(target, "w", encoding="utf-8") as file:
         file.write(page)
+    with open(os.path.join(out, "graphviz.js"), "w", encoding="utf-8") as file:
+        file.write(bundle("graphviz.ts", version))
     size = len(gzip.compress(page.encode(), 9))
     if size > 1_000_000:
         sys.exit(f"web/build.py: the page is {size} bytes compressed, over 1 MB")
 
 
 def embed(out):
-    """The page as an object of the program, without a compiler reading a million numbers."""
-    page = os.path.abspath(os.path.join(out, "viewer.html"))
-    with open(page, "rb") as file:
-        seen = hashlib.sha256(file.read()).hexdigest()
-    with open(os.path.join(out, "viewer_page.c"), "w", encoding="utf-8") as file:
-        file.write(f'''/* Made by web/build.py of a page with the digest {seen}. */
-#include "export/html_page.h"
-
+    """The pages as an object of the program, without a compiler reading a million numbers."""
+    lines = ['#include "export/html_page.h"', ""]
+    for name, file_name in (("viewer_page", "viewer.html"), ("viewer_graphviz", "graphviz.js")):
+        path = os.path.abspath(os.path.join(out, file_name))
+        with open(path, "rb") as file:
+            seen = hashlib.sha256(file.read()).hexdigest()
+        lines.append(f'''/* {seen} */
 __asm__(".pushsection .rodata\\n"
-        ".global viewer_page\\n"
-        "viewer_page: .incbin \\"{page}\\"\\n"
-        ".global viewer_page_end\\n"
-        "viewer_page_end: .byte 0\\n"
-        ".popsection\\n");
-''')
+        ".global {name}\\n"
+        "{name}: .incbin \\"{path}\\"\\n"
+        ".global {name}_end\\n"
+        "{name}_end: .byte 0\\n"
+        ".popsection\\n");''')
+    with open(os.path.join(out, "viewer_page.c"), "w", encoding="utf-8") as file:
+        file.write("/* Made by web/build.py of pages with these digests. */\n" + "\n".join(lines) + "\n")
 
 
 def sources():
@@ -201,8 +204,9 @@ def main():
         build_page(options.out, options.version, core)
     except Missing as lack:
         print(f"the viewer is not built: there is no {lack}", file=sys.stderr)
-        with open(os.path.join(options.out, "viewer.html"), "w", encoding="utf-8"):
-            pass
+        for name in ("viewer.html", "graphviz.js"):
+            with open(os.path.join(options.out, name), "w", encoding="utf-8"):
+                pass
     embed(options.out)
 
 

@@ -5,6 +5,7 @@
 #include "cli/names.h"
 #include "cli/save.h"
 #include "cli/view.h"
+#include "model/calls.h"
 #include <unistd.h>
 
 #define NOT_SAID (-1)
@@ -17,6 +18,8 @@ struct convert_settings {
     const struct exporter *to; /* NULL: by the output's name */
     int threads;               /* enum thread_style, or NOT_SAID */
     int pack;                  /* 0, 1, or NOT_SAID */
+    bool with_callgraph;
+    double function_percent, call_percent;
 };
 
 #define OFF(field) offsetof(struct convert_settings, field)
@@ -35,6 +38,15 @@ static const struct option convert_options[] = {
      "what tells threads apart: comm, pid, tid or none (default: tid where the format "
      "holds a whole profile, else comm)",
      OPTION_CHOICE, OFF(threads), .choices = thread_styles},
+    {"with-callgraph", 0, NULL,
+     "a page that also draws call graphs, without a network (0.7 MB more)", OPTION_FLAG,
+     OFF(with_callgraph)},
+    {"node-limit", 0, "PERCENT",
+     "in a call graph: functions with less of the whole are left out (default: 0.5)",
+     OPTION_NUMBER, OFF(function_percent), .least = 0, .most = 100},
+    {"edge-limit", 0, "PERCENT",
+     "in a call graph: calls with less of the whole are left out (default: 0.1)",
+     OPTION_NUMBER, OFF(call_percent), .least = 0, .most = 100},
     {"gzip", 'z', NULL, "pack it", OPTION_SET, OFF(pack), .value = 1},
     {"no-gzip", 0, NULL, "do not pack it, whatever its name or format says", OPTION_SET,
      OFF(pack), .value = 0},
@@ -47,8 +59,8 @@ static const struct option_group convert_groups[] = {
     {"input", load_options, OFF(load)},
     {0}};
 
-static const struct convert_settings convert_defaults = {.threads = NOT_SAID,
-                                                         .pack = NOT_SAID};
+static const struct convert_settings convert_defaults = {
+    .threads = NOT_SAID, .pack = NOT_SAID, .function_percent = 0.5, .call_percent = 0.1};
 
 /* The exporter that is named, or that the output's name asks for. */
 static const struct exporter *choose_exporter(const struct convert_settings *s,
@@ -77,7 +89,11 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
 {
     const char *path = s->output ? s->output : "-";
     bool pack = s->pack == NOT_SAID ? save_packs(e, str_of(path)) : s->pack;
-    struct export_options options = {.title = str_of(s->title ? s->title : "")};
+    struct call_limits calls = {.function_share = s->function_percent / 100,
+                                .call_share = s->call_percent / 100};
+    struct export_options options = {.title = str_of(s->title ? s->title : ""),
+                                     .calls = &calls,
+                                     .with_callgraph = s->with_callgraph};
     enum thread_style threads = s->threads != NOT_SAID ? (enum thread_style)s->threads
                                 : e->whole             ? THREAD_TID
                                                        : THREAD_COMM;

@@ -37,12 +37,13 @@ static const struct option_group viewer_groups[] = {
     {"input", load_options, OFF(load)},
     {0}};
 
-/* The page with the profile in it, kept by `out`. */
+/* The page, kept by `out`: with the profile in it, where there are files. */
 static bool make_page(struct viewer_settings *s, int file_count, char **files,
                       struct output *out, struct error *err)
 {
-    const struct exporter *html = exporter_named(STR("html"));
-    struct export_options options = {0};
+    struct export_options options = {.with_callgraph = true};
+    if (file_count == 0)
+        return html_put_page(NULL, &options, out, err);
     if (file_count == 1)
         options.title = str_basename(str_of(files[0]));
     s->load.keep = s->load.events_apart = s->load.import.lines = true;
@@ -51,9 +52,9 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = view_apply(&s->view, p, err);
-    bool ok = p && html->write(p, &options, out, err);
+    bool ok = p && html_put_page(p, &options, out, err);
     profile_destroy(p);
-    return ok && (output_finish(out) || error_memory(err));
+    return ok;
 }
 
 /* The user's own browser, where there is a desktop to open it on. */
@@ -101,18 +102,11 @@ static int viewer_run(void *settings, int file_count, char **files)
 {
     struct viewer_settings *s = settings;
     struct error err = {.place = PLACE_NONE};
-    struct output made = OUTPUT_KEEP;
-    struct str page = str_span(viewer_page, viewer_page_end);
-    bool ok = page.len > 0;
-    if (!ok) {
-        error_set(&err, "this stoke was built without its viewer");
-        error_hint(&err, "'tools/deps viewer', then build it again");
-    } else if (file_count > 0) {
-        ok = make_page(s, file_count, files, &made, &err);
-        page = output_kept(&made);
-    }
-    ok = ok && serve(s, page, &err);
-    output_deinit(&made);
+    struct output page = OUTPUT_KEEP;
+    bool ok = make_page(s, file_count, files, &page, &err) &&
+              (output_finish(&page) || error_memory(&err)) &&
+              serve(s, output_kept(&page), &err);
+    output_deinit(&page);
     if (!ok)
         message_error(&err);
     return ok ? STATUS_OK : STATUS_FAILED;

@@ -7,6 +7,7 @@
  */
 #include "base/idmap.h"
 #include "export/exporter.h"
+#include "model/calls.h"
 #include <math.h>
 
 #define EVENTS_MAX 32
@@ -24,7 +25,6 @@ struct function_row {
 
 struct call_row {
     uint32_t callee, next; /* next: of the same caller, or 0 */
-    uint32_t open;         /* how many of it are open on the way down */
     struct costs costs;
 };
 
@@ -39,8 +39,6 @@ struct callgrind_writer {
     struct call_row *calls;         /* [0] is none */
     size_t call_count, call_cap;
     struct idmap call_ids;
-    uint32_t *open; /* by depth: the call that leads there */
-    size_t open_cap;
 };
 
 /* --- Sums -------------------- */
@@ -65,35 +63,26 @@ static uint32_t call_between(struct callgrind_writer *w, string_id caller,
     return (uint32_t)*number;
 }
 
-/* Nodes lie in preorder: what is deeper than the next one is closed. The tree of a
- * differential profile has both of its events. */
-static bool add_tree(struct callgrind_writer *w, const struct calltree *t, size_t event)
+/* The tree of a differential profile has both of its events. */
+static bool add_tree(struct callgrind_writer *w, const struct calltree *t, size_t event,
+                     struct error *err)
 {
     bool before = t->base && t->base == w->events[event];
-    uint32_t depth = 0; /* of what is open */
-    uint32_t *open =
-        arena_grow(&w->arena, w->open, &w->open_cap, (size_t)t->depth + 2, sizeof *open);
-    if (!open)
-        return false;
-    w->open = open;
+    struct calls calls;
     for (uint32_t n = 1; n < t->count; n++) {
-        const struct calltree_node *node = &t->nodes[n], *up = &t->nodes[node->parent];
+        const struct calltree_node *node = &t->nodes[n];
         struct function_row *f = &w->functions[node->label];
-        for (; depth >= node->depth; depth--)
-            w->calls[open[depth]].open--;
         f->frame = node->frame;
         f->self.items[event] += before ? node->base_self : node->self;
-        depth = node->depth;
-        open[depth] = up->depth ? call_between(w, up->label, node->label) : 0;
-        if (w->arena.failed)
-            return false;
-        struct call_row *call = &w->calls[open[depth]];
-        if (call->open++ == 0)
-            call->costs.items[event] += before ? node->base_total : node->total;
     }
-    for (; depth > 0; depth--)
-        w->calls[open[depth]].open--;
-    return true;
+    bool ok = calls_init(&calls, t, err);
+    for (size_t i = 0; ok && i < calls.count; i++) {
+        const struct call *c = &calls.items[i];
+        uint32_t number = call_between(w, c->caller, c->callee);
+        w->calls[number].costs.items[event] += before ? c->base_total : c->total;
+    }
+    calls_deinit(&calls);
+    return ok && (!w->arena.failed || error_memory(err));
 }
 
 static bool add_event(struct callgrind_writer *w, size_t event,
@@ -107,9 +96,9 @@ static bool add_event(struct callgrind_writer *w, size_t event,
     options.label = *style;
     if (!calltree_init(&t, w->p, &options, err))
         return false;
-    bool ok = add_tree(w, &t, event);
+    bool ok = add_tree(w, &t, event, err);
     calltree_deinit(&t);
-    return ok || error_memory(err);
+    return ok;
 }
 
 /* --- Text -------------------- */

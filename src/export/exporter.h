@@ -19,6 +19,7 @@
 #include "model/calltree.h"
 #include "model/profile.h"
 
+struct call_limits;   /* model/calls.h */
 struct svg_options;   /* export/svg.h */
 struct table_options; /* export/table.h */
 
@@ -27,6 +28,8 @@ struct export_options {
     struct str title;                  /* may be empty: the exporter's default */
     const struct svg_options *svg;     /* NULL: defaults */
     const struct table_options *table; /* NULL: defaults */
+    const struct call_limits *calls;   /* NULL: defaults */
+    bool with_callgraph;               /* html: with what draws call graphs, +0.7 MB */
     const struct crew *crew;           /* who helps to write; NULL: nobody */
 };
 

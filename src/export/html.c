@@ -71,8 +71,27 @@ static void put_attribute(struct output *out, struct str text)
     }
 }
 
-static bool html_write(const struct profile *p, const struct export_options *options,
-                       struct output *out, struct error *err)
+static bool put_profile(const struct profile *p, const struct export_options *options,
+                        struct output *out, struct error *err)
+{
+    output_text(out,
+                "<script type=\"application/octet-stream\" id=\"profile\" data-name=\"");
+    put_attribute(out, options->title.len ? options->title : STR("profile"));
+    output_text(out, "\" data-place=\"\">");
+    bool ok = write_data(p, options, out, err);
+    output_text(out, "</script>");
+    return ok;
+}
+
+static void put_callgraph(struct output *out)
+{
+    output_text(out, "<script type=\"text/plain\" id=\"graphviz\">");
+    output_str(out, str_span(viewer_graphviz, viewer_graphviz_end));
+    output_text(out, "</script>");
+}
+
+bool html_put_page(const struct profile *p, const struct export_options *options,
+                   struct output *out, struct error *err)
 {
     struct str page = str_span(viewer_page, viewer_page_end);
     size_t mark = str_search(page, STR(MARK));
@@ -82,13 +101,10 @@ static bool html_write(const struct profile *p, const struct export_options *opt
     }
     mark += sizeof MARK - 1;
     output_str(out, str_head(page, mark));
-    output_text(out,
-                "<script type=\"application/octet-stream\" id=\"profile\" data-name=\"");
-    put_attribute(out, options->title.len ? options->title : STR("profile"));
-    output_text(out, "\" data-place=\"\">");
-    if (!write_data(p, options, out, err))
+    if (p && !put_profile(p, options, out, err))
         return false;
-    output_text(out, "</script>");
+    if (options->with_callgraph)
+        put_callgraph(out);
     output_str(out, str_skip(page, mark));
     return true;
 }
@@ -100,5 +116,5 @@ const struct exporter export_html = {
     .wants_time = true,
     .whole = true,
     .titled = true,
-    .write = html_write,
+    .write = html_put_page,
 };

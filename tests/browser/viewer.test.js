@@ -38,7 +38,7 @@ function stoke(...args) {
 async function report(bench, text, name = "input.folded", options = {}) {
     const input = bench.write(name, text);
     const made = path.join(bench.folder, "made.html");
-    stoke("convert", "--quiet", input, "-o", made);
+    stoke("convert", "--quiet", ...(options.convert || []), input, "-o", made);
     fs.mkdirSync(path.join(bench.folder, "else where"), { recursive: true });
     const moved = path.join(bench.folder, "else where", "moved.html");
     fs.renameSync(made, moved);
@@ -85,6 +85,7 @@ async function press(page, name, button = "left", clicks = 1) {
 }
 
 const total = (page) => page.evaluate(() => window.stoke.shown.total);
+const VIEWS = { time: "1", left: "2", sandwich: "3", down: "4", up: "5", graph: "6", heat: "7", summary: "8" };
 const chips = (page) => page.locator(".chip > span").allTextContents();
 const key = async (page, ...keys) => {
     for (const one of keys)
@@ -194,16 +195,63 @@ module.exports = (test) => {
         assert.deepEqual(await page.locator(".calls .name > span").allTextContents(), ["wait", "work"]);
         await key(page, "ArrowRight", "ArrowRight");
         assert.deepEqual(await page.locator(".calls .name > span").allTextContents(), ["wait", "main", "work"]);
-        await key(page, "6");
+        await key(page, VIEWS.heat);
         assert.equal(await page.locator(".heat canvas").count(), 1);
-        await key(page, "7");
+        await key(page, VIEWS.summary);
         const summary = await page.locator(".summary").textContent();
         assert.match(summary, /Formatperf.*Duration1\.99 s.*Samples200.*Threads2.*small shares are chance.*1\.5 s.*75\.0%.*prog 10\/11/s);
     });
 
+    test("the call graph: who calls whom, down to a limit; chosen, searched, filtered, saved", async (bench) => {
+        const page = await report(bench, LINES, "input.folded", { convert: ["--with-callgraph"] });
+        await key(page, VIEWS.graph);
+        await page.waitForSelector(".graph .function");
+        const functions = () => page.locator(".graph .function").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+        assert.deepEqual((await functions()).sort(), ["app, 100.0%", "call, 40.0%, self 15.0%", "eval, 40.0%", "idle, 25.0%, self 25.0%",
+            "lex, 35.0%, self 25.0%", "main, 75.0%", "parse, 35.0%", "read_[k], 10.0%, self 10.0%",
+            "std::vector<int>::push_back, 25.0%, self 25.0%"].map((name) => name.replace("_[k]", "")).sort());
+        const calls = () => page.locator(".graph .call text").allTextContents();
+        assert.deepEqual((await calls()).sort(), ["10.0%", "25.0%", "25.0%", "35.0%", "35.0%", "40.0%", "40.0%", "5.00%", "75.0%"]);
+        const boxes = await page.locator(".graph .function rect").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+        for (const [i, a] of boxes.entries())
+            for (const b of boxes.slice(0, i))
+                assert.ok(a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top, "boxes lie apart");
+        await page.locator(".graph .function", { hasText: "main" }).click();
+        await settle(page);
+        assert.equal(await page.locator(".details h2").textContent(), "main");
+        assert.equal(await page.locator(".graph .call.near").count(), 3);
+        await key(page, "ArrowDown", "ArrowDown");
+        assert.equal(await page.locator(".details h2").textContent(), "call");
+        const scale = () => page.evaluate(() => window.stoke.steered.scale);
+        const before = await scale();
+        await key(page, "-", "-");
+        assert.ok(await scale() < before * 0.6);
+        await key(page, "Enter");
+        assert.equal(await scale(), 1);
+        await key(page, "/");
+        await page.keyboard.type("lex");
+        await page.waitForTimeout(250);
+        await page.keyboard.press("Enter");
+        await settle(page);
+        assert.equal(await page.locator(".details h2").textContent(), "lex");
+        assert.equal((await saved(page, "PNG")).text.subarray(1, 4).toString(), "PNG");
+        assert.match((await saved(page, "DOT")).text.toString(), /^digraph stoke \{[^]*label="parse\\n35\.00%"/);
+        const limit = page.getByLabel("Functions at least, percent");
+        await limit.fill("30");
+        await limit.press("Enter");
+        await page.waitForFunction(() => document.querySelectorAll(".graph .function").length === 6);
+        assert.match(await page.locator(".limits").textContent(), /6 functions; lighter: 3 functions and 3 calls/);
+        assert.match(page.url(), /nodes%22%3A30/);
+        await page.locator(".graph .function", { hasText: "parse" }).dblclick();
+        await settle(page);
+        assert.deepEqual([await total(page), await chips(page)], [350, ["stacks with parse"]]);
+        const plain = await report(bench, LINES, "input.folded", { hash: "#" + encodeURIComponent("{\"view\":\"graph\"}") });
+        assert.match(await plain.locator(".lack").textContent(), /stoke convert --with-callgraph/);
+    });
+
     test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {
         const page = await report(bench, perfScript(), "perf.txt");
-        await key(page, "6");
+        await key(page, VIEWS.heat);
         const map = await page.locator(".heat canvas").boundingBox();
         const columns = await page.evaluate(() => window.stoke.core.heat(1e8, 50).then((h) => [h.columns, h.cells.reduce((a, b) => a + b, 0)]));
         assert.deepEqual(columns, [20, 2e9]);
@@ -279,7 +327,7 @@ module.exports = (test) => {
         assert.deepEqual([await total(page), await chips(page)], [5e8, ["thread 12"]]);
         await key(page, "Control+z", "T");
         assert.ok(await boxOf(page, "prog"));
-        await key(page, "Control+z", "7");
+        await key(page, "Control+z", VIEWS.summary);
         await page.locator(".part", { hasText: "10/11" }).click();
         await settle(page);
         assert.equal(await total(page), 15e8);
@@ -384,7 +432,7 @@ module.exports = (test) => {
         page.on("dialog", () => bench.problems.push("a script ran"));
         await settle(page);
         assert.equal(await page.title(), "<b>&\"x'.folded");
-        for (const view of ["1", "2", "3", "4", "5", "7"]) {
+        for (const view of Object.values(VIEWS)) {
             await key(page, view);
             assert.equal(await page.locator("img").count(), 0);
         }

@@ -23,6 +23,7 @@ static struct {
     struct chart charts[TREE_COUNT + 1];
     struct functions functions;
     struct search search;
+    struct graph graph;
     enum tone_by tone_by;
     uint8_t *tones; /* by label; the arena's */
     struct arena tone_arena;
@@ -80,6 +81,7 @@ static void forget_shown(void)
     chart_deinit(&core.charts[CHART_TIME]);
     functions_deinit(&core.functions);
     search_deinit(&core.search);
+    graph_deinit(&core.graph);
     arena_deinit(&core.tone_arena);
     core.tones = NULL;
     core.chosen = 0;
@@ -524,6 +526,19 @@ int EXPORT(core_heat)(double column, uint32_t rows)
 {
     struct json_writer w = begin_reply();
     return end_reply(need_shown() && tell_heat(&w, &core.shown, column, rows, &core.err));
+}
+
+/* The call graph down to these shares of the whole, of at most so many functions. */
+int EXPORT(core_graph)(double function_share, double call_share, uint32_t most)
+{
+    struct json_writer w = begin_reply();
+    const struct call_limits limits = {function_share, call_share, most};
+    if (!need_functions() || !need_tones() ||
+        !(core.graph.made || graph_init(&core.graph, &core.shown, &core.err)))
+        return end_reply(false);
+    struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
+    return end_reply(tell_graph(&w, &core.graph, &core.shown, &core.functions, &limits,
+                                &looks, &core.err));
 }
 
 /* --- Formats

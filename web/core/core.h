@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "import/importer.h"
+#include "model/calls.h"
 #include "model/paths.h"
 
 #define NONE UINT32_MAX
@@ -217,6 +218,22 @@ bool tell_summary(struct json_writer *w, const struct shown *s, struct error *er
 void tell_function(struct json_writer *w, const struct shown *s,
                    const struct functions *f, string_id label);
 void tell_lanes(struct json_writer *w, const struct shown *s, const struct chart *c);
+
+/* --- graph.c: who calls whom ----------------------------------------------------------
+ */
+
+struct graph {
+    struct calltree tree; /* its labels have the numbers of those that are shown */
+    bool made;
+};
+
+bool graph_init(struct graph *g, const struct shown *s, struct error *err);
+void graph_deinit(struct graph *g);
+
+/* What weighs enough for the limits, the heaviest first, with how it looks. JSON. */
+bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
+                const struct functions *f, const struct call_limits *limits,
+                const struct looks *looks, struct error *err);
 
 /* --- heat.c: when samples came --------------------------------------------------------
  */

@@ -265,6 +265,13 @@ export class App {
         this.look();
     }
 
+    /* Of the call graph, in percent. */
+    setLimits(nodes: number, edges: number): void {
+        this.place = { ...this.place, nodes, edges };
+        this.remember();
+        this.changed();
+    }
+
     setView(view: View): void {
         this.place = { ...this.place, view, zoom: null };
         this.remember();

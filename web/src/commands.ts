@@ -115,6 +115,7 @@ export const COMMANDS: Command[] = [
     { title: "Export as .stoke", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "stoke") },
     { title: "Export as speedscope", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "speedscope") },
     { title: "Export as pprof", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "pprof") },
+    { title: "Export the call graph for Graphviz", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "dot") },
     { title: "Export the functions as CSV", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "csv") },
 ];
 

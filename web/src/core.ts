@@ -1,6 +1,6 @@
 /* The core, as the page calls it: every answer is a promise. */
 import type {
-    Argument, BoxInfo, ChartInfo, Drawing, Fault, Found, FunctionInfo, HeatInfo, ProfileInfo, Reply, Request, Shown,
+    Argument, BoxInfo, ChartInfo, Drawing, Fault, Found, FunctionInfo, GraphInfo, HeatInfo, ProfileInfo, Reply, Request, Shown,
     SummaryInfo, TreeRow,
 } from "./protocol";
 
@@ -103,6 +103,8 @@ export class Core {
     children = (kind: number, node: number) => this.json<TreeRow[]>("core_children", kind, node);
     summary = () => this.json<SummaryInfo>("core_summary");
     heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
+    graph = (functionShare: number, callShare: number, most: number) =>
+        this.json<GraphInfo>("core_graph", functionShare, callShare, most);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
     names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);
     export = (format: string) => this.ask({ do: "bytes", call: "core_export", with: [format] }) as Promise<Uint8Array>;

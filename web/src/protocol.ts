@@ -114,6 +114,21 @@ export interface SummaryInfo {
     modules: { name: string; build: string; samples: number; weight: number }[];
 }
 
+export interface Call {
+    caller: number; /* a label */
+    callee: number;
+    total: number;
+    base_total: number;
+}
+
+/* Who calls whom, the heaviest first. */
+export interface GraphInfo {
+    functions: { tone: number; match: boolean; function: FunctionInfo }[];
+    calls: Call[];
+    functions_left: number; /* out, as they weigh too little */
+    calls_left: number;
+}
+
 export interface HeatInfo {
     columns: number;
     rows: number;

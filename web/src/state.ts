@@ -15,6 +15,7 @@ export const VIEWS = [
     ["sandwich", "Sandwich"],
     ["down", "Top down"],
     ["up", "Bottom up"],
+    ["graph", "Call graph"],
     ["heat", "Heat map"],
     ["summary", "Summary"],
 ] as const;
@@ -31,6 +32,8 @@ export interface Place {
     search: string;
     pattern: boolean;
     chosen: string; /* the function that is looked at */
+    nodes: number; /* percent of the whole that a function has in the call graph, at least */
+    edges: number; /* the same of calls */
     zoom: [number, number] | null;
 }
 
@@ -45,6 +48,8 @@ export const START: Place = {
     search: "",
     pattern: false,
     chosen: "",
+    nodes: 0.5,
+    edges: 0.1,
     zoom: null,
 };
 
@@ -84,6 +89,9 @@ export function readPlace(hash: string): Place {
     for (const key of ["search", "chosen"] as const)
         if (typeof given[key] === "string")
             place[key] = given[key];
+    for (const key of ["nodes", "edges"] as const)
+        if (Number.isFinite(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= 100)
+            place[key] = given[key] as number;
     const zoom = given["zoom"];
     if (Array.isArray(zoom) && zoom.length === 2 && zoom.every((x) => Number.isFinite(x)) && zoom[0] < zoom[1])
         place.zoom = [zoom[0], zoom[1]];

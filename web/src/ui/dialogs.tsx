@@ -179,6 +179,7 @@ function Export({ app }: { app: App }) {
         ["Folded", "one line a stack", () => void exportAs(app, "folded")],
         ["speedscope", "its JSON", () => void exportAs(app, "speedscope")],
         ["pprof", "profile.proto, for go tool pprof", () => void exportAs(app, "pprof")],
+        ["DOT", "the call graph, for Graphviz", () => void exportAs(app, "dot")],
         ["d3", "JSON for d3-flame-graph", () => void exportAs(app, "d3")],
         ["CSV", "the functions with self and total", () => void exportAs(app, "csv")],
     ];

@@ -6,6 +6,7 @@ import { VIEWS } from "../state";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
 import { Dialogs, FilterBar } from "./dialogs";
+import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { Sandwich } from "./sandwich";
 import { Summary } from "./summary";
@@ -26,6 +27,8 @@ function Content({ app }: { app: App }) {
             return <TreeTable key="down" app={app} kind={Chart.Down} />;
         case "up":
             return <TreeTable key="up" app={app} kind={Chart.Up} />;
+        case "graph":
+            return <CallGraph app={app} />;
         case "heat":
             return <HeatMap app={app} />;
         case "summary":

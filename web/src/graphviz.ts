@@ -1,0 +1,15 @@
+/* The thread that lays out call graphs: the page gives it a graph in Graphviz's language
+ * and gets Graphviz's plain text. It ends with the thread, however long a layout takes. */
+import { Graphviz } from "@hpcc-js/wasm-graphviz";
+
+const page = self as unknown as {
+    postMessage(reply: { id: number; plain?: string; why?: string }): void;
+    onmessage: ((event: MessageEvent<{ id: number; dot: string }>) => void) | null;
+};
+const loading = Graphviz.load();
+
+page.onmessage = ({ data: { id, dot } }) => {
+    loading.then((graphviz) => graphviz.layout(dot, "plain", "dot")).then(
+        (plain) => page.postMessage({ id, plain }),
+        (error: unknown) => page.postMessage({ id, why: String(error) }));
+};
