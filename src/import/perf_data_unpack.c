@@ -92,14 +92,29 @@ static void unpack_some(struct perf_unpacker *u)
     }
 }
 
-/* The input ends within what is no compressed record: that would stand in front of the
- * rest of the record that is being unpacked. */
-static bool end_within(struct perf_unpacker *u)
+/* The next file of a folder is a stream of its own. */
+static bool start_file(struct perf_unpacker *u, uint64_t begin, struct error *err)
 {
     struct source *from = u->from;
+    from->begin = u->d->input->begin - u->d->input->offset + begin;
+    from->offset = begin;
+    u->used = u->ready; /* a record that has no end is left out */
+    u->damaged = false;
+    unpacker_deinit(&u->zstd);
+    return unpacker_init(&u->zstd, err);
+}
+
+/* The file ends, maybe within what is no compressed record: that would stand in front of
+ * the rest of the record that is being unpacked. */
+static bool end_within(struct perf_unpacker *u, struct error *err)
+{
+    struct source *from = u->from;
+    uint64_t next;
     if (window(from))
         perf_flaw(u->d, PERF_FLAW_TRUNCATED, from->offset);
     drop(from, window(from));
+    if (from == &u->d->section && perf_next_file(u->d, &next))
+        return start_file(u, next, err);
     u->ended = true;
     return true;
 }
@@ -112,7 +127,7 @@ static bool next_record(struct perf_unpacker *u, struct error *err)
         return false;
     struct str bytes = str_span(from->begin, from->end);
     if (bytes.len < PERF_RECORD_HEADER)
-        return end_within(u);
+        return end_within(u, err);
     struct perf_header h = perf_header_at(u->d, bytes.ptr);
     bool sound = perf_header_sound(u->d, bytes);
     bool second = sound && h.type == PERF_COMPRESSED2;
@@ -122,7 +137,7 @@ static bool next_record(struct perf_unpacker *u, struct error *err)
     struct bytes body = bytes_of(str_skip(bytes, PERF_RECORD_HEADER), u->d->big_endian);
     if (!second && !(sound && h.type == PERF_COMPRESSED)) {
         if (sound && bytes.len < h.size)
-            return end_within(u);
+            return end_within(u, err);
         u->pass = sound ? h.size : PERF_RECORD_HEADER;
         uint64_t payload = sound && h.type == PERF_AUXTRACE ? bytes_u64(&body)
                            : sound && h.type == PERF_HEADER_TRACING_DATA
