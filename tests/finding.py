@@ -6,6 +6,7 @@ has a home, and so a cache, of its own."""
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
@@ -285,6 +286,101 @@ def check_nameless(report, folder):
                   named(case, wanted=False))
 
 
+# --- Debug files that mean harm -----------------------------------------------------------
+
+# A small recording and what it leads to (make_recording.py): inlined functions are known by
+# the debug file alone.
+WHOLE = os.path.join(tap.SOURCE_ROOT, "tests", "fuzz", "recording")
+
+
+class Hostile:
+    """A folder that stands for the root, with the program and its debug file in it."""
+
+    def __init__(self, folder, name):
+        self.root = os.path.join(folder, "hostile", name)
+        os.makedirs(self.at("bin"))
+        shutil.copy(os.path.join(WHOLE, "prog"), self.at("bin", "prog"))
+        shutil.copy(os.path.join(WHOLE, "prog.debug"), self.at("bin", "prog.debug"))
+
+    def at(self, *names):
+        return os.path.join(self.root, *names)
+
+    def section(self, name, content, program="prog"):
+        with open(self.at("section"), "wb") as file:
+            file.write(content)
+        path = self.at("bin", program)
+        tap.run(["objcopy", "--remove-section", name, path])
+        status, _, err = tap.run(["objcopy", "--add-section", f"{name}={self.at('section')}",
+                                  path])
+        if status != 0:
+            raise RuntimeError(err.decode())
+
+    def check(self, wanted):
+        """Empty where the debug file was taken, or (not wanted) where it was not."""
+        status, out, err = tap.run(
+            [tap.STOKE, "fold", "--symfs", self.root, os.path.join(WHOLE, "perf.data")],
+            env=dict(os.environ, HOME=self.root, DEBUGINFOD_URLS="", XDG_CACHE_HOME=""))
+        taken = b"leaf;mix_[i]" in out
+        return "" if status == 0 and b"prog;" in out and taken == wanted \
+            else f"status {status}\n{err.decode()}\n{out.decode()}"
+
+
+def link_to(path, crc=b"\0\0\0\0"):
+    raw = path.encode() + b"\0"
+    return raw + b"\0" * (-len(raw) % 4) + crc
+
+
+def check_hostile(report, folder):
+    report.result("a debug file beside the program", Hostile(folder, "none").check(True))
+    for what, path in (("a path upwards", "../evil/prog.debug"), ("an absolute path", None),
+                       ("a path downwards", "evil/prog.debug"), ("two dots", ".."),
+                       ("a name of 5000 bytes", "x" * 5000), ("no name", "")):
+        h = Hostile(folder, what.replace(" ", "-"))
+        for place in ("evil", os.path.join("bin", "evil")):
+            os.makedirs(h.at(place))
+            shutil.copy(h.at("bin", "prog.debug"), h.at(place, "prog.debug"))
+        os.unlink(h.at("bin", "prog.debug"))
+        h.section(".gnu_debuglink", link_to(h.at("evil", "prog.debug") if path is None
+                                            else path))
+        report.result(f"a debug link with {what} is refused", h.check(False))
+    h = Hostile(folder, "fifo")
+    os.unlink(h.at("bin", "prog.debug"))
+    os.mkfifo(h.at("bin", "prog.debug"))
+    report.result("a FIFO is no debug file, and is not waited for", h.check(False))
+    check_hostile_ids(report, folder)
+    check_hostile_alternate(report, folder)
+
+
+def check_hostile_ids(report, folder):
+    def note(build_id, size=None):
+        return struct.pack("<III", 4, len(build_id) if size is None else size, 3) + \
+            b"GNU\0" + build_id
+
+    for what, content in (("another build id", note(b"\xab" * 20)),
+                          ("no build id", note(b"")),
+                          ("a build id of 4000 bytes", note(b"\xab" * 4000)),
+                          ("a build id longer than the file", note(b"\xab" * 20, 2**32 - 1)),
+                          ("a path for a build id", note(b"../../../../../bin/sh"))):
+        h = Hostile(folder, what.replace(" ", "-").replace("/", "-"))
+        h.section(".note.gnu.build-id", content, "prog.debug")
+        report.result(f"a debug file with {what} is refused", h.check(False))
+        h = Hostile(folder, what.replace(" ", "-").replace("/", "-") + "-of-both")
+        h.section(".note.gnu.build-id", content, "prog.debug")
+        h.section(".note.gnu.build-id", content)
+        status = h.check(True) and h.check(False)  # one or the other, and no crash
+        report.result(f"{what} in the program, too", status)
+
+
+def check_hostile_alternate(report, folder):
+    """dwz's file is looked for by a build id and by a path, which may lead upwards from where
+    the debug file is, but not out of what stands for the root."""
+    for what, path in (("upwards", "../" * 40 + "etc/passwd"), ("a device", "/dev/zero"),
+                       ("a name of 5000 bytes", "x" * 5000)):
+        h = Hostile(folder, "alternate-" + what.replace(" ", "-"))
+        h.section(".gnu_debugaltlink", path.encode() + b"\0" + b"\xab" * 20, "prog.debug")
+        report.result(f"dwz's file by a link {what} is not believed", h.check(True))
+
+
 # --- Programs that are no more -----------------------------------------------------------
 
 def check_deleted(report, folder):
@@ -452,6 +548,7 @@ def main():
             check_dwz(report, folder)
             check_sums(report, folder)
             check_nameless(report, folder)
+            check_hostile(report, folder)
             check_deleted(report, folder)
             check_gone(report, folder)
             check_kernel(report, folder)

@@ -12,6 +12,11 @@
  * read at once. */
 #define SOURCE_WINDOW_MAX ((size_t)4 << 30)
 
+/* One of the files of a folder. */
+struct source_file {
+    uint64_t offset, size;
+};
+
 struct source {
     const char *begin, *end; /* the bytes at hand */
     uint64_t offset;         /* of `begin` in the stream, for messages */
@@ -27,6 +32,12 @@ struct source {
      * *all, where they stay as long as the provider does. False, with nothing changed,
      * where it cannot. NULL: it never can. */
     bool (*map)(void *context, struct str *all);
+
+    /* An input that is a folder of files, which are all at hand: where each lies among
+     * the bytes; the first at 0, with room of no meaning between them. NULL: it is one
+     * file. */
+    const struct source_file *files;
+    size_t file_count;
 
     /* The provider: gives the memory back that reading what was mapped has taken; the
      * bytes stay where they are. Takes long for large inputs, and may be called by

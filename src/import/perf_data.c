@@ -2,8 +2,10 @@
 #include "import/perf_data_parts.h"
 
 /* Records of a pipe that wait for their turn keep the window of the source open. Where it
- * would grow beyond this, they are given before what is still to come. */
+ * would grow beyond this, they are given before what is still to come. In a folder of
+ * compressed files what comes first is in the last file, too. */
 #define WAITING_BYTES_MAX ((uint64_t)64 << 20)
+#define WAITING_BYTES_FOLDER (SOURCE_WINDOW_MAX / 2)
 
 bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
 {
@@ -145,6 +147,8 @@ static void wait(struct perf_data *d, const struct perf_record *r)
  * before. */
 static void end_round(struct perf_data *d)
 {
+    if (d->input->file_count > 1) /* this file's round, and not the others' */
+        return;
     make_due(d, d->round_time);
     d->round_time = d->newest_time;
 }
@@ -194,6 +198,12 @@ static bool is_newer(struct perf_data *d, struct perf_header h, struct error *er
     return have(d, d->cursor, h.size, err);
 }
 
+/* Goes on to the next file of a folder, where there is one. */
+static void end_file(struct perf_data *d)
+{
+    d->ended = d->source != &d->section || !perf_next_file(d, &d->cursor);
+}
+
 /* Takes the record at the cursor. False where there is none that can be given: at the
  * end, or where something was passed over. */
 static bool take_record(struct perf_data *d, struct perf_record *r, struct error *err)
@@ -201,7 +211,7 @@ static bool take_record(struct perf_data *d, struct perf_record *r, struct error
     if (!have(d, d->cursor, PERF_RECORD_HEADER, err)) {
         if (!d->input_failed && bytes_at(d, d->cursor).len)
             perf_flaw(d, PERF_FLAW_TRUNCATED, d->cursor);
-        d->ended = true;
+        end_file(d);
         return false;
     }
     struct perf_header h = perf_header_at(d, bytes_at(d, d->cursor).ptr);
@@ -320,7 +330,9 @@ bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *er
             forget_given(d);
         if (d->ended)
             return false;
-        if (!d->source->last && d->cursor - d->keep > WAITING_BYTES_MAX)
+        uint64_t most =
+            d->input->file_count > 1 ? WAITING_BYTES_FOLDER : WAITING_BYTES_MAX;
+        if (!d->source->last && d->cursor - d->keep > most)
             make_due(d, UINT64_MAX);
         else if (step(d, r, err))
             return true;

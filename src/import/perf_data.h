@@ -9,6 +9,9 @@
  * tools/perf/Documentation/perf.data-file-format.txt and tools/lib/perf/include/perf/
  * event.h (file, features, records of perf's own) of Linux.
  *
+ * A folder, as perf record --threads writes it, is a file, and files of records alone,
+ * one a thread: of those together, all are put in order.
+ *
  * A file in memory or mapped is read where it lies. From a pipe, the window of the source
  * keeps what is not yet in order. Hostile input costs time and memory in proportion to
  * its size: corrupted records are passed over, and the next sound one is looked for. */
@@ -91,6 +94,7 @@ struct perf_data {
     void *moving_context;
 
     struct source *input;     /* the caller's */
+    size_t file;              /* of a folder's files: which one is read */
     struct source section;    /* a file's records */
     struct source *source;    /* where records are read: one of these or the unpacker's */
     uint64_t cursor;          /* the offset of the next record */

@@ -447,6 +447,26 @@ static bool refuse(struct error *err, const char *what)
     return error_hint(err, "record it anew, with a perf of these years");
 }
 
+/* The bytes of the first file of a folder, which begins with the input. */
+static struct str first_file(const struct source *in, struct str all)
+{
+    return in->file_count ? str_head(all, in->files[0].size) : all;
+}
+
+bool perf_next_file(struct perf_data *d, uint64_t *begin)
+{
+    const struct source *in = d->input;
+    const char *all = in->begin - in->offset;
+    while (d->file + 1 < in->file_count) {
+        struct source_file file = in->files[++d->file];
+        *begin = file.offset;
+        d->section.end = all + file.offset + file.size;
+        if (file.size)
+            return true;
+    }
+    return false;
+}
+
 /* Makes the source of a file's records. */
 static bool open_section(struct perf_data *d, struct str head, struct section data,
                          struct error *err)
@@ -458,7 +478,8 @@ static bool open_section(struct perf_data *d, struct str head, struct section da
     } else {
         d->features_at = section_end(data);
     }
-    if (data.offset > head.len || (in->last && data.offset == head.len))
+    bool empty = in->last && data.offset == head.len && in->file_count < 2;
+    if (data.offset > head.len || empty)
         return refuse(err, "the recording holds no records");
     if (in->last) {
         if (d->features_at > head.len)
@@ -484,7 +505,7 @@ static bool read_file_header(struct perf_data *d, struct error *err)
     struct source *in = d->input;
     if (!source_peek(in, PERF_FILE_HEADER, err))
         return false;
-    struct str head = str_span(in->begin, in->end);
+    struct str head = first_file(in, str_span(in->begin, in->end));
     struct bytes b = bytes_of(head, d->big_endian);
     bytes_skip(&b, 16);
     uint64_t attr_size = bytes_u64(&b);
@@ -502,7 +523,7 @@ static bool read_file_header(struct perf_data *d, struct error *err)
     bool ahead = near && lies_ahead(d, head, attrs, attr_size, types, data.offset);
     if (!ahead && !source_all(in, &head, err))
         return false;
-    head = str_span(in->begin, in->end);
+    head = first_file(in, str_span(in->begin, in->end));
     read_attrs(d, head, attrs, attr_size);
     read_event_types(d, head, types);
     if (d->event_count == 0)

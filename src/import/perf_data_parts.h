@@ -22,6 +22,10 @@ void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset);
  * d->cursor. */
 bool perf_read_header(struct perf_data *d, struct error *err);
 
+/* Goes on to the next of a folder's files, which d->section then ends with: where its
+ * records begin. False where there are no more. */
+bool perf_next_file(struct perf_data *d, uint64_t *begin);
+
 /* A file's features, once the input holds them: `file` is the file from `from` on. */
 void perf_read_features(struct perf_data *d, struct str file, uint64_t from);
 

@@ -92,6 +92,33 @@ static void unpack_some(struct perf_unpacker *u)
     }
 }
 
+/* The next file of a folder is a stream of its own. */
+static bool start_file(struct perf_unpacker *u, uint64_t begin, struct error *err)
+{
+    struct source *from = u->from;
+    from->begin = u->d->input->begin - u->d->input->offset + begin;
+    from->offset = begin;
+    u->used = u->ready; /* a record that has no end is left out */
+    u->damaged = false;
+    unpacker_deinit(&u->zstd);
+    return unpacker_init(&u->zstd, err);
+}
+
+/* The file ends, maybe within what is no compressed record: that would stand in front of
+ * the rest of the record that is being unpacked. */
+static bool end_within(struct perf_unpacker *u, struct error *err)
+{
+    struct source *from = u->from;
+    uint64_t next;
+    if (window(from))
+        perf_flaw(u->d, PERF_FLAW_TRUNCATED, from->offset);
+    drop(from, window(from));
+    if (from == &u->d->section && perf_next_file(u->d, &next))
+        return start_file(u, next, err);
+    u->ended = true;
+    return true;
+}
+
 /* Finds out what the next record of `from` is. */
 static bool next_record(struct perf_unpacker *u, struct error *err)
 {
@@ -99,16 +126,18 @@ static bool next_record(struct perf_unpacker *u, struct error *err)
     if (!source_peek(from, PERF_RECORD_HEADER + 8, err))
         return false;
     struct str bytes = str_span(from->begin, from->end);
-    if (bytes.len < PERF_RECORD_HEADER) {
-        u->pass = bytes.len;
-        u->ended = bytes.len == 0;
-        return true;
-    }
+    if (bytes.len < PERF_RECORD_HEADER)
+        return end_within(u, err);
     struct perf_header h = perf_header_at(u->d, bytes.ptr);
     bool sound = perf_header_sound(u->d, bytes);
-    struct bytes body = bytes_of(str_skip(bytes, PERF_RECORD_HEADER), u->d->big_endian);
     bool second = sound && h.type == PERF_COMPRESSED2;
+    if (sound && !source_peek(from, h.size, err))
+        return false;
+    bytes = str_head(str_span(from->begin, from->end), h.size);
+    struct bytes body = bytes_of(str_skip(bytes, PERF_RECORD_HEADER), u->d->big_endian);
     if (!second && !(sound && h.type == PERF_COMPRESSED)) {
+        if (sound && bytes.len < h.size)
+            return end_within(u, err);
         u->pass = sound ? h.size : PERF_RECORD_HEADER;
         uint64_t payload = sound && h.type == PERF_AUXTRACE ? bytes_u64(&body)
                            : sound && h.type == PERF_HEADER_TRACING_DATA
@@ -117,11 +146,7 @@ static bool next_record(struct perf_unpacker *u, struct error *err)
         u->pass = payload > UINT64_MAX - u->pass ? UINT64_MAX : u->pass + payload;
         return true;
     }
-    if (!source_peek(from, h.size, err))
-        return false;
-    bytes = str_head(str_span(from->begin, from->end), h.size);
     u->record = bytes.len;
-    body = bytes_of(str_skip(bytes, PERF_RECORD_HEADER), u->d->big_endian);
     uint64_t size = second ? bytes_u64(&body) : UINT64_MAX;
     u->packed = str_head((struct str){body.at, bytes_left(&body)},
                          size < SIZE_MAX ? (size_t)size : SIZE_MAX);

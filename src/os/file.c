@@ -48,18 +48,78 @@ static bool fail_input(struct error *err, const char *path, int reason)
     return false;
 }
 
-/* A folder is no input; perf record --threads writes one, with a file a thread. */
-static bool fail_folder(struct error *err, const char *path)
+#define FOLDER_FILES_MAX 4096 /* a thread each: more than any machine has cores */
+
+/* Opens the i-th file of the folder, "data" being the first; -1 where there is none. */
+static int open_data(const char *folder, size_t i, uint64_t *size)
 {
-    char data[4096];
-    size_t n = format_text(data, sizeof data, "%s/data.0", path);
-    if (n >= sizeof data - 1 || access(data, F_OK) != 0) {
-        fail_errno(err, "read", path, EISDIR);
+    char path[4096];
+    struct stat st;
+    size_t n = i ? format_text(path, sizeof path, "%s/data.%zu", folder, i - 1)
+                 : format_text(path, sizeof path, "%s/data", folder);
+    if (n + 1 >= sizeof path)
+        return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        return -1;
+    }
+    *size = fd < 0 ? 0 : (uint64_t)st.st_size;
+    return fd;
+}
+
+/* Finds the files, and where in memory each is to lie. */
+static bool place_files(struct os_input *in, const char *folder)
+{
+    uint64_t size, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    in->files = malloc(FOLDER_FILES_MAX * sizeof *in->files);
+    for (size_t i = 0; in->files && i < FOLDER_FILES_MAX; i++) {
+        int fd = open_data(folder, i, &size);
+        if (fd < 0)
+            break;
+        close(fd);
+        if (size > (uint64_t)PTRDIFF_MAX - page - in->size)
+            return false;
+        in->files[in->file_count++] = (struct source_file){in->size, size};
+        in->size += (size + page - 1) / page * page;
+    }
+    return in->file_count && in->size;
+}
+
+/* All files, one behind the other. */
+static bool map_files(struct os_input *in, const char *folder)
+{
+    char *map =
+        mmap(NULL, (size_t)in->size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool ok = map != MAP_FAILED;
+    if (!ok)
+        return false;
+    in->map = map;
+    for (size_t i = 0; ok && i < in->file_count; i++) {
+        uint64_t size;
+        int fd = open_data(folder, i, &size);
+        size = size < in->files[i].size ? size : in->files[i].size; /* cut meanwhile */
+        ok = fd >= 0 &&
+             (!size || os_guard_map_at(map + in->files[i].offset, fd, (size_t)size));
+        if (fd >= 0)
+            close(fd);
+    }
+    return ok;
+}
+
+static bool open_folder(struct os_input *in, const char *folder, struct error *err)
+{
+    os_input_close(in);
+    in->size = 0;
+    if (!place_files(in, folder)) {
+        fail_errno(err, "read", folder, EISDIR);
         return error_hint(err, "name the files in it");
     }
-    error_set(err, "a folder, as perf record --threads writes it, is not read as it is");
-    format_text(err->file, sizeof err->file, "%s", path);
-    return error_hint(err, "perf script -i %s | stoke ...", path);
+    in->fd = open_data(folder, 0, &in->files[0].size);
+    if (in->fd < 0 || !map_files(in, folder))
+        return fail_input(err, folder, errno);
+    in->regular = in->at_begin = true;
+    return true;
 }
 
 bool os_input_open(struct os_input *in, const char *name, struct error *err)
@@ -74,8 +134,10 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err)
         return false;
     }
     if (S_ISDIR(st.st_mode)) {
-        os_input_close(in);
-        return fail_folder(err, in->name);
+        bool ok = open_folder(in, in->name, err);
+        if (!ok)
+            os_input_close(in);
+        return ok;
     }
     in->regular = S_ISREG(st.st_mode);
     in->size = in->regular ? (uint64_t)st.st_size : 0;
@@ -88,6 +150,9 @@ void os_input_close(struct os_input *in)
     if (in->map)
         munmap(in->map, (size_t)in->size);
     in->map = NULL;
+    free(in->files);
+    in->files = NULL;
+    in->file_count = 0;
     if (in->fd > STDIN_FILENO)
         close(in->fd);
     in->fd = -1;
@@ -104,6 +169,8 @@ struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t
     struct os_input part = *in;
     part.part = true;
     part.map = NULL;
+    part.files = NULL;
+    part.file_count = 0;
     part.at = from;
     part.end = to;
     return part;
@@ -177,6 +244,13 @@ static void input_release(void *context)
 struct source os_input_source(struct os_input *in)
 {
     struct source s = source_reading(input_read, in, str_of(in->name));
+    if (in->files) {
+        struct str all = {in->map, (size_t)in->size};
+        s = source_of(all, str_of(in->name));
+        s.context = in;
+        s.files = in->files;
+        s.file_count = in->file_count;
+    }
     s.map = input_map;
     s.release = input_release;
     return s;

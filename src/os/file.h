@@ -14,15 +14,20 @@ struct os_input {
     bool part;
     uint64_t size; /* of a regular file; 0 for what has no size */
     bool regular;
-    bool at_begin; /* nothing of it was read before it was handed to us */
-    void *map;     /* the whole file, once it was asked for; or NULL */
+    bool at_begin;             /* nothing of it was read before it was handed to us */
+    void *map;                 /* the whole file, once it was asked for; or NULL */
+    struct source_file *files; /* of a folder, which is mapped as it is opened; or NULL */
+    size_t file_count;
     const char *name;
     /* Told of every read, for progress; may be NULL. */
     void (*progress)(void *context, uint64_t bytes);
     void *progress_context;
 };
 
-/* Opens a file for reading, or standard input for "-". False with the system's reason. */
+/* Opens a file for reading, or standard input for "-". A folder can be read where it has
+ * a file "data", as perf record --threads and --kcore write it: that file is the input,
+ * and with it come "data.0", "data.1" and so on (source->files). False with the system's
+ * reason. */
 bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
 

@@ -29,12 +29,18 @@ static void watch(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-void *os_guard_map(int fd, size_t size)
+void *os_guard_map_at(void *at, int fd, size_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch);
-    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *map =
+        mmap(at, size, PROT_READ, at ? MAP_PRIVATE | MAP_FIXED : MAP_PRIVATE, fd, 0);
     return map == MAP_FAILED ? NULL : map;
+}
+
+void *os_guard_map(int fd, size_t size)
+{
+    return os_guard_map_at(NULL, fd, size);
 }
 
 bool os_guard_was_cut(void)

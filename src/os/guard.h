@@ -13,6 +13,9 @@
  * gives them back. */
 void *os_guard_map(int fd, size_t size);
 
+/* The same at an address of memory that is the caller's to be mapped over. */
+void *os_guard_map_at(void *at, int fd, size_t size);
+
 /* Whether, since the program began, bytes were looked for that a file no longer had. */
 bool os_guard_was_cut(void);
 

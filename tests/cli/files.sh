@@ -47,16 +47,19 @@ status 0 stoke fold --format perf perf.txt
 status 0 stoke fold -q --format perf in.folded
 [ ! -s err ] || fail "--quiet says something: $(cat err)"
 
-# Folders: one of perf record --threads goes by perf script.
-mkdir folder threads.data
+# Folders: what perf record --threads writes is read, others are not.
+mkdir folder threads.data fifo.data
 printf PERFILE2 >threads.data/data
 : >threads.data/data.0
+mkfifo fifo.data/data
 status 1 stoke fold folder
 says 'folder: cannot read: Is a directory$'
 says 'try: name the files in it$'
 for command in fold report info script 'annotate main'; do
     # shellcheck disable=SC2086
     status 1 stoke $command threads.data
-    says 'threads.data: a folder, as perf record --threads writes it, is not read as it is$'
-    says 'try: perf script -i threads.data | stoke ...$'
+    says 'threads.data: the recording ends within its header$'
+    # shellcheck disable=SC2086
+    status 1 stoke $command fifo.data
+    says 'fifo.data: cannot read: Is a directory$'
 done

@@ -1,5 +1,6 @@
 /* A fuzz driver, and the means to replay it: libFuzzer calls LLVMFuzzerTestOneInput;
- * built without libFuzzer, replay.c calls it for files.
+ * built without libFuzzer, replay.c calls it for files. It stands in limits.c, which
+ * holds each input to its time and memory.
  *
  * To add one: tests/fuzz/fuzz_NAME.c with the three functions, its line in
  * tests/meson.build and in tests/fuzz/run. */
@@ -12,6 +13,9 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The driver's: takes one input. Gives 0. */
+int fuzz_one(const uint8_t *data, size_t size);
 
 /* How many ways there are to take an input: each importer is one. */
 size_t fuzz_variants(void);

@@ -127,7 +127,7 @@ static void check_header(struct str bytes)
             cfi_header_find(&h, at, &fde);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     if (size < 4)
         return 0;

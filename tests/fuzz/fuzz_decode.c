@@ -30,7 +30,7 @@ static bool unpack(struct source *raw, struct output *out)
 
 FUZZ_ONE_WAY("decode")
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct str bytes = {(const char *)data, size};
     struct bites pipe = {.text = bytes.ptr, .length = size, .bite = 1 + size / 64};

@@ -106,7 +106,7 @@ static void check_package(const struct dwarf_input *input)
 
 FUZZ_ONE_WAY("dwarf")
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct arena arena = ARENA_INIT;
     struct dwarf_input input;

@@ -25,7 +25,7 @@ static bool reg(void *context, uint64_t number, uint64_t *value)
     return number < 40;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct str code = {(const char *)data, size};
     uint64_t first = 42, one = 0, two = 0;

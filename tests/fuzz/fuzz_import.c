@@ -208,7 +208,7 @@ const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size)
     return chosen->name;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     const char *name = getenv("STOKE_FUZZ_IMPORTER");
     bool from_input = !chosen && !name;

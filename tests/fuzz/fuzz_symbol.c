@@ -100,7 +100,7 @@ static void read_names(struct str text)
     output_deinit(&scratch);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct str input = {(const char *)data, size};
     struct arena arena = ARENA_INIT;

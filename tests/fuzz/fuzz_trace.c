@@ -162,7 +162,7 @@ static void choose_by_name(void)
     CHECK(chosen);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
     uint64_t hash = hash_bytes(text.ptr, text.len);

@@ -100,7 +100,7 @@ static struct profile *read_lines(struct str lines, bool keep)
 
 FUZZ_ONE_WAY("transform")
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one(const uint8_t *data, size_t size)
 {
     if (size < 8)
         return 0;

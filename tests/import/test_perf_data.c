@@ -87,34 +87,156 @@ static void test_records_come_in_order(void **state)
     }
 }
 
-/* Cut at every byte, the reader gives every record that lies whole before the cut. */
+/* Whether all that `some` gave, `more` gave too; up to the record that ends at `until`.
+ */
+static void check_kept(const struct reading *some, const struct reading *more,
+                       uint64_t until, const char *name, size_t cut)
+{
+    for (size_t i = 0; i < some->records; i++) {
+        bool kept = some->ends[i] > until;
+        for (size_t k = 0; !kept && k < more->records; k++)
+            kept = more->ends[k] == some->ends[i];
+        if (!kept)
+            fail_msg("%s cut at %zu: the record that ends at %lu is lost", name, cut,
+                     (unsigned long)some->ends[i]);
+    }
+}
+
+/* Cut at every byte, the reader gives every record that lies whole before the cut, from
+ * memory and from a pipe. Of compressed ones more bytes never give fewer records: what is
+ * whole before a cut depends on the compressor's blocks. */
 static void check_cuts(const char *name)
 {
+    static struct reading whole, before, r;
     struct str bytes = read_fixture(name);
-    struct reading whole = read_bytes(bytes);
-    for (size_t cut = 0; cut < bytes.len; cut++) {
+    bool packed = str_starts(str_of(name), STR("compressed"));
+    whole = read_bytes(bytes);
+    before = (struct reading){0};
+    for (size_t cut = 0; cut <= bytes.len; cut++) {
         char *exact = malloc(cut ? cut : 1); /* for a sanitizer to see a step too far */
         memcpy(exact, bytes.ptr, cut);
-        struct reading r = read_bytes((struct str){exact, cut});
-        size_t wanted = 0;
-        for (size_t i = 0; i < whole.records; i++)
-            wanted += whole.ends[i] <= cut;
-        if (r.records < wanted)
-            fail_msg("%s cut at %zu: %zu records, wanted %zu", name, cut, r.records,
-                     wanted);
+        struct str text = {exact, cut};
+        for (int piped = 0; piped < 2; piped++) {
+            r = piped ? read_piped(text, 1 + cut % 700) : read_bytes(text);
+            check_kept(packed ? &before : &whole, &r, packed ? UINT64_MAX : cut, name,
+                       cut);
+        }
+        before = r;
         free(exact);
     }
+    check_kept(&whole, &before, UINT64_MAX, name, bytes.len);
 }
 
 static void test_every_cut_keeps_whole_records(void **state)
 {
+    static const char *const names[] = {
+        "file",         "big-endian",      "pipe",   "pipe-big-endian",
+        "killed",       "all-records",     "dumps",  "every-part",
+        "attr-96",      "deferred",        "guests", "compressed",
+        "compressed-2", "compressed-pipe", "waits",  "every-part-big-endian",
+        "groups",       "waits-on-cpu",    "names",  "plain",
+    };
     (void)state;
-    check_cuts("file");
-    check_cuts("big-endian");
-    check_cuts("pipe");
-    check_cuts("killed");
-    check_cuts("all-records");
-    check_cuts("every-part");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_cuts(names[i]);
+}
+
+/* --- Folders ----------------------------------------------------------------------- */
+
+#define FILES 3
+#define FILE_ROOM ((size_t)8192)
+
+/* A file's header with its first records, and the others in turn in files of their own.
+ */
+struct split_recording {
+    char bytes[FILES * FILE_ROOM];
+    struct source_file files[FILES];
+};
+
+static void add_record(struct split_recording *s, size_t file, struct str record)
+{
+    struct source_file *f = &s->files[file];
+    assert_true(f->size + record.len <= FILE_ROOM);
+    memcpy(s->bytes + f->offset + f->size, record.ptr, record.len);
+    f->size += record.len;
+}
+
+static void split(struct split_recording *s, struct str file, size_t first)
+{
+    struct bytes header = bytes_of(str_skip(file, 40), false);
+    uint64_t at = bytes_u64(&header), size = bytes_u64(&header), left;
+    memset(s, 0, sizeof *s);
+    for (size_t i = 0; i < FILES; i++)
+        s->files[i].offset = i * FILE_ROOM;
+    add_record(s, 0, str_head(file, at));
+    struct str records = str_part(file, at, size);
+    for (size_t i = 0; records.len; i++) {
+        struct bytes b = bytes_of(str_skip(records, 6), false);
+        struct str record = str_head(records, bytes_u16(&b));
+        add_record(s, i < first ? 0 : 1 + i % (FILES - 1), record);
+        records = str_skip(records, record.len);
+    }
+    left = s->files[0].size - at;
+    memcpy(s->bytes + 48, &left, sizeof left);
+}
+
+static struct reading read_split(const struct split_recording *s)
+{
+    struct source in = source_of((struct str){s->bytes, sizeof s->bytes}, STR("folder"));
+    in.files = s->files;
+    in.file_count = FILES;
+    return read_all(&in);
+}
+
+/* Each file has its own order, and rounds are those of one alone. */
+static void test_a_folder_is_one_recording(void **state)
+{
+    static struct split_recording s, cut;
+    struct reading whole, r;
+    (void)state;
+    split(&s, read_fixture("file"), 7);
+    whole = read_split(&s);
+    assert_true(whole.ok);
+    assert_true(whole.ordered);
+    assert_int_equal(whole.samples, 11);
+    assert_int_equal(whole.last_time, 4700);
+    for (size_t size = 0; size <= s.files[1].size; size++) {
+        cut = s;
+        cut.files[1].size = size;
+        r = read_split(&cut);
+        assert_true(r.ordered);
+        for (size_t i = 0; i < whole.records; i++) {
+            uint64_t end = whole.ends[i];
+            bool lost = end > FILE_ROOM + size && end <= 2 * FILE_ROOM, kept = lost;
+            for (size_t k = 0; !kept && k < r.records; k++)
+                kept = r.ends[k] == end;
+            assert_true(kept);
+        }
+    }
+}
+
+/* Each file of compressed records is a stream of its own. */
+static void test_a_folder_of_compressed_files(void **state)
+{
+    static struct split_recording s;
+    struct str file = read_fixture("compressed");
+    struct bytes header = bytes_of(str_skip(file, 40), false);
+    uint64_t at = bytes_u64(&header), size = bytes_u64(&header);
+    struct str records = str_part(file, at, size);
+    (void)state;
+    split(&s, file, 7); /* seven are not compressed */
+    s.files[1].size = s.files[2].size = 0;
+    for (size_t i = 0; records.len; i++) {
+        struct bytes b = bytes_of(str_skip(records, 6), false);
+        struct str record = str_head(records, bytes_u16(&b));
+        for (size_t k = 1; i >= 7 && k < FILES; k++)
+            add_record(&s, k, record);
+        records = str_skip(records, record.len);
+    }
+    struct reading r = read_split(&s);
+    assert_true(r.ok);
+    assert_true(r.ordered);
+    assert_int_equal(r.samples, 22); /* the same twice */
 }
 
 /* --- A resolver that makes things up ---------------------------------------------- */
@@ -266,10 +388,9 @@ static void test_places(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_records_come_in_order),
-        UNIT(test_every_cut_keeps_whole_records),
-        UNIT(test_dumps_are_unwound),
-        UNIT(test_places),
+        UNIT(test_records_come_in_order),     UNIT(test_every_cut_keeps_whole_records),
+        UNIT(test_a_folder_is_one_recording), UNIT(test_a_folder_of_compressed_files),
+        UNIT(test_dumps_are_unwound),         UNIT(test_places),
     };
     return UNITS_RUN(units);
 }

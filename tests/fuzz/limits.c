@@ -1,0 +1,85 @@
+/* What one input may cost: a second of the processor's time and 64 MiB beyond what there
+ * was. Counted are the allocations of stoke's own code (the program is linked with --wrap
+ * for them); a mapped file is the page cache's. Large files, which only replaying has,
+ * may take more. */
+#include "fuzz.h"
+#include <malloc.h>
+#include <time.h>
+
+#define SMALL_INPUT ((size_t)64 << 10)
+#define MEMORY_MAX ((size_t)64 << 20)
+#define SECONDS_MAX 1.0
+
+/* The names that the linker asks for. NOLINTBEGIN */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void __wrap_free(void *block);
+/* NOLINTEND */
+
+static size_t living, allowed = SIZE_MAX;
+
+/* At once, so that the fuzzer tells where. Several threads may be at it. */
+static void *count_block(void *block)
+{
+    size_t size = block ? malloc_usable_size(block) : 0;
+    size_t now = __atomic_add_fetch(&living, size, __ATOMIC_RELAXED);
+    CHECK(now <= __atomic_load_n(&allowed, __ATOMIC_RELAXED));
+    return block;
+}
+
+static void uncount_block(void *block)
+{
+    size_t size = block ? malloc_usable_size(block) : 0;
+    __atomic_sub_fetch(&living, size, __ATOMIC_RELAXED);
+}
+
+/* NOLINTBEGIN */
+void *__wrap_malloc(size_t size)
+{
+    return count_block(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return count_block(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    uncount_block(old);
+    void *block = __real_realloc(old, size);
+    if (!block && size)
+        count_block(old);
+    return count_block(block);
+}
+
+void __wrap_free(void *block)
+{
+    uncount_block(block);
+    __real_free(block);
+}
+/* NOLINTEND */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > SMALL_INPUT)
+        return fuzz_one(data, size);
+    double begun = seconds();
+    allowed = living + MEMORY_MAX;
+    fuzz_one(data, size);
+    allowed = SIZE_MAX;
+    CHECK(seconds() - begun <= SECONDS_MAX);
+    return 0;
+}

@@ -1,0 +1,123 @@
+/* A recording that ends anywhere, read with all that it leads to (tests/fuzz/recording):
+ * every sample that lies whole before the end is there, within a second and 64 MiB. */
+#include "base/perf_format.h"
+#include "os/folder.h"
+#include "recording.h"
+#include <sys/resource.h>
+#include <time.h>
+
+#define SECONDS_MAX 1.0
+#define KILOBYTES_MAX (64L << 10)
+
+static struct recording recording;
+
+static uint64_t word_at(struct str file, size_t at)
+{
+    struct bytes b = bytes_of(str_skip(file, at), false);
+    return bytes_u64(&b);
+}
+
+/* Where the records of the file begin, by its header. */
+static size_t records_at(struct str file)
+{
+    return (size_t)word_at(file, 40);
+}
+
+/* How many samples end at `cut` or before it. */
+static uint64_t samples_before(struct str file, size_t cut)
+{
+    uint64_t count = 0;
+    size_t at = records_at(file), end = at + (size_t)word_at(file, 48);
+    while (at < end && at < cut) {
+        struct bytes b = bytes_of(str_skip(file, at), false);
+        uint32_t type = bytes_u32(&b);
+        bytes_skip(&b, 2);
+        at += bytes_u16(&b);
+        count += type == PERF_SAMPLE && at <= cut;
+    }
+    return count;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static long peak(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* What is left of the recording, from memory or in bites from a pipe. */
+static void check_cut(size_t cut, size_t bite)
+{
+    struct str file = recording.whole[RECORDING];
+    struct error err = {.message = ""};
+    char *exact = malloc(cut + 1); /* for a sanitizer to see a step too far */
+    memcpy(exact, file.ptr, cut);
+    struct bites pipe = {.text = exact, .length = cut, .bite = bite};
+    struct source in = bite ? source_reading(bites_read, &pipe, STR("pipe"))
+                            : source_of((struct str){exact, cut}, STR("memory"));
+    struct builder b;
+    double begun = seconds();
+    assert_true(builder_init(&b, BUILD_COUNT));
+    bool ok = recording_read(&recording, &in, RECORDING_LINES, &b, &err);
+    uint64_t wanted = samples_before(file, cut);
+    if (!ok && (wanted || !err.message[0]))
+        fail_msg("cut at %zu: %s", cut, err.message);
+    if (b.profile->facts.samples != wanted)
+        fail_msg("cut at %zu: %lu samples of %lu", cut,
+                 (unsigned long)b.profile->facts.samples, (unsigned long)wanted);
+    assert_true(seconds() - begun < SECONDS_MAX);
+    builder_deinit(&b);
+    source_deinit(&in);
+    free(exact);
+}
+
+static void test_every_cut_keeps_samples(void **state)
+{
+    struct folder *f = *state;
+    long before;
+    assert_true(recording_open(&recording, f->path));
+    size_t size = recording.whole[RECORDING].len;
+    check_cut(size, 0);
+    before = peak();
+    for (size_t cut = 0; cut <= size; cut++) {
+        check_cut(cut, 0);
+        check_cut(cut, 1 + cut % 997);
+    }
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+    assert_true(peak() - before < KILOBYTES_MAX);
+#endif
+    (void)before;
+}
+
+static void test_names_come_by_every_road(void **state)
+{
+    struct folder *f = *state;
+    struct error err = {.message = ""};
+    struct output out = OUTPUT_KEEP;
+    struct builder b;
+    assert_true(recording_open(&recording, f->path));
+    struct source in = source_of(recording.whole[RECORDING], STR("memory"));
+    assert_true(builder_init(&b, BUILD_COUNT));
+    assert_true(recording_read(&recording, &in, RECORDING_LINES, &b, &err));
+    assert_true(recording_fold(b.profile, &out));
+    assert_true(recording_is_named(output_kept(&out)));
+    output_deinit(&out);
+    builder_deinit(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT_IN_FOLDER(test_names_come_by_every_road),
+        UNIT_IN_FOLDER(test_every_cut_keeps_samples),
+    };
+    unsetenv("HOME"); /* perf's cache */
+    return UNITS_RUN(units);
+}
