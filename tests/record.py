@@ -154,6 +154,12 @@ def check_counted(report, folder):
         report.skip("bpf", why[1] if why else err.decode())
         return
     check_shares(report, folder, "bpf", "fp", ["-g", "fp", "--bpf"], 60, True)
+    for out, counted in ("all.folded", True), ("all.data", False), ("all.html", False):
+        _, _, told = tap.run([tap.STOKE, "record", "-a", "-g", "fp", "--duration", "0.5", "-o", out],
+                             cwd=folder)
+        report.result(f"{out} is {'counted in the kernel' if counted else 'sampled'}, unasked",
+                      "" if (b"counted in the kernel" in told) == counted and
+                      os.path.getsize(os.path.join(folder, out)) else told.decode())
     path = record(folder, "counted.data", "--bpf", "-F", "4999", "./fp", "600", "2", "5")
     told = stoke("script", "-q", "-G", "-F", "comm,time,period", path).splitlines()
     periods = sum(int(line.split()[-1]) for line in told)

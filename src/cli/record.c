@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/record_told.h"
 #include "cli/save.h"
 #include "cli/symbols.h"
 #include "os/cgroup.h"
@@ -79,10 +80,9 @@ static bool parse_cpus(const char *text, void *value, struct error *err)
 }
 
 /* In the order of enum record_stacks. */
-static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
+const char *const record_stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
 
 /* A sample is at most 64 kB long, and holds more than the dump. */
-#define DUMP_MOST 65024
 
 /* By default, as much as can be taken without anybody noticing: so many bytes a second.
  */
@@ -95,12 +95,12 @@ static bool parse_dump_size(struct str text, uint32_t *size, struct error *err)
     uint64_t v;
     if (text.len == 0)
         return true;
-    if (number_parse_u64(text, &v) && v >= 8 && v <= DUMP_MOST) {
+    if (number_parse_u64(text, &v) && v >= 8 && v <= RECORD_DUMP_MOST) {
         *size = (uint32_t)(v + 7) & ~7u;
         return true;
     }
     error_set(err, "a dump of a stack cannot have '%.*s' bytes", STR_ARG(text));
-    return error_hint(err, "dwarf,8192; at most %d", DUMP_MOST);
+    return error_hint(err, "dwarf,8192; at most %d", RECORD_DUMP_MOST);
 }
 
 static bool parse_stacks(const char *text, void *value, struct error *err)
@@ -108,8 +108,8 @@ static bool parse_stacks(const char *text, void *value, struct error *err)
     struct stacks_wanted *wanted = value;
     struct str size = str_of(text), how = str_cut(&size, ',');
     wanted->dump_size = 0;
-    for (int i = 0; stack_names[i]; i++) {
-        if (!str_equal(str_of(stack_names[i]), how))
+    for (int i = 0; record_stack_names[i]; i++) {
+        if (!str_equal(str_of(record_stack_names[i]), how))
             continue;
         wanted->how = (enum record_stacks)i;
         if (size.len == 0 || record_stacks_dumped(wanted->how))
@@ -196,8 +196,8 @@ static const struct option record_options[] = {
      OPTION_PARSED, OFF(events), .parse = parse_events},
     {"call-graph", 'g', "HOW",
      "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
-     OPTION_PARSED, OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp",
-     .before_command = true},
+     OPTION_PARSED, OFF(stacks), record_stack_names, .parse = parse_stacks,
+     .fallback = "fp", .before_command = true},
     {"off-cpu", 0, NULL, "where threads waited, and for how long, too", OPTION_FLAG,
      OFF(off_cpu)},
     {"wakers", 0, NULL, "the same, and who woke them up", OPTION_FLAG, OFF(wakers)},
@@ -390,6 +390,15 @@ static enum record_stacks stacks_of(const struct record_command_settings *s)
                                                              : s->stacks.how;
 }
 
+/* Of what is drawn by stacks alone, with no times, the kernel need not tell each sample:
+ * where the whole machine is recorded, that costs the least. */
+static bool counts_by_itself(const struct recording *r)
+{
+    const struct record_command_settings *s = r->s;
+    return r->exporter && !r->exporter->wants_time && s->stacks.how == RECORD_STACKS_FP &&
+           (s->everyone || s->cpus.count) && !s->off_cpu && !s->wakers;
+}
+
 static uint32_t choose_dump_size(const struct record_command_settings *s)
 {
     int64_t size = DUMP_BYTES_A_SECOND / s->rate;
@@ -424,38 +433,14 @@ static void choose_events(struct recording *r)
             "or kernel.perf_event_paranoid at 1 or less");
 }
 
-/* --- What is told
- * ------------------------------------------------------------------------
+/* --- Running ---------------------------------------------------------------------------
  */
 
-/* "61.2 kB", "4.1 MB" */
-static const char *size_text(uint64_t bytes, char room[32])
-{
-    if (bytes < 1000000)
-        format_text(room, 32, "%.1f kB", (double)bytes / 1e3);
-    else
-        format_text(room, 32, "%.1f MB", (double)bytes / 1e6);
-    return room;
-}
-
-static double seconds(const struct record_session *s, uint64_t until)
-{
-    return (double)(until - s->began) / NS;
-}
-
-static void show_progress(void *context, const struct record_session *s)
+static void show_progress(void *context, const struct record_session *session)
 {
     const struct recording *r = context;
-    double time = seconds(s, os_clock_monotonic());
-    char size[32];
-    if (r->s->quiet)
-        return;
-    message_progress_line("%.0f s, %llu samples, %.0f a second, %llu lost, %s; "
-                          "Ctrl-C ends",
-                          time, (unsigned long long)s->counts.samples,
-                          time > 0 ? (double)s->counts.samples / time : 0,
-                          (unsigned long long)s->counts.lost,
-                          size_text(record_session_bytes(s), size));
+    if (!r->s->quiet)
+        record_tell_progress(session);
 }
 
 static void tell_written(void *context, const struct record_session *s,
@@ -468,95 +453,6 @@ static void tell_written(void *context, const struct record_session *s,
     else if (!r->s->quiet)
         message_note("what led up to now is in %s", s->files.path);
 }
-
-/* A share of what was counted; nothing is said of what is less than a thousandth. */
-static bool is_told(uint64_t part, uint64_t all, double *share)
-{
-    *share = all ? 100 * (double)part / (double)all : 0;
-    return *share >= 0.1;
-}
-
-static void tell_stacks(const struct record_session *s)
-{
-    const struct unwinder_counts *u = &s->unwinder.counts;
-    const struct record_counts *c = &s->counts;
-    double share;
-    if (u->truncated)
-        message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
-                     "the dump (-g %s,%u takes more of the stack)",
-                     100 * (double)u->truncated / (double)u->stacks,
-                     stack_names[s->sampler_settings.stacks],
-                     4 * s->sampler_settings.dump_size < DUMP_MOST
-                         ? 4 * s->sampler_settings.dump_size
-                         : DUMP_MOST);
-    if (c->deep)
-        message_note("%.1f%% of the stacks are truncated: the kernel follows %llu frames "
-                     "at most (sysctl kernel.perf_event_max_stack)",
-                     100 * (double)c->deep / (double)c->samples,
-                     (unsigned long long)s->deepest);
-    if (is_told(u->broken, u->stacks, &share))
-        message_note("%.1f%% of the stacks could not be followed to their ends: there is "
-                     "code that tells nothing of its callers",
-                     share);
-    if (is_told(u->no_file, u->stacks, &share))
-        message_note("%.1f%% of the stacks end in unknown code, which is in no file: a "
-                     "JIT's, which it may name in /tmp/perf-PID.map",
-                     share);
-}
-
-static void tell_cautions(const struct record_session *s)
-{
-    const struct record_counts *c = &s->counts;
-    const struct record_events *events = &s->sampler_settings.events;
-    double share;
-    if (c->samples == 0)
-        message_note("there are no samples: nothing ran, or not for long enough (-F)");
-    if (c->lost)
-        message_note("%llu records (%.2f%%) were lost: the rings were full; sample less "
-                     "often (-F), or take larger ones (-m)",
-                     (unsigned long long)c->lost,
-                     100 * (double)c->lost / (double)(c->lost + c->samples));
-    tell_stacks(s);
-    if (s->settings->off_cpu && !s->sees_waits)
-        message_note("waits have no stacks: that takes root, CAP_PERFMON, or "
-                     "kernel.perf_event_paranoid at 1 or less");
-    if (s->off_cpu.failed)
-        message_note("memory was short: some waits are missing");
-    if (is_told(c->idle, c->samples, &share))
-        message_note("%.1f%% of the samples are of CPUs that had nothing to do", share);
-    if (c->throttled)
-        message_note("the kernel held sampling back %llu times: the rate was less than "
-                     "asked for (sysctl kernel.perf_event_max_sample_rate)",
-                     (unsigned long long)c->throttled);
-    if (s->kernel_hidden && !(events->items[0].exclude & PERF_FLAG_EXCLUDE_KERNEL))
-        message_note("the system hides the kernel's addresses (sysctl "
-                     "kernel.kptr_restrict): its functions will have no names");
-}
-
-static void tell_summary(const struct recording *r)
-{
-    const struct record_session *s = &r->session;
-    const struct record_events *events = &s->sampler_settings.events;
-    char size[32];
-    if (r->s->quiet)
-        return;
-    const struct off_cpu_counts *waits = &s->off_cpu.counts;
-    size_t sampled = events->count - (s->switches_event > 0) - (s->wakings_event > 0);
-    message_note("%llu samples of %s%s in %.1f s, %s%s%s",
-                 (unsigned long long)(s->counts.samples - waits->waits - waits->wakers),
-                 events->items[0].name, sampled > 1 ? " and others" : "",
-                 seconds(s, s->ended), size_text(record_session_bytes(s), size),
-                 r->exporter ? "" : " in ", r->exporter ? "" : s->files.path);
-    if (s->files.number > 1 && r->s->rotate)
-        message_note("and in the files before it: stoke takes several at once");
-    if (s->settings->off_cpu)
-        message_note("%llu waits of %.3f s in all (the event off-cpu)",
-                     (unsigned long long)waits->waits, (double)waits->nanoseconds / NS);
-    tell_cautions(s);
-}
-
-/* --- Running ---------------------------------------------------------------------------
- */
 
 /* The words of this program's command line, as the system has them: a recording tells how
  * it was made. Fills `words`; their text is in `room`. */
@@ -616,7 +512,8 @@ static bool record(struct recording *r, struct error *err)
     message_progress_end();
     if (ok) {
         ok = record_session_finish(&r->session, err);
-        tell_summary(r);
+        if (!r->s->quiet)
+            record_tell_summary(&r->session, r->exporter);
     }
     if (ok && r->exporter && r->session.counts.samples)
         ok = draw(r, err);
@@ -658,7 +555,7 @@ static int record_run(void *settings, int word_count, char **words)
                   .snapshot = s->snapshot},
         .unpacked = s->unpacked,
         .keep_dumps = s->keep_dumps,
-        .counted = s->counted,
+        .counted = s->counted || counts_by_itself(r),
         .off_cpu = s->off_cpu || s->wakers,
         .wakers = s->wakers,
         .resolve = {.find = {.only_mapped = true},

@@ -34,11 +34,10 @@ static bool sees_own_numbers(void)
 
 static bool load(struct stack_counts_program *p, uint32_t room, struct error *err)
 {
-    uint32_t few = room / 2;
     if (bpf_map__set_max_entries(p->maps.short_0, room) != 0 ||
         bpf_map__set_max_entries(p->maps.short_1, room) != 0 ||
-        bpf_map__set_max_entries(p->maps.long_0, few) != 0 ||
-        bpf_map__set_max_entries(p->maps.long_1, few) != 0 ||
+        bpf_map__set_max_entries(p->maps.long_0, room) != 0 ||
+        bpf_map__set_max_entries(p->maps.long_1, room) != 0 ||
         stack_counts_program__load(p) != 0)
         return fail(errno, err);
     return true;

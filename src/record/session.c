@@ -7,6 +7,7 @@
 
 #define MS ((uint64_t)1000000)
 #define TICK (750 * MS)
+#define TICK_COUNTED (900 * MS) /* no ring fills up: it may be later */
 
 /* What is counted is read before there may be so many different stacks. */
 #define COUNTED_AT_MOST (BPF_SAMPLER_ROOM / 2)
@@ -230,7 +231,7 @@ static uint64_t choose_tick(const struct record_settings *settings)
     if (!settings->counted || a_second == 0)
         return TICK;
     uint64_t tick = (uint64_t)COUNTED_AT_MOST * 1000 / a_second * MS;
-    return tick < TICK ? tick : TICK;
+    return tick < TICK_COUNTED ? tick : TICK_COUNTED;
 }
 
 /* What cannot be counted in the kernel is sampled as always. */

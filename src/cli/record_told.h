@@ -1,0 +1,18 @@
+/* What stoke record says of a recording. */
+#ifndef STOKE_CLI_RECORD_TOLD_H
+#define STOKE_CLI_RECORD_TOLD_H
+
+#include "record/session.h"
+
+#define RECORD_DUMP_MOST 65024 /* bytes of a stack that the kernel dumps at most */
+
+/* By enum record_stacks; ends in NULL. */
+extern const char *const record_stack_names[];
+
+/* The line of a recording under way. */
+void record_tell_progress(const struct record_session *s);
+
+/* What was recorded, and what to be careful about. With `drawn` no file is named. */
+void record_tell_summary(const struct record_session *s, bool drawn);
+
+#endif
