@@ -41,6 +41,8 @@ class Bench {
         const context = await this.browser.newContext(
             Object.assign({ viewport: { width: 1200, height: 800 } }, options));
         const page = await context.newPage();
+        if (options && options.init)
+            await page.addInitScript(options.init);
         page.on("pageerror", (error) => this.problems.push("error: " + (error.stack || error.message)));
         page.on("console", (message) => {
             if (message.type() === "error" && !this.expectsErrors)
