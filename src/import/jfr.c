@@ -647,15 +647,15 @@ static void add_sample(struct jfr *r, const struct sampled *s)
     if (s->unit == UNIT_NANOSECONDS)
         weight *= r->tick_ns;
     facts->truncated += trace && r->traces[*trace].cut;
-    builder_add(r->b, &(struct sample){
-                          .time = time > 0 && time < 1e19 ? (uint64_t)time : TIME_NONE,
-                          .thread = thread_of(r, r->values[EVENT_THREAD]),
-                          .cpu = CPU_NONE,
-                          .event = builder_event(r->b, str_of(s->event),
-                                                 counted ? UNIT_COUNT : s->unit),
-                          .stack = stack,
-                          .count = 1,
-                          .weight = counted ? 1 : weight});
+    builder_add(r->b,
+                &(struct sample){.time = time_of_ns(time),
+                                 .thread = thread_of(r, r->values[EVENT_THREAD]),
+                                 .cpu = CPU_NONE,
+                                 .event = builder_event(r->b, str_of(s->event),
+                                                        counted ? UNIT_COUNT : s->unit),
+                                 .stack = stack,
+                                 .count = 1,
+                                 .weight = counted ? 1 : weight});
 }
 
 /* --- Chunks -------------------- */

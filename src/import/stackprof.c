@@ -168,7 +168,7 @@ static void add_samples(struct stackprof *s)
             weight = (double)times * (s->interval > 0 ? s->interval : 1);
         now += weight;
         builder_add(s->b,
-                    &(struct sample){.time = timed ? (uint64_t)(from * 1e3) : TIME_NONE,
+                    &(struct sample){.time = timed ? time_of_ns(from * 1e3) : TIME_NONE,
                                      .cpu = CPU_NONE,
                                      .event = event,
                                      .stack = stack,

@@ -20,6 +20,12 @@ typedef uint32_t thread_id;
 typedef uint32_t event_id;
 
 #define TIME_NONE UINT64_MAX
+
+/* A time that was computed, or read as a fraction: what no clock shows is none. */
+static inline uint64_t time_of_ns(double nanoseconds)
+{
+    return nanoseconds >= 0 && nanoseconds < 1e19 ? (uint64_t)nanoseconds : TIME_NONE;
+}
 #define CPU_NONE UINT32_MAX
 #define ID_NONE \
     ((int64_t)-1) /* a process or thread number that the input does not tell */
