@@ -105,6 +105,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     s->load.events_apart = e->whole;
     s->load.import.addresses = s->load.import.every_address = e->whole;
     s->load.import.lines = e->whole;
+    s->load.import.cuts = str_equal(str_of(e->name), STR("html"));
     if (e->titled && !s->title && file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
     names_prepare(&s->names, threads, &s->load, &s->view, &options);

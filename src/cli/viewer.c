@@ -47,6 +47,7 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     if (file_count == 1)
         options.title = str_basename(str_of(files[0]));
     s->load.keep = s->load.events_apart = s->load.import.lines = true;
+    s->load.import.cuts = true;
     s->load.import.addresses = s->load.import.every_address = true;
     names_prepare(&s->names, THREAD_TID, &s->load, &s->view, &options);
     view_prepare(&s->view, &s->load);

@@ -249,6 +249,75 @@ module.exports = (test) => {
         assert.match(await plain.locator(".lack").textContent(), /stoke convert --with-callgraph/);
     });
 
+    test("waits are a kind of their own: between the samples of a thread, and weighed with them by time", async (bench) => {
+        const lines = [];
+        const sample = (ms, event, ns, leaf) => lines.push(`prog 10/11 [000] ${(1 + ms / 1000).toFixed(6)}: ${ns} ${event}:`,
+            `\tffff02 ${leaf}+0x1 (/bin/prog)`, "\tffff01 main+0x2 (/bin/prog)", "");
+        sample(0, "cpu-clock", 1e7, "work");
+        sample(10, "cpu-clock", 1e7, "work");
+        sample(80, "off-cpu", 6e7, "wait");
+        sample(80, "cpu-clock", 1e7, "work");
+        const page = await report(bench, lines.join("\n"), "perf.txt");
+        await key(page, VIEWS.time);
+        const boxes = () => page.evaluate(() => {
+            const { boxes } = window.stoke.steered.last, words = new Uint32Array(boxes), sizes = new Float32Array(boxes), out = [];
+            for (let at = 0; at < words.length; at += 6)
+                out.push([window.stoke.names.get(words[at + 4]), Math.round(sizes[at] / 1200 * 90), Math.round(sizes[at + 1] / 1200 * 90),
+                    (words[at + 5] >>> 16) & 32].join(" "));
+            return out;
+        });
+        const wanted = ["main 0 20 0", "main 20 60 32", "main 80 10 0", "work 0 20 0", "wait 20 60 32", "work 80 10 0"];
+        assert.deepEqual(await boxes(), wanted);
+        assert.equal(await total(page), 3e7);
+        await page.getByLabel("What is weighed").selectOption("wall");
+        await settle(page);
+        assert.equal(await total(page), 9e7);
+        assert.match(page.url(), /wall%22%3Atrue/);
+        assert.deepEqual(await boxes(), [...wanted, "[off-cpu] 20 60 32"]);
+        await key(page, VIEWS.left);
+        assert.deepEqual(await boxes(), ["main 0 90 0", "wait 0 60 0", "work 60 30 0", "[off-cpu] 0 60 32"]);
+        const again = await openPage(bench, page.url());
+        await settle(again);
+        assert.equal(await total(again), 9e7);
+        await key(again, "Control+z");
+        await page.getByLabel("What is weighed").selectOption("1");
+        await settle(page);
+        assert.equal(await total(page), 3e7);
+    });
+
+    test("what is not known is marked where it is drawn: unknown, idle, cut short, lost, few", async (bench) => {
+        const flags = (page) => page.evaluate(() => {
+            const words = new Uint32Array(window.stoke.steered.last.boxes), out = {};
+            for (let at = 0; at < words.length; at += 6)
+                out[window.stoke.names.get(words[at + 4])] = [(words[at + 5] >>> 16) & ~4, (words[at + 5] >>> 8) & 255];
+            return out;
+        });
+        const text = ["prog 10/11 [000] 1.0: 1 cycles:", "\t7f00 [unknown] ([unknown])", "\tffff01 main+0x2 (/bin/prog)", "",
+            "swapper 0/0 [000] 1.1: 1 cycles:", "\tffffffff81 default_idle+0x1 ([kernel.kallsyms])", "", ""].join("\n");
+        const page = await report(bench, text, "perf.txt");
+        await settle(page);
+        assert.deepEqual(await flags(page), { main: [0, 0], "[unknown]": [8, 0], default_idle: [0, 5] });
+        const grey = await page.evaluate(() => new Set([1, 2].map((i) => (window.stoke.steered.boxes.color[i] & 255) >> 4)).size);
+        assert.ok(grey <= 2);
+        await key(page, VIEWS.sandwich);
+        assert.equal(await page.locator(".functions .row .few").count(), 5);
+        assert.match(await page.locator(".functions .row .few").first().getAttribute("title"), /about 1 samples: by chance/);
+        const fixtures = path.join(__dirname, "..", "import", "perf-data");
+        const cut = await report(bench, fs.readFileSync(path.join(fixtures, "deferred.in")), "deferred.data");
+        await settle(cut);
+        assert.deepEqual((await flags(cut))["[cut short]"], [16, 6]);
+        const lost = await report(bench, fs.readFileSync(path.join(fixtures, "file.in")), "perf.data");
+        await key(lost, VIEWS.time);
+        const losses = await lost.evaluate(() => window.stoke.steered.info.losses);
+        assert.deepEqual(losses.map((loss) => loss.count), [7, 3]);
+        const at = await lost.evaluate(() => {
+            const view = window.stoke.steered, area = view.over.getBoundingClientRect();
+            return [area.left + view.xOf(view.info.losses[0].at), area.top + 10];
+        });
+        await lost.mouse.move(...at);
+        await lost.waitForFunction(() => /^7 samples were lost here/.test(document.querySelector(".tip").textContent));
+    });
+
     test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {
         const page = await report(bench, perfScript(), "perf.txt");
         await key(page, VIEWS.heat);

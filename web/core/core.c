@@ -140,7 +140,7 @@ static uint8_t tone_of(string_id label)
     const struct frame *f = &s->p->frames[s->frame_of_label[label]];
     struct str text = strings_get(&s->paths.labels, label);
     if (core.tone_by == TONE_KIND)
-        return (uint8_t)f->kind;
+        return s->kind_of_label[label];
     if (core.tone_by == TONE_MODULE)
         text = profile_string(s->p, s->p->modules[f->module].path);
     return (uint8_t)(hash_bytes(text.ptr, text.len) >> 7);
@@ -324,6 +324,7 @@ int EXPORT(core_chart)(uint32_t kind, uint32_t order)
     json_put_key(&w, "timed");
     json_put_bool(&w, c->timed);
     tell_lanes(&w, &core.shown, c);
+    tell_losses(&w, &core.shown, c);
     json_end(&w, JSON_OBJECT);
     return end_reply(true);
 }

@@ -2,9 +2,9 @@
  * visible, and that is painted: rectangles below, text above. */
 import type { App, Steered } from "./app";
 import { colorTable, css, type Ink, ink, mix } from "./colors";
-import { shownName, threadName, time, weight } from "./format";
+import { count, shownName, threadName, time, weight } from "./format";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
-import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, MATCH, NONE, SAME } from "./protocol";
+import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, CUT, MATCH, NONE, OFF, SAME, UNKNOWN } from "./protocol";
 
 export const ROW = 20;
 const RULER = 22;
@@ -46,6 +46,7 @@ export class ChartView implements Steered {
     private readonly mapOver: HTMLCanvasElement | null = null;
     private readonly mapPainter: Painter | null = null;
     private readonly tip: HTMLElement;
+    private readonly patterns = new Map<string, CanvasPattern | null>();
     private readonly widths = new Map<string, number>();
     private readonly watcher: ResizeObserver;
     private readonly gone = new AbortController();
@@ -355,8 +356,11 @@ export class ChartView implements Steered {
         for (let i = 0, at = 0; i < drawing.count; i++, at += BOX_WORDS) {
             const look = words[at + 5] as number;
             const kind = (look >>> 8) & 255;
-            let color = kind === 5 ? colors.idle : (table[look & 255] as number);
-            if ((look >>> 16) & MATCH)
+            const flags = look >>> 16;
+            let color = flags & OFF ? colors.off
+                : flags & (UNKNOWN | CUT) ? colors.unknown
+                : kind === 5 ? colors.idle : (table[look & 255] as number);
+            if (flags & MATCH)
                 color = colors.match;
             else if (found)
                 color = mix(color, colors.page, 0.62);
@@ -394,6 +398,10 @@ export class ChartView implements Steered {
         pen.textBaseline = "middle";
         const words = new Uint32Array(last.boxes);
         const sizes = new Float32Array(last.boxes);
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if (((words[at + 5] as number) >>> 16) & (UNKNOWN | CUT | OFF) && (sizes[at + 1] as number) >= 3)
+                this.shade((words[at + 5] as number) >>> 16, sizes[at] as number, sizes[at + 1] as number,
+                    this.yOf(words[at + 2] as number, this.drawn.scroll));
         pen.fillStyle = colors.text;
         for (let at = 0; at < words.length; at += BOX_WORDS)
             if ((sizes[at + 1] as number) >= TEXT_LEAST)
@@ -420,6 +428,36 @@ export class ChartView implements Steered {
         if (this.options.map)
             this.paintRuler(colors);
         this.paintMapOver(colors);
+    }
+
+    /* What is not known is dotted; what waits, or stands for what is missing, is hatched. */
+    private shade(flags: number, x: number, width: number, y: number): void {
+        const dotted = (flags & (CUT | OFF)) === 0;
+        const left = Math.max(0, x);
+        this.pen.fillStyle = this.pattern(dotted) ?? "transparent";
+        this.pen.fillRect(left, y, Math.min(this.width, x + width - 1) - left, ROW - 1);
+    }
+
+    private pattern(dotted: boolean): CanvasPattern | null {
+        const name = `${dotted} ${this.app.dark}`;
+        let found = this.patterns.get(name);
+        if (found === undefined) {
+            const tile = document.createElement("canvas");
+            tile.width = tile.height = dotted ? 5 : 8;
+            const pen = tile.getContext("2d") as CanvasRenderingContext2D;
+            pen.fillStyle = pen.strokeStyle = ink(this.app.dark).hatch;
+            pen.lineWidth = 2;
+            if (dotted)
+                pen.fillRect(1, 1, 2, 2);
+            for (const shift of dotted ? [] : [-8, 0, 8]) {
+                pen.moveTo(shift - 1, 9);
+                pen.lineTo(shift + 9, -1);
+            }
+            pen.stroke();
+            found = this.pen.createPattern(tile, "repeat");
+            this.patterns.set(name, found);
+        }
+        return found;
     }
 
     private outline(x: number, width: number, y: number): void {
@@ -501,6 +539,16 @@ export class ChartView implements Steered {
             pen.fillText(weight(Number(at.toPrecision(12)), unit), x + 4, RULER / 2);
         }
         pen.stroke();
+        pen.fillStyle = colors.loss;
+        for (const { at } of this.info?.losses ?? []) {
+            const x = this.xOf(at);
+            pen.fillRect(x - 0.5, RULER, 1, this.height);
+            pen.beginPath();
+            pen.moveTo(x - 5, RULER - 9);
+            pen.lineTo(x + 5, RULER - 9);
+            pen.lineTo(x, RULER);
+            pen.fill();
+        }
     }
 
     /* --- The minimap --------------------------------------------------------------------------------- */
@@ -715,6 +763,8 @@ export class ChartView implements Steered {
     private async showTip(event: PointerEvent): Promise<void> {
         if (event.pointerType === "touch")
             return;
+        if (event.offsetY < this.ruler && this.tellLoss(event))
+            return;
         const box = await this.at(event);
         if (box === NONE || this.disposed || this.pointer) {
             this.hideTip();
@@ -736,6 +786,21 @@ export class ChartView implements Steered {
             this.tip.replaceChildren(figures, name);
             this.over.dataset["hover"] = info.function.name;
         }
+        this.placeTip(event);
+    }
+
+    /* Of the ruler's marks, the one that is pointed at. */
+    private tellLoss(event: PointerEvent): boolean {
+        const loss = this.info?.losses.find(({ at }) => Math.abs(this.xOf(at) - event.offsetX) < 7);
+        if (loss) {
+            this.hover = NONE;
+            this.tip.textContent = `${count(loss.count)} samples were lost here, at ${time(loss.at)}`;
+            this.placeTip(event);
+        }
+        return loss !== undefined;
+    }
+
+    private placeTip(event: PointerEvent): void {
         this.tip.hidden = false;
         const left = Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8);
         const below = event.clientY + 18 + this.tip.offsetHeight < innerHeight;

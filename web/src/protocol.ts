@@ -62,6 +62,7 @@ export interface ChartInfo {
     to: number;
     timed: boolean;
     lanes: Lane[];
+    losses: { at: number; count: number }[]; /* of samples, by time */
 }
 
 export interface FunctionInfo {
@@ -154,6 +155,9 @@ export const BOX_WORDS = 6;
 export const MATCH = 1;
 export const MANY = 2;
 export const SAME = 4;
+export const UNKNOWN = 8; /* nobody knows what function it is */
+export const CUT = 16; /* stands for callers that are missing */
+export const OFF = 32; /* off the CPU */
 export const NONE = 0xffffffff;
 
 /* Numbers as the core knows them. */

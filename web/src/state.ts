@@ -26,6 +26,7 @@ export interface Place {
     filters: Filter[];
     event: number; /* 0: the first */
     count: boolean; /* samples, in place of what they weigh */
+    wall: boolean; /* time, running and waiting together */
     order: number; /* 0 by size, 1 by name */
     flame: boolean; /* callers at the bottom */
     color: Tone;
@@ -42,6 +43,7 @@ export const START: Place = {
     filters: [],
     event: 0,
     count: false,
+    wall: false,
     order: 0,
     flame: false,
     color: Tone.Name,
@@ -83,7 +85,7 @@ export function readPlace(hash: string): Place {
     for (const key of ["event", "order", "color"] as const)
         if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) < 1e6)
             place[key] = given[key] as number;
-    for (const key of ["count", "flame", "pattern"] as const)
+    for (const key of ["count", "wall", "flame", "pattern"] as const)
         if (typeof given[key] === "boolean")
             place[key] = given[key];
     for (const key of ["search", "chosen"] as const)
@@ -106,6 +108,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         hide: f.exact ? "merged into callers" : "frames hidden",
         show: "frames shown",
         "show-from": "from",
+        "collapse-module": f.exact ? "as one frame" : "as one frame modules",
         comm: "thread",
         "drop-comm": "without thread",
         tid: "thread",
