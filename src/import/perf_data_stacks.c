@@ -153,7 +153,7 @@ static stack_id push_waker(struct perf_profile *p, stack_id stack, uint64_t wake
 static void note_cut(struct perf_profile *p)
 {
     p->b->profile->facts.truncated++;
-    if (p->options->cuts && !p->taker && path_room(p, 1))
+    if (p->options->cuts && !p->taker && p->path_count && path_room(p, 1))
         p->path[p->path_count++] = marker(p, STR(CUT_MARK), FRAME_MARKER, 0);
 }
 

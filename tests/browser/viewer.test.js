@@ -85,7 +85,7 @@ async function press(page, name, button = "left", clicks = 1) {
 }
 
 const total = (page) => page.evaluate(() => window.stoke.shown.total);
-const VIEWS = { time: "1", left: "2", sandwich: "3", down: "4", up: "5", graph: "6", heat: "7", summary: "8" };
+const VIEWS = { time: "1", left: "2", sandwich: "3", down: "4", up: "5", graph: "6", source: "7", heat: "8", summary: "9" };
 const chips = (page) => page.locator(".chip > span").allTextContents();
 const key = async (page, ...keys) => {
     for (const one of keys)
@@ -316,6 +316,79 @@ module.exports = (test) => {
         });
         await lost.mouse.move(...at);
         await lost.waitForFunction(() => /^7 samples were lost here/.test(document.querySelector(".tip").textContent));
+    });
+
+    /* Lines of a file on this machine, two functions in it and one whose file is not here. */
+    test("the source: each line's self and total beside its text; files that are away; opened from a function", async (bench) => {
+        const file = bench.write("prog.c", "int main()\n{\n\tloop(\"<b>\");\n}\n");
+        const frames = [{ name: "main", file, line: 3 }, { name: "loop", file, line: 8 }, { name: "loop", file, line: 9 }, { name: "far", file: "/nowhere/x.c", line: 70000 },
+            { name: "secret", file: "/etc/hostname", line: 1 }];
+        const text = JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
+            profiles: [{ type: "sampled", name: "p", unit: "none", startValue: 0, endValue: 100,
+                samples: [[0, 1], [0, 2], [0, 2, 0, 2], [0, 1, 3], [4]], weights: [10, 20, 30, 39, 1] }] });
+        const page = await report(bench, text, "p.speedscope.json", { convert: ["--with-source"] });
+        await key(page, VIEWS.source);
+        const files = await page.evaluate(() => window.stoke.core.files());
+        assert.deepEqual(files, [{ name: file, self: 60, total: 99 }, { name: "/nowhere/x.c", self: 39, total: 39 }, { name: "/etc/hostname", self: 1, total: 1 }]);
+        const lines = await page.evaluate((name) => window.stoke.core.lines(name).then((all) => all.map((l) => [l.line, l.self, l.total])), file);
+        assert.deepEqual(lines, [[3, 0, 99], [8, 10, 49], [9, 50, 50]]);
+        await page.waitForSelector(".code .row[data-line='3']");
+        assert.equal(await page.locator(".code .row[data-line='3'] .text").textContent(), "    loop(\"<b>\");");
+        assert.match(await page.locator(".code .row[data-line='9']").textContent(), /^5050\.0%5050\.0%9$/);
+        assert.deepEqual(await page.locator(".files .name").allTextContents(), ["prog.c", "x.c", "hostname"]);
+        assert.equal(await page.locator(".files .away").count(), 2);
+        assert.equal(await page.evaluate(() => document.getElementById("sources").textContent.length < 400), true);
+        await page.locator(".files .row", { hasText: "x.c" }).click();
+        await page.waitForSelector(".code .row[data-line='70000']");
+        assert.match(await page.locator(".code .heads").textContent(), /its text is not in this page/);
+        await key(page, VIEWS.left);
+        await press(page, "far");
+        await key(page, VIEWS.left, "e");
+        assert.equal(await page.evaluate(() => window.stoke.place.view + window.stoke.place.file), "source/nowhere/x.c");
+        await key(page, VIEWS.left);
+        await press(page, "loop", "right");
+        await page.locator(".menu button", { hasText: "Open source" }).click();
+        await page.waitForSelector(".code .row[data-line='9'].chosen");
+        const copy = bench.write("copy.html", (await saved(page, "Page")).text);
+        const again = await openPage(bench, "file://" + copy);
+        await key(again, VIEWS.source);
+        await again.waitForSelector(".code .text");
+        assert.equal(await again.locator(".code .row[data-line='1'] .text").textContent(), "int main()");
+    });
+
+    test("the source's figures are those of stoke annotate", async (bench) => {
+        const program = path.join(bench.folder, "prog"), data = path.join(bench.folder, "prog.data");
+        const source = bench.write("hot.c", `#include <stdio.h>
+static __attribute__((noinline)) unsigned walk(unsigned x)
+{
+    for (int i = 0; i < 4000; i++)
+        x = x * 1664525u + 1013904223u;
+    for (int i = 0; i < 9000; i++)
+        x ^= x << 7 ^ x >> 3;
+    return x;
+}
+int main(void)
+{
+    unsigned x = 1;
+    for (int i = 0; i < 9000; i++)
+        x = walk(x);
+    return x == 1;
+}
+`);
+        if (spawnSync("cc", ["-O1", "-g", "-fno-inline", source, "-o", program]).status !== 0 ||
+            spawnSync(process.env.STOKE, ["record", "-q", "-o", data, "--", program]).status !== 0) {
+            bench.note("no compiler, or nothing may be recorded here");
+            return;
+        }
+        const told = JSON.parse(stoke("annotate", "-q", "--json", "walk", data));
+        const wanted = told.functions[0].lines.filter((l) => l.weight > 0).map((l) => [l.line, l.weight]).sort((a, b) => a[0] - b[0]);
+        assert.ok(wanted.length >= 2, JSON.stringify(told.functions[0].lines));
+        const made = path.join(bench.folder, "made.html");
+        stoke("convert", "-q", data, "-o", made);
+        const page = await openPage(bench, "file://" + made);
+        const lines = await page.evaluate((name) => window.stoke.core.lines(name), source);
+        const label = await page.evaluate(() => window.stoke.core.find("walk"));
+        assert.deepEqual(lines.filter((l) => l.self > 0 && l.label === label).map((l) => [l.line, l.self]).sort((a, b) => a[0] - b[0]), wanted);
     });
 
     test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {

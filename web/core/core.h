@@ -83,7 +83,8 @@ struct shown {
     double *self, *base_self; /* by path; base_self NULL where nothing is compared */
     double total, base_total;
     uint64_t samples;         /* of the event */
-    frame_id *frame_of_label; /* the first frame of that label, 0 for threads */
+    frame_id *frame_of_label; /* the first frame of that label, if there is one the first
+                                 whose file is known; 0 for threads */
     uint8_t *kind_of_label;   /* enum frame_kind; what idles is FRAME_IDLE */
     uint8_t *marks_of_label;  /* DRAWN_UNKNOWN, DRAWN_CUT, DRAWN_OFF */
 };
@@ -246,6 +247,14 @@ void graph_deinit(struct graph *g);
 bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
                 const struct functions *f, const struct call_limits *limits,
                 const struct looks *looks, struct error *err);
+
+/* --- source.c: files and their lines --------------------------------------------------
+ */
+
+/* The files that frames name, the heaviest first; the lines of one of them. JSON. */
+bool tell_files(struct json_writer *w, const struct shown *s, struct error *err);
+bool tell_lines(struct json_writer *w, const struct shown *s, struct str file,
+                struct error *err);
 
 /* --- heat.c: when samples came --------------------------------------------------------
  */

@@ -82,8 +82,11 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     s->marks_of_label = arena_zalloc(a, s->paths.labels.count, 1);
     if (a->failed)
         return error_memory(err);
-    for (frame_id f = (frame_id)p->frame_count; f-- > 1;)
-        s->frame_of_label[s->paths.label_of_frame[f]] = f;
+    for (frame_id f = (frame_id)p->frame_count; f-- > 1;) {
+        frame_id *known = &s->frame_of_label[s->paths.label_of_frame[f]];
+        if (p->frames[f].file || !p->frames[*known].file)
+            *known = f;
+    }
     mark_labels(s);
     add_weights(s);
     return true;

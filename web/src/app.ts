@@ -275,6 +275,12 @@ export class App {
         this.changed();
     }
 
+    openSource(file: string): void {
+        this.place = { ...this.place, view: "source", file, zoom: null };
+        this.remember();
+        this.changed();
+    }
+
     setView(view: View): void {
         this.place = { ...this.place, view, zoom: null };
         this.remember();

@@ -98,6 +98,7 @@ export const COMMANDS: Command[] = [
     { title: "All commands", keys: ["Ctrl+K"], group: "Page", run: (app) => app.openDialog("palette") },
     { title: "Keys", keys: ["?"], group: "Page", run: (app) => app.openDialog("help") },
     { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(location.href, "the link") },
+    { title: "Open its source", keys: ["e"], group: "Views", when: (app) => Boolean(app.chosen?.file), run: (app) => app.openSource(app.chosen?.file ?? "") },
     { title: "Copy the function's name", keys: ["c"], group: "Page", when: chosen, run: (app) => void app.copy(app.chosen?.name ?? "", "the name") },
     { title: "Light theme", keys: [], group: "Page", run: (app) => app.setTheme("light") },
     { title: "Dark theme", keys: [], group: "Page", run: (app) => app.setTheme("dark") },

@@ -130,6 +130,19 @@ export interface GraphInfo {
     calls_left: number;
 }
 
+export interface FileInfo {
+    name: string;
+    self: number;
+    total: number;
+}
+
+export interface LineInfo {
+    line: number;
+    label: number; /* of a function that it is in */
+    self: number;
+    total: number;
+}
+
 export interface HeatInfo {
     columns: number;
     rows: number;

@@ -16,6 +16,7 @@ export const VIEWS = [
     ["down", "Top down"],
     ["up", "Bottom up"],
     ["graph", "Call graph"],
+    ["source", "Source"],
     ["heat", "Heat map"],
     ["summary", "Summary"],
 ] as const;
@@ -33,6 +34,7 @@ export interface Place {
     search: string;
     pattern: boolean;
     chosen: string; /* the function that is looked at */
+    file: string; /* whose source is looked at; empty: the heaviest */
     nodes: number; /* percent of the whole that a function has in the call graph, at least */
     edges: number; /* the same of calls */
     zoom: [number, number] | null;
@@ -50,6 +52,7 @@ export const START: Place = {
     search: "",
     pattern: false,
     chosen: "",
+    file: "",
     nodes: 0.5,
     edges: 0.1,
     zoom: null,
@@ -88,7 +91,7 @@ export function readPlace(hash: string): Place {
     for (const key of ["count", "wall", "flame", "pattern"] as const)
         if (typeof given[key] === "boolean")
             place[key] = given[key];
-    for (const key of ["search", "chosen"] as const)
+    for (const key of ["search", "chosen", "file"] as const)
         if (typeof given[key] === "string")
             place[key] = given[key];
     for (const key of ["nodes", "edges"] as const)

@@ -62,7 +62,10 @@ export function Details({ app }: { app: App }) {
         <aside class="details" aria-label="Details">
             <div class="who">
                 <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
-                <p class="faint">{[place(chosen), shownName(chosen.module), chosen.kind === "user" ? "" : chosen.kind].filter(Boolean).join(" \u00b7 ")}</p>
+                <p class="faint">
+                    {chosen.file && <><button type="button" class="link" title="Open source (e)" onClick={() => app.openSource(chosen.file)}>{place(chosen)}</button>{" \u00b7 "}</>}
+                    {[shownName(chosen.module), chosen.kind === "user" ? "" : chosen.kind].filter(Boolean).join(" \u00b7 ")}
+                </p>
                 <p class="acts">
                     <button type="button" onClick={() => void app.addFilter({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>
                     <button type="button" onClick={() => void app.addFilter({ verb: "focus", text: chosen.name, exact: true })}>Only stacks with it</button>

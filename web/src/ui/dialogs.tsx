@@ -216,6 +216,7 @@ function ContextMenu({ app }: { app: App }) {
         ["Drop stacks with it", filter("ignore")],
         ...(f.module ? [["Its module as one frame",
             act(() => void app.addFilter({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
+        ...(f.file ? [["Open source", act(() => app.openSource(f.file))] as [string, () => void]] : []),
         ["Callers and callees", act(() => app.setView("sandwich"))],
     ];
     if (menu.stack)

@@ -9,6 +9,7 @@ import { Dialogs, FilterBar } from "./dialogs";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { Sandwich } from "./sandwich";
+import { Source } from "./source";
 import { Summary } from "./summary";
 import { Toolbar } from "./toolbar";
 import { TreeTable } from "./tree";
@@ -29,6 +30,8 @@ function Content({ app }: { app: App }) {
             return <TreeTable key="up" app={app} kind={Chart.Up} />;
         case "graph":
             return <CallGraph app={app} />;
+        case "source":
+            return <Source app={app} />;
         case "heat":
             return <HeatMap app={app} />;
         case "summary":
