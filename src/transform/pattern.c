@@ -280,7 +280,11 @@ uint32_t *pattern_match_modules(struct arena *a, const struct profile *p,
 {
     struct matching m = {.words = patterns, .text = OUTPUT_KEEP};
     uint32_t *of_module = arena_zalloc(a, p->module_count, sizeof *of_module);
-    bool ok = of_module ? compile_all(&m, err) : error_memory(err);
+    if (!of_module) {
+        error_memory(err);
+        return NULL;
+    }
+    bool ok = compile_all(&m, err);
     for (module_id i = 1; ok && i < p->module_count; i++)
         of_module[i] =
             match_text(&m, str_basename(profile_string(p, p->modules[i].path)));

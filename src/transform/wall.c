@@ -51,7 +51,8 @@ static double middle_gap(struct rewrite *r, event_id event)
         last[s->thread] = s->time;
     }
     sort_keys(gaps, count, gaps + count);
-    return count ? (double)gaps[count / 2].key : 0;
+    size_t middle = count / 2;
+    return count ? (double)gaps[middle].key : 0;
 }
 
 static double period_of(struct rewrite *r, event_id event)

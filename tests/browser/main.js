@@ -37,10 +37,13 @@ class Bench {
         return "file://" + out;
     }
 
-    async open(address, options) {
+    /* options: of the context; `before`: a function that the page runs first. */
+    async open(address, { before, ...options } = {}) {
         const context = await this.browser.newContext(
             Object.assign({ viewport: { width: 1200, height: 800 } }, options));
         const page = await context.newPage();
+        if (before)
+            await page.addInitScript(before);
         page.on("pageerror", (error) => this.problems.push("error: " + (error.stack || error.message)));
         page.on("console", (message) => {
             if (message.type() === "error" && !this.expectsErrors)

@@ -391,6 +391,77 @@ int main(void)
         assert.deepEqual(lines.filter((l) => l.self > 0 && l.label === label).map((l) => [l.line, l.self]).sort((a, b) => a[0] - b[0]), wanted);
     });
 
+    test("fingers: one pans, two zoom; in the graph as well", async (bench) => {
+        const page = await report(bench, LINES, "input.folded", { hasTouch: true, convert: ["--with-callgraph"] });
+        await settle(page);
+        const touch = await page.context().newCDPSession(page);
+        const put = async (type, ...points) => {
+            await touch.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+            await settle(page);
+        };
+        const span = () => page.evaluate(() => [window.stoke.steered.from, window.stoke.steered.to]);
+        await put("touchStart", [500, 300], [700, 300]);
+        await put("touchMove", [400, 300], [700, 300]);
+        await put("touchMove", [400, 300], [800, 300]);
+        await put("touchEnd");
+        const [from, to] = await span();
+        assert.ok(Math.abs(to - from - 500) < 20 && Math.abs((from + to) / 2 - 500) < 30, JSON.stringify([from, to]));
+        await put("touchStart", [600, 300]);
+        await put("touchMove", [650, 300]);
+        await put("touchMove", [720, 300]);
+        await put("touchEnd");
+        const [after] = await span();
+        assert.ok(Math.abs(from - after - 50) < 6, JSON.stringify([from, after]));
+        await key(page, VIEWS.graph);
+        await page.waitForSelector(".graph .function");
+        const place = () => page.evaluate(() => [window.stoke.steered.scale, window.stoke.steered.x]);
+        const [scale, x] = await place();
+        await put("touchStart", [500, 500]);
+        await put("touchMove", [560, 500]);
+        await put("touchEnd");
+        assert.equal(Math.round((await place())[1] - x), 60);
+        await put("touchStart", [500, 500], [600, 500]);
+        await put("touchMove", [450, 500], [650, 500]);
+        await put("touchEnd");
+        assert.ok(Math.abs((await place())[0] / scale - 2) < 0.1);
+    });
+
+    test("without WebGL the picture is the same", async (bench) => {
+        const pixels = (page) => page.evaluate(() => {
+            const picture = window.stoke.steered.picture();
+            const { data } = picture.getContext("2d").getImageData(0, 0, picture.width, picture.height);
+            return Array.from({ length: 12 }, (_, i) => [...data.slice(4 * ((30 + 20 * (i % 4)) * picture.width + 60 + 350 * (i >> 2)), 4 * ((30 + 20 * (i % 4)) * picture.width + 60 + 350 * (i >> 2)) + 3)]);
+        });
+        const withGl = await report(bench, LINES);
+        await settle(withGl);
+        const without = await report(bench, LINES, "input.folded", { before: () => {
+            const get = HTMLCanvasElement.prototype.getContext;
+            HTMLCanvasElement.prototype.getContext = function (kind, ...rest) { return kind === "webgl2" ? null : get.call(this, kind, ...rest); };
+        } });
+        await settle(without);
+        assert.equal(await without.evaluate(() => document.querySelector(".area canvas").getContext("2d") !== null), true);
+        const wanted = await pixels(withGl);
+        assert.ok(new Set(wanted.map(String)).size >= 6, JSON.stringify(wanted));
+        assert.deepEqual(await pixels(without), wanted);
+    });
+
+    test("reading is cancelled, and the next file is read", async (bench) => {
+        const empty = path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html");
+        const page = await openPage(bench, "file://" + fs.realpathSync(empty));
+        await page.evaluate(() => {
+            let piece = "";
+            for (let i = 0; i < 20000; i++)
+                piece += `main;f${i % 97};g${i % 1013};h${i} ${i + 1}\n`;
+            void window.stoke.open(new Blob(Array(400).fill(piece)), "large.folded");
+        });
+        await page.locator(".loading button", { hasText: "Cancel" }).click();
+        await page.waitForFunction(() => !window.stoke.loading);
+        assert.match(await page.locator(".fault").textContent(), /cancelled/);
+        assert.equal(await page.evaluate(() => window.stoke.shown), null);
+        await page.evaluate(() => window.stoke.open(new Blob(["a;b 3\n"]), "small.folded"));
+        assert.deepEqual([await total(page), await page.locator(".fault").count()], [3, 0]);
+    });
+
     test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {
         const page = await report(bench, perfScript(), "perf.txt");
         await key(page, VIEWS.heat);
@@ -488,6 +559,9 @@ int main(void)
         await page.locator("#search").fill("^(lex|call)$");
         await page.locator(".toggle").click();
         await page.waitForTimeout(250);
+        await settle(page);
+        const marks = await page.evaluate(() => [100, 500, 850, 895, 905, 1100].map((x) => window.stoke.steered.marks[x]));
+        assert.deepEqual(marks, [1, 1, 1, 1, 0, 0]);
         assert.match(await page.locator(".found").textContent(), /2 functions.* 750 samples, 75\.00%/);
         await key(page, "3");
         assert.deepEqual((await page.locator(".functions .name").allTextContents()).sort(), ["call", "lex"]);

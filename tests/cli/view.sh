@@ -49,7 +49,7 @@ status 0 stoke fold --event cycles --by module --collapse-recursion "$perf"
 printf 'cron;cron 1250000\nserver;server 250000\nserver;server;[kernel.kallsyms] 250000\nserver;server;libz.so.1 250000\n' >want
 same want out
 status 0 stoke fold --event cycles --collapse-module '^(libz|server)' "$perf"
-printf 'cron;cron 1250000\nserver;server 250000\nserver;server;copy_user 250000\nserver;server;libz.so.1 250000\n' >want
+printf 'cron;main 1250000\nserver;server 250000\nserver;server;copy_user 250000\nserver;server;libz.so.1 250000\n' >want
 same want out
 
 # Running and waiting, by time: a second of each.

@@ -9,6 +9,7 @@ import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, CUT, MA
 export const ROW = 20;
 const RULER = 22;
 const MAP = 52;
+const MARK_ROWS = 1000; /* that are looked at for marks in the map */
 const TEXT_LEAST = 22; /* pixels of a box that has room for text */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const DRAG_LEAST = 4;
@@ -64,6 +65,7 @@ export class ChartView implements Steered {
     private again = false;
     private version = -1;
     private looks = -1;
+    private marks: Uint8Array | null = null; /* by pixel of the map: something matches */
     private hover = NONE;
     private pointer: Pointer | null = null;
     private touches = new Map<number, PointerEvent>();
@@ -486,18 +488,20 @@ export class ChartView implements Steered {
             this.pen.fillText(this.fit(name, room), left, y + ROW / 2);
     }
 
-    /* As much of a name as there is room for. */
+    /* As much of a name as there is room for, without its middle: names that begin alike
+     * are told by their ends. */
     private fit(name: string, room: number): string {
         const whole = this.measure(name);
         if (whole <= room)
             return name;
+        const cut = (length: number): string =>
+            `${name.slice(0, Math.ceil(length / 2))}\u2026${length > 1 ? name.slice(-Math.floor(length / 2)) : ""}`;
         let length = Math.floor((name.length * room) / whole) - 1;
         if (length < 1)
             return "";
-        while (length > 1 && this.measure(`${name.slice(0, length)}\u2026`) > room)
+        while (length > 1 && this.measure(cut(length)) > room)
             length--;
-        const cut = `${name.slice(0, length)}\u2026`;
-        return this.measure(cut) <= room ? cut : "";
+        return this.measure(cut(length)) <= room ? cut(length) : "";
     }
 
     private writeLane(lane: Lane, colors: Ink): void {
@@ -560,12 +564,14 @@ export class ChartView implements Steered {
     private drawMap(): void {
         if (!this.mapPainter || !this.info || this.width === 0)
             return;
-        const rows = Math.min(this.rows, Math.ceil(MAP / this.mapRow));
+        /* matches are marked however deep they are */
+        const rows = Math.min(this.rows, this.app.found ? MARK_ROWS : Math.ceil(MAP / this.mapRow));
         const version = this.app.version;
         this.app.core.draw(this.options.kind, 0, this.full, this.width, 0, rows).then((drawing) => {
             if (this.disposed || version !== this.app.version)
                 return;
             const colors = ink(this.app.dark);
+            this.marks = this.app.found ? this.marksOf(drawing) : null;
             this.mapPainter?.paint(this.take(drawing, roomFor(drawing.count)), {
                 width: this.width,
                 height: MAP,
@@ -578,6 +584,34 @@ export class ChartView implements Steered {
         }, (error: unknown) => this.app.fail(error));
     }
 
+    /* By pixel, whether something there matches the search. */
+    private marksOf(drawing: Drawing): Uint8Array {
+        const words = new Uint32Array(drawing.boxes);
+        const sizes = new Float32Array(drawing.boxes);
+        const marks = new Uint8Array(Math.ceil(this.width));
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if (((words[at + 5] as number) >>> 16) & MATCH) {
+                const x = Math.max(0, sizes[at] as number);
+                marks.fill(1, Math.floor(x), Math.max(Math.floor(x) + 1, Math.round((sizes[at] as number) + (sizes[at + 1] as number))));
+            }
+        return marks;
+    }
+
+    private paintMarks(pen: CanvasRenderingContext2D, colors: Ink): void {
+        const { marks } = this;
+        if (!marks)
+            return;
+        pen.fillStyle = css(colors.match);
+        for (let x = 0; x < marks.length;) {
+            let end = x;
+            while (end < marks.length && marks[end])
+                end++;
+            if (end > x)
+                pen.fillRect(x, MAP - 5, Math.max(2, end - x), 5);
+            x = end + 1;
+        }
+    }
+
     private paintMapOver(colors: Ink): void {
         const pen = this.mapOver?.getContext("2d");
         if (!pen || !this.mapOver)
@@ -587,6 +621,7 @@ export class ChartView implements Steered {
         const right = (this.to / this.full) * this.width;
         pen.setTransform(scale, 0, 0, scale, 0, 0);
         pen.clearRect(0, 0, this.width, MAP);
+        this.paintMarks(pen, colors);
         if (left <= 0.5 && right >= this.width - 0.5)
             return;
         pen.fillStyle = this.app.dark ? "rgb(10 12 16 / 62%)" : "rgb(240 242 246 / 72%)";

@@ -61,7 +61,7 @@ export function Figure({ value, total, unit, samples = 0 }: { value: number; tot
     const few = own > 0 && own < FEW - 1e-6;
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
     return (
-        <span class={`figure ${few ? "few" : ""}`} role="cell"
+        <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
             title={few ? `about ${own.toFixed(0)} samples: by chance alone the share is between ${(low * 100).toFixed(1)} and ${(high * 100).toFixed(1)}%` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
