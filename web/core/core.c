@@ -121,10 +121,12 @@ static bool need_chart(uint32_t kind)
         return true;
     if (!need_shown())
         return false;
-    if (kind == CHART_TIME)
-        return chart_of_time(c, &core.shown, &core.err);
-    return need_tree((enum tree_kind)kind) &&
-           chart_of_tree(c, &core.trees[kind], &core.err);
+    if (kind == CHART_TIME ? !chart_of_time(c, &core.shown, &core.err)
+                           : !need_tree((enum tree_kind)kind) ||
+                                 !chart_of_tree(c, &core.trees[kind], &core.err))
+        return false;
+    chart_sum_up(c, &core.shown);
+    return true;
 }
 
 static bool need_functions(void)
