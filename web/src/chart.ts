@@ -46,7 +46,8 @@ export class ChartView implements Steered {
     private readonly mapOver: HTMLCanvasElement | null = null;
     private readonly mapPainter: Painter | null = null;
     private readonly tip: HTMLElement;
-    private readonly widths = new Map<string, number>();
+    private readonly widths = new Map<string, number>(); /* by character */
+    private readonly advances = new Float32Array(128); /* the same of ASCII */
     private readonly watcher: ResizeObserver;
     private readonly gone = new AbortController();
 
@@ -347,6 +348,8 @@ export class ChartView implements Steered {
         const { dark, palette, place, found } = this.app;
         const colors = ink(dark);
         const table = colorTable(place.color, palette, dark);
+        const plain = found ? table.map((color) => mix(color, colors.page, 0.62)) : table;
+        const idle = found ? mix(colors.idle, colors.page, 0.62) : colors.idle;
         const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
         if (boxes === this.boxes)
             this.boxes = into;
@@ -355,11 +358,9 @@ export class ChartView implements Steered {
         for (let i = 0, at = 0; i < drawing.count; i++, at += BOX_WORDS) {
             const look = words[at + 5] as number;
             const kind = (look >>> 8) & 255;
-            let color = kind === 5 ? colors.idle : (table[look & 255] as number);
+            let color = kind === 5 ? idle : (plain[look & 255] as number);
             if ((look >>> 16) & MATCH)
                 color = colors.match;
-            else if (found)
-                color = mix(color, colors.page, 0.62);
             into.x[i] = sizes[at] as number;
             into.width[i] = sizes[at + 1] as number;
             into.row[i] = words[at + 2] as number;
@@ -429,14 +430,21 @@ export class ChartView implements Steered {
             this.pen.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 2), ROW - 2);
     }
 
-    private measure(text: string): number {
-        let width = this.widths.get(text);
+    /* The width of a character. Texts are measured as sums of them: what a box has room
+     * for changes with every frame, and to measure each text anew takes long. */
+    private advance(character: string): number {
+        const code = character.length === 1 ? character.charCodeAt(0) : -1;
+        if (code >= 0 && code < 128 && (this.advances[code] as number) > 0)
+            return this.advances[code] as number;
+        let width = this.widths.get(character);
         if (width === undefined) {
-            width = this.pen.measureText(text).width;
+            width = this.pen.measureText(character).width;
             if (this.widths.size > 20000)
                 this.widths.clear();
-            this.widths.set(text, width);
+            this.widths.set(character, width);
         }
+        if (code >= 0 && code < 128)
+            this.advances[code] = width;
         return width;
     }
 
@@ -450,16 +458,19 @@ export class ChartView implements Steered {
 
     /* As much of a name as there is room for. */
     private fit(name: string, room: number): string {
-        const whole = this.measure(name);
-        if (whole <= room)
-            return name;
-        let length = Math.floor((name.length * room) / whole) - 1;
-        if (length < 1)
-            return "";
-        while (length > 1 && this.measure(`${name.slice(0, length)}\u2026`) > room)
-            length--;
-        const cut = `${name.slice(0, length)}\u2026`;
-        return this.measure(cut) <= room ? cut : "";
+        const dots = this.advance("\u2026");
+        let width = 0;
+        let length = 0; /* of what goes before the dots */
+        let at = 0;
+        for (const character of name) {
+            width += this.advance(character);
+            if (width > room)
+                return length ? `${name.slice(0, length)}\u2026` : "";
+            at += character.length;
+            if (width + dots <= room)
+                length = at;
+        }
+        return name;
     }
 
     private writeLane(lane: Lane, colors: Ink): void {
