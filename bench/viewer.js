@@ -3,105 +3,168 @@
 
 const fs = require("fs");
 const path = require("path");
-const { execFileSync, spawnSync } = require("child_process");
+const { execFileSync } = require("child_process");
 const { chromium } = require("playwright-core");
 
 const build = process.env.STOKE_BUILD;
-const FRAMES = 60;
-
-/* CPU seconds of a program and all that it starts. */
-function cpuOf(command, ...args) {
-    const before = process.resourceUsage();
-    const done = spawnSync("sh", ["-c", "\"$@\" >/dev/null; times", "sh", command, ...args], { encoding: "utf8" });
-    void before;
-    if (done.status !== 0)
-        throw new Error(done.stderr);
-    const [, line] = done.stdout.trim().split("\n"); /* the children's user and system time */
-    return line.trim().split(/\s+/).map((text) => {
-        const [, minutes, seconds] = /(\d+)m([\d.]+)s/.exec(text);
-        return Number(minutes) * 60 + Number(seconds);
-    }).reduce((a, b) => a + b, 0);
-}
-
-/* What only starting costs is left out of both. */
-function readings(input) {
-    const reader = path.join(__dirname, "viewer_read.mjs");
-    const wasm = path.join(build, "src", "export", "core", "core.wasm");
-    const empty = input + ".empty";
-    fs.writeFileSync(empty, fs.readFileSync(input).subarray(0, 20000));
-    const least = { native: Infinity, wasm: Infinity, start: Infinity };
-    for (let i = 0; i < 3; i++) {
-        least.native = Math.min(least.native, cpuOf(process.env.STOKE, "fold", "--quiet", "--threads", "1", input));
-        least.start = Math.min(least.start, cpuOf("node", reader, wasm, empty));
-        least.wasm = Math.min(least.wasm, cpuOf("node", reader, wasm, input));
-    }
-    return { native: least.native, wasm: least.wasm - least.start };
-}
+const FRAMES = 120;
+const READINGS = 3;
 
 function percentile(values, part) {
     const sorted = [...values].sort((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
 }
 
-/* Pans and zooms over the chart of all boxes; script time of each frame, in ms. */
-async function frames(page, key) {
-    await page.keyboard.press(key);
-    await page.waitForFunction(() => window.stoke.steered && window.stoke.steered.last, null, { timeout: 120000 });
-    return page.evaluate(async (count) => {
-        const app = window.stoke, view = app.steered;
-        const drawn = () => new Promise((done) => {
-            const before = view.last;
-            const look = () => (view.last !== before ? done() : requestAnimationFrame(look));
-            look();
-        });
-        app.micros.length = 0;
-        const full = view.info.to;
-        for (let i = 0; i < count; i++) {
-            const span = full * (0.02 + 0.98 * Math.abs(Math.cos(i / 17)));
-            view.setWindow((full - span) * Math.abs(Math.sin(i / 29)), (full - span) * Math.abs(Math.sin(i / 29)) + span);
-            view.setScroll((i * 7) % 400);
-            await drawn();
+/* --- Reading, without a browser ------------------------------------------------------------ */
+
+/* What a reader prints, as numbers by name. */
+function steps(command, ...args) {
+    const text = execFileSync(command, args, { encoding: "utf8" });
+    return Object.fromEntries(text.trim().split("\n").map((line) => line.split(" ")).map(([name, value]) => [name, Number(value)]));
+}
+
+/* CPU seconds of the program with one thread. */
+function fold(input) {
+    const script = "\"$0\" fold --quiet --threads 1 \"$1\" >/dev/null; times";
+    const [, children] = execFileSync("sh", ["-c", script, process.env.STOKE, input], { encoding: "utf8" }).trim().split("\n");
+    return [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + minutes * 60 + Number(seconds), 0);
+}
+
+/* The least of several runs in turn. */
+function readings(input) {
+    const wasm = path.join(build, "src", "export", "core", "core.wasm");
+    const runs = { native: [], wasm: [], fold: [] };
+    for (let i = 0; i < READINGS; i++) {
+        runs.native.push(steps(path.join(build, "bench", "viewer_read"), input));
+        runs.wasm.push(steps("node", path.join(__dirname, "viewer_read.mjs"), wasm, input));
+        runs.fold.push(fold(input));
+    }
+    const least = (list, name) => Math.min(...list.map((run) => run[name]));
+    for (const name of ["read", "show", "time", "heavy"]) {
+        const native = least(runs.native, name), page = least(runs.wasm, name);
+        console.log(`  ${name}: ${native.toFixed(2)} s by the core built for this machine, ${page.toFixed(2)} s as WebAssembly: ` +
+            `${(page / native).toFixed(2)} times (CPU)`);
+    }
+    console.log(`  'stoke fold' with one thread takes ${Math.min(...runs.fold).toFixed(2)} s (CPU): it keeps no sample's time; ` +
+        `WebAssembly has ${least(runs.wasm, "megabytes")} MB`);
+}
+
+/* --- The page ------------------------------------------------------------------------------ */
+
+/* The processes of our browser that show pages. */
+function renderers() {
+    const parents = new Map(), found = [];
+    for (const pid of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
+        try {
+            parents.set(pid, /PPid:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
+            if (fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer"))
+                found.push(pid);
+        } catch {
+            /* it has ended */
         }
-        return { boxes: view.info.boxes, rows: view.info.rows, micros: app.micros.slice() };
-    }, FRAMES);
+    return found.filter((pid) => {
+        while (pid && pid !== String(process.pid))
+            pid = parents.get(pid);
+        return pid;
+    });
+}
+
+/* Megabytes that only they have. */
+function memoryOf() {
+    let sum = 0;
+    for (const pid of renderers())
+        try {
+            const text = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+            for (const [, kilobytes] of text.matchAll(/Private_(?:Clean|Dirty):\s+(\d+)/g))
+                sum += Number(kilobytes) / 1000;
+        } catch {
+            /* it has ended */
+        }
+    return sum;
+}
+
+/* Milliseconds that the page's thread and its worker's were on a CPU. */
+function threadTime() {
+    let sum = 0;
+    for (const pid of renderers())
+        for (const thread of fs.readdirSync(`/proc/${pid}/task`)) {
+            const folder = `/proc/${pid}/task/${thread}`;
+            if (thread === pid || fs.readFileSync(`${folder}/comm`, "utf8").startsWith("DedicatedWorker"))
+                sum += Number(fs.readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+        }
+    return sum;
+}
+
+/* Goes somewhere and waits until that is drawn. */
+function moveTo([from, to, scroll]) {
+    const { steered } = window.stoke;
+    return new Promise((done) => {
+        const before = steered.last;
+        const look = () => (steered.last !== before ? done() : requestAnimationFrame(look));
+        steered.setScroll(scroll);
+        steered.setWindow(from, to);
+        look();
+    });
+}
+
+/* Pans and zooms over the chart of all boxes. */
+async function frames(page, key) {
+    const begun = Date.now();
+    await page.evaluate(() => { window.stoke.steered = null; });
+    await page.keyboard.press(key);
+    await page.waitForFunction(() => window.stoke.steered && window.stoke.steered.last, null, { timeout: 120000, polling: 20 });
+    const first = (Date.now() - begun) / 1000;
+    const full = await page.evaluate(() => {
+        window.stoke.micros.length = 0;
+        return window.stoke.steered.info.to;
+    });
+    const cpu = [];
+    for (let i = 0; i < FRAMES; i++) {
+        const span = full * (0.02 + 0.98 * Math.abs(Math.cos(i / 17)));
+        const from = (full - span) * Math.abs(Math.sin(i / 29));
+        const before = threadTime();
+        await page.evaluate(moveTo, [from, from + span, (i * 7) % 400]);
+        cpu.push(threadTime() - before);
+    }
+    const told = await page.evaluate(() => {
+        const { micros, steered } = window.stoke;
+        return { boxes: steered.info.boxes, rows: steered.info.rows, script: micros.map((one) => one / 1000) };
+    });
+    return { ...told, cpu, first };
 }
 
 async function open(input) {
     const browser = await chromium.launch({ executablePath: process.env.CHROMIUM,
         args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"] });
-    const page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
-    await page.goto("file://" + path.join(build, "src", "export", "viewer.html"));
-    await page.waitForSelector("#app[data-ready]");
-    const chooser = page.waitForEvent("filechooser");
-    await page.keyboard.press("Control+o");
-    const before = Date.now();
-    await (await chooser).setFiles(input);
-    await page.waitForFunction(() => window.stoke.shown || window.stoke.fault, null, { timeout: 600000, polling: 50 });
-    const seconds = (Date.now() - before) / 1000;
-    const fault = await page.evaluate(() => window.stoke.fault && window.stoke.fault.message);
-    if (fault)
-        throw new Error(fault);
-    const result = { seconds, charts: [] };
-    for (const [key, name] of [["1", "time order"], ["2", "left heavy"]])
-        result.charts.push({ name, ...(await frames(page, key)) });
-    result.megabytes = memoryOf(browser);
-    await browser.close();
-    return result;
+    let most = 0;
+    const watch = setInterval(() => { most = Math.max(most, memoryOf()); }, 200);
+    try {
+        const page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
+        await page.goto("file://" + path.join(build, "src", "export", "viewer.html"));
+        await page.waitForSelector("#app[data-ready]");
+        const chooser = page.waitForEvent("filechooser");
+        await page.keyboard.press("Control+o");
+        const before = Date.now(), cpu = threadTime();
+        await (await chooser).setFiles(input);
+        await page.waitForFunction(() => (window.stoke.shown && !window.stoke.loading) || window.stoke.fault, null, { timeout: 600000, polling: 50 });
+        console.log(`  open in the page after ${((Date.now() - before) / 1000).toFixed(1)} s, ${((threadTime() - cpu) / 1000).toFixed(1)} s of CPU`);
+        const fault = await page.evaluate(() => window.stoke.fault && window.stoke.fault.message);
+        if (fault)
+            throw new Error(fault);
+        for (const [key, name] of [["1", "time order"], ["2", "left heavy"]])
+            tell(name, await frames(page, key));
+        most = Math.max(most, memoryOf());
+        console.log(`  at most ${most.toFixed(0)} MB of its own`);
+    } finally {
+        clearInterval(watch);
+        await browser.close();
+    }
 }
 
-/* The largest of the browser's processes: the page and its worker. */
-function memoryOf() {
-    let most = 0;
-    for (const pid of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
-        try {
-            const status = fs.readFileSync(`/proc/${pid}/status`, "utf8");
-            const line = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8");
-            if (line.includes("--type=renderer"))
-                most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(status)[1]) / 1000);
-        } catch {
-            /* it has ended */
-        }
-    return most;
+function tell(name, chart) {
+    const both = (values) => `${percentile(values, 0.5).toFixed(1)} ms (median), ${percentile(values, 0.95).toFixed(1)} ms (95 %)`;
+    console.log(`  ${name}: ${chart.boxes} boxes in ${chart.rows} rows, drawn first after ${chart.first.toFixed(1)} s`);
+    console.log(`    script time of a frame ${both(chart.script)}; CPU of the page and its worker ${both(chart.cpu)}`);
 }
 
 async function main() {
@@ -112,14 +175,9 @@ async function main() {
         const out = fs.openSync(input, "w");
         execFileSync(path.join(build, "bench", "generate"), [kind, megabytes], { stdio: ["ignore", out, "inherit"] });
         fs.closeSync(out);
-        const cpu = readings(input);
-        console.log(`${kind} ${megabytes} MB: read in ${cpu.native.toFixed(2)} s by the program, ${cpu.wasm.toFixed(2)} s as WebAssembly: ` +
-            `${(cpu.wasm / cpu.native).toFixed(2)} times (CPU, one thread)`);
-        const page = await open(input);
-        console.log(`${kind} ${megabytes} MB: open in the page after ${page.seconds.toFixed(1)} s, at most ${page.megabytes.toFixed(0)} MB`);
-        for (const chart of page.charts)
-            console.log(`${kind} ${megabytes} MB, ${chart.name}: ${chart.boxes} boxes in ${chart.rows} rows; script time of a frame ` +
-                `${(percentile(chart.micros, 0.5) / 1000).toFixed(1)} ms (median), ${(percentile(chart.micros, 0.95) / 1000).toFixed(1)} ms (95 %)`);
+        console.log(`${kind}, ${megabytes} MB:`);
+        readings(input);
+        await open(input);
         fs.rmSync(input);
     }
 }

@@ -41,6 +41,7 @@ struct perf_reader {
     struct sample sample; /* under way, its frames in the builder's path */
     bool in_sample;
     bool only_frames;      /* cleared by a line that was not a frame's */
+    bool places;           /* such a line was met: they stand between all frames */
     frame_id header_frame; /* the frame at the end of the header line, or 0 */
     struct str event_name; /* of the last sample, to save the look-up */
     event_id event;
@@ -277,7 +278,7 @@ static void read_whole_sample(struct perf_reader *r)
     size_t end = callers_scan(c, text), parsed = 0;
     stack_id stack;
     if (end == text.len || c->entry_lines < 2 || r->options->skip_after_count ||
-        r->options->lines) /* whose places stand between the frames */
+        (r->options->lines && r->places))
         return;
     r->only_frames = true;
     lines_next(&r->lines, &leaf);
@@ -341,6 +342,7 @@ static bool mark_inlined(struct perf_reader *r, struct str text)
     path->items[path->count - 1] = builder_frame(r->b, &f);
     r->inlined.any = true;
     r->only_frames = false;
+    r->places = true;
     place_frame(r, place);
     return true;
 }
@@ -369,11 +371,13 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
             return;
     }
     r->only_frames = false;
-    if (perf_is_annotation(text))
+    if (perf_is_annotation(text)) {
+        r->places = true;
         place_frame(r, text);
-    else
-        builder_warn(r->b, "neither a sample's header nor a frame", r->lines.number,
-                     (uint64_t)(text.ptr - line.ptr) + 1, line);
+        return;
+    }
+    builder_warn(r->b, "neither a sample's header nor a frame", r->lines.number,
+                 (uint64_t)(text.ptr - line.ptr) + 1, line);
 }
 
 static void read_line(struct perf_reader *r, struct str line)

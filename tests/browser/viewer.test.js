@@ -552,7 +552,7 @@ int main(void)
         await key(page, "/");
         await page.keyboard.type("PARSE");
         await page.waitForTimeout(250);
-        assert.match(await page.locator(".found").textContent(), /^1 functions match .PARSE.: 350 samples, 35\.00%$/);
+        assert.match(await page.locator(".found").textContent(), /^1 function matches .PARSE.: 350 samples, 35\.00%$/);
         await page.keyboard.press("Enter");
         await settle(page);
         assert.equal(await page.locator(".details h2").textContent(), "parse");

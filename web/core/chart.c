@@ -170,38 +170,91 @@ static uint32_t match_among(const struct chart *c, const struct shown *s,
     return 0;
 }
 
+/* One row being drawn: of its boxes, or of the spans of a level. */
+struct row_drawing {
+    const struct chart *chart;
+    const struct shown *shown;
+    const struct window *window;
+    const struct looks *looks;
+    const struct level *level; /* NULL: the boxes */
+    double scale;              /* pixels a unit */
+    uint32_t row, stop;
+};
+
+static struct span span_at(const struct row_drawing *d, uint32_t at)
+{
+    const struct chart *c = d->chart;
+    if (d->level)
+        return d->level->spans[at];
+    return (struct span){c->begin[at], c->end[at], at, NONE};
+}
+
+/* The first from `at` on that does not begin before `edge`, or is a pixel wide. */
+static uint32_t skip_narrow(const struct row_drawing *d, uint32_t at, double edge)
+{
+    const struct chart *c = d->chart;
+    double pixel = 1 / d->scale;
+    if (d->level) {
+        const struct span *spans = d->level->spans;
+        while (at < d->stop && spans[at].begin < edge &&
+               spans[at].end - spans[at].begin < pixel)
+            at++;
+        return at;
+    }
+    uint32_t next = chart_find(c, d->row, at, edge);
+    if (next < d->stop && c->begin[next] < edge && c->end[next] - c->begin[next] < pixel)
+        next++;
+    return next;
+}
+
+/* Draws what is at `at`, with all that begins in the same pixel; returns what follows. A
+ * gap is not drawn over. */
+static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct output *out)
+{
+    const struct window *w = d->window;
+    struct span span = span_at(d, at++);
+    double left = (span.begin - w->from) * d->scale;
+    double right = (span.end - w->from) * d->scale;
+    uint32_t flags = 0;
+    if (right - left < 1) {
+        double pixel = (double)(int64_t)(left < 0 ? 0 : left) + 1;
+        uint32_t next = skip_narrow(d, at, w->from + pixel / d->scale);
+        uint32_t behind =
+            next < d->stop ? span_at(d, next).box : d->chart->row_first[d->row + 1];
+        if (next > at)
+            right = (span_at(d, next - 1).end - w->from) * d->scale;
+        if (behind > span.box + 1)
+            flags =
+                (DRAWN_MANY | match_among(d->chart, d->shown, d->looks, span.box, behind))
+                << 16;
+        at = next;
+    }
+    left = left < -1 ? -1 : left;
+    right = right > w->width + 1 ? w->width + 1 : right;
+    string_id label =
+        span.label == NONE ? chart_label(d->chart, d->shown, span.box) : span.label;
+    uint32_t look = look_of(d->chart, d->shown, d->looks, span.box, label);
+    struct drawn_box drawn = {(float)left, (float)(right - left), d->row, span.box,
+                              label,       look | flags};
+    output_bytes(out, (const char *)&drawn, sizeof drawn);
+    return at;
+}
+
 static void draw_row(const struct chart *c, const struct shown *s, const struct window *w,
                      const struct looks *looks, uint32_t row, struct output *out)
 {
-    double scale = w->width / (w->to - w->from);
-    uint32_t stop = c->row_first[row + 1];
-    uint32_t at = chart_find(c, row, c->row_first[row], w->from);
-    while (at < stop && c->begin[at] < w->to) {
-        double left = (c->begin[at] - w->from) * scale;
-        double right = (c->end[at] - w->from) * scale;
-        uint32_t box = at++, flags = 0;
-        if (right - left < 1) {
-            /* all that begins in the same pixel is one; a gap is not drawn over */
-            double pixel = (double)(int64_t)(left < 0 ? 0 : left) + 1;
-            double edge = w->from + pixel / scale;
-            uint32_t next = chart_find(c, row, at, edge);
-            if (next < stop && c->begin[next] < edge &&
-                (c->end[next] - c->begin[next]) * scale < 1)
-                next++;
-            if (next > at) {
-                flags = (DRAWN_MANY | match_among(c, s, looks, box, next)) << 16;
-                right = (c->end[next - 1] - w->from) * scale;
-                at = next;
-            }
-        }
-        left = left < -1 ? -1 : left;
-        right = right > w->width + 1 ? w->width + 1 : right;
-        string_id label = chart_label(c, s, box);
-        struct drawn_box drawn = {(float)left, (float)(right - left),
-                                  row,         box,
-                                  label,       look_of(c, s, looks, box, label) | flags};
-        output_bytes(out, (const char *)&drawn, sizeof drawn);
-    }
+    struct row_drawing d = {.chart = c,
+                            .shown = s,
+                            .window = w,
+                            .looks = looks,
+                            .scale = w->width / (w->to - w->from),
+                            .row = row};
+    d.level = chart_level(c, row, 1 / d.scale);
+    d.stop = (d.level ? d.level->row_first : c->row_first)[row + 1];
+    uint32_t at = d.level ? level_find(d.level, row, w->from)
+                          : chart_find(c, row, c->row_first[row], w->from);
+    while (at < d.stop && span_at(&d, at).begin < w->to)
+        at = draw_span(&d, at, out);
 }
 
 void chart_draw(const struct chart *c, const struct shown *s, const struct window *w,

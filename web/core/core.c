@@ -121,10 +121,12 @@ static bool need_chart(uint32_t kind)
         return true;
     if (!need_shown())
         return false;
-    if (kind == CHART_TIME)
-        return chart_of_time(c, &core.shown, &core.err);
-    return need_tree((enum tree_kind)kind) &&
-           chart_of_tree(c, &core.trees[kind], &core.err);
+    if (kind == CHART_TIME ? !chart_of_time(c, &core.shown, &core.err)
+                           : !need_tree((enum tree_kind)kind) ||
+                                 !chart_of_tree(c, &core.trees[kind], &core.err))
+        return false;
+    chart_sum_up(c, &core.shown);
+    return true;
 }
 
 static bool need_functions(void)
@@ -397,6 +399,10 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
         json_member_double(&w, "total", c->tree->total[node]);
         if (c->tree->base_total)
             json_member_double(&w, "base_total", c->tree->base_total[node]);
+    }
+    if (c->timed) {
+        json_put_key(&w, "off");
+        json_put_bool(&w, c->off && c->off[box]);
     }
     json_put_key(&w, "function");
     tell_function(&w, &core.shown, &core.functions, node_label(c, node));

@@ -108,6 +108,21 @@ static inline string_id tree_label(const struct tree *t, uint32_t node)
 /* --- chart.c: boxes in rows ----------------------------------------------------------
  */
 
+/* level.c: rows of many boxes as they look from far away. What begins in the same cell of
+ * the axis and is narrower than one is one span; it stands for the boxes from `box` up to
+ * that of the next span in the row, and has the label of the first. */
+struct level {
+    double cell;
+    uint32_t *row_first; /* rows + 1; an empty row is not summed up here */
+    struct span {
+        double begin, end;
+        uint32_t box, label;
+    } * spans;
+    size_t count, cap;
+};
+
+#define LEVELS_MAX 12
+
 /* The boxes of a row lie side by side, by their begin; row r has those from row_first[r]
  * up to row_first[r + 1]. */
 struct chart {
@@ -124,6 +139,8 @@ struct chart {
     bool timed;         /* in ns from the profile's first sample on, else in weight */
     struct lane *lanes; /* by time: one a thread */
     size_t lane_count;
+    struct level levels[LEVELS_MAX]; /* from fine to coarse */
+    unsigned level_count;
 };
 
 struct lane {
@@ -138,6 +155,16 @@ bool chart_of_tree(struct chart *c, const struct tree *t, struct error *err);
  */
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err);
 void chart_deinit(struct chart *c);
+
+/* Makes the levels; where memory is short there are fewer. */
+void chart_sum_up(struct chart *c, const struct shown *s);
+
+/* The coarsest level of the row whose cells are no wider than a pixel; NULL: the boxes.
+ */
+const struct level *chart_level(const struct chart *c, uint32_t row, double pixel);
+
+/* The first span of the row that ends behind x; the row's end for none. */
+uint32_t level_find(const struct level *l, uint32_t row, double x);
 
 /* The first box of the row that ends behind x, from `at` on; the row's end for none. */
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x);

@@ -4,7 +4,7 @@
 
 /* A piece is read when it is that large: large enough that what a reader sets up does not
  * count, small enough that a file is never whole in memory. */
-#define PIECE_SIZE ((size_t)16 << 20)
+#define PIECE_SIZE ((size_t)32 << 20)
 
 void loading_deinit(struct loading *l)
 {

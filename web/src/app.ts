@@ -72,6 +72,7 @@ export class App {
     private readonly prefersDark = matchMedia("(prefers-color-scheme: dark)");
     private noticeTimer = 0;
     private searchTimer = 0;
+    private zoomTimer = 0;
 
     constructor(readonly core: Core) {
         const theme = stored("theme");
@@ -186,6 +187,7 @@ export class App {
     }
 
     private remember(): void {
+        clearTimeout(this.zoomTimer);
         history.replaceState(null, "", writePlace(this.place) || location.pathname + location.search);
     }
 
@@ -294,7 +296,8 @@ export class App {
 
     setZoom(zoom: [number, number] | null): void {
         this.place = { ...this.place, zoom };
-        this.remember();
+        clearTimeout(this.zoomTimer); /* the browser takes its time for the address */
+        this.zoomTimer = window.setTimeout(() => this.remember(), 150);
     }
 
     setTheme(theme: "system" | "light" | "dark"): void {

@@ -48,7 +48,8 @@ export class ChartView implements Steered {
     private readonly mapPainter: Painter | null = null;
     private readonly tip: HTMLElement;
     private readonly patterns = new Map<string, CanvasPattern | null>();
-    private readonly widths = new Map<string, number>();
+    private readonly widths = new Map<string, number>(); /* by character */
+    private readonly advances = new Float32Array(128); /* the same of ASCII */
     private readonly watcher: ResizeObserver;
     private readonly gone = new AbortController();
 
@@ -350,6 +351,11 @@ export class ChartView implements Steered {
         const { dark, palette, place, found } = this.app;
         const colors = ink(dark);
         const table = colorTable(place.color, palette, dark);
+        const plain = found ? table.map((color) => mix(color, colors.page, 0.62)) : table;
+        const faded = (color: number): number => (found ? mix(color, colors.page, 0.62) : color);
+        const idle = faded(colors.idle);
+        const off = faded(colors.off);
+        const unknown = faded(colors.unknown);
         const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
         if (boxes === this.boxes)
             this.boxes = into;
@@ -359,13 +365,11 @@ export class ChartView implements Steered {
             const look = words[at + 5] as number;
             const kind = (look >>> 8) & 255;
             const flags = look >>> 16;
-            let color = flags & OFF ? colors.off
-                : flags & (UNKNOWN | CUT) ? colors.unknown
-                : kind === 5 ? colors.idle : (table[look & 255] as number);
+            let color = flags & OFF ? off
+                : flags & (UNKNOWN | CUT) ? unknown
+                : kind === 5 ? idle : (plain[look & 255] as number);
             if (flags & MATCH)
                 color = colors.match;
-            else if (found)
-                color = mix(color, colors.page, 0.62);
             into.x[i] = sizes[at] as number;
             into.width[i] = sizes[at + 1] as number;
             into.row[i] = words[at + 2] as number;
@@ -469,14 +473,21 @@ export class ChartView implements Steered {
             this.pen.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 2), ROW - 2);
     }
 
-    private measure(text: string): number {
-        let width = this.widths.get(text);
+    /* The width of a character. Texts are measured as sums of them: what a box has room
+     * for changes with every frame, and to measure each text anew takes long. */
+    private advance(character: string): number {
+        const code = character.length === 1 ? character.charCodeAt(0) : -1;
+        if (code >= 0 && code < 128 && (this.advances[code] as number) > 0)
+            return this.advances[code] as number;
+        let width = this.widths.get(character);
         if (width === undefined) {
-            width = this.pen.measureText(text).width;
+            width = this.pen.measureText(character).width;
             if (this.widths.size > 20000)
                 this.widths.clear();
-            this.widths.set(text, width);
+            this.widths.set(character, width);
         }
+        if (code >= 0 && code < 128)
+            this.advances[code] = width;
         return width;
     }
 
@@ -491,17 +502,30 @@ export class ChartView implements Steered {
     /* As much of a name as there is room for, without its middle: names that begin alike
      * are told by their ends. */
     private fit(name: string, room: number): string {
-        const whole = this.measure(name);
-        if (whole <= room)
+        let width = 0;
+        for (let i = 0; i < name.length; i++)
+            width += this.advance(name.charAt(i));
+        if (width <= room)
             return name;
-        const cut = (length: number): string =>
-            `${name.slice(0, Math.ceil(length / 2))}\u2026${length > 1 ? name.slice(-Math.floor(length / 2)) : ""}`;
-        let length = Math.floor((name.length * room) / whole) - 1;
-        if (length < 1)
-            return "";
-        while (length > 1 && this.measure(cut(length)) > room)
-            length--;
-        return this.measure(cut(length)) <= room ? cut(length) : "";
+        let left = room - this.advance("\u2026");
+        let head = 0;
+        let tail = name.length;
+        while (head < tail) { /* in turn from both ends, whole characters */
+            const back = head > name.length - tail;
+            const at = back ? tail - 1 : head;
+            left -= this.advance(name.charAt(at));
+            if (left < 0)
+                break;
+            if (back)
+                tail--;
+            else
+                head++;
+        }
+        if (/[\ud800-\udbff]/.test(name.charAt(head - 1)))
+            head--;
+        if (/[\udc00-\udfff]/.test(name.charAt(tail)))
+            tail++;
+        return head > 0 ? `${name.slice(0, head)}\u2026${name.slice(tail)}` : "";
     }
 
     private writeLane(lane: Lane, colors: Ink): void {

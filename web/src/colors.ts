@@ -76,15 +76,29 @@ function byChange(tone: number, dark: boolean): Packed {
     return oklch((dark ? 0.4 : 0.92) + (dark ? 0.16 : -0.2) * size, 0.005 + 0.13 * size, change < 0 ? 250 : 55);
 }
 
+/* The last that was made for each key: every frame asks. */
+function kept<T>(make: (key: string) => T): (key: string) => T {
+    let last: { key: string; made: T } | null = null;
+    return (key) => {
+        if (last?.key !== key)
+            last = { key, made: make(key) };
+        return last.made;
+    };
+}
+
+const keptTable = kept((key) => {
+    const [by, palette, theme] = key.split(" ") as [string, Palette, string];
+    const tone = Number(by) as Tone;
+    const dark = theme === "dark";
+    return Uint32Array.from({ length: 256 }, (_, i) => tone === Tone.Kind ? byKind(i, dark)
+        : tone === Tone.Self ? bySelf(i, dark)
+        : tone === Tone.Change ? byChange(i, dark)
+        : byName(i, palette, dark));
+});
+
 /* By tone. */
 export function colorTable(by: Tone, palette: Palette, dark: boolean): Uint32Array {
-    const table = new Uint32Array(256);
-    for (let tone = 0; tone < 256; tone++)
-        table[tone] = by === Tone.Kind ? byKind(tone, dark)
-            : by === Tone.Self ? bySelf(tone, dark)
-            : by === Tone.Change ? byChange(tone, dark)
-            : byName(tone, palette, dark);
-    return table;
+    return keptTable(`${by} ${palette} ${dark ? "dark" : "light"}`);
 }
 
 export interface Ink {
@@ -102,7 +116,7 @@ export interface Ink {
     loss: string;
 }
 
-export function ink(dark: boolean): Ink {
+function makeInk(dark: boolean): Ink {
     return dark
         ? { page: oklch(0.21, 0.008, 260), text: "#eef0f4", faint: "#98a0ad", line: "#333944", match: oklch(0.58, 0.17, 330),
             same: "#8fb4ff", selected: "#ffffff", idle: oklch(0.34, 0.004, 260),
@@ -110,4 +124,10 @@ export function ink(dark: boolean): Ink {
         : { page: oklch(0.995, 0, 0), text: "#1b2028", faint: "#667080", line: "#e3e6eb", match: oklch(0.76, 0.15, 330),
             same: "#2f62c9", selected: "#10141a", idle: oklch(0.9, 0.003, 260),
             unknown: oklch(0.86, 0.003, 260), off: oklch(0.9, 0.03, 250), hatch: "rgb(20 28 45 / 13%)", loss: "#b3261e" };
+}
+
+const keptInk = kept((theme) => makeInk(theme === "dark"));
+
+export function ink(dark: boolean): Ink {
+    return keptInk(dark ? "dark" : "light");
 }

@@ -1,5 +1,5 @@
-/* Rectangles on a canvas: by WebGL where there is one, else by the 2D canvas. */
-import { css, type Packed } from "./colors";
+/* Rectangles on a canvas: by WebGL where a graphics card does it, else pixel by pixel. */
+import type { Packed } from "./colors";
 
 /* What is painted: x, width (CSS pixels), row, colour. */
 export interface Boxes {
@@ -114,32 +114,77 @@ function glPainter(canvas: HTMLCanvasElement): Painter | null {
     };
 }
 
+/* Without a graphics card pixels are set sooner than rectangles are drawn: of each row
+ * one line, which the others are copied from. */
 function flatPainter(canvas: HTMLCanvasElement): Painter | null {
     const context = canvas.getContext("2d");
     if (!context)
         return null;
+    let image: ImageData | null = null;
+    let pixels = new Uint32Array(0);
+
+    /* One line of the boxes of a row, from box `i` on; the first of the next row. */
+    const paintLine = (boxes: Boxes, i: number, scale: number, at: number, wide: number): number => {
+        const row = boxes.row[i] as number;
+        for (; i < boxes.count && boxes.row[i] === row; i++) {
+            const x = boxes.x[i] as number;
+            const left = Math.max(0, Math.round(x * scale));
+            let right = Math.round((x + (boxes.width[i] as number)) * scale);
+            if (right - left > 2)
+                right--;
+            right = Math.min(wide, Math.max(right, left + 1));
+            if (right - left > 8)
+                pixels.fill(boxes.color[i] as number, at + left, at + right);
+            else
+                for (let to = left; to < right; to++)
+                    pixels[at + to] = boxes.color[i] as number;
+        }
+        return i;
+    };
     return {
         paint(boxes, g) {
-            const scale = canvas.width / g.width;
-            context.fillStyle = css(g.page);
-            context.fillRect(0, 0, canvas.width, canvas.height);
-            let last = -1;
-            const tall = g.rowHeight < 3 ? Math.max(1, Math.ceil(g.rowHeight * scale)) : Math.round(g.rowHeight * scale) - 1;
-            for (let i = 0; i < boxes.count; i++) {
-                const color = boxes.color[i] as number;
-                const left = Math.round((boxes.x[i] as number) * scale);
-                const right = Math.round(((boxes.x[i] as number) + (boxes.width[i] as number)) * scale);
-                const y = Math.round((g.top + (boxes.row[i] as number) * g.rowHeight * g.direction) * scale);
-                if (color !== last)
-                    context.fillStyle = css(color);
-                last = color;
-                context.fillRect(left, y, Math.max(1, right - left > 2 ? right - left - 1 : right - left), tall);
+            const { width: wide, height: high } = canvas;
+            if (image?.width !== wide || image.height !== high) {
+                image = context.createImageData(wide, high);
+                pixels = new Uint32Array(image.data.buffer);
             }
+            const scale = wide / g.width;
+            const low = g.rowHeight < 3;
+            const tall = low ? Math.max(1, Math.ceil(g.rowHeight * scale)) : Math.round(g.rowHeight * scale) - 1;
+            pixels.fill(g.page);
+            for (let i = 0; i < boxes.count;) {
+                const row = boxes.row[i] as number;
+                const y = Math.round((g.top + row * g.rowHeight * g.direction) * scale);
+                const from = Math.max(0, y);
+                const stop = Math.min(high, y + tall);
+                if (from >= stop) {
+                    i++;
+                    continue;
+                }
+                i = paintLine(boxes, i, scale, from * wide, wide);
+                for (let line = from + 1; line < stop; line++)
+                    pixels.copyWithin(line * wide, from * wide, (from + 1) * wide);
+            }
+            context.putImageData(image, 0, 0);
         },
     };
 }
 
+let card: boolean | null = null;
+
+/* Whether a graphics card draws: a program that does as if takes a second for a frame. */
+function hasCard(): boolean {
+    if (card === null) {
+        const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+        const told = gl?.getExtension("WEBGL_debug_renderer_info");
+        const name = gl ? String(gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER)) : "";
+        card = gl !== null && !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+        gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    }
+    return card;
+}
+
 /* Null only where there is no canvas at all. */
 export function painterFor(canvas: HTMLCanvasElement): Painter | null {
-    return glPainter(canvas) ?? flatPainter(canvas);
+    return (hasCard() ? glPainter(canvas) : null) ?? flatPainter(canvas);
 }

@@ -86,6 +86,7 @@ export interface BoxInfo {
     self?: number;
     total?: number;
     base_total?: number;
+    off?: boolean; /* by time: the thread waits */
     function: FunctionInfo;
     stack: string[];
 }

@@ -1,5 +1,5 @@
 import type { App } from "../app";
-import { interval, share, shownName, weight } from "../format";
+import { interval, share, shownName, time, weight } from "../format";
 import type { BoxInfo, FunctionInfo } from "../protocol";
 
 const STACK_SHOWN = 200;
@@ -74,6 +74,15 @@ export function Details({ app }: { app: App }) {
                     {app.place.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
                 </p>
             </div>
+            {box && box.off !== undefined && (
+                <table class="numbers">
+                    <caption>This box</caption>
+                    <tbody>
+                        <tr><th>{box.off ? "Waited" : "Ran"}</th><td>{time(box.to - box.from)}</td></tr>
+                        <tr><th>From</th><td>{time(box.from)}</td></tr>
+                    </tbody>
+                </table>
+            )}
             {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} />}
             <Numbers app={app} title="All of the function" self={chosen.self} total={chosen.total} />
             {box && <Stack app={app} box={box} />}

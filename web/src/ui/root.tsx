@@ -69,7 +69,7 @@ function Status({ app }: { app: App }) {
             <span>{weightUnit(shown.total, shown.unit)}</span>
             {found && (
                 <span class="found">
-                    {count(found.functions)} functions match {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
+                    {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
                     {((found.total / (shown.total || 1)) * 100).toFixed(2)}%
                 </span>
             )}

@@ -98,7 +98,9 @@ export function Sandwich({ app }: { app: App }) {
     return (
         <div class="sandwich">
             <Functions app={app} />
-            {label ? (
+            {label && !app.chosen?.total ? (
+                <p class="nothing">Nothing of {app.shown?.event_name} is in this function.</p>
+            ) : label ? (
                 <div class="slices">
                     <h2>Callers</h2>
                     <ChartPane key="callers" app={app} kind={Chart.Callers} flame follows={label} />

@@ -1,0 +1,78 @@
+/* Reads a file by the viewer's core, built for this machine: what bench/viewer holds the
+ * WebAssembly beside. viewer_read FILE [PIECE]
+ *
+ * Prints the CPU seconds of each step, as viewer_read.mjs does. */
+#include "web/core/core.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define PIECE ((size_t)8 << 20)
+
+/* What no_zstd.c says for a page: here packed data is unpacked. */
+bool zstd_was_asked(struct error *err)
+{
+    (void)err;
+    return false;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void step(const char *name)
+{
+    static double last;
+    double now = seconds();
+    printf("%s %.3f\n", name, now - last);
+    last = seconds();
+}
+
+static struct profile *read_file(const char *path, struct error *err)
+{
+    struct loading l = {0};
+    FILE *file = fopen(path, "rb");
+    if (!file || !loading_begin(&l, str_of(path), err))
+        return NULL;
+    for (bool last = false; !last;) {
+        char *room = loading_room(&l, PIECE);
+        size_t got = room ? fread(room, 1, PIECE, file) : 0;
+        last = got == 0;
+        if (!room || !loading_feed(&l, got, last, err))
+            return NULL;
+    }
+    fclose(file);
+    return loading_finish(&l, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {.place = PLACE_NONE};
+    struct shown shown;
+    struct chart in_time, heavy;
+    struct tree down;
+    step("start");
+    struct profile *p = argc > 1 ? read_file(argv[1], &err) : NULL;
+    if (!p) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    step("read");
+    if (!shown_init(&shown, p, 0, false, &err))
+        return 1;
+    step("show");
+    if (!chart_of_time(&in_time, &shown, &err))
+        return 1;
+    chart_sum_up(&in_time, &shown);
+    step("time");
+    if (!tree_init(&down, &shown, TREE_DOWN, 0, ORDER_SIZE, &err) ||
+        !chart_of_tree(&heavy, &down, &err))
+        return 1;
+    chart_sum_up(&heavy, &shown);
+    step("heavy");
+    printf("boxes %u\n", in_time.row_first[in_time.rows]);
+    return 0;
+}

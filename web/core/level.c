@@ -1,0 +1,114 @@
+/* What boxes look like from far away: rows of many boxes are summed up, level by level,
+ * so that drawing all of them looks at what is about to be drawn, not at each. */
+#include "web/core/core.h"
+
+#define BUSY 4096 /* boxes of a row that is summed up */
+#define BOXES_A_CELL 8
+#define COARSER 4 /* a level's cells, as to those of the one below it */
+#define CELLS_LEAST 512
+
+struct finer {
+    const struct chart *chart;
+    const struct level *below; /* NULL: the boxes */
+};
+
+static struct span span_of(const struct finer *s, uint32_t i)
+{
+    if (s->below)
+        return s->below->spans[i];
+    return (struct span){s->chart->begin[i], s->chart->end[i], i, NONE};
+}
+
+static bool append(struct level *l, struct arena *a, const struct span *span)
+{
+    struct span *spans = arena_grow(a, l->spans, &l->cap, l->count + 1, sizeof *spans);
+    if (!spans)
+        return false;
+    l->spans = spans;
+    spans[l->count++] = *span;
+    return true;
+}
+
+/* One row: what begins in the same cell and is narrower than it becomes one. A row that
+ * does not get much shorter is left to the levels below. */
+static bool sum_up_row(struct chart *c, const struct shown *shown, struct level *l,
+                       const struct finer *from, uint32_t first, uint32_t stop)
+{
+    size_t before = l->count;
+    int64_t open = -1; /* the cell that the last span may grow in */
+    for (uint32_t i = first; i < stop; i++) {
+        struct span span = span_of(from, i);
+        int64_t cell = (int64_t)(span.begin / l->cell);
+        bool narrow = span.end - span.begin < l->cell;
+        if (narrow && cell == open) {
+            l->spans[l->count - 1].end = span.end;
+            continue;
+        }
+        if (span.label == NONE)
+            span.label = chart_label(c, shown, span.box);
+        if (!append(l, &c->arena, &span))
+            return false;
+        open = narrow ? cell : -1;
+    }
+    if (l->count - before > (stop - first) / 2)
+        l->count = before;
+    return true;
+}
+
+static bool add_level(struct chart *c, const struct shown *shown, double cell)
+{
+    struct level *l = &c->levels[c->level_count];
+    *l = (struct level){.cell = cell};
+    l->row_first = arena_alloc(&c->arena, ((size_t)c->rows + 1) * sizeof *l->row_first);
+    if (!l->row_first)
+        return false;
+    for (uint32_t r = 0; r < c->rows; r++) {
+        struct finer from = {c, chart_level(c, r, cell)};
+        const uint32_t *firsts = from.below ? from.below->row_first : c->row_first;
+        l->row_first[r] = (uint32_t)l->count;
+        if (c->row_first[r + 1] - c->row_first[r] >= BUSY &&
+            !sum_up_row(c, shown, l, &from, firsts[r], firsts[r + 1]))
+            return false;
+    }
+    l->row_first[c->rows] = (uint32_t)l->count;
+    return true;
+}
+
+void chart_sum_up(struct chart *c, const struct shown *s)
+{
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < c->rows; r++)
+        if (c->row_first[r + 1] - c->row_first[r] > most)
+            most = c->row_first[r + 1] - c->row_first[r];
+    if (most < BUSY || !(c->to > 0))
+        return;
+    double cells = (double)most / BOXES_A_CELL;
+    for (; c->level_count < LEVELS_MAX && cells >= CELLS_LEAST; cells /= COARSER) {
+        if (!add_level(c, s, c->to / cells))
+            return;
+        c->level_count++;
+    }
+}
+
+const struct level *chart_level(const struct chart *c, uint32_t row, double pixel)
+{
+    for (unsigned i = c->level_count; i-- > 0;) {
+        const struct level *l = &c->levels[i];
+        if (l->cell <= pixel && l->row_first[row + 1] > l->row_first[row])
+            return l;
+    }
+    return NULL;
+}
+
+uint32_t level_find(const struct level *l, uint32_t row, double x)
+{
+    uint32_t low = l->row_first[row], high = l->row_first[row + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (l->spans[middle].end > x)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
