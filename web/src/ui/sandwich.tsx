@@ -98,7 +98,7 @@ export function Sandwich({ app }: { app: App }) {
     return (
         <div class="sandwich">
             <Functions app={app} />
-            {label && !app.chosen?.total ? (
+            {label && !app.chosen?.total && !app.chosen?.base_total ? (
                 <p class="nothing">Nothing of {app.shown?.event_name} is in this function.</p>
             ) : label ? (
                 <div class="slices">
