@@ -9,6 +9,70 @@ void profile_destroy(struct profile *p)
     free(p);
 }
 
+static void *copy_column(struct arena *a, const void *items, size_t count, size_t size)
+{
+    void *copy = arena_alloc(a, (count ? count : 1) * size);
+    if (copy && count)
+        memcpy(copy, items, count * size);
+    return copy;
+}
+
+/* The strings' bytes in one piece. */
+static bool copy_strings(struct strings *to, const struct strings *from, struct arena *a)
+{
+    size_t slots = from->index.slots ? from->index.mask + 1 : 0, bytes = 0;
+    for (size_t i = 0; i < from->count; i++)
+        bytes += from->items[i].len;
+    *to = *from;
+    to->arena = a;
+    to->cap = from->count;
+    to->items = copy_column(a, from->items, from->count, sizeof *to->items);
+    to->index.slots = copy_column(a, from->index.slots, slots, sizeof *to->index.slots);
+    char *text = arena_alloc(a, bytes + 1);
+    if (!to->items || !to->index.slots || !text)
+        return false;
+    for (size_t i = 1; i < to->count; i++) {
+        struct str *s = &to->items[i];
+        memcpy(text, s->ptr, s->len);
+        s->ptr = text;
+        text += s->len;
+    }
+    return true;
+}
+
+/* What a warning says may be the profile's own. */
+static bool copy_warnings(struct facts *facts, struct arena *a)
+{
+    for (unsigned i = 0; i < facts->warning_count; i++) {
+        struct warning *w = &facts->warnings[i];
+        w->what = copy_column(a, w->what, strlen(w->what) + 1, 1);
+        if (!w->what)
+            return false;
+    }
+    return true;
+}
+
+struct profile *profile_copy(const struct profile *p)
+{
+    struct profile *copy = malloc(sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *p;
+    struct arena *a = &copy->arena;
+    *a = ARENA_INIT;
+    copy->modules = copy_column(a, p->modules, p->module_count, sizeof *p->modules);
+    copy->frames = copy_column(a, p->frames, p->frame_count, sizeof *p->frames);
+    copy->stacks = copy_column(a, p->stacks, p->stack_count, sizeof *p->stacks);
+    copy->threads = copy_column(a, p->threads, p->thread_count, sizeof *p->threads);
+    copy->events = copy_column(a, p->events, p->event_count, sizeof *p->events);
+    copy->samples = copy_column(a, p->samples, p->sample_count, sizeof *p->samples);
+    if (copy_strings(&copy->strings, &p->strings, a) && copy_warnings(&copy->facts, a) &&
+        !a->failed)
+        return copy;
+    profile_destroy(copy);
+    return NULL;
+}
+
 event_id profile_find_event(const struct profile *p, struct str name)
 {
     for (event_id e = 1; e < p->event_count; e++)

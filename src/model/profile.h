@@ -147,6 +147,10 @@ struct profile {
 
 void profile_destroy(struct profile *p); /* NULL is allowed */
 
+/* A profile of its own with all that p holds now, the caller's: what a builder has so far
+ * can be looked at while it goes on. NULL when memory is short. */
+struct profile *profile_copy(const struct profile *p);
+
 static inline struct str profile_string(const struct profile *p, string_id id)
 {
     return strings_get(&p->strings, id);

@@ -37,13 +37,12 @@ class Bench {
         return "file://" + out;
     }
 
-    /* options: of the context; `before`: a function that the page runs first. */
-    async open(address, { before, ...options } = {}) {
+    async open(address, options) {
         const context = await this.browser.newContext(
             Object.assign({ viewport: { width: 1200, height: 800 } }, options));
         const page = await context.newPage();
-        if (before)
-            await page.addInitScript(before);
+        if (options && options.init)
+            await page.addInitScript(options.init);
         page.on("pageerror", (error) => this.problems.push("error: " + (error.stack || error.message)));
         page.on("console", (message) => {
             if (message.type() === "error" && !this.expectsErrors)

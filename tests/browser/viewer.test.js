@@ -5,6 +5,7 @@
 const assert = require("assert").strict;
 const fs = require("fs");
 const path = require("path");
+const zlib = require("zlib");
 const { spawnSync } = require("child_process");
 
 const LINES = [
@@ -49,6 +50,10 @@ async function openPage(bench, address, options = {}) {
     const page = await bench.open(address, Object.assign({ acceptDownloads: true }, options));
     await page.waitForSelector("#app[data-ready]");
     return page;
+}
+
+function emptyPage() {
+    return "file://" + fs.realpathSync(path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html"));
 }
 
 async function settle(page) {
@@ -434,7 +439,7 @@ int main(void)
         });
         const withGl = await report(bench, LINES);
         await settle(withGl);
-        const without = await report(bench, LINES, "input.folded", { before: () => {
+        const without = await report(bench, LINES, "input.folded", { init: () => {
             const get = HTMLCanvasElement.prototype.getContext;
             HTMLCanvasElement.prototype.getContext = function (kind, ...rest) { return kind === "webgl2" ? null : get.call(this, kind, ...rest); };
         } });
@@ -443,23 +448,6 @@ int main(void)
         const wanted = await pixels(withGl);
         assert.ok(new Set(wanted.map(String)).size >= 6, JSON.stringify(wanted));
         assert.deepEqual(await pixels(without), wanted);
-    });
-
-    test("reading is cancelled, and the next file is read", async (bench) => {
-        const empty = path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html");
-        const page = await openPage(bench, "file://" + fs.realpathSync(empty));
-        await page.evaluate(() => {
-            let piece = "";
-            for (let i = 0; i < 20000; i++)
-                piece += `main;f${i % 97};g${i % 1013};h${i} ${i + 1}\n`;
-            void window.stoke.open(new Blob(Array(400).fill(piece)), "large.folded");
-        });
-        await page.locator(".loading button", { hasText: "Cancel" }).click();
-        await page.waitForFunction(() => !window.stoke.loading);
-        assert.match(await page.locator(".fault").textContent(), /cancelled/);
-        assert.equal(await page.evaluate(() => window.stoke.shown), null);
-        await page.evaluate(() => window.stoke.open(new Blob(["a;b 3\n"]), "small.folded"));
-        assert.deepEqual([await total(page), await page.locator(".fault").count()], [3, 0]);
     });
 
     test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {
@@ -600,8 +588,7 @@ int main(void)
     });
 
     test("the empty page opens what is chosen, pasted or compared, and tells what it cannot", async (bench) => {
-        const empty = path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html");
-        const page = await openPage(bench, "file://" + fs.realpathSync(empty));
+        const page = await openPage(bench, emptyPage());
         assert.match(await page.locator(".welcome").textContent(), /Drop a profile.*folded.*perf/s);
         const choose = async (keys, file) => {
             let chosen = null; /* the browser swallows one now and then */
@@ -702,5 +689,67 @@ int main(void)
         assert.ok(app.y > main.y, "flames grow upwards");
         await page.waitForFunction(() => [...document.querySelectorAll(".spoken li")]
             .some((item) => /^main, 75%/.test(item.textContent)));
+    });
+
+    /* Packed, so that a file that takes seconds to read is small. */
+    const large = () => {
+        const text = Array.from({ length: 40000 }, (_, i) => `main;part ${i % 40};step ${i};${"x".repeat(600)} 1\n`).join("");
+        return zlib.gzipSync(Buffer.alloc(300e6, text), { level: 1 });
+    };
+
+    test("what is read so far is shown while the rest is read; stopping keeps it", async (bench) => {
+        const page = await openPage(bench, emptyPage());
+        const packed = large().toString("base64");
+        const choose = () => page.evaluate((text) => {
+            const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+            void window.stoke.open(new Blob([bytes]), "large.folded.gz");
+        }, packed);
+        await choose();
+        await page.waitForFunction(() => window.stoke.part?.going && window.stoke.shown && window.stoke.steered?.last, null, { polling: 20 });
+        assert.match(await page.locator(".status .part").textContent(), /the first \d+% of the file; \d+% read/);
+        const part = await total(page);
+        await page.locator("#search").fill("step 7");
+        await page.waitForFunction(() => window.stoke.found?.functions > 0, null, { polling: 20 });
+        assert.equal(await page.evaluate(() => window.stoke.part.going), true);
+        await page.evaluate(() => window.stoke.steered.zoom(0.5));
+        await page.locator(".part button").click();
+        await page.waitForFunction(() => window.stoke.part && !window.stoke.part.going && !window.stoke.loading, null, { polling: 20 });
+        await settle(page);
+        const stopped = await total(page);
+        assert.ok(part <= stopped && stopped < 450000, `${part} ${stopped}`);
+        assert.match(await page.locator(".status .part").textContent(), /^a part: the first \d+% of the file$/);
+        assert.match(await page.evaluate(() => JSON.stringify(window.stoke.profile.warnings)), /only the beginning of the file was read/);
+        await choose();
+        await page.waitForFunction(() => window.stoke.part?.going, null, { polling: 20 });
+        await page.waitForFunction(() => !window.stoke.part && !window.stoke.loading, null, { polling: 20, timeout: 60000 });
+        await settle(page);
+        assert.equal(await page.locator(".status .part").count(), 0);
+        assert.ok(await total(page) > stopped);
+    });
+
+    /* Card: what WebGL says that it draws with. */
+    const picture = async (bench, card) => {
+        const page = await report(bench, LINES, "input.folded", { init: `
+            const ask = WebGL2RenderingContext.prototype.getParameter;
+            WebGL2RenderingContext.prototype.getParameter = function (what) {
+                return what === 0x9246 || what === 0x1f01 ? ${JSON.stringify(card)} : ask.call(this, what);
+            };` });
+        await key(page, "2");
+        return page.evaluate(() => {
+            const { canvas } = window.stoke.steered;
+            const copy = document.createElement("canvas");
+            Object.assign(copy, { width: canvas.width, height: canvas.height });
+            const pen = copy.getContext("2d");
+            pen.drawImage(canvas, 0, 0);
+            return { gl: canvas.getContext("webgl2") !== null, pixels: [...new Uint32Array(pen.getImageData(0, 0, copy.width, 120).data.buffer)] };
+        });
+    };
+
+    test("a graphics card draws what is drawn without one", async (bench) => {
+        const card = await picture(bench, "A Fine Card"), none = await picture(bench, "Google SwiftShader");
+        assert.equal(card.gl, true);
+        assert.equal(none.gl, false);
+        const differ = card.pixels.filter((pixel, i) => pixel !== none.pixels[i]).length;
+        assert.ok(new Set(card.pixels).size >= 5 && card.pixels.length === none.pixels.length && differ < card.pixels.length / 500, `${differ} differ`);
     });
 };

@@ -289,6 +289,43 @@ static void a_stack_of_half_a_million_frames(void **state)
     builder_deinit(&other);
 }
 
+/* A copy holds what was there, and does not follow what is added. */
+static void a_copy_stands_by_itself(void **state)
+{
+    (void)state;
+    struct builder b = started(BUILD_KEEP);
+    char own[] = "of the reader's own";
+    builder_thread(&b, 1, 2, STR("worker"));
+    builder_add_stack(&b, builder_event(&b, STR("cycles"), UNIT_CYCLES),
+                      push_names(&b, "main;work"), 3);
+    builder_warn(&b, own, 0, 0, STR(""));
+    struct profile *copy = profile_copy(b.profile);
+    assert_non_null(copy);
+    for (int i = 0; i < 1000; i++)
+        builder_add_stack(&b, 1, push_names(&b, i % 2 ? "main;more" : "other"), 1);
+    own[0] = 'O';
+    builder_deinit(&b);
+    assert_int_equal(copy->sample_count, 1);
+    assert_int_equal(copy->stack_count, 3);
+    assert_int_equal(copy->thread_count, 2);
+    assert_string_equal(copy->facts.warnings[0].what, "of the reader's own");
+    const struct stack *leaf = &copy->stacks[copy->samples[0].stack];
+    assert_true(
+        str_equal(profile_string(copy, copy->frames[leaf->frame].name), STR("work")));
+    string_id name = strings_find(&copy->strings, STR("main"));
+    assert_int_equal(copy->frames[copy->stacks[leaf->parent].frame].name, name);
+    assert_int_equal(strings_find(&copy->strings, STR("other")), 0);
+    assert_int_equal(profile_find_event(copy, STR("cycles")), 1);
+    profile_destroy(copy);
+
+    struct builder empty = started(BUILD_COUNT);
+    copy = profile_copy(empty.profile);
+    assert_non_null(copy);
+    assert_int_equal(copy->sample_count, 0);
+    profile_destroy(copy);
+    builder_deinit(&empty);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -304,6 +341,7 @@ int main(void)
         UNIT(merging_interns_and_sums),
         UNIT(failure_sticks_and_is_told),
         UNIT(a_stack_of_half_a_million_frames),
+        UNIT(a_copy_stands_by_itself),
     };
     return UNITS_RUN(units);
 }

@@ -54,6 +54,12 @@ class Core {
 
     /* In pieces of that size, as a stream brings them. */
     open(bytes, name, piece = 65536) {
+        this.feed(bytes, name, piece);
+        this.call("core_feed", 0, 1);
+        return this.json("core_finish", 0);
+    }
+
+    feed(bytes, name, piece = 65536) {
         this.call("core_begin", name);
         for (let at = 0; at < bytes.length; at += piece) {
             const part = bytes.subarray(at, at + piece);
@@ -61,8 +67,6 @@ class Core {
             new Uint8Array(this.calls.memory.buffer, room, part.length).set(part);
             this.call("core_feed", part.length, 0);
         }
-        this.call("core_feed", 0, 1);
-        return this.json("core_finish", 0);
     }
 
     folded() {
@@ -141,6 +145,75 @@ function checkPieces() {
     report("a file of several pieces is read whole, and its warnings tell the file's lines",
         bytes.length > 20e6 && info.samples === 900000 && total === sum && warning?.line === 900001 ? ""
             : JSON.stringify([bytes.length, info.samples, total, sum, info.warnings]));
+}
+
+/* What is read so far can be shown, and changes nothing of what is read at the end. */
+function checkPart() {
+    const bytes = encoder.encode(lines(2500000));
+    const whole = new Core();
+    whole.open(bytes, "x.folded");
+    whole.call("core_show", "[]", 0, 0);
+    const core = new Core();
+    let early = "";
+    core.call("core_begin", "x.folded");
+    try {
+        core.call("core_partial");
+    } catch (error) {
+        early = error.message;
+    }
+    core.feed(bytes, "x.folded", 1 << 20);
+    const part = core.json("core_partial");
+    const shown = core.json("core_show", "[]", 0, 0);
+    const chart = core.json("core_chart", 4, 0);
+    const second = core.json("core_partial");
+    const again = core.json("core_show", "[]", 0, 0);
+    core.call("core_feed", 0, 1);
+    core.json("core_finish", 0);
+    core.json("core_show", "[]", 0, 0);
+    report("what is read so far is shown while reading goes on",
+        early === "nothing is read yet" && part.samples > 1e5 && part.samples < 2.5e6 && Math.abs(shown.total / part.samples - 5) < 0.01 && chart.boxes > 1e5 &&
+            second.samples === part.samples && again.total === shown.total && /only the beginning/.test(JSON.stringify(part.warnings)) &&
+            core.folded() === whole.folded()
+            ? "" : JSON.stringify([early, part, shown, chart, second]));
+    core.feed(bytes, "x.folded", 1 << 20);
+    const stopped = core.calls.core_stop();
+    const rest = core.json("core_finish", 0);
+    core.call("core_begin", "x.folded");
+    report("reading that is stopped keeps what was read, and says that it is a part",
+        stopped === 1 && rest.samples === part.samples && /only the beginning/.test(JSON.stringify(rest.warnings)) && core.calls.core_stop() === 0
+            ? "" : JSON.stringify([stopped, rest]));
+}
+
+/* A row of many boxes, summed up by level, covers what its boxes cover: all of it from far
+ * away, and the same boxes from near. */
+function checkLevels() {
+    const core = new Core();
+    core.open(encoder.encode(lines(300000)), "x.folded");
+    core.call("core_show", "[]", 0, 0);
+    const info = core.json("core_chart", 4, 0);
+    const row = info.rows - 1;
+    const draw = (from, to, width) => {
+        core.call("core_draw", 4, from, to, width, row, row + 1);
+        const words = new Uint32Array(core.reply().slice().buffer);
+        return { words, sizes: new Float32Array(words.buffer), count: words.length / 6 };
+    };
+    const wrong = [];
+    for (const part of [1, 0.5, 0.1, 0.02, 0.004, 0.0005]) {
+        const span = info.to * part;
+        const { words, sizes, count } = draw(0.3 * (info.to - span), 0.3 * (info.to - span) + span, 1000);
+        let end = 0;
+        for (let at = 0; at < words.length; at += 6) {
+            if (Math.abs(sizes[at] - end) > 1.01 && at)
+                wrong.push(`a gap at ${end} of ${part}`);
+            end = sizes[at] + sizes[at + 1];
+            const hit = core.calls.core_hit(4, row, 0.3 * (info.to - span) + ((sizes[at] + Math.min(sizes[at + 1] / 2, 0.01)) / 1000) * span) >>> 0;
+            if (sizes[at] > 0 && Math.abs(hit - words[at + 3]) > 1 + 300000 * part / 1000)
+                wrong.push(`box ${words[at + 3]} is drawn where ${hit} is, of ${part}`);
+        }
+        if (Math.abs(end - 1000) > 1.01 || count > 1010)
+            wrong.push(`${count} boxes up to ${end} of ${part}`);
+    }
+    report("a row of many boxes looks the same from far and from near", info.boxes > 300000 ? wrong.slice(0, 5).join("\n") : `${info.boxes} boxes`);
 }
 
 /* Boxes against a layout by hand: main 10 = f 6 (g 4) + h 3, itself 1. */
@@ -257,6 +330,8 @@ checkImports();
 checkBetween();
 checkLayout();
 checkNarrow();
+checkLevels();
+checkPart();
 checkSums();
 checkFilters();
 checkPieces();

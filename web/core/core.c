@@ -196,6 +196,28 @@ static bool compare(void)
     return core.both != NULL;
 }
 
+/* What is read so far becomes the profile; reading goes on. */
+int EXPORT(core_partial)(void)
+{
+    struct json_writer w = begin_reply();
+    struct profile *p = loading_so_far(&core.loading, &core.err);
+    if (!p)
+        return end_reply(false);
+    retire(&core.both);
+    retire(&core.filtered);
+    retire(&core.opened[1]);
+    retire(&core.opened[0]);
+    core.opened[0] = p;
+    tell_profile(&w, p);
+    return end_reply(true);
+}
+
+/* Reads no more. 0 where nothing was read: core_finish then has nothing to give. */
+int EXPORT(core_stop)(void)
+{
+    return loading_stop(&core.loading);
+}
+
 /* What was read becomes the profile (0), or the one that it is compared with (1). Nothing
  * is shown until core_show. */
 int EXPORT(core_finish)(uint32_t slot)

@@ -45,6 +45,15 @@ bool loading_feed(struct loading *l, size_t length, bool last, struct error *err
  * says that the browser cannot. */
 bool zstd_was_asked(struct error *err);
 
+/* What is read so far, as a profile that says that it is a part: the caller's. NULL with
+ * err set, also where there is no sample yet. It is a copy, so it takes as much memory as
+ * what is read does. */
+struct profile *loading_so_far(struct loading *l, struct error *err);
+
+/* Nothing more is to be read: what is, is all, and says that it is a part. False where
+ * there is no sample. */
+bool loading_stop(struct loading *l);
+
 /* All is read: the profile, the caller's. NULL with err set. */
 struct profile *loading_finish(struct loading *l, struct error *err);
 

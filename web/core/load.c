@@ -115,6 +115,43 @@ bool loading_feed(struct loading *l, size_t length, bool last, struct error *err
     return cut == 0 || read_piece(l, cut, false, err);
 }
 
+static void say_part(struct profile *p)
+{
+    struct builder b = {.profile = p};
+    builder_warn(&b, "only the beginning of the file was read", 0, 0, STR(""));
+}
+
+static bool has_samples(const struct loading *l)
+{
+    return l->begun && l->builder.profile->sample_count > 0;
+}
+
+struct profile *loading_so_far(struct loading *l, struct error *err)
+{
+    struct import_options options = {0};
+    if (!has_samples(l)) {
+        error_set(err, "nothing is read yet");
+        return NULL;
+    }
+    if (!import_check(l->importer, &options, &l->builder, 0, err))
+        return NULL;
+    struct profile *p = profile_copy(l->builder.profile);
+    if (p)
+        say_part(p);
+    else
+        error_memory(err);
+    return p;
+}
+
+bool loading_stop(struct loading *l)
+{
+    l->used = 0;
+    if (!has_samples(l))
+        return false;
+    say_part(l->builder.profile);
+    return true;
+}
+
 struct profile *loading_finish(struct loading *l, struct error *err)
 {
     struct import_options options = {0};

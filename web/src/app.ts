@@ -65,7 +65,10 @@ export class App {
     steered: Steered | null = null;
     micros: number[] = []; /* script time of the last frames */
 
+    part: { read: number; going: boolean } | null = null; /* of the file, where only that is shown */
+
     private last: Promise<unknown> = Promise.resolve();
+    private opening: Promise<unknown> = Promise.resolve();
     private past: Filter[][] = [];
     private future: Filter[][] = [];
     private listener: () => void = () => undefined;
@@ -107,38 +110,67 @@ export class App {
     /* What is being read gives way to the next file, unless the two are to be compared. */
     open(file: Blob, name: string, compare = false, place?: Place): Promise<boolean> {
         if (this.loading && !compare)
-            void this.core.cancel();
-        return this.inTurn(() => this.openNow(file, name, compare, place));
+            void this.core.cancel(false);
+        const opened = this.opening.then(() => this.openNow(file, name, compare, place));
+        this.opening = opened.catch(() => undefined);
+        return opened;
     }
 
+    /* Reading takes no turn: what was read before, or is of this file, can be explored. */
     private async openNow(file: Blob, name: string, compare: boolean, place?: Place): Promise<boolean> {
         const slot = compare && this.profile ? 1 : 0;
+        let begun = false; /* a part of it is shown */
+        await this.last;
         this.loading = { name, done: 0, of: file.size };
         this.fault = null;
         this.changed();
         try {
-            this.profile = await this.core.open(file, name, slot, (done, of) => {
+            const read = await this.core.open(file, name, ({ done, of, fresh }) => {
                 this.loading = { name, done, of };
                 this.changed();
+                if (fresh && slot === 0)
+                    void this.inTurn(async () => {
+                        const info = await this.core.partial().catch(() => null);
+                        if (!info)
+                            return; /* it is read by now */
+                        this.part = { read: done / of, going: true };
+                        await this.become(info, name, slot, begun, place);
+                        begun = true;
+                    });
             });
-            this.loading = null;
-            if (slot === 0) {
-                this.name = baseName(name);
-                this.comparedWith = "";
-                this.place = place ?? { ...START, view: this.place.view, color: Tone.Name };
-            } else {
-                this.comparedWith = baseName(name);
-                this.place = { ...this.place, filters: [], color: Tone.Change };
-            }
-            this.past = [];
-            this.future = [];
-            this.title();
-            return await this.show();
+            return await this.inTurn(async () => {
+                const info = await this.core.finish(slot);
+                this.loading = null;
+                if (slot === 0)
+                    this.part = read.stopped ? { read: read.done / read.of, going: false } : null;
+                return this.become(info, name, slot, begun, place);
+            });
         } catch (error) {
             this.loading = null;
+            if (this.part)
+                this.part.going = false;
             this.fail(error);
             return false;
         }
+    }
+
+    /* The core has another profile, or, with `begun`, more of the one that is shown. */
+    private become(info: ProfileInfo, name: string, slot: number, begun: boolean, place?: Place): Promise<boolean> {
+        this.profile = info;
+        if (slot === 0 && !begun) {
+            this.name = baseName(name);
+            this.comparedWith = "";
+            this.place = place ?? { ...START, view: this.place.view, color: Tone.Name };
+        } else if (slot === 1) {
+            this.comparedWith = baseName(name);
+            this.place = { ...this.place, filters: [], color: Tone.Change };
+        }
+        if (!begun) {
+            this.past = [];
+            this.future = [];
+        }
+        this.title();
+        return this.show();
     }
 
     compareNoMore(): Promise<void> {

@@ -1,6 +1,7 @@
 /* The core, as the page calls it: every answer is a promise. */
 import type {
-    Argument, BoxInfo, ChartInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Reply, Request, Shown,
+    Argument, BoxInfo, ChartInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,
+    Request, Shown,
     SummaryInfo, TreeRow,
 } from "./protocol";
 
@@ -13,7 +14,7 @@ export class CoreError extends Error {
 interface Waiting {
     resolve(value: unknown): void;
     reject(error: Error): void;
-    progress: ((done: number, of: number) => void) | undefined;
+    progress: ((progress: Progress) => void) | undefined;
 }
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;
@@ -51,7 +52,7 @@ export class Core {
         if (!waiting)
             return;
         if ("done" in reply) {
-            waiting.progress?.(reply.done, reply.of);
+            waiting.progress?.(reply);
             return;
         }
         this.waiting.delete(reply.id);
@@ -61,7 +62,7 @@ export class Core {
             waiting.reject(new CoreError(reply.fault));
     }
 
-    private ask(request: Without<Request>, progress?: (done: number, of: number) => void): Promise<unknown> {
+    private ask(request: Without<Request>, progress?: (progress: Progress) => void): Promise<unknown> {
         const id = this.next++;
         return new Promise((resolve, reject) => {
             this.waiting.set(id, { resolve, reject, progress });
@@ -77,11 +78,15 @@ export class Core {
         return this.ask({ do: "number", call, with: args }) as Promise<number>;
     }
 
-    open(file: Blob, name: string, slot: number, progress: (done: number, of: number) => void): Promise<ProfileInfo> {
-        return this.ask({ do: "open", file, name, slot }, progress) as Promise<ProfileInfo>;
+    /* Reads the file; finish() then makes it the profile. */
+    open(file: Blob, name: string, progress: (progress: Progress) => void): Promise<Read> {
+        return this.ask({ do: "open", file, name }, progress) as Promise<Read>;
     }
 
-    cancel = () => this.ask({ do: "cancel" });
+    partial = () => this.json<ProfileInfo>("core_partial");
+    finish = (slot: number) => this.json<ProfileInfo>("core_finish", slot);
+
+    cancel = (keep: boolean) => this.ask({ do: "cancel", keep });
     alone = () => this.json<ProfileInfo>("core_alone");
     show = (filters: string, event: number, count: boolean) =>
         this.json<Shown>("core_show", filters, event, count ? 1 : 0);

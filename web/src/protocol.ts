@@ -203,14 +203,27 @@ export type Argument = number | string | Uint32Array;
 
 export type Request =
     | { id: number; do: "start"; core: ArrayBuffer }
-    | { id: number; do: "open"; file: Blob; name: string; slot: number }
-    | { id: number; do: "cancel" }
+    | { id: number; do: "open"; file: Blob; name: string }
+    | { id: number; do: "cancel"; keep: boolean } /* keep: what was read is a part of it */
     | { id: number; do: "number"; call: string; with: Argument[] }
     | { id: number; do: "json"; call: string; with: Argument[] }
     | { id: number; do: "bytes"; call: string; with: Argument[] }
     | { id: number; do: "draw"; with: number[] };
 
+export interface Progress {
+    done: number;
+    of: number;
+    fresh: boolean; /* it is time to look at what was read so far (core_partial) */
+}
+
+/* How much of a file was read when reading ended; core_finish makes a profile of it. */
+export interface Read {
+    done: number;
+    of: number;
+    stopped: boolean; /* before its end */
+}
+
 export type Reply =
     | { id: number; ok: true; value: unknown }
     | { id: number; ok: false; fault: Fault }
-    | { id: number; done: number; of: number };
+    | ({ id: number } & Progress);

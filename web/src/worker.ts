@@ -1,5 +1,5 @@
 /* The core's own thread: reads files into it, and passes calls on. */
-import { BOX_WORDS, type Argument, type Drawing, type Fault, type Reply, type Request } from "./protocol";
+import { BOX_WORDS, type Argument, type Drawing, type Fault, type Progress, type Read, type Reply, type Request } from "./protocol";
 
 interface Core {
     memory: WebAssembly.Memory;
@@ -10,14 +10,17 @@ interface Core {
     core_begin(name: number, length: number): number;
     core_room(length: number): number;
     core_feed(length: number, last: number): number;
-    core_finish(slot: number): number;
+    core_stop(): number;
     core_cancel(): void;
     core_draw(...args: number[]): number;
     core_names(labels: number, count: number): number;
     [name: string]: unknown;
 }
 
-const CHUNK = 4 << 20;
+const CHUNK = 8 << 20;
+const YIELD = 50; /* ms of reading, after which what the page asks is answered */
+const PART_LEAST = 1000; /* ms between two looks at what was read so far */
+const PART_SHARE = 0.1; /* of the time, that they may take */
 const NAME_MOST = 400; /* characters of a name that a box has room for */
 
 const page = self as unknown as {
@@ -28,7 +31,16 @@ const text = { encode: new TextEncoder(), decode: new TextDecoder() };
 
 let core: Core;
 let told = new Set<number>(); /* labels whose names the page has */
-let reading: { cancelled: boolean } | null = null;
+
+interface Job {
+    cancelled: boolean;
+    keep: boolean; /* what was read */
+    since: number; /* when the page last looked at what was read */
+    spent: number; /* ms on answers since then */
+    told: boolean; /* that it may look again */
+}
+
+let reading: Job | null = null;
 
 class Failure extends Error {
     constructor(readonly fault: Fault) {
@@ -111,8 +123,44 @@ function draw(args: number[]): Drawing {
 
 /* --- Files ------------------------------------------------------------------------------- */
 
-/* The bytes as they are packed: gzip is opened, UTF-16 becomes UTF-8. */
-async function unpacked(file: Blob, count: (bytes: number) => void): Promise<ReadableStream<Uint8Array>> {
+/* The bytes of a file, piece by piece. */
+interface Pieces {
+    next(): Promise<Uint8Array | null>;
+    stop(): void;
+}
+
+/* Those of the file as it is: the next is on its way while one is read. */
+function slicesOf(file: Blob, count: (bytes: number) => void): Pieces {
+    const slice = (at: number) => (at < file.size ? file.slice(at, at + CHUNK).arrayBuffer() : null);
+    let at = 0;
+    let coming = slice(0);
+    return {
+        async next() {
+            if (!coming)
+                return null;
+            const bytes = new Uint8Array(await coming);
+            at += CHUNK;
+            coming = slice(at);
+            coming?.catch(() => undefined); /* who awaits it is told */
+            count(bytes.length);
+            return bytes;
+        },
+        stop() {
+            coming = null;
+        },
+    };
+}
+
+function streamOf(stream: ReadableStream<Uint8Array>): Pieces {
+    const reader = stream.getReader();
+    return {
+        next: async () => (await reader.read()).value ?? null,
+        stop: () => void reader.cancel().catch(() => undefined),
+    };
+}
+
+/* gzip is opened, UTF-16 becomes UTF-8. */
+async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pieces> {
     const counting = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, to) {
             count(chunk.length);
@@ -121,20 +169,20 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Rea
     });
     const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
     const begins = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte);
-    const raw = file.stream().pipeThrough(counting);
+    const raw = () => file.stream().pipeThrough(counting);
     if (begins(0x1f, 0x8b))
-        return raw.pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>);
+        return streamOf(raw().pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>));
     if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) {
         const from = new TextDecoderStream(begins(0xff, 0xfe) ? "utf-16le" : "utf-16be");
-        return raw
+        return streamOf(raw()
             .pipeThrough(from as unknown as ReadableWritablePair<string, Uint8Array>)
-            .pipeThrough(new TextEncoderStream() as unknown as ReadableWritablePair<Uint8Array, string>);
+            .pipeThrough(new TextEncoderStream() as unknown as ReadableWritablePair<Uint8Array, string>));
     }
     for (const [what, ...magic] of [["zstd", 0x28, 0xb5, 0x2f, 0xfd], ["xz", 0xfd, 0x37, 0x7a, 0x58],
         ["bzip2", 0x42, 0x5a, 0x68], ["zip", 0x50, 0x4b, 3, 4]] as [string, ...number[]][])
         if (begins(...magic))
             throw new Failure(fault(`${what} files are not opened in the browser`, "unpack it first, and open what is in it"));
-    return raw;
+    return slicesOf(file, count);
 }
 
 function feed(chunk: Uint8Array): void {
@@ -154,37 +202,57 @@ function tooLarge(): Fault {
         "'stoke convert' on the command line has no such limit: fold it, or choose a time or thread");
 }
 
-async function open(file: Blob, name: string, slot: number, progress: (done: number) => void): Promise<unknown> {
-    const job = { cancelled: false };
+/* Whether the page may look at what was read: not so often that reading takes long. */
+function isTime(job: Job): boolean {
+    const passed = performance.now() - job.since;
+    if (job.told || passed < PART_LEAST || job.spent > passed * PART_SHARE)
+        return false;
+    job.told = true;
+    return true;
+}
+
+/* Feeds the core until the end, or until it is told to stop. */
+async function readAll(pieces: Pieces, job: Job, progress: (fresh: boolean) => void): Promise<void> {
+    let rested = performance.now();
+    for (;;) {
+        const piece = await pieces.next();
+        if (job.cancelled || !piece)
+            return;
+        feed(piece);
+        if (performance.now() - rested > YIELD) {
+            progress(isTime(job));
+            await new Promise((done) => setTimeout(done));
+            rested = performance.now();
+        }
+    }
+}
+
+async function open(file: Blob, name: string, progress: (progress: Progress) => void): Promise<Read> {
+    const job = { cancelled: false, keep: false, since: performance.now(), spent: 0, told: false };
     let done = 0;
     reading = job;
-    const stream = await unpacked(file, (bytes) => {
-        done += bytes;
-    });
-    check(call("core_begin", [name]));
-    const reader = stream.getReader();
+    let pieces: Pieces | null = null;
     try {
-        for (;;) {
-            const piece = await reader.read();
-            if (job.cancelled)
-                throw new Failure(fault("cancelled"));
-            if (piece.done)
-                break;
-            feed(piece.value);
-            progress(done);
-        }
-        check(core.core_feed(0, 1));
-        check(core.core_finish(slot));
-        told = new Set();
-        return JSON.parse(replyText());
+        pieces = await unpacked(file, (bytes) => {
+            done += bytes;
+        });
+        check(call("core_begin", [name]));
+        await readAll(pieces, job, (fresh) => progress({ done, of: file.size, fresh }));
+        if (job.cancelled && !(job.keep && core.core_stop()))
+            throw new Failure(fault("cancelled"));
+        if (!job.cancelled)
+            check(core.core_feed(0, 1));
+        return { done, of: file.size, stopped: job.cancelled };
     } catch (error) {
         core.core_cancel();
-        await reader.cancel().catch(() => undefined);
         if (error instanceof TypeError)
             throw new Failure(fault("the packed data is damaged", "make the file anew"));
         if (error instanceof RangeError || error instanceof WebAssembly.RuntimeError)
             throw new Failure(tooLarge());
         throw error;
+    } finally {
+        pieces?.stop();
+        reading = null;
     }
 }
 
@@ -200,13 +268,13 @@ async function answer(request: Request): Promise<unknown> {
     switch (request.do) {
         case "start":
             return start(request.core);
-        case "open": {
-            const post = (done: number) => page.postMessage({ id: request.id, done, of: request.file.size });
-            return open(request.file, request.name, request.slot, post);
-        }
+        case "open":
+            return open(request.file, request.name, (progress) => page.postMessage({ id: request.id, ...progress }));
         case "cancel":
-            if (reading)
+            if (reading) {
                 reading.cancelled = true;
+                reading.keep = request.keep;
+            }
             return null;
         case "number":
             return call(request.call, request.with) >>> 0;
@@ -223,9 +291,21 @@ async function answer(request: Request): Promise<unknown> {
     }
 }
 
+/* While a file is read, what the page asks takes from the reader's time. */
+function timed(request: Request): Promise<unknown> {
+    const job = request.do === "open" ? null : reading;
+    const before = performance.now();
+    if (job && request.do === "json" && request.call === "core_partial")
+        Object.assign(job, { since: before, spent: 0, told: false });
+    const value = answer(request);
+    if (job)
+        job.spent += performance.now() - before;
+    return value;
+}
+
 page.onmessage = (event) => {
     const request = event.data;
-    answer(request).then(
+    timed(request).then(
         (value) => {
             const move = request.do === "draw" ? [(value as Drawing).boxes] : [];
             page.postMessage({ id: request.id, ok: true, value }, move);

@@ -60,6 +60,23 @@ function Cautions({ app }: { app: App }) {
     ) : null;
 }
 
+/* Of a file that is not read to its end. */
+function Part({ app }: { app: App }) {
+    const { part, loading } = app;
+    if (!part)
+        return null;
+    const percent = (share: number): string => `${Math.floor(share * 100)}%`;
+    if (!part.going || !loading)
+        return <span class="found part">a part: the first {percent(part.read)} of the file</span>;
+    return (
+        <span class="found part">
+            the first {percent(part.read)} of the file; {percent(loading.done / (loading.of || 1))} read{" "}
+            <progress value={loading.done} max={loading.of} />{" "}
+            <button type="button" class="quiet" onClick={() => void app.core.cancel(true)}>Stop</button>
+        </span>
+    );
+}
+
 function Status({ app }: { app: App }) {
     const { shown, found, place } = app;
     if (!shown)
@@ -73,6 +90,7 @@ function Status({ app }: { app: App }) {
                     {((found.total / (shown.total || 1)) * 100).toFixed(2)}%
                 </span>
             )}
+            <Part app={app} />
             <span class="grow" />
             <Cautions app={app} />
             {app.comparedWith && (
@@ -118,7 +136,7 @@ function Fault({ app }: { app: App }) {
 
 function Loading({ app }: { app: App }) {
     const { loading } = app;
-    if (!loading)
+    if (!loading || app.part?.going) /* the status line tells of a part */
         return null;
     const part = loading.of ? loading.done / loading.of : 0;
     return (
@@ -127,7 +145,7 @@ function Loading({ app }: { app: App }) {
                 <p>Reading {loading.name}</p>
                 <progress value={part} max={1} />
                 <p class="faint">{(loading.done / 1e6).toFixed(0)} of {(loading.of / 1e6).toFixed(0)} MB</p>
-                <button type="button" onClick={() => void app.core.cancel()}>Cancel</button>
+                <button type="button" onClick={() => void app.core.cancel(true)}>Cancel</button>
             </div>
         </div>
     );
