@@ -503,7 +503,7 @@ export class ChartView implements Steered {
      * are told by their ends. */
     private fit(name: string, room: number): string {
         let width = 0;
-        for (let i = 0; i < name.length; i++)
+        for (let i = 0; i < name.length && width <= room; i++)
             width += this.advance(name.charAt(i));
         if (width <= room)
             return name;
