@@ -631,7 +631,7 @@ int main(void)
         const names = ["<img src=x onerror=alert(1)>", "__proto__", "constructor", "\u202egnp.exe", "</script><script>alert(2)</script>",
             "<!--<script>", "&lt;b&gt;", "x".repeat(65536)];
         const text = names.map((name, i) => `root;${name.replace(/;/g, ":")} ${i + 10}`).join("\n") + "\n";
-        const page = await report(bench, text, "<b>&\"x'.folded");
+        const page = await report(bench, text, "<b>&\"x'.folded", { convert: ["--with-callgraph"] });
         page.on("dialog", () => bench.problems.push("a script ran"));
         await settle(page);
         assert.equal(await page.title(), "<b>&\"x'.folded");
@@ -639,6 +639,11 @@ int main(void)
             await key(page, view);
             assert.equal(await page.locator("img").count(), 0);
         }
+        await key(page, VIEWS.graph);
+        await page.waitForFunction(() => document.querySelectorAll(".graph .function").length === 9);
+        const drawn = await page.locator(".graph .function .first").allTextContents();
+        assert.ok(drawn.includes("\\u202egnp.exe") && drawn.includes(names[0]) && drawn.every((name) => name.length <= 42), JSON.stringify(drawn));
+        assert.equal(await page.locator(".graph img, .graph script, .graph a").count(), 0);
         await key(page, "3");
         const shown = await page.locator(".functions .name").allTextContents();
         assert.ok(shown.includes("\\u202egnp.exe") && shown.includes("__proto__") && shown.includes(names[0]), JSON.stringify(shown).slice(0, 400));
