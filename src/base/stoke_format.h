@@ -36,7 +36,8 @@
  *           time_first + 1, time_last + 1 uleb (0: none); rate: 8 bytes, a double;
  *           flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: how many uleb,
  *           of each: text, count, line, column, offset + 1 uleb (0: none), caret,
- *           line's text. A text is its length, uleb, and its bytes */
+ *           line's text; losses, where there are any: how many uleb, of each: time,
+ *           count uleb. A text is its length, uleb, and its bytes */
 #ifndef STOKE_BASE_STOKE_FORMAT_H
 #define STOKE_BASE_STOKE_FORMAT_H
 

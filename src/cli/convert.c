@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/save.h"
+#include "cli/sources.h"
 #include "cli/view.h"
 #include "model/calls.h"
 #include <unistd.h>
@@ -18,7 +19,7 @@ struct convert_settings {
     const struct exporter *to; /* NULL: by the output's name */
     int threads;               /* enum thread_style, or NOT_SAID */
     int pack;                  /* 0, 1, or NOT_SAID */
-    bool with_callgraph;
+    bool with_callgraph, with_source;
     double function_percent, call_percent;
 };
 
@@ -41,6 +42,9 @@ static const struct option convert_options[] = {
     {"with-callgraph", 0, NULL,
      "a page that also draws call graphs, without a network (0.7 MB more)", OPTION_FLAG,
      OFF(with_callgraph)},
+    {"with-source", 0, NULL,
+     "a page with the source files that are named in the profile and on this machine",
+     OPTION_FLAG, OFF(with_source)},
     {"node-limit", 0, "PERCENT",
      "in a call graph: functions with less of the whole are left out (default: 0.5)",
      OPTION_NUMBER, OFF(function_percent), .least = 0, .most = 100},
@@ -105,6 +109,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     s->load.events_apart = e->whole;
     s->load.import.addresses = s->load.import.every_address = e->whole;
     s->load.import.lines = e->whole;
+    s->load.import.cuts = str_equal(str_of(e->name), STR("html"));
     if (e->titled && !s->title && file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
     names_prepare(&s->names, threads, &s->load, &s->view, &options);
@@ -113,7 +118,12 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     p = view_apply(&s->view, p, err);
     if (p && !e->whole)
         load_note_event(p, s->load.quiet);
-    bool ok = p && save_profile_as(e, p, &options, path, pack, err);
+    struct sources sources = {0};
+    bool ok = p && (!s->with_source || sources_read(&sources, p, err));
+    options.sources = sources.items;
+    options.source_count = sources.count;
+    ok = ok && save_profile_as(e, p, &options, path, pack, err);
+    sources_deinit(&sources);
     profile_destroy(p);
     return ok;
 }

@@ -70,6 +70,12 @@ const struct option view_options[] = {
      OPTION_SET, OFF(collapse), .value = COLLAPSE_ADJACENT},
     {"collapse-cycles", 0, NULL, "and one that it calls over others too", OPTION_SET,
      OFF(collapse), .value = COLLAPSE_CYCLES},
+    {"collapse-module", 0, "PATTERN",
+     "what happens inside of a module that matches is one frame (repeatable)",
+     PATTERN(collapse_module)},
+    {"wall-clock", 0, NULL,
+     "weigh by time, running and waiting (record --off-cpu) together", OPTION_FLAG,
+     OFF(wall)},
     {"strip-arguments", 0, NULL, "names without arguments", OPTION_FLAG,
      OFF(strip.arguments)},
     {"strip-templates", 0, NULL, "names without template arguments", OPTION_FLAG,
@@ -89,7 +95,8 @@ void view_prepare(const struct view_settings *view, struct load_settings *load)
 {
     const struct filter_options *f = &view->transform.filter;
     load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
-    load->events_apart |= f->events.count || f->drop_events.count;
+    load->keep |= view->transform.wall;
+    load->events_apart |= f->events.count || f->drop_events.count || view->transform.wall;
     load->import.lines |= view->transform.group == GROUP_FILE;
 }
 

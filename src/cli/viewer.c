@@ -4,6 +4,7 @@
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
+#include "cli/sources.h"
 #include "cli/view.h"
 #include "export/html_page.h"
 #include "os/child.h"
@@ -47,12 +48,18 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     if (file_count == 1)
         options.title = str_basename(str_of(files[0]));
     s->load.keep = s->load.events_apart = s->load.import.lines = true;
+    s->load.import.cuts = true;
     s->load.import.addresses = s->load.import.every_address = true;
     names_prepare(&s->names, THREAD_TID, &s->load, &s->view, &options);
     view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = view_apply(&s->view, p, err);
-    bool ok = p && html_put_page(p, &options, out, err);
+    struct sources sources = {0};
+    bool ok = p && sources_read(&sources, p, err);
+    options.sources = sources.items;
+    options.source_count = sources.count;
+    ok = ok && html_put_page(p, &options, out, err);
+    sources_deinit(&sources);
     profile_destroy(p);
     return ok;
 }

@@ -23,14 +23,22 @@ struct call_limits;   /* model/calls.h */
 struct svg_options;   /* export/svg.h */
 struct table_options; /* export/table.h */
 
+/* A source file that a page shows. */
+struct source_text {
+    struct str name; /* as frames name it */
+    struct str text; /* UTF-8 */
+};
+
 struct export_options {
     struct calltree_options tree;
     struct str title;                  /* may be empty: the exporter's default */
     const struct svg_options *svg;     /* NULL: defaults */
     const struct table_options *table; /* NULL: defaults */
     const struct call_limits *calls;   /* NULL: defaults */
-    bool with_callgraph;               /* html: with what draws call graphs, +0.7 MB */
-    const struct crew *crew;           /* who helps to write; NULL: nobody */
+    const struct source_text *sources; /* html: what it shows of them */
+    size_t source_count;
+    bool with_callgraph;     /* html: with what draws call graphs, +0.7 MB */
+    const struct crew *crew; /* who helps to write; NULL: nobody */
 };
 
 struct exporter {

@@ -4,6 +4,7 @@
  *
  * The profile is in it as a .stoke file (base/stoke_format.h), gzip in base64. */
 #include "base/encode.h"
+#include "base/json.h"
 #include "export/exporter.h"
 #include "export/html_page.h"
 
@@ -40,16 +41,19 @@ static bool base64_flush(void *context, const char *bytes, size_t length)
     return !b->to->failed;
 }
 
-static bool write_data(const struct profile *p, const struct export_options *options,
-                       struct output *out, struct error *err)
+/* What `write` writes, packed, in base64. */
+static bool write_packed(bool (*write)(const struct profile *,
+                                       const struct export_options *, struct output *,
+                                       struct error *),
+                         const struct profile *p, const struct export_options *options,
+                         struct output *out, struct error *err)
 {
-    const struct exporter *format = exporter_named(STR("stoke"));
     struct base64 base64 = {.to = out};
     struct output packed = {.flush = base64_flush, .context = &base64};
     struct encoder encoder;
     if (!encoder_init_gzip(&encoder, &packed, err))
         return false;
-    bool ok = format->write(p, options, &encoder.output, err);
+    bool ok = write(p, options, &encoder.output, err);
     if (ok && !(encoder_finish(&encoder) && output_finish(&packed)) && !out->failed)
         ok = error_memory(err);
     if (base64.count)
@@ -57,6 +61,24 @@ static bool write_data(const struct profile *p, const struct export_options *opt
     encoder_deinit(&encoder);
     output_deinit(&packed);
     return ok;
+}
+
+/* [["name", "text"], ...] */
+static bool write_sources(const struct profile *p, const struct export_options *options,
+                          struct output *out, struct error *err)
+{
+    struct json_writer w = {.out = out};
+    (void)p;
+    (void)err;
+    json_begin(&w, JSON_ARRAY);
+    for (size_t i = 0; i < options->source_count; i++) {
+        json_begin(&w, JSON_ARRAY);
+        json_put_str(&w, options->sources[i].name);
+        json_put_str(&w, options->sources[i].text);
+        json_end(&w, JSON_ARRAY);
+    }
+    json_end(&w, JSON_ARRAY);
+    return true;
 }
 
 /* Text of an attribute. */
@@ -78,7 +100,16 @@ static bool put_profile(const struct profile *p, const struct export_options *op
                 "<script type=\"application/octet-stream\" id=\"profile\" data-name=\"");
     put_attribute(out, options->title.len ? options->title : STR("profile"));
     output_text(out, "\" data-place=\"\">");
-    bool ok = write_data(p, options, out, err);
+    bool ok = write_packed(exporter_named(STR("stoke"))->write, p, options, out, err);
+    output_text(out, "</script>");
+    return ok;
+}
+
+static bool put_sources(const struct profile *p, const struct export_options *options,
+                        struct output *out, struct error *err)
+{
+    output_text(out, "<script type=\"application/octet-stream\" id=\"sources\">");
+    bool ok = write_packed(write_sources, p, options, out, err);
     output_text(out, "</script>");
     return ok;
 }
@@ -102,6 +133,8 @@ bool html_put_page(const struct profile *p, const struct export_options *options
     mark += sizeof MARK - 1;
     output_str(out, str_head(page, mark));
     if (p && !put_profile(p, options, out, err))
+        return false;
+    if (options->source_count && !put_sources(p, options, out, err))
         return false;
     if (options->with_callgraph)
         put_callgraph(out);

@@ -89,6 +89,12 @@ static void put_facts(struct stoke_writer *w)
         put(w, warning->first.caret);
         put_text(w, str_of(warning->first.text));
     }
+    if (f->loss_count)
+        put(w, f->loss_count);
+    for (unsigned i = 0; i < f->loss_count; i++) {
+        put(w, f->losses[i].time);
+        put(w, f->losses[i].count);
+    }
 }
 
 /* --- The tables: each writes the columns of the rows from `from` to `to` ----------- */

@@ -621,6 +621,11 @@ static stack_id stack_of(struct jfr *r, uint64_t key)
     builder_path_clear(r->b);
     for (size_t i = 0; i < t->count; i++)
         builder_path_add(r->b, frame_of(r, &r->frames[t->first + i]));
+    if (t->cut && r->options->cuts) {
+        struct frame mark = {.name = builder_string(r->b, STR(CUT_MARK)),
+                             .kind = FRAME_MARKER};
+        builder_path_add(r->b, builder_frame(r->b, &mark));
+    }
     t->stack = builder_path_from_leaf(r->b);
     t->made = true;
     return t->stack;

@@ -142,10 +142,9 @@ static void take_task(struct perf_profile *p, const struct perf_record *r)
 
 static void take_lost(struct perf_profile *p, const struct perf_record *r)
 {
-    struct facts *facts = &p->b->profile->facts;
     uint64_t lost = 0;
     if (perf_lost_of(&p->data, r, &lost))
-        facts->lost = lost > UINT64_MAX - facts->lost ? UINT64_MAX : facts->lost + lost;
+        builder_lost(p->b, r->time, lost);
 }
 
 static void take_deferred(struct perf_profile *p, const struct perf_record *r)

@@ -114,14 +114,20 @@ static void add_to_path(struct perf_profile *p, const struct perf_batch *b, size
 /* --- Waits ----------------------------------------------------------------------------
  */
 
-/* The stack with a place above it that is no code. */
-static stack_id push_marker(struct perf_profile *p, stack_id stack, struct str name,
-                            enum frame_kind kind, uint64_t address)
+/* A place that is no code. */
+static frame_id marker(struct perf_profile *p, struct str name, enum frame_kind kind,
+                       uint64_t address)
 {
     struct perf_place place = {.address = address,
                                .file = perf_file_marker(p, name, kind)};
-    frame_id number = perf_places_add(&p->places, &p->arena, &place);
-    return builder_push(&p->raw, stack, number);
+    return perf_places_add(&p->places, &p->arena, &place);
+}
+
+/* The stack with such a place above it. */
+static stack_id push_marker(struct perf_profile *p, stack_id stack, struct str name,
+                            enum frame_kind kind, uint64_t address)
+{
+    return builder_push(&p->raw, stack, marker(p, name, kind, address));
 }
 
 /* Puts the stack of the waker above that of the wait, from where it was to who called it:
@@ -141,6 +147,14 @@ static stack_id push_waker(struct perf_profile *p, stack_id stack, uint64_t wake
     }
     string_id name = profile->threads[waker & UINT32_MAX].name;
     return push_marker(p, stack, profile_string(profile, name), FRAME_WAKER, 0);
+}
+
+/* The stack in the path was cut short. */
+static void note_cut(struct perf_profile *p)
+{
+    p->b->profile->facts.truncated++;
+    if (p->options->cuts && !p->taker && p->path_count && path_room(p, 1))
+        p->path[p->path_count++] = marker(p, STR(CUT_MARK), FRAME_MARKER, 0);
 }
 
 /* What is to be added in place of the stack of a sample of a wait; false for nothing. */
@@ -239,6 +253,8 @@ static void add_deferred(struct perf_profile *p, uint32_t last,
         take_back(p, &p->deferred, pending);
         if (user)
             add_to_path(p, user, 0, user->path_count);
+        else
+            note_cut(p);
         add_sample(p, &pending->sample, 0, NULL);
         p->deferred_left--;
     }
@@ -250,10 +266,7 @@ static void add_deferred(struct perf_profile *p, uint32_t last,
 void perf_stacks_give_up(struct perf_profile *p)
 {
     for (size_t i = 1; i < p->cookies.count; i++) {
-        uint32_t last = (uint32_t)p->cookies.entries[i].value;
-        for (uint32_t at = last; at; at = p->deferred.items[at - 1].previous)
-            p->b->profile->facts.truncated++;
-        add_deferred(p, last, NULL);
+        add_deferred(p, (uint32_t)p->cookies.entries[i].value, NULL);
     }
     p->cookies = (struct idmap){0};
 }
@@ -283,7 +296,7 @@ static void defer_sample(struct perf_profile *p, const struct perf_held *s)
 static void note_end(struct perf_profile *p, enum unwind_end end)
 {
     if (end == UNWIND_CUT || end == UNWIND_TOO_DEEP)
-        p->b->profile->facts.truncated++;
+        note_cut(p);
     else if (end != UNWIND_WHOLE)
         builder_warn(p->b, "a stack that could not be followed to its end", 0, 0,
                      STR(""));
@@ -318,7 +331,8 @@ static void take_batch(struct perf_profile *p, struct perf_batch *b)
             defer_sample(p, s);
             continue;
         }
-        p->b->profile->facts.truncated += s->is_cut;
+        if (s->is_cut)
+            note_cut(p);
         if (s->job)
             note_end(p, s->end);
         add_sample(p, &s->sample, s->unwound, s);

@@ -309,6 +309,13 @@ static void take_facts(struct stoke_reader *r)
     r->has_facts = !in.failed;
     for (uint64_t i = 0; i < warnings && i < WARNINGS_MAX && !in.failed; i++)
         take_warning(r, &in);
+    uint64_t losses = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
+    for (uint64_t i = 0; i < losses && i < LOSSES_MAX && !in.failed; i++) {
+        struct loss *loss = &f->losses[f->loss_count];
+        loss->time = bytes_uleb(&in);
+        loss->count = bytes_uleb(&in);
+        f->loss_count += !in.failed && loss->time != TIME_NONE;
+    }
     if (in.failed)
         warn(r, "facts that are cut short");
 }
@@ -335,6 +342,10 @@ static void set_facts(struct stoke_reader *r)
     to->host = new_id(r, STRINGS, f->host);
     to->command = new_id(r, STRINGS, f->command);
     to->lost += f->lost;
+    for (unsigned i = 0; i < f->loss_count; i++) {
+        to->lost -= f->losses[i].count <= to->lost ? f->losses[i].count : to->lost;
+        builder_lost(r->b, f->losses[i].time, f->losses[i].count);
+    }
     to->truncated += f->truncated;
     to->filtered |= f->filtered;
     to->differential |= f->differential && r->b->profile->event_count == 3;

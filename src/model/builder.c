@@ -479,6 +479,22 @@ static const char *keep_text(struct builder *b, const char *text)
     return kept ? memcpy(kept, text, size) : "";
 }
 
+static void note_loss(struct facts *f, uint64_t time, uint64_t count)
+{
+    if (f->loss_count < LOSSES_MAX)
+        f->losses[f->loss_count++] = (struct loss){time, count};
+    else
+        f->losses[LOSSES_MAX - 1].count += count;
+}
+
+void builder_lost(struct builder *b, uint64_t time, uint64_t count)
+{
+    struct facts *f = &b->profile->facts;
+    f->lost = count > UINT64_MAX - f->lost ? UINT64_MAX : f->lost + count;
+    if (time != TIME_NONE && count > 0)
+        note_loss(f, time, count);
+}
+
 void builder_merge_facts(struct builder *b, const struct profile *other)
 {
     struct facts *to = &b->profile->facts;
@@ -491,6 +507,8 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
         to->command = builder_string(b, profile_string(other, from->command));
     to->samples += from->samples;
     to->lost += from->lost;
+    for (unsigned i = 0; i < from->loss_count; i++)
+        note_loss(to, from->losses[i].time, from->losses[i].count);
     to->truncated += from->truncated;
     if (to->time_first == TIME_NONE || from->time_first < to->time_first)
         to->time_first = from->time_first;

@@ -85,6 +85,9 @@ void builder_path_reverse(struct builder *b, size_t from);
 
 /* Counts something that was left out or repaired. `what` is a literal, compared by its
  * text; the first place is kept. `line` 0: no line number, `text` may be empty. */
+/* Notes that samples were lost, then, or at a time that is not known (TIME_NONE). */
+void builder_lost(struct builder *b, uint64_t time, uint64_t count);
+
 void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t column,
                   struct str text);
 /* The same for what happened so many times (0: not at all), nobody knows where, or first

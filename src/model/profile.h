@@ -105,6 +105,18 @@ struct warning {
 
 #define WARNINGS_MAX 16
 
+/* Samples that were lost at one moment. */
+struct loss {
+    uint64_t time; /* ns */
+    uint64_t count;
+};
+
+#define LOSSES_MAX 64 /* what was lost later still is told together with the last one */
+
+/* The outermost frame, a marker, of stacks that were cut short, where importers are asked
+ * to mark them. */
+#define CUT_MARK "[cut short]"
+
 /* What a reader of the picture must know about the data. */
 struct facts {
     string_id format;               /* the importer's name */
@@ -112,6 +124,8 @@ struct facts {
     string_id command;              /* what was profiled, or 0 */
     uint64_t samples;               /* samples read, before any were merged */
     uint64_t lost;                  /* samples that the profiler says it lost */
+    struct loss losses[LOSSES_MAX]; /* of `lost`, those whose time is known */
+    unsigned loss_count;
     uint64_t truncated;             /* stacks marked as cut */
     uint64_t time_first, time_last; /* of all samples read; TIME_NONE */
     double rate;                    /* samples a second and CPU, or 0 */

@@ -238,6 +238,24 @@ static bool match_frames(struct matching *m, const struct profile *p, struct are
     return ok;
 }
 
+static bool compile_all(struct matching *m, struct error *err)
+{
+    const struct transform_words *words = m->words;
+    bool ok = true;
+    while (ok && !words->exact && m->count < words->count) {
+        ok = pattern_compile(words->items[m->count], &m->regexes[m->count], err);
+        m->count += ok;
+    }
+    return ok;
+}
+
+static void matching_deinit(struct matching *m)
+{
+    while (m->count > 0)
+        regfree(&m->regexes[--m->count]);
+    output_deinit(&m->text);
+}
+
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err)
 {
@@ -248,16 +266,29 @@ uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
         error_memory(err);
         return NULL;
     }
-    bool ok = strings_init(&m.names, &names) || error_memory(err);
-    while (ok && !patterns->exact && m.count < patterns->count) {
-        ok = pattern_compile(patterns->items[m.count], &m.regexes[m.count], err);
-        m.count += ok;
-    }
+    bool ok =
+        (strings_init(&m.names, &names) || error_memory(err)) && compile_all(&m, err);
     if (ok)
         ok = match_frames(&m, p, &names, of_frame) || error_memory(err);
-    while (m.count > 0)
-        regfree(&m.regexes[--m.count]);
-    output_deinit(&m.text);
+    matching_deinit(&m);
     arena_deinit(&names);
     return ok ? of_frame : NULL;
+}
+
+uint32_t *pattern_match_modules(struct arena *a, const struct profile *p,
+                                const struct transform_words *patterns, struct error *err)
+{
+    struct matching m = {.words = patterns, .text = OUTPUT_KEEP};
+    uint32_t *of_module = arena_zalloc(a, p->module_count, sizeof *of_module);
+    if (!of_module) {
+        error_memory(err);
+        return NULL;
+    }
+    bool ok = compile_all(&m, err);
+    for (module_id i = 1; ok && i < p->module_count; i++)
+        of_module[i] =
+            match_text(&m, str_basename(profile_string(p, p->modules[i].path)));
+    ok = ok && (!m.text.failed || error_memory(err));
+    matching_deinit(&m);
+    return ok ? of_module : NULL;
 }

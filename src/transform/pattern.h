@@ -20,4 +20,9 @@ bool pattern_check(const char *text, struct error *err);
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err);
 
+/* By module, the same over the modules' names without their folders; 0 for module 0. */
+uint32_t *pattern_match_modules(struct arena *a, const struct profile *p,
+                                const struct transform_words *patterns,
+                                struct error *err);
+
 #endif

@@ -90,7 +90,7 @@ async function press(page, name, button = "left", clicks = 1) {
 }
 
 const total = (page) => page.evaluate(() => window.stoke.shown.total);
-const VIEWS = { time: "1", left: "2", sandwich: "3", down: "4", up: "5", graph: "6", heat: "7", summary: "8" };
+const VIEWS = { time: "1", left: "2", sandwich: "3", down: "4", up: "5", graph: "6", source: "7", heat: "8", summary: "9" };
 const chips = (page) => page.locator(".chip > span").allTextContents();
 const key = async (page, ...keys) => {
     for (const one of keys)
@@ -254,6 +254,202 @@ module.exports = (test) => {
         assert.match(await plain.locator(".lack").textContent(), /stoke convert --with-callgraph/);
     });
 
+    test("waits are a kind of their own: between the samples of a thread, and weighed with them by time", async (bench) => {
+        const lines = [];
+        const sample = (ms, event, ns, leaf) => lines.push(`prog 10/11 [000] ${(1 + ms / 1000).toFixed(6)}: ${ns} ${event}:`,
+            `\tffff02 ${leaf}+0x1 (/bin/prog)`, "\tffff01 main+0x2 (/bin/prog)", "");
+        sample(0, "cpu-clock", 1e7, "work");
+        sample(10, "cpu-clock", 1e7, "work");
+        sample(80, "off-cpu", 6e7, "wait");
+        sample(80, "cpu-clock", 1e7, "work");
+        const page = await report(bench, lines.join("\n"), "perf.txt");
+        await key(page, VIEWS.time);
+        const boxes = () => page.evaluate(() => {
+            const { boxes } = window.stoke.steered.last, words = new Uint32Array(boxes), sizes = new Float32Array(boxes), out = [];
+            for (let at = 0; at < words.length; at += 6)
+                out.push([window.stoke.names.get(words[at + 4]), Math.round(sizes[at] / 1200 * 90), Math.round(sizes[at + 1] / 1200 * 90),
+                    (words[at + 5] >>> 16) & 32].join(" "));
+            return out;
+        });
+        const wanted = ["main 0 20 0", "main 20 60 32", "main 80 10 0", "work 0 20 0", "wait 20 60 32", "work 80 10 0"];
+        assert.deepEqual(await boxes(), wanted);
+        assert.equal(await total(page), 3e7);
+        await page.getByLabel("What is weighed").selectOption("wall");
+        await settle(page);
+        assert.equal(await total(page), 9e7);
+        assert.match(page.url(), /wall%22%3Atrue/);
+        assert.deepEqual(await boxes(), [...wanted, "[off-cpu] 20 60 32"]);
+        await key(page, VIEWS.left);
+        assert.deepEqual(await boxes(), ["main 0 90 0", "wait 0 60 0", "work 60 30 0", "[off-cpu] 0 60 32"]);
+        const again = await openPage(bench, page.url());
+        await settle(again);
+        assert.equal(await total(again), 9e7);
+        await key(again, "Control+z");
+        await page.getByLabel("What is weighed").selectOption("1");
+        await settle(page);
+        assert.equal(await total(page), 3e7);
+    });
+
+    test("what is not known is marked where it is drawn: unknown, idle, cut short, lost, few", async (bench) => {
+        const flags = (page) => page.evaluate(() => {
+            const words = new Uint32Array(window.stoke.steered.last.boxes), out = {};
+            for (let at = 0; at < words.length; at += 6)
+                out[window.stoke.names.get(words[at + 4])] = [(words[at + 5] >>> 16) & ~4, (words[at + 5] >>> 8) & 255];
+            return out;
+        });
+        const text = ["prog 10/11 [000] 1.0: 1 cycles:", "\t7f00 [unknown] ([unknown])", "\tffff01 main+0x2 (/bin/prog)", "",
+            "swapper 0/0 [000] 1.1: 1 cycles:", "\tffffffff81 default_idle+0x1 ([kernel.kallsyms])", "", ""].join("\n");
+        const page = await report(bench, text, "perf.txt");
+        await settle(page);
+        assert.deepEqual(await flags(page), { main: [0, 0], "[unknown]": [8, 0], default_idle: [0, 5] });
+        const grey = await page.evaluate(() => new Set([1, 2].map((i) => (window.stoke.steered.boxes.color[i] & 255) >> 4)).size);
+        assert.ok(grey <= 2);
+        await key(page, VIEWS.sandwich);
+        assert.equal(await page.locator(".functions .row .few").count(), 5);
+        assert.match(await page.locator(".functions .row .few").first().getAttribute("title"), /about 1 samples: by chance/);
+        const fixtures = path.join(__dirname, "..", "import", "perf-data");
+        const cut = await report(bench, fs.readFileSync(path.join(fixtures, "deferred.in")), "deferred.data");
+        await settle(cut);
+        assert.deepEqual((await flags(cut))["[cut short]"], [16, 6]);
+        const lost = await report(bench, fs.readFileSync(path.join(fixtures, "file.in")), "perf.data");
+        await key(lost, VIEWS.time);
+        const losses = await lost.evaluate(() => window.stoke.steered.info.losses);
+        assert.deepEqual(losses.map((loss) => loss.count), [7, 3]);
+        const at = await lost.evaluate(() => {
+            const view = window.stoke.steered, area = view.over.getBoundingClientRect();
+            return [area.left + view.xOf(view.info.losses[0].at), area.top + 10];
+        });
+        await lost.mouse.move(...at);
+        await lost.waitForFunction(() => /^7 samples were lost here/.test(document.querySelector(".tip").textContent));
+    });
+
+    /* Lines of a file on this machine, two functions in it and one whose file is not here. */
+    test("the source: each line's self and total beside its text; files that are away; opened from a function", async (bench) => {
+        const file = bench.write("prog.c", "int main()\n{\n\tloop(\"<b>\");\n}\n");
+        const frames = [{ name: "main", file, line: 3 }, { name: "loop", file, line: 8 }, { name: "loop", file, line: 9 }, { name: "far", file: "/nowhere/x.c", line: 70000 },
+            { name: "secret", file: "/etc/hostname", line: 1 }];
+        const text = JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
+            profiles: [{ type: "sampled", name: "p", unit: "none", startValue: 0, endValue: 100,
+                samples: [[0, 1], [0, 2], [0, 2, 0, 2], [0, 1, 3], [4]], weights: [10, 20, 30, 39, 1] }] });
+        const page = await report(bench, text, "p.speedscope.json", { convert: ["--with-source"] });
+        await key(page, VIEWS.source);
+        const files = await page.evaluate(() => window.stoke.core.files());
+        assert.deepEqual(files, [{ name: file, self: 60, total: 99 }, { name: "/nowhere/x.c", self: 39, total: 39 }, { name: "/etc/hostname", self: 1, total: 1 }]);
+        const lines = await page.evaluate((name) => window.stoke.core.lines(name).then((all) => all.map((l) => [l.line, l.self, l.total])), file);
+        assert.deepEqual(lines, [[3, 0, 99], [8, 10, 49], [9, 50, 50]]);
+        await page.waitForSelector(".code .row[data-line='3']");
+        assert.equal(await page.locator(".code .row[data-line='3'] .text").textContent(), "    loop(\"<b>\");");
+        assert.match(await page.locator(".code .row[data-line='9']").textContent(), /^5050\.0%5050\.0%9$/);
+        assert.deepEqual(await page.locator(".files .name").allTextContents(), ["prog.c", "x.c", "hostname"]);
+        assert.equal(await page.locator(".files .away").count(), 2);
+        assert.equal(await page.evaluate(() => document.getElementById("sources").textContent.length < 400), true);
+        await page.locator(".files .row", { hasText: "x.c" }).click();
+        await page.waitForSelector(".code .row[data-line='70000']");
+        assert.match(await page.locator(".code .heads").textContent(), /its text is not in this page/);
+        await key(page, VIEWS.left);
+        await press(page, "far");
+        await key(page, VIEWS.left, "e");
+        assert.equal(await page.evaluate(() => window.stoke.place.view + window.stoke.place.file), "source/nowhere/x.c");
+        await key(page, VIEWS.left);
+        await press(page, "loop", "right");
+        await page.locator(".menu button", { hasText: "Open source" }).click();
+        await page.waitForSelector(".code .row[data-line='9'].chosen");
+        const copy = bench.write("copy.html", (await saved(page, "Page")).text);
+        const again = await openPage(bench, "file://" + copy);
+        await key(again, VIEWS.source);
+        await again.waitForSelector(".code .text");
+        assert.equal(await again.locator(".code .row[data-line='1'] .text").textContent(), "int main()");
+    });
+
+    test("the source's figures are those of stoke annotate", async (bench) => {
+        const program = path.join(bench.folder, "prog"), data = path.join(bench.folder, "prog.data");
+        const source = bench.write("hot.c", `#include <stdio.h>
+static __attribute__((noinline)) unsigned walk(unsigned x)
+{
+    for (int i = 0; i < 4000; i++)
+        x = x * 1664525u + 1013904223u;
+    for (int i = 0; i < 9000; i++)
+        x ^= x << 7 ^ x >> 3;
+    return x;
+}
+int main(void)
+{
+    unsigned x = 1;
+    for (int i = 0; i < 9000; i++)
+        x = walk(x);
+    return x == 1;
+}
+`);
+        if (spawnSync("cc", ["-O1", "-g", "-fno-inline", source, "-o", program]).status !== 0 ||
+            spawnSync(process.env.STOKE, ["record", "-q", "-o", data, "--", program]).status !== 0) {
+            bench.note("no compiler, or nothing may be recorded here");
+            return;
+        }
+        const told = JSON.parse(stoke("annotate", "-q", "--json", "walk", data));
+        const wanted = told.functions[0].lines.filter((l) => l.weight > 0).map((l) => [l.line, l.weight]).sort((a, b) => a[0] - b[0]);
+        assert.ok(wanted.length >= 1, JSON.stringify(told.functions[0].lines));
+        const made = path.join(bench.folder, "made.html");
+        stoke("convert", "-q", data, "-o", made);
+        const page = await openPage(bench, "file://" + made);
+        const lines = await page.evaluate((name) => window.stoke.core.lines(name), source);
+        const label = await page.evaluate(() => window.stoke.core.find("walk"));
+        assert.deepEqual(lines.filter((l) => l.self > 0 && l.label === label).map((l) => [l.line, l.self]).sort((a, b) => a[0] - b[0]), wanted);
+    });
+
+    test("fingers: one pans, two zoom; in the graph as well", async (bench) => {
+        const page = await report(bench, LINES, "input.folded", { hasTouch: true, convert: ["--with-callgraph"] });
+        await settle(page);
+        const touch = await page.context().newCDPSession(page);
+        const put = async (type, ...points) => {
+            await touch.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+            await settle(page);
+        };
+        const span = () => page.evaluate(() => [window.stoke.steered.from, window.stoke.steered.to]);
+        await put("touchStart", [500, 300], [700, 300]);
+        await put("touchMove", [400, 300], [700, 300]);
+        await put("touchMove", [400, 300], [800, 300]);
+        await put("touchEnd");
+        const [from, to] = await span();
+        assert.ok(Math.abs(to - from - 500) < 20 && Math.abs((from + to) / 2 - 500) < 30, JSON.stringify([from, to]));
+        await put("touchStart", [600, 300]);
+        await put("touchMove", [650, 300]);
+        await put("touchMove", [720, 300]);
+        await put("touchEnd");
+        const [after] = await span();
+        assert.ok(Math.abs(from - after - 50) < 6, JSON.stringify([from, after]));
+        await key(page, VIEWS.graph);
+        await page.waitForSelector(".graph .function");
+        const place = () => page.evaluate(() => [window.stoke.steered.scale, window.stoke.steered.x]);
+        const [scale, x] = await place();
+        await put("touchStart", [500, 500]);
+        await put("touchMove", [560, 500]);
+        await put("touchEnd");
+        assert.equal(Math.round((await place())[1] - x), 60);
+        await put("touchStart", [500, 500], [600, 500]);
+        await put("touchMove", [450, 500], [650, 500]);
+        await put("touchEnd");
+        assert.ok(Math.abs((await place())[0] / scale - 2) < 0.1);
+    });
+
+    test("without WebGL the picture is the same", async (bench) => {
+        const pixels = (page) => page.evaluate(() => {
+            const picture = window.stoke.steered.picture();
+            const { data } = picture.getContext("2d").getImageData(0, 0, picture.width, picture.height);
+            return Array.from({ length: 12 }, (_, i) => [...data.slice(4 * ((30 + 20 * (i % 4)) * picture.width + 60 + 350 * (i >> 2)), 4 * ((30 + 20 * (i % 4)) * picture.width + 60 + 350 * (i >> 2)) + 3)]);
+        });
+        const withGl = await report(bench, LINES);
+        await settle(withGl);
+        const without = await report(bench, LINES, "input.folded", { init: () => {
+            const get = HTMLCanvasElement.prototype.getContext;
+            HTMLCanvasElement.prototype.getContext = function (kind, ...rest) { return kind === "webgl2" ? null : get.call(this, kind, ...rest); };
+        } });
+        await settle(without);
+        assert.equal(await without.evaluate(() => document.querySelector(".area canvas").getContext("2d") !== null), true);
+        const wanted = await pixels(withGl);
+        assert.ok(new Set(wanted.map(String)).size >= 6, JSON.stringify(wanted));
+        assert.deepEqual(await pixels(without), wanted);
+    });
+
     test("a span of time is looked at alone: from the heat map, and with shift from the time order", async (bench) => {
         const page = await report(bench, perfScript(), "perf.txt");
         await key(page, VIEWS.heat);
@@ -344,13 +540,16 @@ module.exports = (test) => {
         await key(page, "/");
         await page.keyboard.type("PARSE");
         await page.waitForTimeout(250);
-        assert.match(await page.locator(".found").textContent(), /^1 functions match .PARSE.: 350 samples, 35\.00%$/);
+        assert.match(await page.locator(".found").textContent(), /^1 function matches .PARSE.: 350 samples, 35\.00%$/);
         await page.keyboard.press("Enter");
         await settle(page);
         assert.equal(await page.locator(".details h2").textContent(), "parse");
         await page.locator("#search").fill("^(lex|call)$");
         await page.locator(".toggle").click();
         await page.waitForTimeout(250);
+        await settle(page);
+        const marks = await page.evaluate(() => [100, 500, 850, 895, 905, 1100].map((x) => window.stoke.steered.marks[x]));
+        assert.deepEqual(marks, [1, 1, 1, 1, 0, 0]);
         assert.match(await page.locator(".found").textContent(), /2 functions.* 750 samples, 75\.00%/);
         await key(page, "3");
         assert.deepEqual((await page.locator(".functions .name").allTextContents()).sort(), ["call", "lex"]);
@@ -432,7 +631,7 @@ module.exports = (test) => {
         const names = ["<img src=x onerror=alert(1)>", "__proto__", "constructor", "\u202egnp.exe", "</script><script>alert(2)</script>",
             "<!--<script>", "&lt;b&gt;", "x".repeat(65536)];
         const text = names.map((name, i) => `root;${name.replace(/;/g, ":")} ${i + 10}`).join("\n") + "\n";
-        const page = await report(bench, text, "<b>&\"x'.folded");
+        const page = await report(bench, text, "<b>&\"x'.folded", { convert: ["--with-callgraph"] });
         page.on("dialog", () => bench.problems.push("a script ran"));
         await settle(page);
         assert.equal(await page.title(), "<b>&\"x'.folded");
@@ -440,6 +639,11 @@ module.exports = (test) => {
             await key(page, view);
             assert.equal(await page.locator("img").count(), 0);
         }
+        await key(page, VIEWS.graph);
+        await page.waitForFunction(() => document.querySelectorAll(".graph .function").length === 9);
+        const drawn = await page.locator(".graph .function .first").allTextContents();
+        assert.ok(drawn.includes("\\u202egnp.exe") && drawn.includes(names[0]) && drawn.every((name) => name.length <= 42), JSON.stringify(drawn));
+        assert.equal(await page.locator(".graph img, .graph script, .graph a").count(), 0);
         await key(page, "3");
         const shown = await page.locator(".functions .name").allTextContents();
         assert.ok(shown.includes("\\u202egnp.exe") && shown.includes("__proto__") && shown.includes(names[0]), JSON.stringify(shown).slice(0, 400));

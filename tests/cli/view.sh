@@ -48,6 +48,22 @@ same want out
 status 0 stoke fold --event cycles --by module --collapse-recursion "$perf"
 printf 'cron;cron 1250000\nserver;server 250000\nserver;server;[kernel.kallsyms] 250000\nserver;server;libz.so.1 250000\n' >want
 same want out
+status 0 stoke fold --event cycles --collapse-module '^(libz|server)' "$perf"
+printf 'cron;main 1250000\nserver;server 250000\nserver;server;copy_user 250000\nserver;server;libz.so.1 250000\n' >want
+same want out
+
+# Running and waiting, by time: a second of each.
+cat >waits.txt <<'END'
+prog 7/7 [000] 1.000000: 1000000000 cpu-clock:
+	1 work+0x1 (/bin/prog)
+
+prog 7/7 [000] 3.000000: 1000000000 off-cpu:
+	2 wait+0x1 (/bin/prog)
+
+END
+status 0 stoke fold --wall-clock waits.txt
+printf 'prog;wait;[off-cpu] 1000000000\nprog;work 1000000000\n' >want
+same want out
 
 # The pieces of a range make the whole.
 status 0 stoke fold --event cycles --end 50% "$perf"

@@ -51,7 +51,8 @@ host=127.0.0.1:$port
 
 got=$(ask "GET $path HTTP/1.1\r\nHost: $host\r\n\r\n")
 [ "$got" = "HTTP/1.1 200 OK" ] || fail "the page: $got"
-cmp -s page report.html || fail "the page served is not the page written"
+status 0 stoke convert -q --with-callgraph --with-source "$in" -o whole.html
+cmp -s page whole.html || fail "the page served is not the page written"
 for wrong in "GET / HTTP/1.1\r\nHost: $host|404" \
     "GET ${path%?}x/ HTTP/1.1\r\nHost: $host|404" \
     "GET ${path}etc/passwd HTTP/1.1\r\nHost: $host|404" \

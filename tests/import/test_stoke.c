@@ -18,7 +18,10 @@ static void add_facts(struct builder *b)
     f->format = builder_string(b, STR("perf-data"));
     f->host = builder_string(b, STR("build7"));
     f->command = builder_string(b, STR("./server --port 80"));
-    f->lost = 12;
+    f->lost = 7;
+    builder_lost(b, 198792736893123, 4);
+    builder_lost(b, TIME_NONE, 0);
+    builder_lost(b, UINT64_MAX - 1, 1);
     f->truncated = 3;
     f->rate = 99.5;
     f->filtered = true;
@@ -114,6 +117,11 @@ static void same_facts(const struct facts *a, const struct facts *b)
     assert_int_equal(a->samples, b->samples);
     assert_int_equal(a->lost, b->lost);
     assert_int_equal(a->truncated, b->truncated);
+    assert_int_equal(a->loss_count, b->loss_count);
+    for (unsigned i = 0; i < a->loss_count; i++) {
+        assert_int_equal(a->losses[i].time, b->losses[i].time);
+        assert_int_equal(a->losses[i].count, b->losses[i].count);
+    }
     assert_int_equal(a->time_first, b->time_first);
     assert_int_equal(a->time_last, b->time_last);
     assert_double(a->rate, b->rate);

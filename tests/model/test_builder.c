@@ -226,7 +226,8 @@ static void merging_interns_and_sums(void **state)
                                          .count = 1,
                                          .weight = 1.5});
         builder_warn(&b, "odd line", 3, 1, STR("x"));
-        b.profile->facts.lost = 4;
+        builder_lost(&b, TIME_NONE, 1);
+        builder_lost(&b, 12 + (uint64_t)i, 3);
         parts[i] = finished(&b);
     }
     struct builder b = started(BUILD_COUNT);
@@ -240,6 +241,9 @@ static void merging_interns_and_sums(void **state)
     assert_int_equal(p->samples[0].count, 2);
     assert_int_equal(p->facts.samples, 2);
     assert_int_equal(p->facts.lost, 8);
+    assert_int_equal(p->facts.loss_count, 2);
+    assert_int_equal(p->facts.losses[1].time, 13);
+    assert_int_equal(p->facts.losses[1].count, 3);
     assert_int_equal(p->facts.time_first, 10);
     assert_int_equal(p->facts.time_last, 11);
     assert_int_equal(p->facts.warnings[0].count, 2);

@@ -101,8 +101,10 @@ static inline struct profile *transformed(struct profile *p,
     struct error err = {.place = PLACE_NONE};
     const struct transform *emptied;
     struct profile *to = transform_apply(o, p, &emptied, &err);
-    if (!to)
+    if (!to) {
         fail_msg("%s", err.message);
+        return NULL;
+    }
     assert_sound(to);
     return to;
 }

@@ -142,9 +142,11 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
 {
     const struct tree *t = c->tree;
     uint32_t node = c->node[box];
-    uint32_t kind = s->p->frames[s->frame_of_label[label]].kind;
+    uint32_t kind = s->kind_of_label[label];
     uint32_t tone = looks->tones[label];
-    uint32_t flags = 0;
+    uint32_t flags = s->marks_of_label[label];
+    if (c->off && c->off[box])
+        flags |= DRAWN_OFF;
     if (looks->by == TONE_SELF && t)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
     if (looks->by == TONE_CHANGE && t && t->base_total)

@@ -142,7 +142,7 @@ static uint8_t tone_of(string_id label)
     const struct frame *f = &s->p->frames[s->frame_of_label[label]];
     struct str text = strings_get(&s->paths.labels, label);
     if (core.tone_by == TONE_KIND)
-        return (uint8_t)f->kind;
+        return s->kind_of_label[label];
     if (core.tone_by == TONE_MODULE)
         text = profile_string(s->p, s->p->modules[f->module].path);
     return (uint8_t)(hash_bytes(text.ptr, text.len) >> 7);
@@ -348,6 +348,7 @@ int EXPORT(core_chart)(uint32_t kind, uint32_t order)
     json_put_key(&w, "timed");
     json_put_bool(&w, c->timed);
     tell_lanes(&w, &core.shown, c);
+    tell_losses(&w, &core.shown, c);
     json_end(&w, JSON_OBJECT);
     return end_reply(true);
 }
@@ -420,6 +421,10 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
         json_member_double(&w, "total", c->tree->total[node]);
         if (c->tree->base_total)
             json_member_double(&w, "base_total", c->tree->base_total[node]);
+    }
+    if (c->timed) {
+        json_put_key(&w, "off");
+        json_put_bool(&w, c->off && c->off[box]);
     }
     json_put_key(&w, "function");
     tell_function(&w, &core.shown, &core.functions, node_label(c, node));
@@ -565,17 +570,41 @@ int EXPORT(core_graph)(double function_share, double call_share, uint32_t most)
                                 &looks, &core.err));
 }
 
+int EXPORT(core_files)(void)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() && tell_files(&w, &core.shown, &core.err));
+}
+
+int EXPORT(core_lines)(const char *file, uint32_t length)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() &&
+                     tell_lines(&w, &core.shown, (struct str){file, length}, &core.err));
+}
+
 /* --- Formats
  * ---------------------------------------------------------------------------------- */
 
-/* What is shown, in a format that stoke writes; the reply is the file. */
+/* Others do not know what the marks of stacks that were cut short mean. NULL with the
+ * error set. */
+static struct profile *without_marks(void)
+{
+    const struct transform_options options = {.hide = {{CUT_MARK}, 1, true}};
+    return transform_run(transform_named(STR("hide")), core.shown.p, &options, &core.err);
+}
+
+/* What is shown, in a format that stoke writes, or "page": a .stoke with all that the
+ * page marks. The reply is the file. */
 int EXPORT(core_export)(const char *name, uint32_t length)
 {
     static const struct table_options csv = {.form = TABLE_CSV};
     struct str format = {name, length};
     begin_reply();
-    bool table = str_equal(format, STR("csv"));
-    const struct exporter *e = exporter_named(table ? STR("table") : format);
+    bool page = str_equal(format, STR("page")), table = str_equal(format, STR("csv"));
+    const struct exporter *e = exporter_named(page    ? STR("stoke")
+                                              : table ? STR("table")
+                                                      : format);
     struct export_options options = {
         .table = &csv,
         .tree = {.event = core.shown.event,
@@ -585,8 +614,12 @@ int EXPORT(core_export)(const char *name, uint32_t length)
         return end_reply(false);
     if (!e)
         return end_reply(error_set(&core.err, "there is no such format"));
-    return end_reply(e->write(core.shown.p, &options, &core.reply, &core.err) &&
-                     output_finish(&core.reply));
+    struct profile *plain = page ? NULL : without_marks();
+    bool ok = (page || plain) &&
+              e->write(plain ? plain : core.shown.p, &options, &core.reply, &core.err) &&
+              output_finish(&core.reply);
+    profile_destroy(plain);
+    return end_reply(ok);
 }
 
 /* The formats that are read: JSON, for the page without a profile. */

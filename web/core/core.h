@@ -92,7 +92,10 @@ struct shown {
     double *self, *base_self; /* by path; base_self NULL where nothing is compared */
     double total, base_total;
     uint64_t samples;         /* of the event */
-    frame_id *frame_of_label; /* the first frame of that label, 0 for threads */
+    frame_id *frame_of_label; /* the first frame of that label, if there is one the first
+                                 whose file is known; 0 for threads */
+    uint8_t *kind_of_label;   /* enum frame_kind; what idles is FRAME_IDLE */
+    uint8_t *marks_of_label;  /* DRAWN_UNKNOWN, DRAWN_CUT, DRAWN_OFF */
 };
 
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
@@ -138,8 +141,10 @@ struct chart {
     uint32_t *row_first;
     double *begin, *end;
     uint32_t *node;          /* by box: of the tree, or, by time, of the paths */
+    uint8_t *off;            /* by box: whether the thread waits in it; or NULL */
     const struct tree *tree; /* NULL: by time */
     double to;               /* all of it is from 0 to there */
+    uint64_t origin;         /* by time: of the profile's clock, where 0 is */
     bool timed;         /* in ns from the profile's first sample on, else in weight */
     struct lane *lanes; /* by time: one a thread */
     size_t lane_count;
@@ -181,7 +186,14 @@ struct drawn_box {
     uint32_t look; /* tone | kind << 8 | flags << 16 */
 };
 
-enum drawn_flag { DRAWN_MATCH = 1, DRAWN_MANY = 2, DRAWN_SAME = 4 };
+enum drawn_flag {
+    DRAWN_MATCH = 1,
+    DRAWN_MANY = 2,
+    DRAWN_SAME = 4,
+    DRAWN_UNKNOWN = 8, /* nobody knows what function this is */
+    DRAWN_CUT = 16,    /* stands for callers that are missing */
+    DRAWN_OFF = 32,    /* off the CPU: the thread waits */
+};
 
 /* What is seen of a chart. */
 struct window {
@@ -253,6 +265,7 @@ void tell_profile(struct json_writer *w, const struct profile *p);
 bool tell_summary(struct json_writer *w, const struct shown *s, struct error *err);
 void tell_function(struct json_writer *w, const struct shown *s,
                    const struct functions *f, string_id label);
+void tell_losses(struct json_writer *w, const struct shown *s, const struct chart *c);
 void tell_lanes(struct json_writer *w, const struct shown *s, const struct chart *c);
 
 /* --- graph.c: who calls whom ----------------------------------------------------------
@@ -270,6 +283,14 @@ void graph_deinit(struct graph *g);
 bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
                 const struct functions *f, const struct call_limits *limits,
                 const struct looks *looks, struct error *err);
+
+/* --- source.c: files and their lines --------------------------------------------------
+ */
+
+/* The files that frames name, the heaviest first; the lines of one of them. JSON. */
+bool tell_files(struct json_writer *w, const struct shown *s, struct error *err);
+bool tell_lines(struct json_writer *w, const struct shown *s, struct str file,
+                struct error *err);
 
 /* --- heat.c: when samples came --------------------------------------------------------
  */

@@ -31,6 +31,7 @@ static struct transform_words *words_of(struct transform_options *o, struct str 
         {"ignore", offsetof(struct transform_options, ignore)},
         {"hide", offsetof(struct transform_options, hide)},
         {"show", offsetof(struct transform_options, show)},
+        {"collapse-module", offsetof(struct transform_options, collapse_module)},
         {"show-from", offsetof(struct transform_options, show_from)},
     };
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
@@ -78,7 +79,10 @@ static bool set_other(struct transform_options *o, const struct filter *f,
         return set_group(o, f->text) || error_set(err, "there is nothing to show by");
     else if (str_equal(f->verb, STR("threads")))
         o->thread_frames = true;
-    else if (str_equal(f->verb, STR("reverse")))
+    else if (str_equal(f->verb, STR("wall-clock"))) {
+        o->wall = true;
+        o->wall_event = f->text.len ? terminated(a, f->text) : NULL;
+    } else if (str_equal(f->verb, STR("reverse")))
         o->reverse = true;
     else if (str_equal(f->verb, STR("strip")))
         o->strip = (struct strip_options){true, true, true, true};

@@ -62,7 +62,7 @@ static bool choose_importer(struct loading *l, struct error *err)
 static bool read_piece(struct loading *l, size_t length, bool whole, struct error *err)
 {
     struct facts *facts = &l->builder.profile->facts;
-    struct import_options options = {.lines = true, .every_address = false};
+    struct import_options options = {.lines = true, .cuts = true};
     struct str bytes = {l->bytes ? l->bytes : "", length};
     struct source s = source_of(bytes, str_of(l->name));
     unsigned known = facts->warning_count;

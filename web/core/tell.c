@@ -161,7 +161,7 @@ void tell_function(struct json_writer *w, const struct shown *s,
     tell_string(w, "module", p, p->modules[frame->module].path);
     tell_string(w, "file", p, frame->file);
     json_member_u64(w, "line", frame->line);
-    json_member_str(w, "kind", str_of(kind_name((enum frame_kind)frame->kind)));
+    json_member_str(w, "kind", str_of(kind_name(s->kind_of_label[label])));
     json_member_double(w, "self", f->self[label]);
     json_member_double(w, "total", f->total[label]);
     if (f->base_total) {
@@ -169,6 +169,23 @@ void tell_function(struct json_writer *w, const struct shown *s,
         json_member_double(w, "base_total", f->base_total[label]);
     }
     json_end(w, JSON_OBJECT);
+}
+
+/* When samples were lost, in the chart's time. */
+void tell_losses(struct json_writer *w, const struct shown *s, const struct chart *c)
+{
+    const struct facts *f = &s->p->facts;
+    json_put_key(w, "losses");
+    json_begin(w, JSON_ARRAY);
+    for (unsigned i = 0; c->timed && i < f->loss_count; i++) {
+        if (f->losses[i].time < c->origin)
+            continue;
+        json_begin(w, JSON_OBJECT);
+        json_member_double(w, "at", (double)(f->losses[i].time - c->origin));
+        json_member_u64(w, "count", f->losses[i].count);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
 }
 
 void tell_lanes(struct json_writer *w, const struct shown *s, const struct chart *c)

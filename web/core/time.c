@@ -1,9 +1,12 @@
+#include "base/perf_off_cpu.h"
 #include "base/sort.h"
 #include "web/core/core.h"
 
 /* A sample is drawn from its moment on for as long as it stands for, at most up to the
  * thread's next one; what two that follow each other share from the root on is one box.
- */
+ *
+ * Where the profile tells of waits, those are drawn between the samples of any other
+ * event: up to their moment, as that is when the thread was back. */
 struct clock {
     struct chart *chart;
     const struct shown *shown;
@@ -11,6 +14,8 @@ struct clock {
     uint32_t *order; /* samples, by thread, then by time */
     size_t count;
     uint32_t *depth; /* by path; the root's is 0 */
+    uint8_t *waits;  /* by path: it waits in there */
+    event_id off;    /* the event of waits, or 0 */
     bool timed;
     uint64_t origin;
     double typical; /* ns that a sample stands for whose weight does not say so */
@@ -22,12 +27,51 @@ struct clock {
     uint32_t *open; /* by depth: the path */
     double *since;
     uint32_t open_count;
+    bool waiting; /* in what is open */
     double last_end;
 };
 
+static bool is_wait(const struct clock *k, const struct sample *s)
+{
+    return (k->off && s->event == k->off) ||
+           k->waits[path_of_stack(&k->shown->paths, s->stack)];
+}
+
+/* When it begins: a wait not before the profile does. */
+static uint64_t time_of(const struct clock *k, const struct sample *s)
+{
+    uint64_t first = k->shown->p->facts.time_first;
+    if (s->time == TIME_NONE || s->time < first || !is_wait(k, s))
+        return s->time;
+    bool within = s->weight >= 0 && s->weight < (double)(s->time - first);
+    return within ? s->time - (uint64_t)s->weight : first;
+}
+
 static uint64_t sample_time(const struct clock *k, size_t i)
 {
-    return k->shown->p->samples[k->order[i]].time;
+    return time_of(k, &k->shown->p->samples[k->order[i]]);
+}
+
+static bool is_shown(const struct clock *k, const struct sample *s)
+{
+    return s->event == k->shown->event || (k->off && s->event == k->off);
+}
+
+/* Which event is of waits, and which paths are. Of weights without times nothing can be
+ * put between samples. */
+static bool find_waits(struct clock *k)
+{
+    const struct shown *s = k->shown;
+    const struct paths *paths = &s->paths;
+    event_id off = profile_find_event(s->p, STR(PERF_OFF_CPU_EVENT));
+    if (off && s->p->events[off].unit == UNIT_NANOSECONDS && !s->base &&
+        s->p->facts.time_first != TIME_NONE)
+        k->off = off;
+    k->waits = arena_zalloc(&k->scratch, paths->count, 1);
+    for (uint32_t n = 1; k->waits && n < paths->count; n++)
+        k->waits[n] = k->waits[paths->nodes[n].parent] ||
+                      s->marks_of_label[path_label(paths, n)] & DRAWN_OFF;
+    return k->waits != NULL;
 }
 
 /* The samples of the event, thread by thread; with times, each thread's in their order.
@@ -42,13 +86,13 @@ static bool order_samples(struct clock *k)
     if (!first || !k->order || !keys)
         return false;
     for (size_t i = 0; i < p->sample_count; i++)
-        if (p->samples[i].event == k->shown->event)
+        if (is_shown(k, &p->samples[i]))
             first[p->samples[i].thread + 2]++;
     for (size_t t = 2; t < p->thread_count + 2; t++)
         first[t] += first[t - 1];
     for (size_t i = 0; i < p->sample_count; i++) {
         const struct sample *s = &p->samples[i];
-        if (s->event != k->shown->event)
+        if (!is_shown(k, s))
             continue;
         k->timed |= s->time != TIME_NONE;
         k->order[first[s->thread + 1]++] = (uint32_t)i;
@@ -83,7 +127,8 @@ static bool find_scale(struct clock *k)
         uint64_t time = sample_time(k, i);
         if (time < k->origin)
             k->origin = time;
-        if (i + 1 == k->count || !same_thread(k, i, i + 1) || time == TIME_NONE)
+        if (i + 1 == k->count || !same_thread(k, i, i + 1) || time == TIME_NONE ||
+            is_wait(k, &k->shown->p->samples[k->order[i]]))
             continue;
         uint64_t after = sample_time(k, i + 1);
         if (after != TIME_NONE && after > time)
@@ -109,12 +154,13 @@ static void span_of(const struct clock *k, size_t i, double *begin, double *end)
     double length = unit == UNIT_NANOSECONDS    ? s->weight
                     : unit == UNIT_MILLISECONDS ? s->weight * 1e6
                                                 : k->typical;
-    *begin = s->time == TIME_NONE ? k->last_end : (double)(s->time - k->origin);
+    uint64_t time = time_of(k, s);
+    *begin = time == TIME_NONE ? k->last_end : (double)(time - k->origin);
     *end = *begin + (length > 0 ? length : 0);
     if (!last && sample_time(k, i + 1) != TIME_NONE) {
         double next = (double)(sample_time(k, i + 1) - k->origin);
         /* samplers are not punctual */
-        if (*end > next || next - *begin < 1.2 * length)
+        if (*end > next || (next - *begin < 1.2 * length && !is_wait(k, s)))
             *end = next;
     }
 }
@@ -129,17 +175,18 @@ static void close_from(struct clock *k, uint32_t depth)
         c->begin[box] = k->since[d];
         c->end[box] = k->last_end;
         c->node[box] = k->open[d];
+        c->off[box] = k->waiting;
     }
     if (k->open_count > depth)
         k->open_count = depth;
 }
 
 /* One sample on. */
-static void step(struct clock *k, uint32_t path, double begin, double end)
+static void step(struct clock *k, uint32_t path, bool wait, double begin, double end)
 {
     const struct path_node *nodes = k->shown->paths.nodes;
     uint32_t depth = k->depth[path], shared = depth, at = path;
-    if (begin > k->last_end || depth == 0)
+    if (begin > k->last_end || depth == 0 || wait != k->waiting)
         shared = 0;
     else
         while (shared > 0 && (shared > k->open_count || k->open[shared - 1] != at)) {
@@ -147,6 +194,7 @@ static void step(struct clock *k, uint32_t path, double begin, double end)
             shared--;
         }
     close_from(k, shared);
+    k->waiting = wait;
     at = path;
     for (uint32_t d = depth; d > shared; d--) {
         k->open[d - 1] = at;
@@ -171,7 +219,7 @@ static void run_lanes(struct clock *k)
             k->last_end = 0;
         }
         span_of(k, i, &begin, &end);
-        step(k, path_of_stack(&k->shown->paths, s->stack), begin, end);
+        step(k, path_of_stack(&k->shown->paths, s->stack), is_wait(k, s), begin, end);
         if (end > c->to)
             c->to = end;
         if (i + 1 == k->count || !same_thread(k, i, i + 1))
@@ -225,7 +273,8 @@ static bool lay_lanes(struct clock *k)
         if (i == 0 || !same_thread(k, i - 1, i))
             c->lanes[c->lane_count++] = (struct lane){.thread = s->thread};
         struct lane *lane = &c->lanes[c->lane_count - 1];
-        lane->weight += shown_weight(k->shown, s);
+        if (s->event == k->shown->event)
+            lane->weight += shown_weight(k->shown, s);
         if (depth > lane->rows)
             lane->rows = depth;
     }
@@ -253,14 +302,16 @@ static bool make_room(struct clock *k)
     c->begin = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->begin);
     c->end = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->end);
     c->node = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->node);
-    return c->begin && c->end && c->node;
+    c->off = arena_alloc(&c->arena, (size_t)total + 1);
+    return c->begin && c->end && c->node && c->off;
 }
 
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
 {
     struct clock k = {.chart = c, .shown = s};
     *c = (struct chart){0};
-    bool ok = order_samples(&k) && (!k.timed || find_scale(&k)) && lay_lanes(&k);
+    bool ok = find_waits(&k) && order_samples(&k) && (!k.timed || find_scale(&k)) &&
+              lay_lanes(&k);
     k.next = ok ? arena_zalloc(&k.scratch, (size_t)c->rows + 1, sizeof *k.next) : NULL;
     if (k.next) {
         run_lanes(&k);
@@ -271,6 +322,7 @@ bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)
     }
     ok = ok && k.next;
     c->timed = k.timed;
+    c->origin = k.origin;
     arena_deinit(&k.scratch);
     c->made = ok;
     return ok || error_memory(err);

@@ -1,5 +1,6 @@
 #include "base/sort.h"
 #include "base/trie.h"
+#include "model/idle.h"
 #include "web/core/core.h"
 
 _Static_assert(sizeof(struct path_node) == sizeof(struct trie_node), "paths are nodes");
@@ -32,6 +33,34 @@ static void add_weights(struct shown *s)
     }
 }
 
+/* Reasons of waits stand above what waits (import/wait_reason.h). */
+static uint8_t marks_of(const struct profile *p, frame_id frame, struct str label)
+{
+    static const char *const waits[] = {"[io]", "[lock]", "[sleep]", "[preempted]",
+                                        "[off-cpu]"};
+    const struct frame *f = &p->frames[frame];
+    struct str name = profile_string(p, f->name);
+    if (f->kind == FRAME_MARKER && str_equal(name, STR(CUT_MARK)))
+        return DRAWN_CUT;
+    for (size_t i = 0; f->kind == FRAME_MARKER && i < sizeof waits / sizeof *waits; i++)
+        if (str_equal(name, str_of(waits[i])))
+            return DRAWN_OFF;
+    bool unknown = frame && f->kind != FRAME_MARKER &&
+                   (name.len == 0 || str_equal(label, STR("[unknown]")));
+    return unknown ? DRAWN_UNKNOWN : 0;
+}
+
+static void mark_labels(struct shown *s)
+{
+    for (string_id label = 1; label < s->paths.labels.count; label++) {
+        frame_id frame = s->frame_of_label[label];
+        s->kind_of_label[label] =
+            frame_is_idle(s->p, frame) ? FRAME_IDLE : (uint8_t)s->p->frames[frame].kind;
+        s->marks_of_label[label] =
+            marks_of(s->p, frame, strings_get(&s->paths.labels, label));
+    }
+}
+
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
                 struct error *err)
 {
@@ -49,10 +78,16 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     if (s->base)
         s->base_self = arena_zalloc(a, s->paths.count, sizeof *s->base_self);
     s->frame_of_label = arena_zalloc(a, s->paths.labels.count, sizeof *s->frame_of_label);
+    s->kind_of_label = arena_zalloc(a, s->paths.labels.count, 1);
+    s->marks_of_label = arena_zalloc(a, s->paths.labels.count, 1);
     if (a->failed)
         return error_memory(err);
-    for (frame_id f = (frame_id)p->frame_count; f-- > 1;)
-        s->frame_of_label[s->paths.label_of_frame[f]] = f;
+    for (frame_id f = (frame_id)p->frame_count; f-- > 1;) {
+        frame_id *known = &s->frame_of_label[s->paths.label_of_frame[f]];
+        if (p->frames[f].file || !p->frames[*known].file)
+            *known = f;
+    }
+    mark_labels(s);
     add_weights(s);
     return true;
 }

@@ -198,8 +198,9 @@ export class App {
     /* Asks the core for what the place says. */
     private async show(): Promise<boolean> {
         try {
-            const { filters, event, count, color, search, pattern, chosen } = this.place;
-            this.shown = await this.core.show(JSON.stringify(filters), event, count);
+            const { filters, event, count, wall, color, search, pattern, chosen } = this.place;
+            const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
+            this.shown = await this.core.show(JSON.stringify(all), wall ? 0 : event, count);
             this.names.clear();
             await this.core.color(color);
             this.found = search ? await this.core.search(search, pattern) : null;
@@ -279,10 +280,12 @@ export class App {
         return this.step("future", "past");
     }
 
-    async setEvent(event: number, count: boolean): Promise<void> {
-        await this.inTurn(() => {
-            this.place = { ...this.place, event, count, zoom: null };
-            return this.show();
+    async setEvent(event: number, count: boolean, wall = false): Promise<void> {
+        await this.inTurn(async () => {
+            const before = this.place;
+            this.place = { ...this.place, event, count, wall, zoom: null };
+            if (!(await this.show()))
+                this.place = before;
         });
     }
 
@@ -302,6 +305,12 @@ export class App {
     /* Of the call graph, in percent. */
     setLimits(nodes: number, edges: number): void {
         this.place = { ...this.place, nodes, edges };
+        this.remember();
+        this.changed();
+    }
+
+    openSource(file: string): void {
+        this.place = { ...this.place, view: "source", file, zoom: null };
         this.remember();
         this.changed();
     }

@@ -2,13 +2,14 @@
  * visible, and that is painted: rectangles below, text above. */
 import type { App, Steered } from "./app";
 import { colorTable, css, type Ink, ink, mix } from "./colors";
-import { shownName, threadName, time, weight } from "./format";
+import { count, shownName, threadName, time, weight } from "./format";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
-import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, MATCH, NONE, SAME } from "./protocol";
+import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, CUT, MATCH, NONE, OFF, SAME, UNKNOWN } from "./protocol";
 
 export const ROW = 20;
 const RULER = 22;
 const MAP = 52;
+const MARK_ROWS = 1000; /* that are looked at for marks in the map */
 const TEXT_LEAST = 22; /* pixels of a box that has room for text */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const DRAG_LEAST = 4;
@@ -46,6 +47,7 @@ export class ChartView implements Steered {
     private readonly mapOver: HTMLCanvasElement | null = null;
     private readonly mapPainter: Painter | null = null;
     private readonly tip: HTMLElement;
+    private readonly patterns = new Map<string, CanvasPattern | null>();
     private readonly widths = new Map<string, number>(); /* by character */
     private readonly advances = new Float32Array(128); /* the same of ASCII */
     private readonly watcher: ResizeObserver;
@@ -64,6 +66,7 @@ export class ChartView implements Steered {
     private again = false;
     private version = -1;
     private looks = -1;
+    private marks: Uint8Array | null = null; /* by pixel of the map: something matches */
     private hover = NONE;
     private pointer: Pointer | null = null;
     private touches = new Map<number, PointerEvent>();
@@ -349,7 +352,10 @@ export class ChartView implements Steered {
         const colors = ink(dark);
         const table = colorTable(place.color, palette, dark);
         const plain = found ? table.map((color) => mix(color, colors.page, 0.62)) : table;
-        const idle = found ? mix(colors.idle, colors.page, 0.62) : colors.idle;
+        const faded = (color: number): number => (found ? mix(color, colors.page, 0.62) : color);
+        const idle = faded(colors.idle);
+        const off = faded(colors.off);
+        const unknown = faded(colors.unknown);
         const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
         if (boxes === this.boxes)
             this.boxes = into;
@@ -358,8 +364,11 @@ export class ChartView implements Steered {
         for (let i = 0, at = 0; i < drawing.count; i++, at += BOX_WORDS) {
             const look = words[at + 5] as number;
             const kind = (look >>> 8) & 255;
-            let color = kind === 5 ? idle : (plain[look & 255] as number);
-            if ((look >>> 16) & MATCH)
+            const flags = look >>> 16;
+            let color = flags & OFF ? off
+                : flags & (UNKNOWN | CUT) ? unknown
+                : kind === 5 ? idle : (plain[look & 255] as number);
+            if (flags & MATCH)
                 color = colors.match;
             into.x[i] = sizes[at] as number;
             into.width[i] = sizes[at + 1] as number;
@@ -395,6 +404,10 @@ export class ChartView implements Steered {
         pen.textBaseline = "middle";
         const words = new Uint32Array(last.boxes);
         const sizes = new Float32Array(last.boxes);
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if (((words[at + 5] as number) >>> 16) & (UNKNOWN | CUT | OFF) && (sizes[at + 1] as number) >= 3)
+                this.shade((words[at + 5] as number) >>> 16, sizes[at] as number, sizes[at + 1] as number,
+                    this.yOf(words[at + 2] as number, this.drawn.scroll));
         pen.fillStyle = colors.text;
         for (let at = 0; at < words.length; at += BOX_WORDS)
             if ((sizes[at + 1] as number) >= TEXT_LEAST)
@@ -421,6 +434,36 @@ export class ChartView implements Steered {
         if (this.options.map)
             this.paintRuler(colors);
         this.paintMapOver(colors);
+    }
+
+    /* What is not known is dotted; what waits, or stands for what is missing, is hatched. */
+    private shade(flags: number, x: number, width: number, y: number): void {
+        const dotted = (flags & (CUT | OFF)) === 0;
+        const left = Math.max(0, x);
+        this.pen.fillStyle = this.pattern(dotted) ?? "transparent";
+        this.pen.fillRect(left, y, Math.min(this.width, x + width - 1) - left, ROW - 1);
+    }
+
+    private pattern(dotted: boolean): CanvasPattern | null {
+        const name = `${dotted} ${this.app.dark}`;
+        let found = this.patterns.get(name);
+        if (found === undefined) {
+            const tile = document.createElement("canvas");
+            tile.width = tile.height = dotted ? 5 : 8;
+            const pen = tile.getContext("2d") as CanvasRenderingContext2D;
+            pen.fillStyle = pen.strokeStyle = ink(this.app.dark).hatch;
+            pen.lineWidth = 2;
+            if (dotted)
+                pen.fillRect(1, 1, 2, 2);
+            for (const shift of dotted ? [] : [-8, 0, 8]) {
+                pen.moveTo(shift - 1, 9);
+                pen.lineTo(shift + 9, -1);
+            }
+            pen.stroke();
+            found = this.pen.createPattern(tile, "repeat");
+            this.patterns.set(name, found);
+        }
+        return found;
     }
 
     private outline(x: number, width: number, y: number): void {
@@ -456,21 +499,33 @@ export class ChartView implements Steered {
             this.pen.fillText(this.fit(name, room), left, y + ROW / 2);
     }
 
-    /* As much of a name as there is room for. */
+    /* As much of a name as there is room for, without its middle: names that begin alike
+     * are told by their ends. */
     private fit(name: string, room: number): string {
-        const dots = this.advance("\u2026");
         let width = 0;
-        let length = 0; /* of what goes before the dots */
-        let at = 0;
-        for (const character of name) {
-            width += this.advance(character);
-            if (width > room)
-                return length ? `${name.slice(0, length)}\u2026` : "";
-            at += character.length;
-            if (width + dots <= room)
-                length = at;
+        for (let i = 0; i < name.length && width <= room; i++)
+            width += this.advance(name.charAt(i));
+        if (width <= room)
+            return name;
+        let left = room - this.advance("\u2026");
+        let head = 0;
+        let tail = name.length;
+        while (head < tail) { /* in turn from both ends, whole characters */
+            const back = head > name.length - tail;
+            const at = back ? tail - 1 : head;
+            left -= this.advance(name.charAt(at));
+            if (left < 0)
+                break;
+            if (back)
+                tail--;
+            else
+                head++;
         }
-        return name;
+        if (/[\ud800-\udbff]/.test(name.charAt(head - 1)))
+            head--;
+        if (/[\udc00-\udfff]/.test(name.charAt(tail)))
+            tail++;
+        return head > 0 ? `${name.slice(0, head)}\u2026${name.slice(tail)}` : "";
     }
 
     private writeLane(lane: Lane, colors: Ink): void {
@@ -512,6 +567,16 @@ export class ChartView implements Steered {
             pen.fillText(weight(Number(at.toPrecision(12)), unit), x + 4, RULER / 2);
         }
         pen.stroke();
+        pen.fillStyle = colors.loss;
+        for (const { at } of this.info?.losses ?? []) {
+            const x = this.xOf(at);
+            pen.fillRect(x - 0.5, RULER, 1, this.height);
+            pen.beginPath();
+            pen.moveTo(x - 5, RULER - 9);
+            pen.lineTo(x + 5, RULER - 9);
+            pen.lineTo(x, RULER);
+            pen.fill();
+        }
     }
 
     /* --- The minimap --------------------------------------------------------------------------------- */
@@ -523,12 +588,14 @@ export class ChartView implements Steered {
     private drawMap(): void {
         if (!this.mapPainter || !this.info || this.width === 0)
             return;
-        const rows = Math.min(this.rows, Math.ceil(MAP / this.mapRow));
+        /* matches are marked however deep they are */
+        const rows = Math.min(this.rows, this.app.found ? MARK_ROWS : Math.ceil(MAP / this.mapRow));
         const version = this.app.version;
         this.app.core.draw(this.options.kind, 0, this.full, this.width, 0, rows).then((drawing) => {
             if (this.disposed || version !== this.app.version)
                 return;
             const colors = ink(this.app.dark);
+            this.marks = this.app.found ? this.marksOf(drawing) : null;
             this.mapPainter?.paint(this.take(drawing, roomFor(drawing.count)), {
                 width: this.width,
                 height: MAP,
@@ -541,6 +608,34 @@ export class ChartView implements Steered {
         }, (error: unknown) => this.app.fail(error));
     }
 
+    /* By pixel, whether something there matches the search. */
+    private marksOf(drawing: Drawing): Uint8Array {
+        const words = new Uint32Array(drawing.boxes);
+        const sizes = new Float32Array(drawing.boxes);
+        const marks = new Uint8Array(Math.ceil(this.width));
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if (((words[at + 5] as number) >>> 16) & MATCH) {
+                const x = Math.max(0, sizes[at] as number);
+                marks.fill(1, Math.floor(x), Math.max(Math.floor(x) + 1, Math.round((sizes[at] as number) + (sizes[at + 1] as number))));
+            }
+        return marks;
+    }
+
+    private paintMarks(pen: CanvasRenderingContext2D, colors: Ink): void {
+        const { marks } = this;
+        if (!marks)
+            return;
+        pen.fillStyle = css(colors.match);
+        for (let x = 0; x < marks.length;) {
+            let end = x;
+            while (end < marks.length && marks[end])
+                end++;
+            if (end > x)
+                pen.fillRect(x, MAP - 5, Math.max(2, end - x), 5);
+            x = end + 1;
+        }
+    }
+
     private paintMapOver(colors: Ink): void {
         const pen = this.mapOver?.getContext("2d");
         if (!pen || !this.mapOver)
@@ -550,6 +645,7 @@ export class ChartView implements Steered {
         const right = (this.to / this.full) * this.width;
         pen.setTransform(scale, 0, 0, scale, 0, 0);
         pen.clearRect(0, 0, this.width, MAP);
+        this.paintMarks(pen, colors);
         if (left <= 0.5 && right >= this.width - 0.5)
             return;
         pen.fillStyle = this.app.dark ? "rgb(10 12 16 / 62%)" : "rgb(240 242 246 / 72%)";
@@ -726,6 +822,8 @@ export class ChartView implements Steered {
     private async showTip(event: PointerEvent): Promise<void> {
         if (event.pointerType === "touch")
             return;
+        if (event.offsetY < this.ruler && this.tellLoss(event))
+            return;
         const box = await this.at(event);
         if (box === NONE || this.disposed || this.pointer) {
             this.hideTip();
@@ -747,6 +845,21 @@ export class ChartView implements Steered {
             this.tip.replaceChildren(figures, name);
             this.over.dataset["hover"] = info.function.name;
         }
+        this.placeTip(event);
+    }
+
+    /* Of the ruler's marks, the one that is pointed at. */
+    private tellLoss(event: PointerEvent): boolean {
+        const loss = this.info?.losses.find(({ at }) => Math.abs(this.xOf(at) - event.offsetX) < 7);
+        if (loss) {
+            this.hover = NONE;
+            this.tip.textContent = `${count(loss.count)} samples were lost here, at ${time(loss.at)}`;
+            this.placeTip(event);
+        }
+        return loss !== undefined;
+    }
+
+    private placeTip(event: PointerEvent): void {
         this.tip.hidden = false;
         const left = Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8);
         const below = event.clientY + 18 + this.tip.offsetHeight < innerHeight;

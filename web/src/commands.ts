@@ -1,6 +1,7 @@
 /* All that keys do: the help, the palette and the keyboard read this table. */
 import type { App } from "./app";
 import { PALETTES } from "./colors";
+import { baseName } from "./format";
 import { exportAs, savePage, savePicture } from "./save";
 import { Tone } from "./protocol";
 import { VIEWS } from "./state";
@@ -82,7 +83,9 @@ export const COMMANDS: Command[] = [
     { title: "Drop stacks with the function", keys: ["D"], group: "Filters", when: chosen, run: (app) => exactly(app, "ignore") },
     { title: "Collapse recursion", keys: ["r"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "collapse", text: "adjacent" }) },
     { title: "Collapse recursion over other functions", keys: ["R"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "collapse", text: "cycles" }) },
-    { title: "Modules in place of functions", keys: ["C"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "by", text: "module" }) },
+    { title: "Its module as one frame", keys: ["C"], group: "Filters", when: (app) => Boolean(app.chosen?.module),
+        run: (app) => void app.addFilter({ verb: "collapse-module", text: baseName(app.chosen?.module ?? ""), exact: true }) },
+    { title: "Modules in place of functions", keys: ["M"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "by", text: "module" }) },
     { title: "Threads as outermost frames", keys: ["T"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "threads", text: "" }) },
     { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "strip", text: "" }) },
     { title: "Choose threads", keys: ["t"], group: "Filters", when: open, run: (app) => app.openDialog("threads") },
@@ -95,6 +98,7 @@ export const COMMANDS: Command[] = [
     { title: "All commands", keys: ["Ctrl+K"], group: "Page", run: (app) => app.openDialog("palette") },
     { title: "Keys", keys: ["?"], group: "Page", run: (app) => app.openDialog("help") },
     { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(location.href, "the link") },
+    { title: "Open its source", keys: ["e"], group: "Views", when: (app) => Boolean(app.chosen?.file), run: (app) => app.openSource(app.chosen?.file ?? "") },
     { title: "Copy the function's name", keys: ["c"], group: "Page", when: chosen, run: (app) => void app.copy(app.chosen?.name ?? "", "the name") },
     { title: "Light theme", keys: [], group: "Page", run: (app) => app.setTheme("light") },
     { title: "Dark theme", keys: [], group: "Page", run: (app) => app.setTheme("dark") },

@@ -1,6 +1,7 @@
 /* The core, as the page calls it: every answer is a promise. */
 import type {
-    Argument, BoxInfo, ChartInfo, Drawing, Fault, Found, FunctionInfo, GraphInfo, HeatInfo, ProfileInfo, Progress, Read, Reply, Request, Shown,
+    Argument, BoxInfo, ChartInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,
+    Request, Shown,
     SummaryInfo, TreeRow,
 } from "./protocol";
 
@@ -109,6 +110,8 @@ export class Core {
     heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);
+    files = () => this.json<FileInfo[]>("core_files");
+    lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");
     names = (labels: Uint32Array) => this.json<string[]>("core_names", labels);
     export = (format: string) => this.ask({ do: "bytes", call: "core_export", with: [format] }) as Promise<Uint8Array>;

@@ -62,6 +62,7 @@ export interface ChartInfo {
     to: number;
     timed: boolean;
     lanes: Lane[];
+    losses: { at: number; count: number }[]; /* of samples, by time */
 }
 
 export interface FunctionInfo {
@@ -85,6 +86,7 @@ export interface BoxInfo {
     self?: number;
     total?: number;
     base_total?: number;
+    off?: boolean; /* by time: the thread waits */
     function: FunctionInfo;
     stack: string[];
 }
@@ -129,6 +131,19 @@ export interface GraphInfo {
     calls_left: number;
 }
 
+export interface FileInfo {
+    name: string;
+    self: number;
+    total: number;
+}
+
+export interface LineInfo {
+    line: number;
+    label: number; /* of a function that it is in */
+    self: number;
+    total: number;
+}
+
 export interface HeatInfo {
     columns: number;
     rows: number;
@@ -154,6 +169,9 @@ export const BOX_WORDS = 6;
 export const MATCH = 1;
 export const MANY = 2;
 export const SAME = 4;
+export const UNKNOWN = 8; /* nobody knows what function it is */
+export const CUT = 16; /* stands for callers that are missing */
+export const OFF = 32; /* off the CPU */
 export const NONE = 0xffffffff;
 
 /* Numbers as the core knows them. */

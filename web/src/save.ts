@@ -56,8 +56,8 @@ async function packed(bytes: Uint8Array): Promise<string> {
 
 /* What is shown, and how, in a page of its own. */
 export async function savePage(app: App): Promise<void> {
-    const bytes = await app.core.export("stoke");
-    const state = writePlace({ ...app.place, filters: [] });
+    const bytes = await app.core.export("page");
+    const state = writePlace({ ...app.place, filters: [], wall: false });
     const data = `<script type="application/octet-stream" id="profile" data-name="${attribute(app.name)}" ` +
         `data-place="${attribute(state)}">${await packed(bytes)}</script>`;
     const bare = template.replace(/<script type="application\/octet-stream" id="profile"[^>]*>[^<]*<\/script>/, "");

@@ -16,6 +16,7 @@ export const VIEWS = [
     ["down", "Top down"],
     ["up", "Bottom up"],
     ["graph", "Call graph"],
+    ["source", "Source"],
     ["heat", "Heat map"],
     ["summary", "Summary"],
 ] as const;
@@ -26,12 +27,14 @@ export interface Place {
     filters: Filter[];
     event: number; /* 0: the first */
     count: boolean; /* samples, in place of what they weigh */
+    wall: boolean; /* time, running and waiting together */
     order: number; /* 0 by size, 1 by name */
     flame: boolean; /* callers at the bottom */
     color: Tone;
     search: string;
     pattern: boolean;
     chosen: string; /* the function that is looked at */
+    file: string; /* whose source is looked at; empty: the heaviest */
     nodes: number; /* percent of the whole that a function has in the call graph, at least */
     edges: number; /* the same of calls */
     zoom: [number, number] | null;
@@ -42,12 +45,14 @@ export const START: Place = {
     filters: [],
     event: 0,
     count: false,
+    wall: false,
     order: 0,
     flame: false,
     color: Tone.Name,
     search: "",
     pattern: false,
     chosen: "",
+    file: "",
     nodes: 0.5,
     edges: 0.1,
     zoom: null,
@@ -83,10 +88,10 @@ export function readPlace(hash: string): Place {
     for (const key of ["event", "order", "color"] as const)
         if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) < 1e6)
             place[key] = given[key] as number;
-    for (const key of ["count", "flame", "pattern"] as const)
+    for (const key of ["count", "wall", "flame", "pattern"] as const)
         if (typeof given[key] === "boolean")
             place[key] = given[key];
-    for (const key of ["search", "chosen"] as const)
+    for (const key of ["search", "chosen", "file"] as const)
         if (typeof given[key] === "string")
             place[key] = given[key];
     for (const key of ["nodes", "edges"] as const)
@@ -106,6 +111,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         hide: f.exact ? "merged into callers" : "frames hidden",
         show: "frames shown",
         "show-from": "from",
+        "collapse-module": f.exact ? "as one frame" : "as one frame modules",
         comm: "thread",
         "drop-comm": "without thread",
         tid: "thread",

@@ -1,5 +1,5 @@
 import type { App } from "../app";
-import { interval, share, shownName, weight } from "../format";
+import { interval, share, shownName, time, weight } from "../format";
 import type { BoxInfo, FunctionInfo } from "../protocol";
 
 const STACK_SHOWN = 200;
@@ -62,7 +62,10 @@ export function Details({ app }: { app: App }) {
         <aside class="details" aria-label="Details">
             <div class="who">
                 <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
-                <p class="faint">{[place(chosen), shownName(chosen.module), chosen.kind === "user" ? "" : chosen.kind].filter(Boolean).join(" \u00b7 ")}</p>
+                <p class="faint">
+                    {chosen.file && <><button type="button" class="link" title="Open source (e)" onClick={() => app.openSource(chosen.file)}>{place(chosen)}</button>{" \u00b7 "}</>}
+                    {[shownName(chosen.module), chosen.kind === "user" ? "" : chosen.kind].filter(Boolean).join(" \u00b7 ")}
+                </p>
                 <p class="acts">
                     <button type="button" onClick={() => void app.addFilter({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>
                     <button type="button" onClick={() => void app.addFilter({ verb: "focus", text: chosen.name, exact: true })}>Only stacks with it</button>
@@ -71,6 +74,15 @@ export function Details({ app }: { app: App }) {
                     {app.place.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
                 </p>
             </div>
+            {box && box.off !== undefined && (
+                <table class="numbers">
+                    <caption>This box</caption>
+                    <tbody>
+                        <tr><th>{box.off ? "Waited" : "Ran"}</th><td>{time(box.to - box.from)}</td></tr>
+                        <tr><th>From</th><td>{time(box.from)}</td></tr>
+                    </tbody>
+                </table>
+            )}
             {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} />}
             <Numbers app={app} title="All of the function" self={chosen.self} total={chosen.total} />
             {box && <Stack app={app} box={box} />}

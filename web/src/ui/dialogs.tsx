@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { type Command, COMMANDS } from "../commands";
-import { shownName, threadName, time, weight } from "../format";
+import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
 import { exportAs, savePage, savePicture } from "../save";
 import { filterText } from "../state";
@@ -140,7 +140,7 @@ function Threads({ app }: { app: App }) {
 
 const PATTERN_VERBS: [string, string][] = [
     ["focus", "Only stacks with"], ["ignore", "Without stacks with"], ["hide", "Without frames"], ["show", "Only frames"],
-    ["show-from", "Stacks from"], ["comm", "Threads called"], ["tid", "Threads numbered"], ["pid", "Processes numbered"], ["cpu", "CPUs"],
+    ["show-from", "Stacks from"], ["collapse-module", "As one frame modules"], ["comm", "Threads called"], ["tid", "Threads numbered"], ["pid", "Processes numbered"], ["cpu", "CPUs"],
 ];
 
 function AddFilter({ app }: { app: App }) {
@@ -214,6 +214,9 @@ function ContextMenu({ app }: { app: App }) {
         ["Only stacks with it", filter("focus")],
         ["Merge into callers", filter("hide")],
         ["Drop stacks with it", filter("ignore")],
+        ...(f.module ? [["Its module as one frame",
+            act(() => void app.addFilter({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
+        ...(f.file ? [["Open source", act(() => app.openSource(f.file))] as [string, () => void]] : []),
         ["Callers and callees", act(() => app.setView("sandwich"))],
     ];
     if (menu.stack)

@@ -9,6 +9,7 @@ import { Dialogs, FilterBar } from "./dialogs";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { Sandwich } from "./sandwich";
+import { Source } from "./source";
 import { Summary } from "./summary";
 import { Toolbar } from "./toolbar";
 import { TreeTable } from "./tree";
@@ -29,6 +30,8 @@ function Content({ app }: { app: App }) {
             return <TreeTable key="up" app={app} kind={Chart.Up} />;
         case "graph":
             return <CallGraph app={app} />;
+        case "source":
+            return <Source app={app} />;
         case "heat":
             return <HeatMap app={app} />;
         case "summary":
@@ -83,7 +86,7 @@ function Status({ app }: { app: App }) {
             <span>{weightUnit(shown.total, shown.unit)}</span>
             {found && (
                 <span class="found">
-                    {count(found.functions)} functions match {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
+                    {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
                     {((found.total / (shown.total || 1)) * 100).toFixed(2)}%
                 </span>
             )}

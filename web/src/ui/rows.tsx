@@ -1,7 +1,7 @@
 /* Tables of any length: only the rows that are seen are there. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { share, weight } from "../format";
+import { interval, share, weight } from "../format";
 
 export const ROW_HEIGHT = 26;
 
@@ -51,14 +51,21 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing }: P
     );
 }
 
-/* A figure with its share as a bar behind it. */
-export function Figure({ value, total, unit }: { value: number; total: number; unit: string }) {
+const FEW = 10; /* samples: a share of fewer is mostly chance */
+
+/* A figure with its share as a bar behind it; of few samples, with the span in which the
+ * share lies. `samples` are those that the total is made of. */
+export function Figure({ value, total, unit, samples = 0 }: { value: number; total: number; unit: string; samples?: number }) {
     const part = total > 0 ? Math.max(0, Math.min(1, value / total)) : 0;
+    const own = part * samples;
+    const few = own > 0 && own < FEW - 1e-6;
+    const [low, high] = few ? interval(value, total, samples) : [0, 0];
     return (
-        <span class="figure" role="cell">
+        <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
+            title={few ? `about ${own.toFixed(0)} samples: by chance alone the share is between ${(low * 100).toFixed(1)} and ${(high * 100).toFixed(1)}%` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
-            <em>{share(value, total)}</em>
+            <em>{few ? `${(low * 100).toFixed(1)}\u2013${(high * 100).toFixed(1)}%` : share(value, total)}</em>
         </span>
     );
 }

@@ -48,7 +48,7 @@ function Functions({ app }: { app: App }) {
                     setRows(next);
                 });
     };
-    const { total, base_total, unit } = app.shown ?? { total: 0, base_total: 0, unit: "" };
+    const { total, base_total, unit, samples } = app.shown ?? { total: 0, base_total: 0, unit: "", samples: 0 };
     const now = [...rows].find(([, row]) => row.label === app.chosen?.label)?.[0] ?? -1;
     const move = (event: KeyboardEvent): void => {
         const to = event.key === "ArrowDown" ? now + 1 : event.key === "ArrowUp" ? now - 1 : -1;
@@ -80,8 +80,8 @@ function Functions({ app }: { app: App }) {
                             app.menu = { x: event.clientX, y: event.clientY, function: f, stack: null };
                             app.changed();
                         }}>
-                        <Figure value={f.self} total={total} unit={unit} />
-                        <Figure value={f.total} total={total} unit={unit} />
+                        <Figure value={f.self} total={total} unit={unit} samples={samples} />
+                        <Figure value={f.total} total={total} unit={unit} samples={samples} />
                         {compared && <Change before={f.base_total ?? 0} after={f.total} totals={[base_total, total]} />}
                         <span class="name" role="cell" title={shownName(f.name).slice(0, 2000)}>{shownName(f.name).slice(0, 500)}</span>
                         <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
@@ -98,7 +98,9 @@ export function Sandwich({ app }: { app: App }) {
     return (
         <div class="sandwich">
             <Functions app={app} />
-            {label ? (
+            {label && !app.chosen?.total && !app.chosen?.base_total ? (
+                <p class="nothing">Nothing of {app.shown?.event_name} is in this function.</p>
+            ) : label ? (
                 <div class="slices">
                     <h2>Callers</h2>
                     <ChartPane key="callers" app={app} kind={Chart.Callers} flame follows={label} />

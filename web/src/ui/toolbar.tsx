@@ -7,13 +7,16 @@ function EventChoice({ app }: { app: App }) {
     const { shown, place } = app;
     if (!shown || (events.length < 2 && shown.unit === "samples" && !place.count) || app.comparedWith)
         return null;
-    const now = place.count ? "count" : String(shown.event);
+    const now = place.wall ? "wall" : place.count ? "count" : String(shown.event);
+    const waits = events.some((e) => e.name === "off-cpu");
     return (
         <select aria-label="What is weighed" value={now} onChange={(event) => {
             const to = event.currentTarget.value;
-            void (to === "count" ? app.setEvent(place.event, true) : app.setEvent(Number(to), false));
+            void (to === "wall" ? app.setEvent(place.event, false, true)
+                : to === "count" ? app.setEvent(place.event, true) : app.setEvent(Number(to), false));
         }}>
             {events.map((e, i) => <option key={i} value={String(i + 1)}>{shownName(e.name)} ({e.unit})</option>)}
+            {waits && <option value="wall">time, running and waiting</option>}
             <option value="count">samples counted</option>
         </select>
     );

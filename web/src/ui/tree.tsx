@@ -57,7 +57,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
         }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [key]);
-    const { total, base_total, unit } = app.shown ?? { total: 0, base_total: 0, unit: "" };
+    const { total, base_total, unit, samples } = app.shown ?? { total: 0, base_total: 0, unit: "", samples: 0 };
     const compared = app.comparedWith !== "";
     const toggle = (i: number): void => {
         const line = lines[i];
@@ -113,8 +113,8 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                             app.menu = { x: event.clientX, y: event.clientY, function: f, stack: null };
                             app.changed();
                         }}>
-                        <Figure value={row.total} total={total} unit={unit} />
-                        <Figure value={row.self} total={total} unit={unit} />
+                        <Figure value={row.total} total={total} unit={unit} samples={samples} />
+                        <Figure value={row.self} total={total} unit={unit} samples={samples} />
                         {compared && <Change before={row.base_total ?? 0} after={row.total} totals={[base_total, total]} />}
                         <span class="name" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
                             <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}

@@ -1,0 +1,79 @@
+#include "profiles.h"
+
+/* "module!function;...": as profiles.h, with modules. */
+static struct profile *profile_with(const char *const *stacks)
+{
+    struct builder b;
+    struct error err;
+    assert_true(builder_init(&b, BUILD_KEEP));
+    event_id event = builder_event(&b, STR("samples"), UNIT_COUNT);
+    for (size_t i = 0; stacks[i]; i++) {
+        struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE, .event = event};
+        for (struct str rest = str_of(stacks[i]); rest.len;) {
+            struct str name = str_cut(&rest, ';'), module = str_cut(&name, '!');
+            struct frame f = {.name = builder_string(&b, name),
+                              .module = builder_module(&b, module, STR("")),
+                              .line = 7};
+            s.stack = builder_push(&b, s.stack, builder_frame(&b, &f));
+        }
+        s.count = 1;
+        s.weight = 1;
+        builder_add(&b, &s);
+    }
+    struct profile *p = builder_finish(&b, &err);
+    assert_non_null(p);
+    builder_deinit(&b);
+    return p;
+}
+
+#define STACKS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_collapsed(const char *const *stacks, struct transform_options options,
+                             const char *wanted)
+{
+    struct profile *p = transformed(profile_with(stacks), &options);
+    assert_folded(p, wanted);
+    profile_destroy(p);
+}
+
+static const struct transform_options libc = {.collapse_module = {{"^libc"}, 1}};
+
+static void runs_of_a_module_are_one(void **state)
+{
+    (void)state;
+    assert_collapsed(STACKS("a!main;/lib/libc.so!malloc;/lib/libc.so!brk",
+                            "a!main;/lib/libc.so!free", "a!main;a!x"),
+                     libc, "main;libc.so 2\nmain;x 1\n");
+}
+
+static void what_it_calls_and_others_stay(void **state)
+{
+    (void)state;
+    assert_collapsed(STACKS("/lib/libc.so!start;/lib/libc.so!main_;a!main;"
+                            "/lib/libc.so!qsort;/lib/libc.so!merge;a!less;a!less2",
+                            "/lib/libc.so!start;a!other"),
+                     libc, "libc.so;main;libc.so;less;less2 1\nlibc.so;other 1\n");
+}
+
+/* Two modules side by side stay two; a frame without a module is of none. */
+static void modules_stay_apart(void **state)
+{
+    (void)state;
+    struct transform_options every = {.collapse_module = {{"."}, 1}};
+    assert_collapsed(STACKS("x!a;x!b;y!c;y!d;!e;!f;x!g"), every, "x;y;e;f;x 1\n");
+}
+
+static void a_name_is_the_whole_name(void **state)
+{
+    (void)state;
+    struct transform_options named = {.collapse_module = {{"libc"}, 1, true}};
+    assert_collapsed(STACKS("libc!a;libc!b;libcx!c;libcx!d"), named, "libc;c;d 1\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest units[] = {
+        UNIT(runs_of_a_module_are_one), UNIT(what_it_calls_and_others_stay),
+        UNIT(modules_stay_apart), UNIT(a_name_is_the_whole_name)};
+    return UNITS_RUN(units);
+}

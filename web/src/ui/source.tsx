@@ -1,0 +1,126 @@
+/* What each line of a source file weighs, beside its text where the page has it. */
+import { useEffect, useState } from "preact/hooks";
+import type { App } from "../app";
+import { unpack } from "../core";
+import { baseName, count, shownName } from "../format";
+import type { FileInfo, LineInfo } from "../protocol";
+import { Figure, Rows } from "./rows";
+
+let texts: Promise<Map<string, string>> | null = null;
+
+/* The files that came with the page. */
+function textsOfPage(): Promise<Map<string, string>> {
+    texts ??= (async () => {
+        const packed = document.getElementById("sources")?.textContent;
+        if (!packed)
+            return new Map<string, string>();
+        const json = new TextDecoder().decode(await unpack(packed));
+        return new Map(JSON.parse(json) as [string, string][]);
+    })();
+    return texts;
+}
+
+function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known: Map<string, string>; now: string }) {
+    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const at = files.findIndex((file) => file.name === now);
+    return (
+        <div class="table files" role="table" aria-label="Files">
+            <div class="heads"><span>Self</span><span>Total</span><span>File</span></div>
+            <Rows count={files.length} label="Files" role="rowgroup" showing={at}
+                onKeyDown={(event) => {
+                    const to = event.key === "ArrowDown" ? at + 1 : event.key === "ArrowUp" ? at - 1 : -1;
+                    const file = files[to];
+                    if (!file)
+                        return;
+                    event.preventDefault();
+                    event.stopPropagation();
+                    app.openSource(file.name);
+                }}
+                row={(i) => {
+                    const file = files[i] as FileInfo;
+                    return (
+                        <div key={i} class={`row ${i === at ? "chosen" : ""}`} role="row" title={shownName(file.name)} onClick={() => app.openSource(file.name)}>
+                            <Figure value={file.self} total={total} unit={unit} samples={samples} />
+                            <Figure value={file.total} total={total} unit={unit} samples={samples} />
+                            <span class={`name ${known.has(file.name) ? "" : "away"}`} role="cell">{shownName(baseName(file.name)).slice(0, 300)}</span>
+                        </div>
+                    );
+                }} />
+        </div>
+    );
+}
+
+/* With the text all lines are there, without it those that weigh something. */
+function Code({ app, name, text, lines }: { app: App; name: string; text: string[] | null; lines: LineInfo[] }) {
+    const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
+    const byLine = new Map(lines.map((line) => [line.line, line]));
+    const sparse = text ? [] : lines.map((line) => line.line).sort((a, b) => a - b);
+    const length = text ? Math.max(text.length, ...lines.map((line) => Math.min(line.line, text.length + 1000))) : sparse.length;
+    const own = lines.filter((line) => line.label === app.chosen?.label);
+    const hottest = (own.length ? own : lines).reduce<LineInfo | null>((most, line) =>
+        !most || line.self > most.self || (line.self === most.self && line.total > most.total) ? line : most, null);
+    const showing = hottest ? (text ? hottest.line - 1 : sparse.indexOf(hottest.line)) : -1;
+    return (
+        <div class="table code" role="table" aria-label={`Lines of ${shownName(baseName(name))}`}>
+            <div class="heads">
+                <span>Self</span><span>Total</span><span>Line</span>
+                <span title={shownName(name)}>{shownName(name)}{text ? "" : ": its text is not in this page"}</span>
+            </div>
+            <Rows key={name} count={length} label="Lines" role="rowgroup" showing={showing} row={(i) => {
+                const number = text ? i + 1 : (sparse[i] as number);
+                const line = byLine.get(number);
+                return (
+                    <div key={i} class={`row ${line && line.label === app.chosen?.label ? "chosen" : ""}`} role="row" data-line={number}
+                        onClick={() => { if (line) void app.choose(line.label); }}>
+                        {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
+                        {line ? <Figure value={line.total} total={total} unit={unit} samples={samples} /> : <span />}
+                        <span class="number" role="cell">{number}</span>
+                        <span class="text" role="cell">{shownName((text?.[i] ?? "").slice(0, 2000).replace(/\t/g, "    "))}</span>
+                    </div>
+                );
+            }} />
+        </div>
+    );
+}
+
+export function Source({ app }: { app: App }) {
+    const [files, setFiles] = useState<FileInfo[] | null>(null);
+    const [known, setKnown] = useState(new Map<string, string>());
+    const [shown, setShown] = useState<{ name: string; lines: LineInfo[] } | null>(null);
+    useEffect(() => {
+        let stale = false;
+        void Promise.all([app.core.files(), textsOfPage()]).then(([got, texts]) => {
+            if (!stale) {
+                setFiles(got);
+                setKnown(texts);
+            }
+        }, (error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [app.version]);
+    const wanted = app.place.file || app.chosen?.file || "";
+    const name = files?.some((file) => file.name === wanted) ? wanted : (files?.[0]?.name ?? "");
+    useEffect(() => {
+        let stale = false;
+        if (name)
+            app.core.lines(name).then((lines) => { if (!stale) setShown({ name, lines }); }, (error: unknown) => app.fail(error));
+        return () => { stale = true; };
+    }, [files, name]);
+    if (!files)
+        return <p class="nothing">Adding up{"\u2026"}</p>;
+    if (!files.length)
+        return (
+            <div class="nothing lack">
+                <p>This profile tells no source files.</p>
+                <p>They come from debug information: programs built with <code>-g</code>, named on the machine that they ran on.</p>
+            </div>
+        );
+    const text = known.get(name);
+    return (
+        <div class="source">
+            <Files app={app} files={files} known={known} now={name} />
+            {shown && shown.name === name ? <Code app={app} name={name} text={text === undefined ? null : text.split("\n")} lines={shown.lines} />
+                : <p class="nothing">Adding up{"\u2026"}</p>}
+            {known.size === 0 && <span class="spoken">{count(files.length)} files, without their text</span>}
+        </div>
+    );
+}
