@@ -553,4 +553,31 @@ module.exports = (test) => {
         const differ = card.pixels.filter((pixel, i) => pixel !== none.pixels[i]).length;
         assert.ok(new Set(card.pixels).size >= 5 && card.pixels.length === none.pixels.length && differ < card.pixels.length / 500, `${differ} differ`);
     });
+
+    test("files packed by gzip and zstd are opened, also of several frames, and damage is told", async (bench) => {
+        const zstd = (text, ...options) => spawnSync("zstd", ["-c", "-q", ...options], { input: text, maxBuffer: 1 << 28 }).stdout;
+        if (!zstd("a 1\n")?.length) {
+            bench.note("skipped: no zstd");
+            return;
+        }
+        const page = await openPage(bench, emptyPage());
+        const open = (bytes, name) => page.evaluate(async ([text, called]) => {
+            const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+            const good = await window.stoke.open(new Blob([packed]), called);
+            return good ? window.stoke.shown.total : window.stoke.fault.message;
+        }, [bytes.toString("base64"), name]);
+        const lines = Array.from({ length: 200000 }, (_, i) => `main;f${i % 977};g${i * 7919 % 100003} ${i % 5 + 1}\n`).join("");
+        assert.equal(await open(zlib.gzipSync(lines), "x.folded.gz"), 600000);
+        for (const level of ["-1", "-3", "-19"])
+            assert.equal(await open(zstd(lines, level), "x.folded.zst"), 600000, level);
+        assert.equal(await open(Buffer.concat([zstd(lines), zstd("a;b 7\n"), zstd(lines, "--no-check")]), "x.folded.zst"), 1200007);
+        const whole = zstd(lines);
+        for (const length of [5, 20, whole.length >> 1, whole.length - 9])
+            assert.equal(await open(whole.subarray(0, length), "x.folded.zst"), "the packed data is damaged", String(length));
+        const bent = Buffer.from(whole);
+        bent.fill(0xff, 30, 60);
+        assert.equal(await open(bent, "x.folded.zst"), "the packed data is damaged");
+        assert.match(await open(Buffer.from("fd377a585a000004", "hex"), "x.xz"), /^xz files are not opened in the browser$/);
+        assert.equal(await open(Buffer.from("a;b 3\n"), "plain.folded"), 3);
+    });
 };
