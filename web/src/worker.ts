@@ -64,8 +64,10 @@ function replyText(): string {
 }
 
 function check(ok: number): void {
-    if (!ok)
-        throw new Failure(JSON.parse(replyText()) as Fault);
+    if (ok)
+        return;
+    const told = JSON.parse(replyText()) as Fault;
+    throw new Failure(told.message === "out of memory" ? tooLarge() : told);
 }
 
 /* Calls with text and arrays put into the core's memory for as long as it takes. */
@@ -236,7 +238,7 @@ function feed(chunk: Uint8Array): void {
 
 function tooLarge(): Fault {
     const held = Math.round(core.memory.buffer.byteLength / 1e6);
-    return fault(`the file does not fit: ${held} MB of the 4295 MB that a page may have are in use`,
+    return fault(`it does not fit: ${held} MB are in use, and a page may have at most 4295 MB`,
         "'stoke convert' on the command line has no such limit: fold it, or choose a time or thread");
 }
 
