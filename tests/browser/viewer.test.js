@@ -507,24 +507,24 @@ module.exports = (test) => {
         }, packed);
         await choose();
         await page.waitForFunction(() => window.stoke.part?.going && window.stoke.shown && window.stoke.steered?.last, null, { polling: 20 });
-        assert.match(await page.locator(".status .part").textContent(), /the first \d+% of the file; \d+% read/);
+        assert.match(await page.locator(".status .unread").textContent(), /the first \d+% of the file; \d+% read/);
         const part = await total(page);
         await page.locator("#search").fill("step 7");
         await page.waitForFunction(() => window.stoke.found?.functions > 0, null, { polling: 20 });
         assert.equal(await page.evaluate(() => window.stoke.part.going), true);
         await page.evaluate(() => window.stoke.steered.zoom(0.5));
-        await page.locator(".part button").click();
+        await page.locator(".unread button").click();
         await page.waitForFunction(() => window.stoke.part && !window.stoke.part.going && !window.stoke.loading, null, { polling: 20 });
         await settle(page);
         const stopped = await total(page);
         assert.ok(part <= stopped && stopped < 450000, `${part} ${stopped}`);
-        assert.match(await page.locator(".status .part").textContent(), /^a part: the first \d+% of the file$/);
+        assert.match(await page.locator(".status .unread").textContent(), /^a part: the first \d+% of the file$/);
         assert.match(await page.evaluate(() => JSON.stringify(window.stoke.profile.warnings)), /only the beginning of the file was read/);
         await choose();
         await page.waitForFunction(() => window.stoke.part?.going, null, { polling: 20 });
         await page.waitForFunction(() => !window.stoke.part && !window.stoke.loading, null, { polling: 20, timeout: 60000 });
         await settle(page);
-        assert.equal(await page.locator(".status .part").count(), 0);
+        assert.equal(await page.locator(".status .unread").count(), 0);
         assert.ok(await total(page) > stopped);
     });
 
