@@ -83,15 +83,23 @@ function memoryOf() {
     return sum;
 }
 
-/* Milliseconds that the page's thread and its worker's were on a CPU. */
+/* Milliseconds that the thread was on a CPU, if it is the page's or its worker's. */
+function timeOf(pid, thread) {
+    const folder = `/proc/${pid}/task/${thread}`;
+    try {
+        if (thread !== pid && !fs.readFileSync(`${folder}/comm`, "utf8").startsWith("DedicatedWorker"))
+            return 0;
+        return Number(fs.readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+    } catch {
+        return 0; /* it has ended */
+    }
+}
+
 function threadTime() {
     let sum = 0;
     for (const pid of renderers())
-        for (const thread of fs.readdirSync(`/proc/${pid}/task`)) {
-            const folder = `/proc/${pid}/task/${thread}`;
-            if (thread === pid || fs.readFileSync(`${folder}/comm`, "utf8").startsWith("DedicatedWorker"))
-                sum += Number(fs.readFileSync(`${folder}/schedstat`, "utf8").split(" ")[0]) / 1e6;
-        }
+        for (const thread of fs.readdirSync(`/proc/${pid}/task`))
+            sum += timeOf(pid, thread);
     return sum;
 }
 

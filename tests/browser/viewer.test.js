@@ -711,24 +711,24 @@ int main(void)
         }, packed);
         await choose();
         await page.waitForFunction(() => window.stoke.part?.going && window.stoke.shown && window.stoke.steered?.last, null, { polling: 20 });
-        assert.match(await page.locator(".status .part").textContent(), /the first \d+% of the file; \d+% read/);
+        assert.match(await page.locator(".status .unread").textContent(), /the first \d+% of the file; \d+% read/);
         const part = await total(page);
         await page.locator("#search").fill("step 7");
         await page.waitForFunction(() => window.stoke.found?.functions > 0, null, { polling: 20 });
         assert.equal(await page.evaluate(() => window.stoke.part.going), true);
         await page.evaluate(() => window.stoke.steered.zoom(0.5));
-        await page.locator(".part button").click();
+        await page.locator(".unread button").click();
         await page.waitForFunction(() => window.stoke.part && !window.stoke.part.going && !window.stoke.loading, null, { polling: 20 });
         await settle(page);
         const stopped = await total(page);
         assert.ok(part <= stopped && stopped < 450000, `${part} ${stopped}`);
-        assert.match(await page.locator(".status .part").textContent(), /^a part: the first \d+% of the file$/);
+        assert.match(await page.locator(".status .unread").textContent(), /^a part: the first \d+% of the file$/);
         assert.match(await page.evaluate(() => JSON.stringify(window.stoke.profile.warnings)), /only the beginning of the file was read/);
         await choose();
         await page.waitForFunction(() => window.stoke.part?.going, null, { polling: 20 });
         await page.waitForFunction(() => !window.stoke.part && !window.stoke.loading, null, { polling: 20, timeout: 60000 });
         await settle(page);
-        assert.equal(await page.locator(".status .part").count(), 0);
+        assert.equal(await page.locator(".status .unread").count(), 0);
         assert.ok(await total(page) > stopped);
     });
 
@@ -756,5 +756,64 @@ int main(void)
         assert.equal(none.gl, false);
         const differ = card.pixels.filter((pixel, i) => pixel !== none.pixels[i]).length;
         assert.ok(new Set(card.pixels).size >= 5 && card.pixels.length === none.pixels.length && differ < card.pixels.length / 500, `${differ} differ`);
+    });
+
+    test("files packed by gzip and zstd are opened, also of several frames, and damage is told", async (bench) => {
+        const zstd = (text, ...options) => spawnSync("zstd", ["-c", "-q", ...options], { input: text, maxBuffer: 1 << 28 }).stdout;
+        if (!zstd("a 1\n")?.length) {
+            bench.note("skipped: no zstd");
+            return;
+        }
+        const page = await openPage(bench, emptyPage());
+        const open = (bytes, name) => page.evaluate(async ([text, called]) => {
+            const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+            const good = await window.stoke.open(new Blob([packed]), called);
+            return good ? window.stoke.shown.total : window.stoke.fault.message;
+        }, [bytes.toString("base64"), name]);
+        const lines = Array.from({ length: 20000 }, (_, i) => `main;f${i % 977};g${i * 7919 % 100003} ${i % 5 + 1}\n`).join("");
+        assert.equal(await open(zlib.gzipSync(lines), "x.folded.gz"), 60000);
+        for (const level of ["-1", "-3", "-12"])
+            assert.equal(await open(zstd(lines, level), "x.folded.zst"), 60000, level);
+        assert.equal(await open(Buffer.concat([zstd(lines), zstd("a;b 7\n"), zstd(lines, "--no-check")]), "x.folded.zst"), 120007);
+        const whole = zstd(lines);
+        for (const length of [5, 20, whole.length >> 1, whole.length - 9])
+            assert.equal(await open(whole.subarray(0, length), "x.folded.zst"), "the packed data is damaged", String(length));
+        const bent = Buffer.from(whole);
+        bent.fill(0xff, 30, 60);
+        assert.equal(await open(bent, "x.folded.zst"), "the packed data is damaged");
+        assert.match(await open(Buffer.from("fd377a585a000004", "hex"), "x.xz"), /^xz files are not opened in the browser$/);
+        assert.equal(await open(Buffer.from("a;b 3\n"), "plain.folded"), 3);
+    });
+
+    /* The core's module with at most 24 MB: the end of its memory section says how much. */
+    const small = `
+        const post = Worker.prototype.postMessage;
+        Worker.prototype.postMessage = function (message, ...rest) {
+            const bytes = message.do === "start" ? new Uint8Array(message.core) : [];
+            for (let at = 8; at < bytes.length;) {
+                const id = bytes[at++];
+                let size = 0, shift = 0, byte;
+                do {
+                    byte = bytes[at++];
+                    size |= (byte & 127) << shift;
+                    shift += 7;
+                } while (byte & 128);
+                at += size;
+                if (id === 5)
+                    bytes.set([0x80, 0x83, 0x00], at - 3);
+            }
+            return post.call(this, message, ...rest);
+        };`;
+
+    test("a file that does not fit says so, with the number, and leaves the page as it was", async (bench) => {
+        const page = await openPage(bench, emptyPage(), { init: small });
+        const open = (count, name) => page.evaluate(async ([lines, called]) => {
+            const text = Array.from({ length: lines }, (_, i) => `main;f${i};g${i * 7} 1\n`).join("");
+            return (await window.stoke.open(new Blob([text]), called)) ? window.stoke.shown.total : window.stoke.fault.message;
+        }, [count, name]);
+        assert.equal(await open(1000, "small.folded"), 1000);
+        assert.match(await open(600000, "large.folded"), /^it does not fit: 2\d MB are in use, and a page may have at most 4295 MB$/);
+        assert.equal(await total(page), 1000);
+        assert.equal(await open(2000, "small.folded"), 2000);
     });
 };

@@ -1,4 +1,5 @@
 /* The core's own thread: reads files into it, and passes calls on. */
+import { Decompress } from "fzstd";
 import { BOX_WORDS, type Argument, type Drawing, type Fault, type Progress, type Read, type Reply, type Request } from "./protocol";
 
 interface Core {
@@ -52,6 +53,8 @@ function fault(message: string, hint = ""): Fault {
     return { message, hint, line: 0, column: 0, text: "" };
 }
 
+const DAMAGED = fault("the packed data is damaged", "make the file anew");
+
 function reply(): Uint8Array {
     return new Uint8Array(core.memory.buffer, core.core_reply() >>> 0, core.core_reply_length() >>> 0);
 }
@@ -61,8 +64,10 @@ function replyText(): string {
 }
 
 function check(ok: number): void {
-    if (!ok)
-        throw new Failure(JSON.parse(replyText()) as Fault);
+    if (ok)
+        return;
+    const told = JSON.parse(replyText()) as Fault;
+    throw new Failure(told.message === "out of memory" ? tooLarge() : told);
 }
 
 /* Calls with text and arrays put into the core's memory for as long as it takes. */
@@ -159,7 +164,40 @@ function streamOf(stream: ReadableStream<Uint8Array>): Pieces {
     };
 }
 
-/* gzip is opened, UTF-16 becomes UTF-8. */
+/* zstd unpacked; browsers do not do it themselves. */
+function unpackedZstd(packed: Pieces): Pieces {
+    let blocks: Uint8Array[] = [];
+    let ended = false;
+    const unpacker = new Decompress((block) => blocks.push(block.slice())); /* its window is used again */
+    return {
+        async next() {
+            while (blocks.length === 0) {
+                if (ended)
+                    return null;
+                const piece = await packed.next();
+                ended = piece === null;
+                try {
+                    unpacker.push(piece ?? new Uint8Array(0), ended);
+                } catch (error) {
+                    if (error instanceof RangeError)
+                        throw error;
+                    throw new Failure(DAMAGED);
+                }
+            }
+            const room = new Uint8Array(blocks.reduce((sum, block) => sum + block.length, 0));
+            let at = 0;
+            for (const block of blocks) {
+                room.set(block, at);
+                at += block.length;
+            }
+            blocks = [];
+            return room;
+        },
+        stop: () => packed.stop(),
+    };
+}
+
+/* gzip and zstd are opened, UTF-16 becomes UTF-8. */
 async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pieces> {
     const counting = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, to) {
@@ -178,7 +216,9 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
             .pipeThrough(from as unknown as ReadableWritablePair<string, Uint8Array>)
             .pipeThrough(new TextEncoderStream() as unknown as ReadableWritablePair<Uint8Array, string>));
     }
-    for (const [what, ...magic] of [["zstd", 0x28, 0xb5, 0x2f, 0xfd], ["xz", 0xfd, 0x37, 0x7a, 0x58],
+    if (begins(0x28, 0xb5, 0x2f, 0xfd))
+        return unpackedZstd(slicesOf(file, count));
+    for (const [what, ...magic] of [["xz", 0xfd, 0x37, 0x7a, 0x58],
         ["bzip2", 0x42, 0x5a, 0x68], ["zip", 0x50, 0x4b, 3, 4]] as [string, ...number[]][])
         if (begins(...magic))
             throw new Failure(fault(`${what} files are not opened in the browser`, "unpack it first, and open what is in it"));
@@ -198,7 +238,7 @@ function feed(chunk: Uint8Array): void {
 
 function tooLarge(): Fault {
     const held = Math.round(core.memory.buffer.byteLength / 1e6);
-    return fault(`the file does not fit: ${held} MB of the 4295 MB that a page may have are in use`,
+    return fault(`it does not fit: ${held} MB are in use, and a page may have at most 4295 MB`,
         "'stoke convert' on the command line has no such limit: fold it, or choose a time or thread");
 }
 
@@ -246,7 +286,7 @@ async function open(file: Blob, name: string, progress: (progress: Progress) => 
     } catch (error) {
         core.core_cancel();
         if (error instanceof TypeError)
-            throw new Failure(fault("the packed data is damaged", "make the file anew"));
+            throw new Failure(DAMAGED);
         if (error instanceof RangeError || error instanceof WebAssembly.RuntimeError)
             throw new Failure(tooLarge());
         throw error;
