@@ -19,13 +19,14 @@ static struct arena arena;
 static struct str raw_part(bool big)
 {
     static char raw[64];
+    static const unsigned char bytes[] = {1, 2, 0xfe, 0xff};
     const uint64_t numbers[][3] = {
         {16, 4, (uint32_t)-5},      {20, 4, 0x12},         {24, 8, 3},
         {32, 8, (uint64_t)1 << 40}, {40, 4, 7 << 16 | 48}, {44, 4, 4 << 16 | 8}};
     memset(raw, 0, sizeof raw);
     memcpy(raw + 8, "worker", 7);
     memcpy(raw + 48, "a/path", 7);
-    memcpy(raw + 56, "\1\2\xfe\xff", 4);
+    memcpy(raw + 56, bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         for (size_t k = 0; k < numbers[i][1]; k++)
             raw[numbers[i][0] + (big ? numbers[i][1] - 1 - k : k)] =
