@@ -30,6 +30,7 @@ struct finish {
     struct run *runs; /* by place */
     frame_id *frames;
     size_t frame_count, frame_cap;
+    bool is_last;        /* the recording is read to its end */
     bool *drops_callers; /* by frame of the profile: see skip_after */
     struct kept_symbol *kept;
 };
@@ -374,14 +375,22 @@ static void add_samples(struct finish *f, const stack_id *stacks, const event_id
         facts->time_last = raw->facts.time_last;
 }
 
+static bool name_places(const struct finish *f)
+{
+    struct perf_profile *p = f->p;
+    bool ok = !p->resolver || perf_places_name(p);
+    if (ok && p->resolver && p->resolver->leave && f->is_last)
+        p->resolver->leave(p->resolver->context);
+    return ok;
+}
+
 static void finish(struct finish *f, const thread_id *threads)
 {
     struct perf_profile *p = f->p;
     perf_files_finish(p);
     if (p->places.count == 0)
         p->places.count = 1;
-    if (f->raw->arena.failed || (p->resolver && !perf_places_name(p)) || !make_runs(f) ||
-        !find_skipped(f))
+    if (f->raw->arena.failed || !name_places(f) || !make_runs(f) || !find_skipped(f))
         return;
     stack_id *stacks = make_stacks(f);
     event_id *events = make_events(f);
@@ -391,7 +400,8 @@ static void finish(struct finish *f, const thread_id *threads)
 
 void perf_profile_finish(struct perf_profile *p)
 {
-    struct finish f = {.p = p, .b = p->b, .raw = p->raw.profile, .arena = &p->arena};
+    struct finish f = {
+        .p = p, .b = p->b, .raw = p->raw.profile, .arena = &p->arena, .is_last = true};
     finish(&f, NULL);
 }
 
