@@ -310,11 +310,52 @@ static stack_id push_place(struct finish *f, stack_id parent, frame_id number)
     return push_frames(f, parent, f->runs[number]);
 }
 
+/* Whether every place is code that ran, which is most often so. */
+static bool is_all_code(const struct finish *f)
+{
+    const struct perf_profile *p = f->p;
+    bool all = true;
+    for (size_t i = 1; all && i < p->places.count; i++) {
+        const struct perf_place *place = &p->places.items[i];
+        all = !place->of_waker && !p->files[place->file].marker;
+    }
+    return all;
+}
+
+/* So far ahead what a stack's first frame is looked for by is fetched. */
+#define STACKS_AHEAD 12
+
+static void fetch_ahead(const struct finish *f, const stack_id *stacks, size_t done,
+                        size_t ahead)
+{
+    struct stack s = f->raw->stacks[ahead];
+    struct run run = f->runs[s.frame];
+    if (s.parent < done && s.parent + 1 != ahead && run.count)
+        builder_prefetch(f->b, stacks[s.parent], f->frames[run.first]);
+}
+
+/* The profile's stacks where all is code. */
+static void make_code_stacks(struct finish *f, stack_id *stacks)
+{
+    const struct profile *raw = f->raw;
+    size_t count = raw->stack_count;
+    for (size_t i = 1; i < count; i++) {
+        struct stack s = raw->stacks[i];
+        if (i + STACKS_AHEAD < count)
+            fetch_ahead(f, stacks, i, i + STACKS_AHEAD);
+        stacks[i] = push_frames(f, stacks[s.parent], f->runs[s.frame]);
+    }
+}
+
 /* The profile's stack for each stack of places. */
 static stack_id *make_stacks(struct finish *f)
 {
     const struct profile *raw = f->raw;
     stack_id *stacks = arena_zalloc(f->arena, raw->stack_count, sizeof *stacks);
+    if (stacks && is_all_code(f)) {
+        make_code_stacks(f, stacks);
+        return stacks;
+    }
     bool *interrupt = arena_zalloc(f->arena, raw->stack_count, sizeof *interrupt);
     for (size_t i = 1; stacks && interrupt && i < raw->stack_count; i++) {
         struct stack s = raw->stacks[i];
