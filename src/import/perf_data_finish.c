@@ -330,7 +330,7 @@ static void fetch_ahead(const struct finish *f, const stack_id *stacks, size_t d
 {
     struct stack s = f->raw->stacks[ahead];
     struct run run = f->runs[s.frame];
-    if (s.parent < done && s.parent + 1 != ahead && run.count)
+    if (f->frames && s.parent < done && s.parent + 1 != ahead && run.count)
         builder_prefetch(f->b, stacks[s.parent], f->frames[run.first]);
 }
 
