@@ -481,6 +481,50 @@ def tracepoints():
     return rec
 
 
+FORMAT = """name: waited
+ID: 316
+format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+
+	field:char comm[8];	offset:8;	size:8;	signed:0;
+	field:int pid;	offset:16;	size:4;	signed:1;
+	field:long state;	offset:24;	size:8;	signed:1;
+
+print fmt: "comm=%s pid=%d state=%s", REC->comm, REC->pid, REC->state ? __print_flags(""" \
+    """REC->state, "|", { 1, "S" }, { 2, "D" }) : "R"
+"""
+
+
+def formatted():
+    """A tracepoint whose format the recording has: (the recording, its tracing data)."""
+    rec = Recording([Attr(2, 316, ids=(21,), name="sched:waited", period=1,
+                          flags=SAMPLE_ID_ALL, sample_type=USUAL | RAW)])
+    other = FORMAT.replace("316", "317").replace("comm=", "another=")
+    texts = b"".join(rec.pack("Q", len(text)) + text.encode() for text in (other, FORMAT))
+    tracing = b"\x17\x08\x44tracing0.5\0" + rec.pack("BBI", rec.big, 8, 4096) + \
+        b"header_page\0" + rec.pack("Q", 4) + b"page" + b"header_event\0" + \
+        rec.pack("Q", 5) + b"event" + rec.pack("IQ", 1, 3) + b"own" + rec.pack("I", 1) + \
+        b"sched\0" + rec.pack("I", 2) + texts + rec.pack("II", 0, 0)
+    rec.comm(100, 100, "traced")
+    for i, state in enumerate((0, 1, 3, 9)):
+        raw = rec.pack("HBBi", 316, 0, 0, 100) + b"prog\0\0\0\0" + \
+            rec.pack("iiQ", -i, 0, state) + b"\0\0\0\0"
+        rec.sample(10 + i, 0x401000, [MARK_USER, 0x401000],
+                   extra={RAW: rec.pack("I", len(raw)) + raw})
+    return rec, tracing
+
+
+def formatted_file():
+    rec, tracing = formatted()
+    return rec.file({1: tracing, **rec.features()})
+
+
+def formatted_pipe():
+    rec, tracing = formatted()
+    rec.records.insert(0, rec.record(66, rec.pack("I", len(tracing))) + tracing)
+    return rec.pipe()
+
+
 def groups():
     """A group of counters that is read with every sample of its first: what each counted
     since is the period of a sample of its own."""
@@ -528,6 +572,8 @@ def cases():
     yield "corrupted", corrupted().file()
     yield "names", unnamed().pipe(names=False)
     yield "tracepoints", tracepoints().file()
+    yield "tracepoints-formatted", formatted_file()
+    yield "tracepoints-formatted-pipe", formatted_pipe()
     yield "groups", groups().file()
     yield "waits", waits().file()
     yield "waits-on-cpu", waits().pipe()

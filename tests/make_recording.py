@@ -3,6 +3,7 @@
 the tests that harm one of them and leave the others whole.
 
   perf.data   stack dumps of a program, code of a perf map and of a jitdump
+  big.data    the same, as a machine of the other byte order writes it: the dumps are bytes
   prog        the program, without debug information but with a link to
   prog.debug  its debug file
   perf.map, jit.dump   of two processes; their numbers are larger than any system gives
@@ -114,18 +115,25 @@ def recorded(folder):
     return maps, list(samples.values())[:SAMPLES]
 
 
-def recording(folder):
+def in_order(rec, raw):
+    """Words of this machine in the recording's order."""
+    return rec.words(struct.unpack(f"<{len(raw) // 8}Q", raw))
+
+
+def recording(maps, samples, big):
     kind = made.USUAL | made.REGS_USER | made.STACK_USER
     rec = made.Recording([made.Attr(1, 0, sample_type=kind, ids=(5,), name="cpu-clock",
-                                    regs=REGISTERS, stack=512)])
-    maps, samples = recorded(folder)
+                                    regs=REGISTERS, stack=512)],
+                         big)
     rec.comm(100, 100, "prog")
     for start, size, offset in maps:
         rec.mmap2(100, start, size, offset, "/bin/prog")
     nothing = {made.REGS_USER: rec.words([0]), made.STACK_USER: rec.words([0])}
     for i, (registers, dump) in enumerate(samples):
         rec.sample(10 + i, struct.unpack_from("<Q", registers, 72)[0], [],
-                   extra={made.REGS_USER: registers, made.STACK_USER: dump})
+                   extra={made.REGS_USER: in_order(rec, registers),
+                          made.STACK_USER: in_order(rec, dump[:8]) + dump[8:-8]
+                          + in_order(rec, dump[-8:])})
     for pid in MAPPED, DUMPED:
         rec.comm(pid, pid, "jit")
         rec.mmap2(pid, JIT, 0x10000, 0, "//anon", inode=0)
@@ -164,7 +172,8 @@ def main():
         build(folder)
         contents = {name: open(os.path.join(folder, name), "rb").read()
                     for name in ("prog", "prog.debug")}
-        contents["perf.data"] = recording(folder)
+        contents["perf.data"] = recording(*recorded(folder), False)
+        contents["big.data"] = recording(*recorded(folder), True)
     contents["jit.dump"] = jitdump()
     contents["perf.map"] = f"{JIT:x} 40 mapped\n{JIT + 0x100:x} 20 caller\n".encode()
     for name, content in contents.items():

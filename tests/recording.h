@@ -11,13 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum role { RECORDING, PROGRAM, DEBUG_FILE, PERF_MAP, JITDUMP, ROLES };
+enum role { RECORDING, RECORDING_BIG, PROGRAM, DEBUG_FILE, PERF_MAP, JITDUMP, ROLES };
 
 /* As the files are kept; and where the recording says that they lie. */
 static const struct {
     const char *kept, *place;
 } recording_files[ROLES] = {
     [RECORDING] = {"perf.data", NULL},
+    [RECORDING_BIG] = {"big.data", NULL}, /* the same, in the other byte order */
     [PROGRAM] = {"prog", "bin/prog"},
     [DEBUG_FILE] = {"prog.debug", "bin/prog.debug"},
     [PERF_MAP] = {"perf.map", "tmp/perf-4300000.map"},
@@ -52,7 +53,7 @@ static inline bool recording_file(struct recording *r, enum role role)
         fclose(file);
     r->whole[role] = (struct str){rooms[role], size};
     return size && size < sizeof rooms[role] &&
-           (role == RECORDING || recording_put(r, role, r->whole[role]));
+           (!recording_files[role].place || recording_put(r, role, r->whole[role]));
 }
 
 /* Fills the folder `root`, which is there and empty. */

@@ -22,6 +22,7 @@ static const struct {
     {"phys_addr", FIELD_PHYS_ADDR, PERF_SAMPLE_PHYS_ADDR},
     {"misc", FIELD_MISC, 0},
     {"brstack", FIELD_BRSTACK, PERF_SAMPLE_BRANCH_STACK},
+    {"trace", FIELD_TRACE, PERF_SAMPLE_RAW},
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
@@ -43,17 +44,20 @@ const char *script_field_name(uint32_t wanted)
 /* Whether perf script has it: then it is no slip of the pen. */
 static bool is_of_perf(struct str name)
 {
-    static const char *const others[] = {
-        "trace",          "iregs",       "uregs",
-        "brstacksym",     "brstackoff",  "brstackinsn",
-        "brstackinsnlen", "bpf-output",  "insn",
-        "insnlen",        "callindent",  "synth",
-        "metric",         "srccode",     "tod",
-        "data_src",       "ipc",         "data_page_size",
-        "code_page_size", "cgroup",      "ins_lat",
-        "retire_lat",     "machine_pid", "vcpu",
-        "flags",          "dsoff",       "disasm",
-        "brstackdisasm",  "brcntr"};
+    static const char *const others[] = {"iregs",          "uregs",
+                                         "brstacksym",     "brstackoff",
+                                         "brstackinsn",    "brstackinsnlen",
+                                         "bpf-output",     "insn",
+                                         "insnlen",        "callindent",
+                                         "synth",          "metric",
+                                         "srccode",        "tod",
+                                         "data_src",       "ipc",
+                                         "data_page_size", "code_page_size",
+                                         "cgroup",         "ins_lat",
+                                         "retire_lat",     "machine_pid",
+                                         "vcpu",           "flags",
+                                         "dsoff",          "disasm",
+                                         "brstackdisasm",  "brcntr"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (str_equal(name, str_of(others[i])))
             return true;

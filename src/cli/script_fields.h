@@ -22,6 +22,7 @@ enum script_field {
     FIELD_PHYS_ADDR = 1 << 14,
     FIELD_MISC = 1 << 15,
     FIELD_BRSTACK = 1 << 16,
+    FIELD_TRACE = 1 << 17,
 };
 
 /* Types of events as perf tells them apart here: those of enum perf_event_type, and all
@@ -43,7 +44,7 @@ struct script_fields {
         .shown = {                                                           \
             [PERF_TYPE_HARDWARE] = FIELDS_SAMPLE,                            \
             [PERF_TYPE_SOFTWARE] = FIELDS_SAMPLE,                            \
-            [PERF_TYPE_TRACEPOINT] = FIELDS_HEAD,                            \
+            [PERF_TYPE_TRACEPOINT] = FIELDS_HEAD | FIELD_TRACE,              \
             [PERF_TYPE_HW_CACHE] = FIELDS_SAMPLE,                            \
             [PERF_TYPE_RAW] =                                                \
                 FIELDS_SAMPLE | FIELD_ADDR | FIELD_WEIGHT | FIELD_PHYS_ADDR, \

@@ -151,7 +151,7 @@ static bool wants(struct script_recording *r, const struct perf_profile *p,
 }
 
 static void write_sample(struct slot *slot, const struct script_head *h,
-                         const struct perf_sample *s)
+                         const struct perf_data *d, const struct perf_sample *s)
 {
     struct output *o = &slot->text;
     uint32_t fields = h->fields;
@@ -159,6 +159,8 @@ static void write_sample(struct slot *slot, const struct script_head *h,
     if (fields & FIELD_PERIOD)
         output_format(o, "%10llu ", (unsigned long long)s->period);
     script_write_event(o, h);
+    if (fields & FIELD_TRACE && s->event->format)
+        tracepoint_format_print(s->event->format, s->raw, d->big_endian, o);
     if (fields & FIELD_ADDR)
         output_format(o, "%16llx", (unsigned long long)s->address);
     if (fields & FIELD_WEIGHT)
@@ -194,7 +196,7 @@ static bool take_sample(void *context, struct perf_profile *p,
     slot->fields = h.fields;
     slot->has_chain = h.has_chain;
     slot->is_sample = true;
-    write_sample(slot, &h, s);
+    write_sample(slot, &h, &p->data, s);
     return true;
 }
 

@@ -10,7 +10,7 @@
 bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
 {
     struct str all;
-    *d = (struct perf_data){.input = in};
+    *d = (struct perf_data){.input = in, .formats = OUTPUT_KEEP};
     d->facts = (struct perf_facts){.host = STR(""),
                                    .release = STR(""),
                                    .version = STR(""),
@@ -28,6 +28,7 @@ bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
 void perf_data_deinit(struct perf_data *d)
 {
     perf_unpacker_destroy(d->unpacker);
+    output_deinit(&d->formats);
     source_deinit(&d->section);
     arena_deinit(&d->arena);
 }
@@ -252,6 +253,24 @@ static void start_unpacking(struct perf_data *d)
     d->cursor = d->keep = 0;
 }
 
+#define FORMATS_MAX ((size_t)16 << 20)
+
+/* Keeps what tells tracepoints' formats, until it is whole. */
+static void take_formats(struct perf_data *d, struct str piece)
+{
+    if (!d->keeps_payload)
+        return;
+    if (d->formats.used + piece.len <= FORMATS_MAX)
+        output_str(&d->formats, piece);
+    if (piece.len < d->payload)
+        return;
+    perf_read_formats(d, output_kept(&d->formats));
+    d->arena.failed |= d->formats.failed;
+    d->keeps_payload = false;
+    output_deinit(&d->formats);
+    d->formats = OUTPUT_KEEP;
+}
+
 /* Passes over some of a payload. */
 static void skip_payload(struct perf_data *d, struct error *err)
 {
@@ -264,6 +283,7 @@ static void skip_payload(struct perf_data *d, struct error *err)
     }
     left = bytes_at(d, d->cursor).len;
     left = left < d->payload ? left : d->payload;
+    take_formats(d, str_head(bytes_at(d, d->cursor), (size_t)left));
     d->payload -= left;
     move_on(d, left);
 }
@@ -291,6 +311,7 @@ static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
     }
     move_on(d, r->body.len + PERF_RECORD_HEADER);
     d->payload = payload_of(d, r);
+    d->keeps_payload = r->type == PERF_HEADER_TRACING_DATA;
     if (r->type == PERF_AUXTRACE)
         d->aux_bytes += d->payload;
     if (r->type == PERF_FINISHED_ROUND)

@@ -24,6 +24,7 @@
 #include "base/perf_format.h"
 #include "base/source.h"
 #include "base/strings.h"
+#include "import/tracepoint.h"
 #include "model/resolver.h"
 
 /* What was recorded: a perf_event_attr. */
@@ -36,6 +37,7 @@ struct perf_event {
     uint64_t sample_type, read_format, flags, branch_type;
     uint64_t user_registers, interrupt_registers; /* masks */
     uint32_t stack_size;                          /* of a dump */
+    const struct tracepoint_format *format; /* of a tracepoint's raw part; or NULL */
     uint32_t clock; /* of the times, with PERF_FLAG_CLOCK: clock_gettime's number */
 };
 
@@ -114,6 +116,8 @@ struct perf_data {
     size_t given, due;                /* how many were given, how many may be */
     uint64_t round_time, newest_time; /* the newest in the round before; of all */
     uint64_t payload;                 /* bytes to pass over before the next record */
+    bool keeps_payload;               /* those are formats of tracepoints: */
+    struct output formats;            /* so far */
     bool ended, input_failed;
 };
 

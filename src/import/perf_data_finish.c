@@ -30,6 +30,7 @@ struct finish {
     struct run *runs; /* by place */
     frame_id *frames;
     size_t frame_count, frame_cap;
+    bool is_last;        /* the recording is read to its end */
     bool *drops_callers; /* by frame of the profile: see skip_after */
     struct kept_symbol *kept;
 };
@@ -309,11 +310,52 @@ static stack_id push_place(struct finish *f, stack_id parent, frame_id number)
     return push_frames(f, parent, f->runs[number]);
 }
 
+/* Whether every place is code that ran, which is most often so. */
+static bool is_all_code(const struct finish *f)
+{
+    const struct perf_profile *p = f->p;
+    bool all = true;
+    for (size_t i = 1; all && i < p->places.count; i++) {
+        const struct perf_place *place = &p->places.items[i];
+        all = !place->of_waker && !p->files[place->file].marker;
+    }
+    return all;
+}
+
+/* So far ahead what a stack's first frame is looked for by is fetched. */
+#define STACKS_AHEAD 12
+
+static void fetch_ahead(const struct finish *f, const stack_id *stacks, size_t done,
+                        size_t ahead)
+{
+    struct stack s = f->raw->stacks[ahead];
+    struct run run = f->runs[s.frame];
+    if (f->frames && s.parent < done && s.parent + 1 != ahead && run.count)
+        builder_prefetch(f->b, stacks[s.parent], f->frames[run.first]);
+}
+
+/* The profile's stacks where all is code. */
+static void make_code_stacks(struct finish *f, stack_id *stacks)
+{
+    const struct profile *raw = f->raw;
+    size_t count = raw->stack_count;
+    for (size_t i = 1; i < count; i++) {
+        struct stack s = raw->stacks[i];
+        if (i + STACKS_AHEAD < count)
+            fetch_ahead(f, stacks, i, i + STACKS_AHEAD);
+        stacks[i] = push_frames(f, stacks[s.parent], f->runs[s.frame]);
+    }
+}
+
 /* The profile's stack for each stack of places. */
 static stack_id *make_stacks(struct finish *f)
 {
     const struct profile *raw = f->raw;
     stack_id *stacks = arena_zalloc(f->arena, raw->stack_count, sizeof *stacks);
+    if (stacks && is_all_code(f)) {
+        make_code_stacks(f, stacks);
+        return stacks;
+    }
     bool *interrupt = arena_zalloc(f->arena, raw->stack_count, sizeof *interrupt);
     for (size_t i = 1; stacks && interrupt && i < raw->stack_count; i++) {
         struct stack s = raw->stacks[i];
@@ -374,14 +416,22 @@ static void add_samples(struct finish *f, const stack_id *stacks, const event_id
         facts->time_last = raw->facts.time_last;
 }
 
+static bool name_places(const struct finish *f)
+{
+    struct perf_profile *p = f->p;
+    bool ok = !p->resolver || perf_places_name(p);
+    if (ok && p->resolver && p->resolver->leave && f->is_last)
+        p->resolver->leave(p->resolver->context);
+    return ok;
+}
+
 static void finish(struct finish *f, const thread_id *threads)
 {
     struct perf_profile *p = f->p;
     perf_files_finish(p);
     if (p->places.count == 0)
         p->places.count = 1;
-    if (f->raw->arena.failed || (p->resolver && !perf_places_name(p)) || !make_runs(f) ||
-        !find_skipped(f))
+    if (f->raw->arena.failed || !name_places(f) || !make_runs(f) || !find_skipped(f))
         return;
     stack_id *stacks = make_stacks(f);
     event_id *events = make_events(f);
@@ -391,7 +441,8 @@ static void finish(struct finish *f, const thread_id *threads)
 
 void perf_profile_finish(struct perf_profile *p)
 {
-    struct finish f = {.p = p, .b = p->b, .raw = p->raw.profile, .arena = &p->arena};
+    struct finish f = {
+        .p = p, .b = p->b, .raw = p->raw.profile, .arena = &p->arena, .is_last = true};
     finish(&f, NULL);
 }
 

@@ -216,11 +216,58 @@ static enum machine machine_named(struct str arch)
     return x86 ? MACHINE_X86 : MACHINE_UNKNOWN;
 }
 
+/* Gives a format to the events that it is of. */
+static void take_format(struct perf_data *d, struct str text)
+{
+    uint64_t id = tracepoint_format_id(text);
+    const uint64_t *first = idmap_find(&d->tracepoints, id);
+    if (!first || *first == 0 || d->events[*first - 1].format)
+        return;
+    struct tracepoint_format *format = arena_alloc(&d->arena, sizeof *format);
+    if (!format || !tracepoint_format_read(format, arena_str(&d->arena, text), &d->arena))
+        return;
+    for (size_t i = *first - 1; i < d->event_count; i++)
+        if (d->events[i].type == PERF_TYPE_TRACEPOINT && d->events[i].config == id)
+            d->events[i].format = format;
+}
+
+/* The beginning of a trace.dat (trace-cmd.dat.v6(5)), as perf writes it: formats of what
+ * all tracepoints have, then of ftrace's own, then of the tracepoints by their systems.
+ */
+void perf_read_formats(struct perf_data *d, struct str tracing)
+{
+    struct bytes b = bytes_of(tracing, d->big_endian);
+    struct str magic = bytes_take(&b, 10);
+    if (!str_equal(magic, STR("\x17\x08\x44"
+                              "tracing")))
+        return;
+    bytes_string(&b); /* version */
+    b.big_endian = bytes_u8(&b);
+    bytes_skip(&b, 5); /* the size of a long, of a page */
+    for (int i = 0; i < 2; i++) {
+        bytes_string(&b);
+        bytes_skip(&b, bytes_u64(&b));
+    }
+    for (uint32_t left = bytes_u32(&b); left && !b.failed; left--)
+        bytes_skip(&b, bytes_u64(&b));
+    for (uint32_t systems = bytes_u32(&b); systems && !b.failed; systems--) {
+        bytes_string(&b);
+        for (uint32_t left = bytes_u32(&b); left && !b.failed; left--) {
+            struct str text = bytes_take(&b, bytes_u64(&b));
+            if (!b.failed)
+                take_format(d, text);
+        }
+    }
+}
+
 static void take_feature(struct perf_data *d, uint64_t number, struct str content)
 {
     struct bytes b = bytes_of(content, d->big_endian);
     struct perf_facts *f = &d->facts;
     switch (number) {
+    case PERF_FEATURE_TRACING_DATA:
+        perf_read_formats(d, content);
+        break;
     case PERF_FEATURE_BUILD_ID:
         take_build_ids(d, b);
         break;

@@ -32,6 +32,9 @@ void perf_read_features(struct perf_data *d, struct str file, uint64_t from);
 /* The records of a pipe that stand for parts of a file's header. */
 void perf_read_header_record(struct perf_data *d, const struct perf_record *r);
 
+/* Gives the events that are tracepoints their formats. */
+void perf_read_formats(struct perf_data *d, struct str tracing);
+
 /* perf_data_names.c: the name perf makes for an event that has none of its own. */
 struct str perf_event_name(struct arena *a, const struct perf_event *e);
 

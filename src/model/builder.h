@@ -65,6 +65,13 @@ stack_id builder_push(struct builder *b, stack_id parent, frame_id frame);
 stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
                           size_t count, stack_id *stacks);
 
+/* Asks the machine to fetch what builder_push will look at. */
+static inline void builder_prefetch(const struct builder *b, stack_id parent,
+                                    frame_id frame)
+{
+    trie_prefetch(&b->stack_tree, parent, frame);
+}
+
 /* Adds a sample. A weight that is not finite is refused with a warning. */
 void builder_add(struct builder *b, const struct sample *sample);
 

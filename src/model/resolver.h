@@ -98,6 +98,11 @@ struct resolver {
 
     void (*name)(void *context, struct name_job *jobs, size_t count);
 
+    /* Of the objects known so far no more will be asked: what was found out may be kept
+     * for the next time, and files given back, while the caller goes on. What was handed
+     * out stays. May be NULL; need not be called. */
+    void (*leave)(void *context);
+
     /* A JIT writes code where other code was before. A number for what was at an address
      * (as a job has it, less 1 for a call) at a time in ns by CLOCK_MONOTONIC; 0: time
      * makes no difference. Errands may call it as they do `unwind`. May be NULL. */

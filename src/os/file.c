@@ -71,7 +71,7 @@ static int open_data(const char *folder, size_t i, uint64_t *size)
 /* Finds the files, and where in memory each is to lie. */
 static bool place_files(struct os_input *in, const char *folder)
 {
-    uint64_t size, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t size = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
     in->files = malloc(FOLDER_FILES_MAX * sizeof *in->files);
     for (size_t i = 0; in->files && i < FOLDER_FILES_MAX; i++) {
         int fd = open_data(folder, i, &size);
@@ -96,7 +96,7 @@ static bool map_files(struct os_input *in, const char *folder)
         return false;
     in->map = map;
     for (size_t i = 0; ok && i < in->file_count; i++) {
-        uint64_t size;
+        uint64_t size = 0;
         int fd = open_data(folder, i, &size);
         size = size < in->files[i].size ? size : in->files[i].size; /* cut meanwhile */
         ok = fd >= 0 &&

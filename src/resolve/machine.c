@@ -17,12 +17,13 @@ struct hand {
     void *context;
 };
 
-/* An object, and whether it is being made ready to be asked for names. */
+/* An object, and whether it is being made ready to be asked for names, or left. */
 struct entry {
     struct errand errand;
     struct object *object;
     const struct resolve_settings *settings;
-    bool is_expected;
+    bool is_under_way; /* the errand */
+    bool is_left;
 };
 
 struct machine_resolver {
@@ -57,14 +58,14 @@ struct machine_resolver *machine_resolver_create(const struct resolve_settings *
     return NULL;
 }
 
-/* Waits for what is still being made ready. */
-static void finish_expected(struct machine_resolver *m)
+/* Waits for what is still being made ready, or left. */
+static void finish_errands(struct machine_resolver *m)
 {
     for (size_t i = 1; i < m->entries.count; i++) {
         struct entry *entry = entry_at(m, i);
-        if (entry->is_expected)
+        if (entry->is_under_way)
             crew_finish(&m->crew, &entry->errand);
-        entry->is_expected = false;
+        entry->is_under_way = false;
     }
 }
 
@@ -72,12 +73,12 @@ void machine_resolver_destroy(struct machine_resolver *m)
 {
     if (!m)
         return;
-    finish_expected(m);
+    finish_errands(m);
     for (size_t i = 1; i < m->entries.count; i++) {
-        struct object *o = entry_at(m, i)->object;
-        if (object_is_complete(o))
-            name_cache_write(&o->names);
-        object_destroy(o);
+        struct entry *entry = entry_at(m, i);
+        if (!entry->is_left)
+            object_keep_names(entry->object);
+        object_destroy(entry->object);
     }
     for (unsigned i = 0; m->hands && i < m->crew.hands; i++)
         arena_deinit(&m->hands[i].arena);
@@ -140,11 +141,34 @@ static void resolver_expect(void *context, object_id id)
 {
     struct machine_resolver *m = context;
     struct entry *entry = entry_at(m, id);
-    if (id == 0 || entry->is_expected || entry->object->named || m->crew.hands == 1)
+    if (id == 0 || entry->is_under_way || entry->is_left || entry->object->named ||
+        m->crew.hands == 1)
         return;
     entry->errand = (struct errand){.work = make_ready, .can_wait = true};
-    entry->is_expected = true;
+    entry->is_under_way = true;
     crew_start(&m->crew, &entry->errand);
+}
+
+static void leave_object(struct errand *e, unsigned hand)
+{
+    struct object *o = ((struct entry *)(void *)e)->object;
+    (void)hand;
+    object_keep_names(o);
+    object_close_files(o);
+}
+
+static void resolver_leave(void *context)
+{
+    struct machine_resolver *m = context;
+    finish_errands(m);
+    for (size_t i = 1; i < m->entries.count && m->crew.hands > 1; i++) {
+        struct entry *entry = entry_at(m, i);
+        if (entry->is_left || !entry->object->knows)
+            continue;
+        entry->errand = (struct errand){.work = leave_object, .can_wait = true};
+        entry->is_under_way = entry->is_left = true;
+        crew_start(&m->crew, &entry->errand);
+    }
 }
 
 /* --- Work of all hands ----------------------------------------------------------------
@@ -515,7 +539,7 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
         n.shares[i].queries = queries + at;
         at += n.shares[i].count;
     }
-    finish_expected(m);
+    finish_errands(m);
     if (ok)
         do_together(m, n.share_count, prepare_share, &n);
     n.next = 0;
@@ -553,6 +577,7 @@ struct resolver machine_resolver_seam(struct machine_resolver *m)
                              .expect = resolver_expect,
                              .unwind = resolver_unwind,
                              .name = resolver_name,
+                             .leave = resolver_leave,
                              .version = resolver_version};
 }
 
@@ -561,7 +586,7 @@ struct object *machine_resolver_object(const struct resolver *seam, object_id id
     if (!seam || seam->name != resolver_name)
         return NULL;
     struct machine_resolver *m = seam->context;
-    finish_expected(m);
+    finish_errands(m);
     return id < m->entries.count ? object_of(m, id) : NULL;
 }
 

@@ -409,6 +409,19 @@ bool object_is_complete(const struct object *o)
     return o->named && o->split.missing.len == 0 && o->no_alternate.len == 0;
 }
 
+void object_keep_names(struct object *o)
+{
+    if (object_is_complete(o))
+        name_cache_write(&o->names);
+}
+
+void object_close_files(struct object *o)
+{
+    os_mapping_close(&o->file.mapping);
+    os_mapping_close(&o->debug.mapping);
+    os_mapping_close(&o->alternate.mapping);
+}
+
 bool object_address(const struct object *o, uint64_t asked, uint64_t *address)
 {
     *address = asked - o->moved;

@@ -100,6 +100,12 @@ void object_known_names(struct object *o, const struct resolve_settings *s);
  * was missing. */
 bool object_is_complete(const struct object *o);
 
+/* Keeps the names that were found on disk, where they may be. */
+void object_keep_names(struct object *o);
+
+/* Of an object that is asked no more: gives its program and debug files back. */
+void object_close_files(struct object *o);
+
 /* Makes what names are found with. */
 void object_names(struct object *o, const struct resolve_settings *s);
 

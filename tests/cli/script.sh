@@ -52,7 +52,17 @@ says_not ' cycles' out
 status 2 stoke script -F ip,nothing "$data/file.in"
 says "no field 'nothing'"
 says 'try: fields: comm, '
-for field in trace brstackinsn uregs cgroup; do
+# What tracepoints tell, by the format in the recording; without one, nothing.
+for name in tracepoints-formatted tracepoints-formatted-pipe; do
+    stoke script -q -F event,trace "$data/$name.in" >out
+    printf '%s\n' 'sched:waited: comm=prog pid=0 state=R' 'sched:waited: comm=prog pid=-1 state=S' \
+        'sched:waited: comm=prog pid=-2 state=S|D' \
+        'sched:waited: comm=prog pid=-3 state=S|0x8' >wanted
+    same wanted out
+done
+stoke script -q -F event,trace "$data/tracepoints.in" >out
+says '^sched:sched_switch: $' out
+for field in brstackinsn uregs cgroup; do
     status 2 stoke script -F +$field "$data/file.in"
     says "the field '$field' of perf script is not printed$"
     says 'try: fields: comm, '

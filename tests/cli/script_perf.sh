@@ -53,7 +53,7 @@ perf record -q -o try.data ./load >/dev/null 2>&1 || {
 }
 
 # compare NAME OPTION...: all lines of both are the same. perf adds a frame of all ones to
-# stacks from dumps, and prints the fields of tracepoints. Stubs of the PLT it takes for
+# stacks from dumps. Stubs of the PLT it takes for
 # the function before them, or for one without a name. Up to a thousandth may differ: where
 # a function's last instruction is a call, perf names the one behind it as the caller.
 stubs='s/ \(_init\|[^ ]*@plt\)\(+0x[0-9a-f]*\)*/ a stub/'
@@ -61,7 +61,7 @@ compare() {
     name=$1
     shift
     perf script --no-inline -i "$name.data" "$@" 2>/dev/null |
-        grep -v '	ffffffffffffffff ' | sed "s/\(sched_[a-z]*: \).*/\1/; $stubs" >want
+        grep -v '	ffffffffffffffff ' | sed "$stubs" >want
     stoke script -q --no-inline -i "$name.data" "$@" | sed "$stubs" >got
     [ -s want ] || fail "perf prints nothing of $name"
     lines=$(wc -l <want)

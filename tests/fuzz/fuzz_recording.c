@@ -71,7 +71,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     if (!recording.root[0])
         set_up();
     enum role role = role_of(input, hash >> 32);
-    for (int r = RECORDING + 1; r < ROLES; r++) {
+    for (int r = PROGRAM; r < ROLES; r++) {
         if (harmed[r] && r != (int)role)
             CHECK(recording_put(&recording, (enum role)r, recording.whole[r]));
         harmed[r] = r == (int)role;
