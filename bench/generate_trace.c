@@ -43,8 +43,7 @@ static uint32_t random_below(uint32_t limit)
     return (uint32_t)((seed >> 32) * limit >> 32);
 }
 
-/* --- The program
- * ------------------------------------------------------------------------ */
+/* --- The program ------------------------------------------------------------------- */
 
 static enum kind choose(uint32_t function, uint32_t i, uint32_t count)
 {
@@ -99,8 +98,7 @@ static void make_functions(void)
     code_size = address - BASE;
 }
 
-/* --- Its bytes
- * --------------------------------------------------------------------------- */
+/* --- Its bytes --------------------------------------------------------------------- */
 
 static uint32_t bits(uint32_t x, unsigned low, unsigned count, unsigned to)
 {
@@ -160,8 +158,7 @@ static void make_code(void)
         }
 }
 
-/* --- The file of it
- * ---------------------------------------------------------------------- */
+/* --- The file of it ---------------------------------------------------------------- */
 
 enum { HEAD = 64, PHDR = 56, SHDR = 64, SYMBOL = 24, CODE_AT = 4096, NAME = 16 };
 
@@ -242,8 +239,7 @@ static bool write_program(const char *path)
     return ok;
 }
 
-/* --- The trace
- * --------------------------------------------------------------------------- */
+/* --- The trace --------------------------------------------------------------------- */
 
 struct writer {
     const char *kind;

@@ -57,9 +57,7 @@ void encoder_deinit(struct encoder *e)
     output_deinit(&e->output);
 }
 
-/* --- zstd, in pieces
- * --------------------------------------------------------------------
- */
+/* --- zstd, in pieces --------------------------------------------------------------- */
 
 /* What recordings repeat lies near: a small window keeps to the processor's cache. */
 #define PACKER_WINDOW_LOG 18

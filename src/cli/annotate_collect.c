@@ -67,8 +67,7 @@ struct annotate_collector {
     size_t spot_count, spot_cap;
 };
 
-/* --- Samples --------------------------------------------------------------------------
- */
+/* --- Samples ----------------------------------------------------------------------- */
 
 static bool take_sample(void *context, struct perf_profile *p,
                         const struct perf_sample *s, struct sample *sample)
@@ -102,8 +101,7 @@ static void take_stack(void *context, struct perf_profile *p, const struct sampl
     hits[*at - 1].samples.count++;
 }
 
-/* --- From places to spots -------------------------------------------------------------
- */
+/* --- From places to spots ---------------------------------------------------------- */
 
 static const struct name_job *names_of(const struct perf_profile *p, frame_id place)
 {
@@ -219,8 +217,7 @@ static void forget_hits(struct annotate_collector *c)
     c->hit_count = c->hit_cap = 0;
 }
 
-/* --- Which event ----------------------------------------------------------------------
- */
+/* --- Which event ------------------------------------------------------------------- */
 
 static bool choose_event(struct annotate_collector *c, uint32_t *event)
 {
@@ -243,8 +240,7 @@ static bool choose_event(struct annotate_collector *c, uint32_t *event)
     return error_hint(&a->err, "it has: %s", all);
 }
 
-/* --- Which function -------------------------------------------------------------------
- */
+/* --- Which function ---------------------------------------------------------------- */
 
 static bool lighter_first(const void *context, uint32_t a, uint32_t b)
 {
@@ -331,8 +327,7 @@ static bool match_functions(struct annotate_collector *c, const uint32_t *order)
     return false;
 }
 
-/* --- One function ---------------------------------------------------------------------
- */
+/* --- One function ------------------------------------------------------------------ */
 
 static bool by_address(const void *context, uint32_t a, uint32_t b)
 {
@@ -567,8 +562,7 @@ static void take_end(void *context, struct perf_profile *p)
         error_memory(&a->err);
 }
 
-/* --- The whole ------------------------------------------------------------------------
- */
+/* --- The whole --------------------------------------------------------------------- */
 
 struct annotate_collector *annotate_collector_create(struct annotations *a,
                                                      int recordings)

@@ -11,8 +11,7 @@
 #define HOT 5.0  /* percent */
 #define WARM 0.5 /* as in src/export/table_text.c */
 
-/* --- Source files ---------------------------------------------------------------------
- */
+/* --- Source files ------------------------------------------------------------------ */
 
 /* A source file under way, which is read from line to line. */
 struct source_text {
@@ -46,8 +45,7 @@ static struct str source_line(struct source_text *t, uint32_t line)
     return t->next == line + 1 ? str_trim_right(text) : STR("");
 }
 
-/* --- For people -----------------------------------------------------------------------
- */
+/* --- For people -------------------------------------------------------------------- */
 
 struct writer {
     struct output *out;
@@ -201,8 +199,7 @@ bool annotate_write_text(const struct annotations *a, const struct annotate_outp
     return ok;
 }
 
-/* --- For programs ---------------------------------------------------------------------
- */
+/* --- For programs ------------------------------------------------------------------ */
 
 static void json_samples(struct json_writer *j, const struct annotated *samples)
 {

@@ -251,8 +251,7 @@ static const struct option_group record_groups[] = {
 /* What is kept in memory by default. */
 #define SNAPSHOT_SIZE ((uint64_t)16 << 20)
 
-/* --- From options to settings ----------------------------------------------------------
- */
+/* --- From options to settings ------------------------------------------------------ */
 
 /* A recording as the command line has it. */
 struct recording {
@@ -433,8 +432,7 @@ static void choose_events(struct recording *r)
             "or kernel.perf_event_paranoid at 1 or less");
 }
 
-/* --- Running ---------------------------------------------------------------------------
- */
+/* --- Running ----------------------------------------------------------------------- */
 
 static void show_progress(void *context, const struct record_session *session)
 {

@@ -4,8 +4,7 @@
 #define OFF(field) offsetof(struct rows_settings, field)
 #define GRAPH_LIMIT 0.5 /* percent: calls below it are not shown, as in perf */
 
-/* --- Values ---------------------------------------------------------------------------
- */
+/* --- Values ------------------------------------------------------------------------ */
 
 /* One of the columns that other tables know. */
 static int column_named(struct str name)
@@ -123,8 +122,7 @@ static bool parse_words(const char *text, void *value, struct error *err)
     return true;
 }
 
-/* --- The table ------------------------------------------------------------------------
- */
+/* --- The table --------------------------------------------------------------------- */
 
 static const char *const words_of_sort[] = {
     "comm",    "pid",     "tid",  "cpu",   "dso",  "sym",    "srcfile",

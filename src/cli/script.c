@@ -52,8 +52,7 @@ static const struct option script_options[] = {
 static const struct option_group script_groups[] = {
     {"options", script_options, 0}, {"input", load_options, OFF(load)}, {0}};
 
-/* --- The command ----------------------------------------------------------------------
- */
+/* --- The command ------------------------------------------------------------------- */
 
 /* Reads, and prints what is read: recordings on the way, all else at the end. */
 static bool print_samples(struct script_settings *s, struct script_choice *choice,

@@ -3,8 +3,7 @@
 #include "base/number.h"
 #include "model/profile.h"
 
-/* --- What users write -----------------------------------------------------------------
- */
+/* --- What users write -------------------------------------------------------------- */
 
 static bool too_many(const char *what, int most, struct error *err)
 {
@@ -112,8 +111,7 @@ bool script_events_parse(const char *text, void *value, struct error *err)
     return events->count || error_set(err, "no event is named");
 }
 
-/* --- Which samples --------------------------------------------------------------------
- */
+/* --- Which samples ----------------------------------------------------------------- */
 
 bool script_choice_init(struct script_choice *c, const struct script_wishes *wishes)
 {
@@ -198,8 +196,7 @@ bool script_wants(struct script_choice *c, const struct script_origin *of,
     return wanted;
 }
 
-/* --- What was not there ---------------------------------------------------------------
- */
+/* --- What was not there ------------------------------------------------------------ */
 
 static bool check_events(const struct script_choice *c, struct error *err)
 {

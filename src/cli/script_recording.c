@@ -51,8 +51,7 @@ struct script_recording {
 
 #define FIELDS_KNOWN ((uint32_t)1 << 31)
 
-/* --- Heads ----------------------------------------------------------------------------
- */
+/* --- Heads ------------------------------------------------------------------------- */
 
 static uint32_t take_slot(struct script_recording *r)
 {
@@ -265,8 +264,7 @@ static void take_record(void *context, struct perf_profile *p,
         give_slot(r, slot);
 }
 
-/* --- Stacks ---------------------------------------------------------------------------
- */
+/* --- Stacks ------------------------------------------------------------------------ */
 
 /* A place in the way that perf shows it: files' by their offset in the file, all else,
  * and what stands alone on its line, as the processor had it. Callers from a dump stand
@@ -416,8 +414,7 @@ static void take_end(void *context, struct perf_profile *p)
     r->first_time = TIME_NONE;
 }
 
-/* --- The whole ------------------------------------------------------------------------
- */
+/* --- The whole --------------------------------------------------------------------- */
 
 struct script_recording *script_recording_create(const struct script_settings *s,
                                                  struct script_choice *choice,

@@ -22,8 +22,7 @@ static void write_hex_marked(struct output *o, uint64_t v)
     write_hex(o, v, 0);
 }
 
-/* --- Heads ----------------------------------------------------------------------------
- */
+/* --- Heads ------------------------------------------------------------------------- */
 
 /* In which mode the processor was, as one letter, and six columns with it. */
 static void write_misc(struct output *o, uint32_t misc)
@@ -74,8 +73,7 @@ void script_write_event(struct output *o, const struct script_head *h)
     output_text(o, ": ");
 }
 
-/* --- Frames ---------------------------------------------------------------------------
- */
+/* --- Frames ------------------------------------------------------------------------ */
 
 /* "file.c:12", or where that is not known "libc.so.6[27249]". */
 static void write_place(struct output *o, const struct script_frame *f)
@@ -122,8 +120,7 @@ void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
         output_char(o, '\n');
 }
 
-/* --- Branches -------------------------------------------------------------------------
- */
+/* --- Branches ---------------------------------------------------------------------- */
 
 /* A part of a branch's flags, struct perf_branch_entry of the kernel's perf_event.h: bit
  * fields stand from the other end where the machine is big-endian. */
@@ -169,8 +166,7 @@ void script_write_branches(struct output *o, struct perf_words branches)
     }
 }
 
-/* --- Records that are not samples -----------------------------------------------------
- */
+/* --- Records that are not samples -------------------------------------------------- */
 
 static void write_map(struct output *o, const struct perf_record *r,
                       const struct perf_map *m)

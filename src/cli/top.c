@@ -113,8 +113,7 @@ struct top {
     struct error err;
 };
 
-/* --- Whom and what ---------------------------------------------------------------------
- */
+/* --- Whom and what ----------------------------------------------------------------- */
 
 static void add_tid(void *context, uint32_t tid)
 {
@@ -179,8 +178,7 @@ static bool choose_event(struct top *t, struct error *err)
     return true;
 }
 
-/* --- Looks -----------------------------------------------------------------------------
- */
+/* --- Looks ------------------------------------------------------------------------- */
 
 static void note_facts(struct top *t, uint64_t now, unsigned reasons)
 {
@@ -253,8 +251,7 @@ static bool idle(void *context, unsigned reasons, int *next)
     return !t->ends && !t->restarts;
 }
 
-/* --- Running ---------------------------------------------------------------------------
- */
+/* --- Running ----------------------------------------------------------------------- */
 
 /* Reads one stream to its end: until the user wants an end, or a new one is to begin. */
 static bool read_stream(struct top *t, struct error *err)

@@ -8,8 +8,7 @@
 #define BYTES_MOST ((size_t)192 << 20)
 #define FILES_MOST ((size_t)20000)
 
-/* --- Samples ---------------------------------------------------------------------------
- */
+/* --- Samples ----------------------------------------------------------------------- */
 
 static bool take_sample(void *context, struct perf_profile *p,
                         const struct perf_sample *s, struct sample *sample)
@@ -53,8 +52,7 @@ struct perf_taker top_data_taker(struct top_data *d)
         .context = d, .sample = take_sample, .stack = take_stack, .end = end};
 }
 
-/* --- Looks -----------------------------------------------------------------------------
- */
+/* --- Looks ------------------------------------------------------------------------- */
 
 /* The same stack in another builder. */
 static stack_id copy_stack(struct builder *to, const struct profile *from, stack_id stack)

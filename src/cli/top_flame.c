@@ -1,7 +1,6 @@
 #include "cli/top_flame.h"
 
-/* --- Paths ----------------------------------------------------------------------------
- */
+/* --- Paths ------------------------------------------------------------------------- */
 
 /* The node that the path leads to, or the last one that there is on the way. */
 static uint32_t find_node(const struct calltree *t, const struct flame_path *path)
@@ -48,8 +47,7 @@ void flame_path_up(struct flame_path *path)
         path->size--;
 }
 
-/* --- The boxes ------------------------------------------------------------------------
- */
+/* --- The boxes --------------------------------------------------------------------- */
 
 bool top_flame_init(struct top_flame *f, const struct profile *p, struct error *err)
 {
@@ -121,8 +119,7 @@ void top_flame_lay_out(struct top_flame *f, const struct flame_path *zoom,
     }
 }
 
-/* --- Ways through them ----------------------------------------------------------------
- */
+/* --- Ways through them ------------------------------------------------------------- */
 
 static const struct flame_box *box_of(const struct top_flame *f, uint32_t node)
 {

@@ -8,8 +8,7 @@
 
 const char *const top_sorts[] = {"self", "total", "name", "module", NULL};
 
-/* --- Which ----------------------------------------------------------------------------
- */
+/* --- Which ------------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -45,8 +44,7 @@ static bool is_expanded(const struct top_row *row, const struct top_wanted *want
     return wanted->expand_all;
 }
 
-/* --- Rows -----------------------------------------------------------------------------
- */
+/* --- Rows -------------------------------------------------------------------------- */
 
 static struct top_row *new_row(struct top_rows *r)
 {

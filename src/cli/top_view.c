@@ -33,8 +33,7 @@ void top_view_deinit(struct top_view *v)
     top_flame_deinit(&v->flames);
 }
 
-/* --- Lines ----------------------------------------------------------------------------
- */
+/* --- Lines ------------------------------------------------------------------------- */
 
 static double percent(double part, double whole)
 {
@@ -129,8 +128,7 @@ void top_view_print(const struct top_view *v, size_t rows, size_t columns,
     output_text(out, "\n");
 }
 
-/* --- Drawing --------------------------------------------------------------------------
- */
+/* --- Drawing ----------------------------------------------------------------------- */
 
 /* Draws what was written into `out`, filled with blanks up to `columns`; empties it. */
 static void draw_line(struct output *out, unsigned row, unsigned column, unsigned columns,
@@ -296,8 +294,7 @@ void top_view_draw(struct top_view *v)
     os_screen_show();
 }
 
-/* --- Keys -----------------------------------------------------------------------------
- */
+/* --- Keys -------------------------------------------------------------------------- */
 
 static void toggle_callers(struct top_view *v)
 {

@@ -101,8 +101,7 @@ static const struct option_group trace_groups[] = {
 
 static const struct trace_settings trace_defaults = {.drawing = DRAWING_DEFAULTS};
 
-/* --- The command ---------------------------------------------------------------------
- */
+/* --- The command ------------------------------------------------------------------- */
 
 static int list_formats(void)
 {

@@ -97,8 +97,7 @@ static bool add_kallsyms(struct trace_files *f, const char *path, struct error *
     return trace_binary_init(b, &f->arena, err);
 }
 
-/* --- Files that traces name ------------------------------------------------------------
- */
+/* --- Files that traces name -------------------------------------------------------- */
 
 struct trace_named {
     struct str path;
@@ -146,8 +145,7 @@ const struct trace_binary *trace_files_find(void *files, struct str path)
     return named ? named->binary : NULL;
 }
 
-/* --- All of them
- * ------------------------------------------------------------------------ */
+/* --- All of them ------------------------------------------------------------------- */
 
 bool trace_files_open(struct trace_files *f, const struct option_list *binaries,
                       const struct option_list *users, const char *kallsyms,

@@ -141,8 +141,7 @@ static void read_traces(void *context, unsigned thread)
     }
 }
 
-/* --- All of them ---------------------------------------------------------------------
- */
+/* --- All of them ------------------------------------------------------------------- */
 
 static bool no_instructions(const struct jobs *jobs, const struct job *job,
                             struct error *err)

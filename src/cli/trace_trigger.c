@@ -129,8 +129,7 @@ static bool is_yes(struct str value)
            str_equal(value, STR("1")) || str_equal(value, STR("on"));
 }
 
-/* --- The trigger ----------------------------------------------------------------------
- */
+/* --- The trigger ------------------------------------------------------------------- */
 
 static bool parse_selector(struct str text, struct trace_trigger *t, struct error *err)
 {

@@ -17,8 +17,7 @@ static bool is_number(enum breakdown_key key)
     return key == KEY_PID || key == KEY_TID || key == KEY_CPU;
 }
 
-/* --- CSV ------------------------------------------------------------------------------
- */
+/* --- CSV --------------------------------------------------------------------------- */
 
 static void csv_share(const struct rows *r, double weight, struct output *out)
 {
@@ -72,8 +71,7 @@ bool rows_write_csv(const struct profile *p, const struct export_options *option
     return ok;
 }
 
-/* --- JSON -----------------------------------------------------------------------------
- */
+/* --- JSON -------------------------------------------------------------------------- */
 
 static void json_value(struct json_writer *w, const struct rows *r,
                        const struct breakdown_row *row, enum breakdown_key key,

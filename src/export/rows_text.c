@@ -68,8 +68,7 @@ static void measure_cells(struct layout *l)
     }
 }
 
-/* --- Headings -------------------------------------------------------------------------
- */
+/* --- Headings ---------------------------------------------------------------------- */
 
 static void write_dots(struct output *out, size_t count)
 {
@@ -107,8 +106,7 @@ static void write_headings(struct layout *l)
     output_text(out, "\n#\n");
 }
 
-/* --- Rows -----------------------------------------------------------------------------
- */
+/* --- Rows -------------------------------------------------------------------------- */
 
 static void write_percent(struct layout *l, double weight, size_t width)
 {
@@ -177,8 +175,7 @@ static void write_rest(const struct layout *l)
         output_format(l->out, "# not chosen: %.2f%%\n", rows_share(r, r->b.left_out));
 }
 
-/* --- Events ---------------------------------------------------------------------------
- */
+/* --- Events ------------------------------------------------------------------------ */
 
 static bool has_fractions(const struct profile *p, event_id event)
 {

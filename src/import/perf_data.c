@@ -33,8 +33,7 @@ void perf_data_deinit(struct perf_data *d)
     arena_deinit(&d->arena);
 }
 
-/* --- The window -----------------------------------------------------------------------
- */
+/* --- The window -------------------------------------------------------------------- */
 
 /* Whether the source has `size` bytes at the offset, which is not before d->keep. */
 static bool have(struct perf_data *d, uint64_t offset, uint64_t size, struct error *err)
@@ -78,8 +77,7 @@ static struct perf_record record_at(const struct perf_data *d, uint64_t offset)
                                 .time = TIME_NONE};
 }
 
-/* --- Order ----------------------------------------------------------------------------
- */
+/* --- Order ------------------------------------------------------------------------- */
 
 static bool before(const void *context, uint32_t a, uint32_t b)
 {
@@ -154,8 +152,7 @@ static void end_round(struct perf_data *d)
     d->round_time = d->newest_time;
 }
 
-/* --- Records --------------------------------------------------------------------------
- */
+/* --- Records ----------------------------------------------------------------------- */
 
 /* Whether a record begins at the offset that is followed by another, or by the end. */
 static bool begins_record(struct perf_data *d, uint64_t offset, struct error *err)

@@ -135,8 +135,7 @@ bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *er
 /* The build id that the recording has for a path; empty for none. */
 struct str perf_data_build_id(const struct perf_data *d, struct str path);
 
-/* --- Inside a record ------------------------------------------------------------------
- */
+/* --- Inside a record --------------------------------------------------------------- */
 
 static inline struct bytes perf_body(const struct perf_data *d,
                                      const struct perf_record *r)

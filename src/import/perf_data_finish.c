@@ -35,8 +35,7 @@ struct finish {
     struct kept_symbol *kept;
 };
 
-/* --- Names ----------------------------------------------------------------------------
- */
+/* --- Names ------------------------------------------------------------------------- */
 
 /* The places from `from` on, of files that the resolver knows; `of`: which they are. */
 static size_t collect_jobs(const struct perf_profile *p, size_t from,
@@ -83,8 +82,7 @@ bool perf_places_name(struct perf_profile *p)
     return ok;
 }
 
-/* --- Frames ---------------------------------------------------------------------------
- */
+/* --- Frames ------------------------------------------------------------------------ */
 
 static frame_id *frame_room(struct finish *f, size_t more)
 {
@@ -219,8 +217,7 @@ static bool make_runs(struct finish *f)
     return f->runs && f->kept && !f->arena->failed && !builder_failed(f->b);
 }
 
-/* --- Stacks ---------------------------------------------------------------------------
- */
+/* --- Stacks ------------------------------------------------------------------------ */
 
 /* Which frames stand for one of the names whose callers are not wanted. */
 static bool find_skipped(struct finish *f)

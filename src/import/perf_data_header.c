@@ -16,8 +16,7 @@ void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
         d->flaw_offset[flaw] = offset;
 }
 
-/* --- Events ---------------------------------------------------------------------------
- */
+/* --- Events ------------------------------------------------------------------------ */
 
 static uint64_t reverse_bits(uint64_t v)
 {
@@ -93,8 +92,7 @@ static void name_event(struct perf_data *d, struct perf_event *e, struct str nam
     e->named = true;
 }
 
-/* --- Features -------------------------------------------------------------------------
- */
+/* --- Features ---------------------------------------------------------------------- */
 
 /* A string with its length in front, filled up with zeros. */
 static struct str take_string(struct bytes *b)
@@ -323,8 +321,7 @@ void perf_read_features(struct perf_data *d, struct str file, uint64_t from)
     }
 }
 
-/* --- A pipe's records -----------------------------------------------------------------
- */
+/* --- A pipe's records -------------------------------------------------------------- */
 
 /* The type of EVENT_UPDATE that gives a name. */
 #define UPDATE_NAME 2
@@ -379,8 +376,7 @@ void perf_read_header_record(struct perf_data *d, const struct perf_record *r)
     }
 }
 
-/* --- The beginning --------------------------------------------------------------------
- */
+/* --- The beginning ----------------------------------------------------------------- */
 
 struct section {
     uint64_t offset, size;

@@ -14,8 +14,7 @@ static const char *const flaws[PERF_FLAWS] = {
     [PERF_FLAW_HEADER] = "a part of the header makes no sense and is left out",
 };
 
-/* --- Records --------------------------------------------------------------------------
- */
+/* --- Records ----------------------------------------------------------------------- */
 
 thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid)
 {
@@ -190,8 +189,7 @@ static void take_record(struct perf_profile *p, const struct perf_record *r)
         p->taker->record(p->taker->context, p, r);
 }
 
-/* --- Facts ----------------------------------------------------------------------------
- */
+/* --- Facts ------------------------------------------------------------------------- */
 
 /* Samples a second: what was asked for. */
 static double rate_of(const struct perf_data *d)
@@ -227,8 +225,7 @@ static void note_facts(struct perf_profile *p)
         builder_warn(p->b, "instruction traces (AUX data) are not read", 0, 0, STR(""));
 }
 
-/* --- Reading --------------------------------------------------------------------------
- */
+/* --- Reading ----------------------------------------------------------------------- */
 
 static void moving(void *context)
 {

@@ -44,8 +44,7 @@ bool perf_header_sound(const struct perf_data *d, struct str bytes)
            body >= own_sizes[h.type - PERF_HEADER_ATTR];
 }
 
-/* --- Whose and when -------------------------------------------------------------------
- */
+/* --- Whose and when ---------------------------------------------------------------- */
 
 /* How many words of a sample stand before the field, of those that have a fixed place. */
 static size_t words_before(uint64_t sample_type, uint64_t field)
@@ -153,8 +152,7 @@ struct perf_identity perf_identity(const struct perf_data *d, const struct perf_
     return id;
 }
 
-/* --- Bodies ---------------------------------------------------------------------------
- */
+/* --- Bodies ------------------------------------------------------------------------ */
 
 /* The text up to the next zero, or as far as it goes. */
 static struct str take_text(struct bytes *b)

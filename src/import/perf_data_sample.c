@@ -20,8 +20,7 @@ static struct perf_words take_words(struct bytes *b, uint64_t count)
     return (struct perf_words){bytes_take(b, count * 8), b->big_endian};
 }
 
-/* --- Counters -------------------------------------------------------------------------
- */
+/* --- Counters ---------------------------------------------------------------------- */
 
 /* The words of one counter in a group. */
 static uint64_t group_words(uint64_t format)
@@ -77,8 +76,7 @@ bool perf_counter_at(const struct perf_data *d, const struct perf_event *event,
     return !b.failed;
 }
 
-/* --- The parts of a sample ------------------------------------------------------------
- */
+/* --- The parts of a sample --------------------------------------------------------- */
 
 static void take_fixed(struct bytes *b, uint64_t type, struct perf_sample *s)
 {

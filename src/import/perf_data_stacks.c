@@ -56,8 +56,7 @@ void perf_stacks_deinit(struct perf_profile *p)
         builder_deinit(&p->raw);
 }
 
-/* --- Paths ----------------------------------------------------------------------------
- */
+/* --- Paths ------------------------------------------------------------------------- */
 
 static frame_id add_place(struct perf_profile *p, const struct perf_place *place)
 {
@@ -111,8 +110,7 @@ static void add_to_path(struct perf_profile *p, const struct perf_batch *b, size
     }
 }
 
-/* --- Waits ----------------------------------------------------------------------------
- */
+/* --- Waits ------------------------------------------------------------------------- */
 
 /* A place that is no code. */
 static frame_id marker(struct perf_profile *p, struct str name, enum frame_kind kind,
@@ -199,8 +197,7 @@ static void add_sample(struct perf_profile *p, const struct sample *sample,
         builder_add(&p->raw, &s);
 }
 
-/* --- Deferred chains ------------------------------------------------------------------
- */
+/* --- Deferred chains --------------------------------------------------------------- */
 
 /* Puts the sample aside with what is in the path. */
 static struct perf_pending *put_aside(struct perf_profile *p, struct perf_pendings *to,
@@ -290,8 +287,7 @@ static void defer_sample(struct perf_profile *p, const struct perf_held *s)
     p->deferred_left++;
 }
 
-/* --- Batches --------------------------------------------------------------------------
- */
+/* --- Batches ----------------------------------------------------------------------- */
 
 static void note_end(struct perf_profile *p, enum unwind_end end)
 {

@@ -35,8 +35,7 @@ void perf_walker_destroy(struct perf_walker *w)
     free(w);
 }
 
-/* --- Places ---------------------------------------------------------------------------
- */
+/* --- Places ------------------------------------------------------------------------ */
 
 struct wanted_place {
     const struct perf_place *places, *place;
@@ -80,8 +79,7 @@ frame_id perf_places_add(struct perf_places *p, struct arena *a,
     return (frame_id)at;
 }
 
-/* --- One walk -------------------------------------------------------------------------
- */
+/* --- One walk ---------------------------------------------------------------------- */
 
 /* What a chain's walk knows: the mode that the markers tell. */
 struct walk {
@@ -253,8 +251,7 @@ static bool has_call_record(const struct perf_held *s)
     return false;
 }
 
-/* --- Dumps ----------------------------------------------------------------------------
- */
+/* --- Dumps ------------------------------------------------------------------------- */
 
 /* The program counter's number among the registers, as perf counts them. */
 static unsigned pc_register(enum machine machine)
@@ -308,8 +305,7 @@ static void push_unwound(const struct walk *w, struct perf_held *s)
     s->end = (uint8_t)job->end;
 }
 
-/* --- Batches --------------------------------------------------------------------------
- */
+/* --- Batches ----------------------------------------------------------------------- */
 
 /* Walks what is known without unwinding. True where there is a dump to unwind. */
 static bool walk_known(struct walk *w, struct perf_held *s)

@@ -4,8 +4,7 @@
 
 #define FIELDS_MAX ((size_t)512)
 
-/* --- The format -----------------------------------------------------------------------
- */
+/* --- The format -------------------------------------------------------------------- */
 
 size_t tracepoint_text_end(struct str text)
 {
@@ -131,8 +130,7 @@ bool tracepoint_format_read(struct tracepoint_format *f, struct str text, struct
     return !a->failed;
 }
 
-/* --- Fields ---------------------------------------------------------------------------
- */
+/* --- Fields ------------------------------------------------------------------------ */
 
 static int64_t number_at(struct str bytes, bool big_endian, bool is_signed)
 {
@@ -173,8 +171,7 @@ int64_t tracepoint_element(const struct tracepoint_value *array, uint64_t i,
                      big_endian, false);
 }
 
-/* --- Printing -------------------------------------------------------------------------
- */
+/* --- Printing ---------------------------------------------------------------------- */
 
 /* "%-08.*llx": what stands between the sign and the letter. */
 struct conversion {

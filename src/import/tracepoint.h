@@ -62,8 +62,7 @@ bool tracepoint_format_read(struct tracepoint_format *f, struct str text,
 void tracepoint_format_print(const struct tracepoint_format *f, struct str raw,
                              bool big_endian, struct output *o);
 
-/* --- What the two files share ---------------------------------------------------------
- */
+/* --- What the two files share ------------------------------------------------------ */
 
 /* A value: a number, a text, or the bytes of an array. */
 struct tracepoint_value {

@@ -76,8 +76,7 @@ static const struct {
     {"__get_dynamic_array_len", FUNCTION_LENGTH, true},
 };
 
-/* --- To steps -------------------------------------------------------------------------
- */
+/* --- To steps ---------------------------------------------------------------------- */
 
 /* What waits for its end, or for what it is applied to. */
 enum waiting_kind {
@@ -388,8 +387,7 @@ bool tracepoint_compile(struct tracepoint_format *f, struct str text, struct are
     return !c.failed && c.depth == 0;
 }
 
-/* --- To values ------------------------------------------------------------------------
- */
+/* --- To values --------------------------------------------------------------------- */
 
 static int64_t unary(enum op op, int64_t v)
 {

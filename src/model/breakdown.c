@@ -39,8 +39,7 @@ bool breakdown_key_needs_samples(enum breakdown_key key)
     return facts[key].samples;
 }
 
-/* --- Combinations of values -----------------------------------------------------------
- */
+/* --- Combinations of values -------------------------------------------------------- */
 
 /* Distinct combinations; ids are from 1 on. */
 struct tuples {
@@ -96,8 +95,7 @@ static bool words_match(const struct breakdown_words *words, struct str name)
     return words->count == 0;
 }
 
-/* --- Frames ---------------------------------------------------------------------------
- */
+/* --- Frames ------------------------------------------------------------------------ */
 
 static char level_of(const struct profile *p, const struct frame *f)
 {
@@ -192,8 +190,7 @@ static uint32_t *find_places(struct breakdown *b)
     return b->arena.failed ? NULL : of_frame;
 }
 
-/* --- Stacks ---------------------------------------------------------------------------
- */
+/* --- Stacks ------------------------------------------------------------------------ */
 
 /* By stack: its number in preorder, its combination, and whether no caller has the same.
  */
@@ -259,8 +256,7 @@ static bool find_stacks(struct breakdown *b, struct stacks *s, struct arena *scr
     return true;
 }
 
-/* --- Groups ---------------------------------------------------------------------------
- */
+/* --- Groups ------------------------------------------------------------------------ */
 
 /* By stack: the name of its outermost frame. NULL when memory is short. */
 static string_id *find_outermost(const struct profile *p, struct arena *scratch)
@@ -341,8 +337,7 @@ static struct sort_key *group_samples(struct breakdown *b, const struct stacks *
     return keys;
 }
 
-/* --- Nodes ----------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------- */
 
 /* The nodes under way; those of the group at hand are from `first` on. */
 struct growing {
@@ -431,8 +426,7 @@ static bool make_nodes(struct growing *g, const struct sort_key *keys, size_t co
     return true;
 }
 
-/* --- Rows -----------------------------------------------------------------------------
- */
+/* --- Rows -------------------------------------------------------------------------- */
 
 struct wanted_row {
     const struct breakdown_row *rows;
@@ -520,8 +514,7 @@ static bool make_rows(struct breakdown *b, const struct growing *g)
     return list_nodes(b);
 }
 
-/* --- Order ----------------------------------------------------------------------------
- */
+/* --- Order ------------------------------------------------------------------------- */
 
 uint64_t breakdown_value(const struct breakdown *b, const struct breakdown_row *row,
                          enum breakdown_key key)
@@ -596,8 +589,7 @@ static bool sort_rows(struct breakdown *b, struct arena *scratch)
     return true;
 }
 
-/* --- The whole ------------------------------------------------------------------------
- */
+/* --- The whole --------------------------------------------------------------------- */
 
 static bool break_down(struct breakdown *b, struct arena *scratch)
 {

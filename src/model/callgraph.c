@@ -28,8 +28,7 @@ void callgraphs_deinit(struct callgraphs *c)
     arena_deinit(&c->arena);
 }
 
-/* --- Growing --------------------------------------------------------------------------
- */
+/* --- Growing ----------------------------------------------------------------------- */
 
 /* A graph under way, its nodes as they are met; [0] is the row. */
 struct growing {
@@ -151,8 +150,7 @@ static bool grow_row(struct growing *g, const struct breakdown_row *row)
     return true;
 }
 
-/* --- Order ----------------------------------------------------------------------------
- */
+/* --- Order ------------------------------------------------------------------------- */
 
 static bool comes_before(const void *context, uint32_t a, uint32_t z)
 {

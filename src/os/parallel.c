@@ -64,8 +64,7 @@ void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
     }
 }
 
-/* --- Crews ----------------------------------------------------------------------------
- */
+/* --- Crews ------------------------------------------------------------------------- */
 
 struct queue {
     struct errand *first, **last;
@@ -217,8 +216,7 @@ struct crew os_crew_seam(struct os_crew *c)
         .context = c, .hands = c->hands, .start = crew_take_on, .finish = crew_see_done};
 }
 
-/* --- Locks ----------------------------------------------------------------------------
- */
+/* --- Locks ------------------------------------------------------------------------- */
 
 bool os_lock_init(struct os_lock *l)
 {

@@ -85,8 +85,7 @@ bool os_perf_read(int fd, struct os_perf_state *state)
     return true;
 }
 
-/* --- Rings ---------------------------------------------------------------------------
- */
+/* --- Rings ------------------------------------------------------------------------- */
 
 bool os_perf_ring_open(struct os_perf_ring *r, int fd, size_t size, int *why)
 {

@@ -72,8 +72,7 @@ bool os_task_threads(uint32_t pid, void (*each)(void *context, uint32_t tid),
     return any;
 }
 
-/* --- Code ------------------------------------------------------------------------------
- */
+/* --- Code -------------------------------------------------------------------------- */
 
 static struct str code_path(struct str name)
 {

@@ -44,8 +44,7 @@ void bpf_sampler_close(struct bpf_sampler *s)
     os_stack_counts_close(&s->counts);
 }
 
-/* --- Records ---------------------------------------------------------------------------
- */
+/* --- Records ----------------------------------------------------------------------- */
 
 static void put_frames(struct record_maker *m, uint64_t context, const uint64_t *frames,
                        size_t count)

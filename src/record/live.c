@@ -7,8 +7,7 @@
 /* Rings are emptied so often: what was told is read in the round after it. */
 #define DRAIN_MS 100
 
-/* --- What comes out of the stages ------------------------------------------------------
- */
+/* --- What comes out of the stages -------------------------------------------------- */
 
 static void put(struct record_live *l, const void *bytes, size_t size)
 {
@@ -45,8 +44,7 @@ static void round_over(void *context)
     put_header(context, PERF_FINISHED_ROUND, 0);
 }
 
-/* --- The head of the stream ------------------------------------------------------------
- */
+/* --- The head of the stream -------------------------------------------------------- */
 
 #define UPDATE_NAME 2 /* the type of EVENT_UPDATE that gives a name */
 
@@ -156,8 +154,7 @@ void record_live_close(struct record_live *l)
     os_wait_deinit(&l->wait);
 }
 
-/* --- The source ------------------------------------------------------------------------
- */
+/* --- The source -------------------------------------------------------------------- */
 
 static void wait_and_drain(struct record_live *l)
 {

@@ -9,8 +9,7 @@ enum happening { HAS_STACK, LEAVES, IS_BACK, IS_WOKEN, ENDS, BEGINS };
 /* In place of a thread that has ended: it leaves its CPU once more, for ever. */
 static struct off_cpu_away gone;
 
-/* --- What comes ------------------------------------------------------------------------
- */
+/* --- What comes -------------------------------------------------------------------- */
 
 /* Where a sample's chain is at its end. */
 static size_t chain_end(const struct record_layout *l, struct str bytes)
@@ -133,8 +132,7 @@ static void take(void *context, const struct record *r)
     record_pass(&o->next, r);
 }
 
-/* --- What is made of it ----------------------------------------------------------------
- */
+/* --- What is made of it ------------------------------------------------------------ */
 
 /* The thread's, with room for a sample; NULL where there can be none. */
 static struct off_cpu_away *away_of(struct record_off_cpu *o, uint32_t tid, size_t size)
@@ -313,8 +311,7 @@ void record_off_cpu_end(struct record_off_cpu *o, uint64_t now)
     o->next.round(o->next.context);
 }
 
-/* --- The stage -------------------------------------------------------------------------
- */
+/* --- The stage --------------------------------------------------------------------- */
 
 bool record_off_cpu_init(struct record_off_cpu *o, const struct record_layout *layout,
                          struct record_sink next, struct error *err)

@@ -23,8 +23,7 @@ static bool stop(struct perf_data_writer *w, struct error *err)
     return false;
 }
 
-/* --- The file's head -------------------------------------------------------------------
- */
+/* --- The file's head --------------------------------------------------------------- */
 
 static void put_u64(struct output *o, uint64_t value)
 {
@@ -133,8 +132,7 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
     return true;
 }
 
-/* --- Records ---------------------------------------------------------------------------
- */
+/* --- Records ----------------------------------------------------------------------- */
 
 /* Puts what is in w->out behind the records in the file. */
 static bool write_out(struct perf_data_writer *w, struct error *err)

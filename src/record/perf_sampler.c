@@ -26,8 +26,7 @@
 /* A round is ended when so much was given, so that its room can be given back. */
 #define ROUND_BYTES MB
 
-/* --- What to count ---------------------------------------------------------------------
- */
+/* --- What to count ----------------------------------------------------------------- */
 
 #define TRACKING                                                               \
     (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC | \
@@ -119,8 +118,7 @@ static size_t choose_ring_size(const struct perf_sampler_settings *set)
     return size;
 }
 
-/* --- Opening ---------------------------------------------------------------------------
- */
+/* --- Opening ----------------------------------------------------------------------- */
 
 /* What older kernels do not know, in the order in which it came; they refuse it. */
 static bool ask_for_less(struct perf_sampler *s)
@@ -401,8 +399,7 @@ void perf_sampler_disable(struct perf_sampler *s)
     s->enabled = false;
 }
 
-/* --- Draining --------------------------------------------------------------------------
- */
+/* --- Draining ---------------------------------------------------------------------- */
 
 /* Looks at the ring's next record; false at the end of what is told by now. What makes no
  * sense is passed over. */
@@ -491,9 +488,7 @@ uint64_t perf_sampler_lost(const struct perf_sampler *s)
     return all;
 }
 
-/* --- CPUs that come and go
- * --------------------------------------------------------------
- */
+/* --- CPUs that come and go --------------------------------------------------------- */
 
 static bool is_among(const uint32_t *cpus, size_t count, uint32_t cpu)
 {

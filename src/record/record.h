@@ -81,8 +81,7 @@ static inline uint32_t record_tid(const struct record_layout *l, const struct re
     return record_u32(r->bytes, l->tid + 4);
 }
 
-/* --- Making records -------------------------------------------------------------------
- */
+/* --- Making records ---------------------------------------------------------------- */
 
 /* A record in the making: begin, put, end. What does not fit is cut off. */
 struct record_maker {

@@ -19,8 +19,7 @@
  * while they are there. Then it is once in TICK: within a second, the file has all. */
 static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
 
-/* --- Counting --------------------------------------------------------------------------
- */
+/* --- Counting ---------------------------------------------------------------------- */
 
 /* How many frames of a stack the kernel follows. */
 static uint64_t deepest_stack(const struct record_session *s)
@@ -66,8 +65,7 @@ static void count_round(void *context)
     next.round(next.context);
 }
 
-/* --- Opening ---------------------------------------------------------------------------
- */
+/* --- Opening ----------------------------------------------------------------------- */
 
 static bool start_command(struct record_session *s, struct error *err)
 {
@@ -264,8 +262,7 @@ bool record_session_open(struct record_session *s, const struct record_settings 
            open_stages(s, err);
 }
 
-/* --- Running ---------------------------------------------------------------------------
- */
+/* --- Running ----------------------------------------------------------------------- */
 
 /* What is open stays open. */
 static void drop_rights(const struct record_session *s)

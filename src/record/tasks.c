@@ -22,8 +22,7 @@ static void note(struct record_tasks *t, uint32_t id, uint8_t what)
         t->known[id] |= what;
 }
 
-/* --- Reading --------------------------------------------------------------------------
- */
+/* --- Reading ----------------------------------------------------------------------- */
 
 static void add_name(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t time)
 {
@@ -88,8 +87,7 @@ static void need(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t ti
         add_process(t, pid, tid, time);
 }
 
-/* --- Records --------------------------------------------------------------------------
- */
+/* --- Records ----------------------------------------------------------------------- */
 
 /* FORK and EXIT: pid, parent's pid, tid, parent's tid. */
 static void begins(struct record_tasks *t, const struct record *r)
@@ -149,8 +147,7 @@ struct record_sink record_tasks_sink(struct record_tasks *t)
     return (struct record_sink){t, take, round_over};
 }
 
-/* --- What is there at the beginning ----------------------------------------------------
- */
+/* --- What is there at the beginning ------------------------------------------------ */
 
 static void add_thread(void *context, uint32_t tid)
 {

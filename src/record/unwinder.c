@@ -40,8 +40,7 @@ struct unwinder_batch {
 #define OWN_MACHINE MACHINE_UNKNOWN
 #endif
 
-/* --- Files -----------------------------------------------------------------------------
- */
+/* --- Files ------------------------------------------------------------------------- */
 
 /* The fields of a MMAP2 record behind its header. */
 enum {
@@ -154,8 +153,7 @@ const struct unwind_table *unwinder_table_at(void *unwinder, object_id number,
 
 static void unwind_waiting(struct record_unwinder *u);
 
-/* --- Letting go ------------------------------------------------------------------------
- */
+/* --- Letting go -------------------------------------------------------------------- */
 
 static void mark_mapped(struct record_unwinder *u)
 {
@@ -203,8 +201,7 @@ static void forget_unmapped(struct record_unwinder *u)
     u->known_limit = 2 * u->known > FILES_AT_FIRST ? 2 * u->known : FILES_AT_FIRST;
 }
 
-/* --- Processes -------------------------------------------------------------------------
- */
+/* --- Processes --------------------------------------------------------------------- */
 
 static void set_space(struct record_unwinder *u, uint32_t pid, space_id space)
 {
@@ -256,8 +253,7 @@ static void take_exec(struct record_unwinder *u, const struct record *r)
         set_space(u, pid, 0);
 }
 
-/* --- Samples ---------------------------------------------------------------------------
- */
+/* --- Samples ----------------------------------------------------------------------- */
 
 /* A count of words, and the words. */
 static struct str take_words(struct bytes *b)
@@ -493,8 +489,7 @@ struct record_sink record_unwinder_sink(struct record_unwinder *u)
     return (struct record_sink){u, take, round_over};
 }
 
-/* --- The stage -------------------------------------------------------------------------
- */
+/* --- The stage --------------------------------------------------------------------- */
 
 bool record_unwinder_init(struct record_unwinder *u, const struct record_layout *layout,
                           uint64_t registers, const struct resolve_settings *settings,

@@ -117,8 +117,7 @@ bool find_cached(struct str build_id, const char *name, char *path, size_t size)
     return fits(used, size) && access(path, R_OK) == 0;
 }
 
-/* --- Programs -------------------------------------------------------------------------
- */
+/* --- Programs ---------------------------------------------------------------------- */
 
 #define DELETED STR(" (deleted)")
 
@@ -239,8 +238,7 @@ enum find_result find_object(const struct find_settings *s, const struct object_
     return result;
 }
 
-/* --- What lies beside -----------------------------------------------------------------
- */
+/* --- What lies beside -------------------------------------------------------------- */
 
 static struct str folder_of(struct str path)
 {
@@ -279,8 +277,7 @@ struct find_beside find_beside(const struct find_settings *s,
     return b;
 }
 
-/* --- Debug files -----------------------------------------------------------------------
- */
+/* --- Debug files ------------------------------------------------------------------- */
 
 static bool has_debug(const struct elf *e)
 {
@@ -406,8 +403,7 @@ bool find_debug(const struct find_settings *s, struct elf *object, struct str bu
     return whole || debug->mapping.map;
 }
 
-/* --- dwz's files ----------------------------------------------------------------------
- */
+/* --- dwz's files ------------------------------------------------------------------- */
 
 struct alternate_search {
     struct str id;

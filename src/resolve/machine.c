@@ -171,8 +171,7 @@ static void resolver_leave(void *context)
     }
 }
 
-/* --- Work of all hands ----------------------------------------------------------------
- */
+/* --- Work of all hands ------------------------------------------------------------- */
 
 static void work_together(struct errand *e, unsigned hand)
 {
@@ -198,8 +197,7 @@ static void do_together(struct machine_resolver *m, size_t pieces,
         crew_finish(&m->crew, &m->hands[i].errand);
 }
 
-/* --- Unwinding -----------------------------------------------------------------------
- */
+/* --- Unwinding --------------------------------------------------------------------- */
 
 static const struct unwind_table *table_of(void *context, object_id id)
 {
@@ -230,8 +228,7 @@ static void resolver_unwind(void *context, unsigned hand, struct unwind_job *job
         no_frames(jobs, count);
 }
 
-/* --- Names ---------------------------------------------------------------------------
- */
+/* --- Names ------------------------------------------------------------------------- */
 
 /* Addresses of one object, in order. */
 struct share {

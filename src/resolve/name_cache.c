@@ -109,8 +109,7 @@ bool name_cache_has_any(const struct name_cache *c)
     return c->file.bytes.len != 0;
 }
 
-/* --- Reading --------------------------------------------------------------------------
- */
+/* --- Reading ----------------------------------------------------------------------- */
 
 static struct str text_at(const struct columns *c, uint32_t number)
 {
@@ -174,8 +173,7 @@ void name_cache_add(struct name_cache *c, const struct name_job *job)
     added[c->added_count++] = *job;
 }
 
-/* --- Writing --------------------------------------------------------------------------
- */
+/* --- Writing ----------------------------------------------------------------------- */
 
 struct cache_writer {
     struct output entries, frames, slots;

@@ -113,8 +113,7 @@ static struct elf *debug_elf(struct object *o)
     return o->debug.mapping.map ? &o->debug.elf : NULL;
 }
 
-/* --- Unwinding -----------------------------------------------------------------------
- */
+/* --- Unwinding --------------------------------------------------------------------- */
 
 static bool cache_path(const struct object *o, const struct resolve_settings *s,
                        char *path, size_t size)
@@ -212,8 +211,7 @@ bool object_keeps_frames(struct object *o, const struct resolve_settings *s)
                           : whole && unwind_table_keeps_frames(whole);
 }
 
-/* --- Names ---------------------------------------------------------------------------
- */
+/* --- Names ------------------------------------------------------------------------- */
 
 /* What a program wrote about its own code lies in /tmp, its own where it is in a
  * container, and belongs to whom the program belongs to. */

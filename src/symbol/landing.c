@@ -62,8 +62,7 @@ static uint64_t read_encoded(struct placed *p, unsigned encoding)
     return value && (encoding & ENCODED_BASE) == ENCODED_PCREL ? value + here : value;
 }
 
-/* --- .eh_frame
- * -------------------------------------------------------------------------- */
+/* --- .eh_frame --------------------------------------------------------------------- */
 
 /* What a common information entry says of the entries of functions. */
 struct common {
@@ -219,8 +218,7 @@ bool landing_init(struct landing_table *t, struct elf *e, struct arena *arena)
     return read_frames(t, section, frames->address, arena) && sort_functions(t, arena);
 }
 
-/* --- .gcc_except_table
- * --------------------------------------------------------------------- */
+/* --- .gcc_except_table ------------------------------------------------------------- */
 
 static const struct landing_function *function_at(const struct landing_table *t,
                                                   uint64_t address)

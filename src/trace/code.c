@@ -229,8 +229,7 @@ static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
     fill_place(c, binary, address, s);
 }
 
-/* --- Where things are ----------------------------------------------------------------
- */
+/* --- Where things are -------------------------------------------------------------- */
 
 uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary)
 {
@@ -271,8 +270,7 @@ struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc)
     return (struct trace_where){0, 0};
 }
 
-/* --- Pages ----------------------------------------------------------------------------
- */
+/* --- Pages ------------------------------------------------------------------------- */
 
 /* The page of an address, made where a binary reaches into it; else NULL. */
 static struct trace_page *make_page(struct trace_code *c, uint64_t pc, uint64_t number)

@@ -153,8 +153,7 @@ static void add_all(struct writing *w)
             add(w, n, TIME_NONE, tree->counts[n]);
 }
 
-/* --- What was repaired, and inferred
- * -------------------------------------------------------------- */
+/* --- What was repaired, and inferred ----------------------------------------------- */
 
 static void warn(struct writing *w)
 {

@@ -42,10 +42,10 @@
  *
  * QEMU_CHUNK_BLOCKS: descriptions, from lowest id to highest, each of
  *
- *     u32 id, counted from 1        u32 id of the map that the code is from, 0: none
- * known u64 address of the first instruction, all 64 bits of it (sign-extended) u32 size
- * in bytes             u32 number of instructions, 1 to 32767 the bytes, filled up with
- * zeros to a multiple of 4
+ *     u32 id, counted from 1     u32 id of the map that the code is from, 0: none known
+ *     u64 address of the first instruction, all 64 bits of it (sign-extended)
+ *     u32 size in bytes          u32 number of instructions, 1 to 32767
+ *     the bytes, filled up with zeros to a multiple of 4
  *
  * The instructions follow one another. The two low bits of each tell its size: 4 bytes
  * where both are set, else 2. An id stands for the same address, bytes and map for ever;
@@ -68,8 +68,9 @@
  *     QEMU_RUN_PART | f<<15 | n  the next word is the id of a block of which only n
  *                                instructions (at least 1) ran, from number f on (from 0)
  *     QEMU_RUN_AGAIN | n         the execution before, whole block or part, n times more
- *     QEMU_RUN_GAP               two words follow, the low half of a number first: so
- * many instructions of this cpu are not in the trace here (the trigger was off)
+ *     QEMU_RUN_GAP               two words follow, the low half of a number first: so many
+ *                                instructions of this cpu are not in the trace here (the
+ *                                trigger was off)
  *
  * An instruction is told *before* it runs. So an ecall is there, and so is a load that
  * faults, and it is there once more when it is tried again. It is one that was begun.

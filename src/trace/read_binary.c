@@ -24,8 +24,7 @@ static uint64_t word_at(const char *p)
     return word;
 }
 
-/* --- The size of a record
- * ---------------------------------------------------------------- */
+/* --- The size of a record ---------------------------------------------------------- */
 
 /* The share of the records at the beginning that make sense with that many words. */
 static double sense(struct str head, size_t words, uint64_t valid)
@@ -73,8 +72,7 @@ static uint64_t find_valid(struct str head, size_t words)
     return sense(head, words, VALID) >= sense(head, words, VALID_OLD) ? VALID : VALID_OLD;
 }
 
-/* --- Records
- * ------------------------------------------------------------------------------ */
+/* --- Records ----------------------------------------------------------------------- */
 
 /* Records of the window, as many as there is room for in a batch. */
 static size_t take_records(struct trace_reader *r, const char *p, size_t count,

@@ -63,8 +63,7 @@ static void flaw(struct reading *q, const char *what)
     trace_reader_flaw(q->r, what, 0, q->offset, STR(""));
 }
 
-/* --- Maps ------------------------------------------------------------------------------
- */
+/* --- Maps -------------------------------------------------------------------------- */
 
 static bool read_map(struct reading *q, struct bytes *b)
 {
@@ -120,8 +119,7 @@ static void place_maps(const struct reading *q, struct lane *lane)
     }
 }
 
-/* --- Blocks ----------------------------------------------------------------------------
- */
+/* --- Blocks ------------------------------------------------------------------------ */
 
 static bool read_block(struct reading *q, struct bytes *b)
 {
@@ -219,8 +217,7 @@ static struct trace_block *block_of(struct reading *q, struct lane *lane, uint32
     return known ? &blocks->items[id] : first_block(q, lane, id);
 }
 
-/* --- Runs ------------------------------------------------------------------------------
- */
+/* --- Runs -------------------------------------------------------------------------- */
 
 static void take_again(struct reading *q, struct lane *lane, struct trace_block *b,
                        uint64_t number, uint64_t times)
@@ -405,8 +402,7 @@ static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
     return !tracer_failed(&lane->core->tracer);
 }
 
-/* --- Threads ---------------------------------------------------------------------------
- */
+/* --- Threads ----------------------------------------------------------------------- */
 
 static struct lane *lane_of(struct reading *q, uint32_t cpu)
 {
@@ -450,8 +446,7 @@ static bool read_thread(struct reading *q, struct lane *lane, struct bytes *b)
     return true;
 }
 
-/* --- Chunks ----------------------------------------------------------------------------
- */
+/* --- Chunks ------------------------------------------------------------------------ */
 
 static bool read_all(struct reading *q, struct bytes *b,
                      bool (*read)(struct reading *q, struct bytes *b))

@@ -9,8 +9,7 @@
 #define LINE_MAX ((size_t)4096)
 #define LINE_SIZE ((size_t)45) /* as it is written, with its end */
 
-/* --- A line as it is written ----------------------------------------------------------
- */
+/* --- A line as it is written ------------------------------------------------------- */
 
 #define EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
 
@@ -77,8 +76,7 @@ static bool take_line(const char *p, uint64_t *cycle, uint64_t *pc)
     return true;
 }
 
-/* --- Any line --------------------------------------------------------------------------
- */
+/* --- Any line ---------------------------------------------------------------------- */
 
 static bool parse_line(struct str line, uint64_t *cycle, uint64_t *pc)
 {
@@ -111,8 +109,7 @@ static void read_line(struct reading *at, struct str line, bool cut)
                           at->line, 0, line);
 }
 
-/* --- All of them -----------------------------------------------------------------------
- */
+/* --- All of them ------------------------------------------------------------------- */
 
 /* Takes lines off the window while they are as they are written. */
 static void take_lines(struct reading *at)

@@ -276,8 +276,7 @@ uint64_t trace_reader_kept_out(const struct trace_reader *r)
     return sum;
 }
 
-/* --- The profile ---------------------------------------------------------------------
- */
+/* --- The profile ------------------------------------------------------------------- */
 
 bool trace_reader_finish(struct trace_reader *r, struct builder *b,
                          enum demangle demangle, struct error *err)

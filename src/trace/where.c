@@ -2,8 +2,7 @@
  * by what follows what. */
 #include "trace/code.h"
 
-/* --- By the bytes ---------------------------------------------------------------------
- */
+/* --- By the bytes ------------------------------------------------------------------ */
 
 /* A binary is looked for by at least so many bytes: fewer are found by chance. */
 #define SEARCH_BYTES 12
@@ -134,8 +133,7 @@ struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
     return (struct trace_where){0, 0};
 }
 
-/* --- Programs at one address ---------------------------------------------------------
- */
+/* --- Programs at one address ------------------------------------------------------- */
 
 /* How far ahead is looked. */
 #define AHEAD_MAX 48

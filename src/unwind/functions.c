@@ -84,8 +84,7 @@ const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
     return *known > 1 ? f->tables[*known - 1] : NULL;
 }
 
-/* --- Frame pointers -------------------------------------------------------------------
- */
+/* --- Frame pointers ---------------------------------------------------------------- */
 
 /* So many functions tell of all. */
 #define LOOKED_AT 48

@@ -15,8 +15,7 @@
 
 static const struct trace_format *chosen;
 
-/* --- The program ----------------------------------------------------------------------
- */
+/* --- The program ------------------------------------------------------------------- */
 
 static char code[WORDS * 4];
 static struct arena arena;
@@ -94,8 +93,7 @@ static void make_program(void)
     }
 }
 
-/* --- What holds
- * ------------------------------------------------------------------------- */
+/* --- What holds -------------------------------------------------------------------- */
 
 /* What a profile is, in short: a deep stack for each of its depths would be long. */
 static uint64_t digest(const struct profile *p)

@@ -44,8 +44,7 @@ ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t offset)
     return put;
 }
 
-/* --- Reading what is there ------------------------------------------------------------
- */
+/* --- Reading what is there --------------------------------------------------------- */
 
 struct seen {
     bool opens;
@@ -103,8 +102,7 @@ static struct seen read_all(int fd)
     return seen;
 }
 
-/* --- Writing --------------------------------------------------------------------------
- */
+/* --- Writing ----------------------------------------------------------------------- */
 
 static const char *const words[] = {"stoke", "record"};
 
@@ -193,8 +191,7 @@ static bool write_all(struct writing *w, bool packed, struct error *err)
     return perf_data_writer_finish(&w->writer, err);
 }
 
-/* --- Tests ----------------------------------------------------------------------------
- */
+/* --- Tests ------------------------------------------------------------------------- */
 
 static size_t states, most, with_features;
 

@@ -46,8 +46,7 @@ static void put_jump(char function, unsigned instruction, char to)
     put(function, instruction, jump(at(function, instruction), at(to, 0), 0));
 }
 
-/* --- A trace, and the stacks of its instructions
- * -------------------------------------------- */
+/* --- A trace, and the stacks of its instructions ----------------------------------- */
 
 struct fixture {
     struct arena arena;

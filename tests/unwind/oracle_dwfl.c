@@ -45,8 +45,7 @@ static struct {
     size_t stacks, ours, theirs, equal, more, fewer, invented;
 } o;
 
-/* --- What libdwfl asks ----------------------------------------------------------------
- */
+/* --- What libdwfl asks ------------------------------------------------------------- */
 
 static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
 {
@@ -112,8 +111,7 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-/* --- Modules --------------------------------------------------------------------------
- */
+/* --- Modules ----------------------------------------------------------------------- */
 
 /* The file where the space has it, with its first byte at `start`. */
 static void report_module(Dwfl *dwfl, object_id object, uint64_t start)
@@ -149,8 +147,7 @@ static void make_modules(const struct unwind_job *job)
     m->attached = dwfl_attach_state(m->dwfl, NULL, 1, &thread_callbacks, &o);
 }
 
-/* --- Comparing ------------------------------------------------------------------------
- */
+/* --- Comparing --------------------------------------------------------------------- */
 
 static void print_stacks(const struct unwind_job *job)
 {
@@ -188,8 +185,7 @@ static void compare(const struct unwind_job *job)
         print_stacks(job);
 }
 
-/* --- In between the reader and the resolver -------------------------------------------
- */
+/* --- In between the reader and the resolver ---------------------------------------- */
 
 static object_id know_object(void *context, const struct object_wanted *wanted)
 {

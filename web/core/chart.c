@@ -3,8 +3,7 @@
 /* Of the boxes that share a pixel, for a match. */
 #define MANY_LOOKED_AT 256
 
-/* --- Where boxes are
- * -------------------------------------------------------------------- */
+/* --- Where boxes are --------------------------------------------------------------- */
 
 /* By node: its depth, the root's children at 0; NONE where it is not shown. Also counts
  * the boxes of every row, into row_first[row + 1]. */
@@ -103,8 +102,7 @@ string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box
                    : path_label(&s->paths, c->node[box]);
 }
 
-/* --- What is seen of them
- * --------------------------------------------------------------- */
+/* --- What is seen of them ---------------------------------------------------------- */
 
 /* Gallops first: what is looked for is most often near. */
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)

@@ -32,8 +32,7 @@ static struct {
     struct error err;
 } core;
 
-/* --- Replies
- * ------------------------------------------------------------------------------ */
+/* --- Replies ----------------------------------------------------------------------- */
 
 static struct json_writer begin_reply(void)
 {
@@ -65,8 +64,7 @@ uint32_t EXPORT(core_reply_length)(void)
     return (uint32_t)core.reply.used;
 }
 
-/* --- What is made on demand
- * ----------------------------------------------------------------- */
+/* --- What is made on demand -------------------------------------------------------- */
 
 static void forget_tree(enum tree_kind kind)
 {
@@ -161,8 +159,7 @@ static bool need_tones(void)
     return core.tones || error_memory(&core.err);
 }
 
-/* --- Opening
- * -------------------------------------------------------------------------------- */
+/* --- Opening ----------------------------------------------------------------------- */
 
 int EXPORT(core_begin)(const char *name, uint32_t length)
 {
@@ -248,8 +245,7 @@ int EXPORT(core_alone)(void)
     return end_reply(true);
 }
 
-/* --- Showing
- * -------------------------------------------------------------------------------- */
+/* --- Showing ----------------------------------------------------------------------- */
 
 static void tell_shown(struct json_writer *w)
 {
@@ -324,8 +320,7 @@ uint32_t EXPORT(core_find)(const char *name, uint32_t length)
     return strings_find(&core.shown.paths.labels, (struct str){name, length});
 }
 
-/* --- Charts
- * ----------------------------------------------------------------------------------- */
+/* --- Charts ------------------------------------------------------------------------ */
 
 int EXPORT(core_chart)(uint32_t kind, uint32_t order)
 {
@@ -478,8 +473,7 @@ uint32_t EXPORT(core_next_match)(uint32_t kind, uint32_t box, int back)
     return NONE;
 }
 
-/* --- Tables and trees
- * ----------------------------------------------------------------------- */
+/* --- Tables and trees -------------------------------------------------------------- */
 
 int EXPORT(core_search)(const char *text, uint32_t length, int pattern)
 {
@@ -583,8 +577,7 @@ int EXPORT(core_lines)(const char *file, uint32_t length)
                      tell_lines(&w, &core.shown, (struct str){file, length}, &core.err));
 }
 
-/* --- Formats
- * ---------------------------------------------------------------------------------- */
+/* --- Formats ----------------------------------------------------------------------- */
 
 /* Others do not know what the marks of stacks that were cut short mean. NULL with the
  * error set. */

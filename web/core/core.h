@@ -15,8 +15,7 @@
 
 #define NONE UINT32_MAX
 
-/* --- load.c: bytes in pieces, a profile out ------------------------------------------
- */
+/* --- load.c: bytes in pieces, a profile out ---------------------------------------- */
 
 struct loading {
     const struct importer *importer; /* NULL: not known yet */
@@ -114,8 +113,7 @@ static inline string_id tree_label(const struct tree *t, uint32_t node)
     return node == 0 ? 0 : t->label_of_key ? t->label_of_key[key] : key;
 }
 
-/* --- chart.c: boxes in rows ----------------------------------------------------------
- */
+/* --- chart.c: boxes in rows -------------------------------------------------------- */
 
 /* level.c: rows of many boxes as they look from far away. What begins in the same cell of
  * the axis and is narrower than one is one span; it stands for the boxes from `box` up to
@@ -250,15 +248,13 @@ bool search_init(struct search *q, const struct shown *s, struct str text, bool 
                  struct error *err);
 void search_deinit(struct search *q);
 
-/* --- filter.c: the stack of filters ---------------------------------------------------
- */
+/* --- filter.c: the stack of filters ------------------------------------------------ */
 
 /* Applies a JSON array of {"verb": ..., "text": ...} in order. The result is the caller's
  * unless it is `from` itself. NULL with err set. */
 struct profile *filter_apply(struct profile *from, struct str filters, struct error *err);
 
-/* --- tell.c: JSON for the page --------------------------------------------------------
- */
+/* --- tell.c: JSON for the page ----------------------------------------------------- */
 
 void tell_error(struct json_writer *w, const struct error *err);
 void tell_profile(struct json_writer *w, const struct profile *p);
@@ -268,8 +264,7 @@ void tell_function(struct json_writer *w, const struct shown *s,
 void tell_losses(struct json_writer *w, const struct shown *s, const struct chart *c);
 void tell_lanes(struct json_writer *w, const struct shown *s, const struct chart *c);
 
-/* --- graph.c: who calls whom ----------------------------------------------------------
- */
+/* --- graph.c: who calls whom ------------------------------------------------------- */
 
 struct graph {
     struct calltree tree; /* its labels have the numbers of those that are shown */
@@ -284,16 +279,14 @@ bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
                 const struct functions *f, const struct call_limits *limits,
                 const struct looks *looks, struct error *err);
 
-/* --- source.c: files and their lines --------------------------------------------------
- */
+/* --- source.c: files and their lines ----------------------------------------------- */
 
 /* The files that frames name, the heaviest first; the lines of one of them. JSON. */
 bool tell_files(struct json_writer *w, const struct shown *s, struct error *err);
 bool tell_lines(struct json_writer *w, const struct shown *s, struct str file,
                 struct error *err);
 
-/* --- heat.c: when samples came --------------------------------------------------------
- */
+/* --- heat.c: when samples came ----------------------------------------------------- */
 
 /* Columns of `column` ns from the first sample on, each of `rows` slots from its begin to
  * its end: weights, column by column. Told as JSON. False where there are no times. */

@@ -3,8 +3,7 @@
 #include "web/core/core.h"
 #include <stdlib.h>
 
-/* --- Self and total by function
- * --------------------------------------------------------- */
+/* --- Self and total by function ---------------------------------------------------- */
 
 /* Walks the tree of paths in preorder, and counts how many of a label are open: only the
  * outermost adds to the label's total. */
@@ -63,8 +62,7 @@ void functions_deinit(struct functions *f)
     *f = (struct functions){0};
 }
 
-/* --- Order
- * ------------------------------------------------------------------------------ */
+/* --- Order ------------------------------------------------------------------------- */
 
 struct sorting {
     const struct functions *f;
@@ -126,8 +124,7 @@ bool functions_sort(struct functions *f, const struct shown *s, enum function_so
     return true;
 }
 
-/* --- Search
- * ------------------------------------------------------------------------------- */
+/* --- Search ------------------------------------------------------------------------ */
 
 static char lower(char c)
 {

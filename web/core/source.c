@@ -87,8 +87,7 @@ static void tell_figures(struct json_writer *w, const struct adding *a, uint32_t
     json_member_double(w, "total", a->total[number]);
 }
 
-/* --- Files ---------------------------------------------------------------------------
- */
+/* --- Files ------------------------------------------------------------------------- */
 
 static bool tell_each_file(struct json_writer *w, struct adding *a)
 {
@@ -124,8 +123,7 @@ bool tell_files(struct json_writer *w, const struct shown *s, struct error *err)
     return ok || error_memory(err);
 }
 
-/* --- Lines ---------------------------------------------------------------------------
- */
+/* --- Lines ------------------------------------------------------------------------- */
 
 struct line {
     uint32_t line;

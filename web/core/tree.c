@@ -5,8 +5,7 @@
 
 _Static_assert(sizeof(struct path_node) == sizeof(struct trie_node), "paths are nodes");
 
-/* --- What is shown --------------------------------------------------------------------
- */
+/* --- What is shown ----------------------------------------------------------------- */
 
 double shown_weight(const struct shown *s, const struct sample *sample)
 {
@@ -99,8 +98,7 @@ void shown_deinit(struct shown *s)
     *s = (struct shown){0};
 }
 
-/* --- Nodes
- * ------------------------------------------------------------------------------ */
+/* --- Nodes ------------------------------------------------------------------------- */
 
 struct growing {
     struct tree *tree;
@@ -228,8 +226,7 @@ static void take_paths(struct tree *t, const struct shown *s)
     t->base_self = s->base_self;
 }
 
-/* --- Totals and order
- * ------------------------------------------------------------------- */
+/* --- Totals and order -------------------------------------------------------------- */
 
 static double *add_up(struct tree *t, const double *self)
 {
