@@ -19,6 +19,7 @@ interface Core {
 }
 
 const CHUNK = 8 << 20;
+const PACKED_STEP = 8 << 10; /* bytes that are unpacked at once: they may become thousands of times as many */
 const YIELD = 50; /* ms of reading, after which what the page asks is answered */
 const PART_LEAST = 1000; /* ms between two looks at what was read so far */
 const PART_SHARE = 0.1; /* of the time, that they may take */
@@ -168,16 +169,19 @@ function streamOf(stream: ReadableStream<Uint8Array>): Pieces {
 function unpackedZstd(packed: Pieces): Pieces {
     let blocks: Uint8Array[] = [];
     let ended = false;
+    let piece: Uint8Array | null = new Uint8Array(0);
     const unpacker = new Decompress((block) => blocks.push(block.slice())); /* its window is used again */
     return {
         async next() {
             while (blocks.length === 0) {
                 if (ended)
                     return null;
-                const piece = await packed.next();
+                if (piece?.length === 0)
+                    piece = await packed.next();
                 ended = piece === null;
                 try {
-                    unpacker.push(piece ?? new Uint8Array(0), ended);
+                    unpacker.push(piece?.subarray(0, PACKED_STEP) ?? new Uint8Array(0), ended);
+                    piece = piece?.subarray(PACKED_STEP) ?? null;
                 } catch (error) {
                     if (error instanceof RangeError)
                         throw error;

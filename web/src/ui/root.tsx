@@ -67,9 +67,9 @@ function Part({ app }: { app: App }) {
         return null;
     const percent = (share: number): string => `${Math.floor(share * 100)}%`;
     if (!part.going || !loading)
-        return <span class="found unread">a part: the first {percent(part.read)} of the file</span>;
+        return <span class="unread">a part: the first {percent(part.read)} of the file</span>;
     return (
-        <span class="found unread">
+        <span class="unread">
             the first {percent(part.read)} of the file; {percent(loading.done / (loading.of || 1))} read{" "}
             <progress value={loading.done} max={loading.of} />{" "}
             <button type="button" class="quiet" onClick={() => void app.core.cancel(true)}>Stop</button>
