@@ -1,6 +1,8 @@
 # stoke record: who is recorded, what it says, what is in the file. The figures are held to
 # perf's and to a program's known shares by tests/record.py.
 . "$TESTS/cli/lib.sh"
+load=
+trap 'kill $load 2>/dev/null' EXIT # whatever fails, what is recorded ends
 
 command -v cc >/dev/null || {
     echo "skipped: no compiler"
