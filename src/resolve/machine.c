@@ -419,6 +419,22 @@ static size_t named_inlined(const struct namer *r, const struct dwarf_query *q)
     return count;
 }
 
+/* Before each function of the kernel stands padding that is never run, with a symbol of its
+ * own (CONFIG_CALL_PADDING). So what seems to return right behind it was no call: there an
+ * interrupt came, at the function's first instruction. */
+static bool find_symbol(const struct object *o, uint64_t address, bool is_call,
+                        struct symbol *symbol)
+{
+    struct symbol behind;
+    if (!o->has_symbols || !symbol_table_find(&o->symbols, address, symbol))
+        return false;
+    if (is_call && str_starts(symbol->name, STR("__pfx_")) &&
+        symbol_table_find(&o->symbols, address + 1, &behind) &&
+        behind.address == address + 1)
+        *symbol = behind;
+    return true;
+}
+
 /* The frames of one address: those inlined, the innermost first, then the function that
  * the symbol table has there. */
 static void answer(struct namer *r, const struct object *o, const struct dwarf_query *q,
@@ -426,8 +442,7 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
 {
     struct symbol symbol;
     size_t inlined = named_inlined(r, q);
-    bool has_symbol =
-        o->has_symbols && symbol_table_find(&o->symbols, q->address, &symbol);
+    bool has_symbol = find_symbol(o, q->address, job->is_call, &symbol);
     if (!has_symbol && q->count == 0)
         return;
     struct resolved_frame *frames = arena_alloc(r->arena, (inlined + 1) * sizeof *frames);

@@ -2,7 +2,7 @@
 # perf's and to a program's known shares by tests/record.py.
 . "$TESTS/cli/lib.sh"
 load=
-trap 'kill $load 2>/dev/null' EXIT # whatever fails, what is recorded ends
+trap 'kill $load 2>/dev/null || :' EXIT # whatever fails, what is recorded ends
 
 command -v cc >/dev/null || {
     echo "skipped: no compiler"

@@ -46,7 +46,7 @@ as_nobody() {
 paranoid=/proc/sys/kernel/perf_event_paranoid
 was=$(cat $paranoid)
 load=
-trap 'kill $load 2>/dev/null; echo "$was" >$paranoid 2>/dev/null || :; rm -rf "$place"' EXIT
+trap 'kill $load 2>/dev/null || :; echo "$was" >$paranoid 2>/dev/null || :; rm -rf "$place"' EXIT
 for level in 2 4; do
     echo $level >$paranoid 2>/dev/null || continue
     status 1 as_nobody stoke record -a --duration 0.1
