@@ -154,7 +154,7 @@ def check_counted(report, folder):
         report.skip("bpf", why[1] if why else err.decode())
         return
     check_shares(report, folder, "bpf", "fp", ["-g", "fp", "--bpf"], 60, True)
-    for out, counted in ("all.folded", True), ("all.data", False), ("all.html", False):
+    for out, counted in ("all.folded", True), ("all.data", False), ("all.speedscope.json", False):
         _, _, told = tap.run([tap.STOKE, "record", "-a", "-g", "fp", "--duration", "0.5", "-o", out],
                              cwd=folder)
         report.result(f"{out} is {'counted in the kernel' if counted else 'sampled'}, unasked",
