@@ -571,9 +571,7 @@ static void name_parts(struct speedscope *r)
 
 static uint64_t time_of(struct value_unit unit, double value)
 {
-    double ns = value * unit.scale;
-    return unit.unit == UNIT_NANOSECONDS && ns >= 0 && ns < 1.8e19 ? (uint64_t)ns
-                                                                   : TIME_NONE;
+    return unit.unit == UNIT_NANOSECONDS ? time_of_ns(value * unit.scale) : TIME_NONE;
 }
 
 /* Puts weights and times into the model's units. Idle time, a sample without a stack, is

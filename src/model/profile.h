@@ -24,7 +24,7 @@ typedef uint32_t event_id;
 /* A time that was computed, or read as a fraction: what no clock shows is none. */
 static inline uint64_t time_of_ns(double nanoseconds)
 {
-    return nanoseconds >= 0 && nanoseconds < 1e19 ? (uint64_t)nanoseconds : TIME_NONE;
+    return nanoseconds >= 0 && nanoseconds < 1.8e19 ? (uint64_t)nanoseconds : TIME_NONE;
 }
 #define CPU_NONE UINT32_MAX
 #define ID_NONE \

@@ -247,6 +247,7 @@ static bool open_sampler(struct record_session *s, struct error *err)
     }
     bpf_sampler_close(&s->bpf);
     set->program = 0;
+    s->tick = TICK;
     return perf_sampler_open(&s->sampler, set, &s->wait, err);
 }
 
