@@ -41,7 +41,7 @@ struct record_command_settings {
     struct record_events events;
     double duration;
     uint64_t ring_size, max_size, rotate;
-    int64_t keep;
+    int64_t keep, pack_level;
     const char *output, *cgroup;
     bool everyone, unpacked, keep_dumps, snapshot, bundle, counted, quiet, off_cpu,
         wakers;
@@ -81,8 +81,6 @@ static bool parse_cpus(const char *text, void *value, struct error *err)
 
 /* In the order of enum record_stacks. */
 const char *const record_stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
-
-/* A sample is at most 64 kB long, and holds more than the dump. */
 
 /* By default, as much as can be taken without anybody noticing: so many bytes a second.
  */
@@ -182,6 +180,21 @@ static bool parse_span(const char *text, void *value, struct error *err)
     return true;
 }
 
+#define PACK_LEVEL_LEAST 1
+#define PACK_LEVEL_MOST 19 /* beyond it, zstd takes hundreds of MB for nothing */
+
+static bool parse_pack_level(const char *text, void *value, struct error *err)
+{
+    uint64_t v;
+    if (number_parse_u64(str_of(text), &v) && v >= PACK_LEVEL_LEAST &&
+        v <= PACK_LEVEL_MOST) {
+        *(int64_t *)value = (int64_t)v;
+        return true;
+    }
+    error_set(err, "'%s' is no level of packing", text);
+    return error_hint(err, "%d, quick, to %d, small", PACK_LEVEL_LEAST, PACK_LEVEL_MOST);
+}
+
 static bool parse_events(const char *text, void *value, struct error *err)
 {
     return record_events_parse(text, value, err);
@@ -228,6 +241,10 @@ static const struct option record_options[] = {
     {"ring,mmap-pages", 'm', "SIZE",
      "of a CPU's ring, which holds what was not read yet (default: by the rate)",
      OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
+    {"compress,compression-level", 'z', "LEVEL",
+     "pack the records more than they are without it: 1, quick, to 19, small",
+     OPTION_PARSED, OFF(pack_level), .parse = parse_pack_level, .fallback = "1",
+     .before_command = true},
     {"no-compress", 0, NULL, "do not pack the records", OPTION_FLAG, OFF(unpacked)},
     {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
     {0}};
@@ -552,6 +569,7 @@ static int record_run(void *settings, int word_count, char **words)
                   .kept = (uint32_t)s->keep,
                   .snapshot = s->snapshot},
         .unpacked = s->unpacked,
+        .pack_level = (int)s->pack_level,
         .keep_dumps = s->keep_dumps,
         .counted = s->counted || counts_by_itself(r),
         .off_cpu = s->off_cpu || s->wakers,

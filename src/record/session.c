@@ -13,7 +13,7 @@
 #define COUNTED_AT_MOST (BPF_SAMPLER_ROOM / 2)
 
 /* zstd's: the quickest that still halves what perf writes, and more. */
-#define PACK_LEVEL (-1)
+#define PACK_QUICK (-1)
 
 /* When the rings are emptied at first: those who ran before the recording are read up
  * while they are there. Then it is once in TICK: within a second, the file has all. */
@@ -161,12 +161,13 @@ static bool describe_events(struct record_session *s, struct error *err)
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
         describe(s, i, &s->events[i]);
     }
-    s->head = (struct perf_file_head){.events = s->events,
-                                      .event_count = events->count,
-                                      .command = s->settings->words,
-                                      .command_count = s->settings->word_count,
-                                      .packed = !s->settings->unpacked,
-                                      .pack_level = PACK_LEVEL};
+    s->head = (struct perf_file_head){
+        .events = s->events,
+        .event_count = events->count,
+        .command = s->settings->words,
+        .command_count = s->settings->word_count,
+        .packed = !s->settings->unpacked,
+        .pack_level = s->settings->pack_level ? s->settings->pack_level : PACK_QUICK};
     return true;
 }
 

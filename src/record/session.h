@@ -30,6 +30,7 @@ struct record_settings {
     const char *const *words;           /* the recorder's command line */
     size_t word_count;
     bool unpacked;
+    int pack_level;  /* zstd's, from 1; 0: as quick as can be */
     bool off_cpu;    /* how long threads did not run, too; not with keep_dumps */
     bool wakers;     /* and who woke them up */
     bool keep_dumps; /* of stacks, in place of the chains that are made of them */

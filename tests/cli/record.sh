@@ -133,7 +133,7 @@ status 3 stoke record -e page-faults -c 1 -o faults.data ./load 1
 says 'samples of page-faults'
 
 # What is packed and what is not are the same.
-for packed in '' --no-compress; do
+for packed in '' -z -z9 --compress=19 --compression-level=3 --no-compress; do
     status 3 stoke record -q -F 4999 $packed -o "x$packed.data" ./load 300
     status 0 stoke info "x$packed.data"
     says_not 'truncated\|corrupt' err
@@ -156,6 +156,7 @@ refused 2 'there is no process 4194305' -p 4194305
 refused 2 "there is no event 'cycle'" -e cycle true
 refused 2 'has a modifier' -e cycles:x true
 refused 1 "cannot run './nosuch': No such file" -o no.data ./nosuch
+refused 2 "'20' is no level of packing" --compress=20 true
 refused 2 "a dump of a stack cannot have '70000' bytes" -g dwarf,70000 true
 refused 2 "stacks cannot be taken by 'magic'" --call-graph=magic true
 status 1 stoke record -o no/such/folder.data true
