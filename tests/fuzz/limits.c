@@ -7,7 +7,7 @@
 #include <time.h>
 
 #define SMALL_INPUT ((size_t)64 << 10)
-#define MEMORY_MAX ((size_t)64 << 20)
+#define MEMORY_MAX ((int64_t)64 << 20)
 #define SECONDS_MAX 1.0
 
 /* The names that the linker asks for. NOLINTBEGIN */
@@ -21,20 +21,22 @@ void *__wrap_realloc(void *old, size_t size);
 void __wrap_free(void *block);
 /* NOLINTEND */
 
-static size_t living, allowed = SIZE_MAX;
+/* What the C library allocated for itself may be given back through free: it is not
+ * counted before, so that `living` may fall below zero. */
+static int64_t living, allowed = INT64_MAX;
 
 /* At once, so that the fuzzer tells where. Several threads may be at it. */
 static void *count_block(void *block)
 {
-    size_t size = block ? malloc_usable_size(block) : 0;
-    size_t now = __atomic_add_fetch(&living, size, __ATOMIC_RELAXED);
+    int64_t size = block ? (int64_t)malloc_usable_size(block) : 0;
+    int64_t now = __atomic_add_fetch(&living, size, __ATOMIC_RELAXED);
     CHECK(now <= __atomic_load_n(&allowed, __ATOMIC_RELAXED));
     return block;
 }
 
 static void uncount_block(void *block)
 {
-    size_t size = block ? malloc_usable_size(block) : 0;
+    int64_t size = block ? (int64_t)malloc_usable_size(block) : 0;
     __atomic_sub_fetch(&living, size, __ATOMIC_RELAXED);
 }
 
@@ -79,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     double begun = seconds();
     allowed = living + MEMORY_MAX;
     fuzz_one(data, size);
-    allowed = SIZE_MAX;
+    allowed = INT64_MAX;
     CHECK(seconds() - begun <= SECONDS_MAX);
     return 0;
 }
