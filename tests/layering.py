@@ -44,7 +44,7 @@ PURE_HEADERS = {
 # Decompression is a seam of its own: the page brings its own. Regular expressions are
 # libc's: pure code, in wasi-libc too.
 FILE_HEADERS = {"base/decode.c": {"zlib.h", "zstd.h"}, "base/encode.c": {"zlib.h", "zstd.h"},
-                "base/unpack.c": {"lzma.h", "zlib.h", "zstd.h"},
+                "base/unpack.c": {"libdeflate.h", "lzma.h", "zstd.h"},
                 "transform/pattern.c": {"regex.h"}}
 
 # stdlib.h and math.h have more than memory and arithmetic: these are all that is used.
@@ -56,7 +56,7 @@ PURE_SYMBOLS = {
     "sqrt", "cos", "sin",
 }
 FILE_SYMBOLS = {"demangle.c.o": {"__cxa_demangle"}}
-PURE_SYMBOL_PREFIXES = ("inflate", "deflate", "ZSTD_", "lzma_", "regcomp", "regexec", "regfree",
+PURE_SYMBOL_PREFIXES = ("inflate", "deflate", "ZSTD_", "libdeflate_", "lzma_", "regcomp", "regexec", "regfree",
                         "regerror", "__cpu_", "__asan", "__ubsan", "__sanitizer",
                         "__sancov", "__tsan", "__gcov", "__llvm")
 

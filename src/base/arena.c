@@ -2,12 +2,12 @@
 #include <stdlib.h>
 
 #define CHUNK_FIRST (16u << 10)
-#define CHUNK_LARGEST (1u << 20)
+#define CHUNK_LARGEST (2u << 20)   /* with its header */
 #define BLOCK_SMALLEST (32u << 10) /* from here on a piece is a block of its own */
 
 struct arena_chunk {
     struct arena_chunk *older;
-    size_t size;
+    size_t size; /* the header's included */
 };
 
 struct arena_block {
@@ -16,16 +16,58 @@ struct arena_block {
     size_t pad; /* keeps the bytes behind the header aligned to 16 */
 };
 
+/* --- Blocks ------------------------------------------------------------------------ */
+
+static struct arena_source source = {.least = SIZE_MAX}; /* else malloc */
+
+void arena_take_from(const struct arena_source *from)
+{
+    source = *from;
+}
+
+/* Zeroed blocks are asked for as such: fresh pages of the system's are so already. The
+ * sizes are with the header. */
+static void *block_new(size_t size, bool zeroed)
+{
+    if (size >= source.least)
+        return source.take(size);
+    return zeroed ? calloc(1, size) : malloc(size);
+}
+
+static void block_free(void *block, size_t size)
+{
+    if (size >= source.least)
+        source.give_back(block, size);
+    else
+        free(block);
+}
+
+/* Only to more. NULL when memory is short, and the block is as it was. */
+static struct arena_block *block_more(struct arena_block *b, size_t size)
+{
+    size_t before = sizeof *b + b->size;
+    if (before >= source.least)
+        return source.resize(b, before, size);
+    if (size < source.least)
+        return realloc(b, size);
+    struct arena_block *moved = source.take(size);
+    if (moved) {
+        memcpy(moved, b, before);
+        free(b);
+    }
+    return moved;
+}
+
 void arena_deinit(struct arena *a)
 {
     while (a->chunks) {
         struct arena_chunk *older = a->chunks->older;
-        free(a->chunks);
+        block_free(a->chunks, a->chunks->size);
         a->chunks = older;
     }
     while (a->blocks) {
         struct arena_block *older = a->blocks->older;
-        free(a->blocks);
+        block_free(a->blocks, sizeof *older + a->blocks->size);
         a->blocks = older;
     }
     *a = ARENA_INIT;
@@ -56,12 +98,11 @@ static void block_unlink(struct arena *a, struct arena_block *b)
         b->older->newer = b->newer;
 }
 
-/* Zeroed blocks are asked for as such: fresh pages of the system's are so already. */
 static void *block_alloc(struct arena *a, size_t size, bool zeroed)
 {
     struct arena_block *b = NULL;
     if (size < SIZE_MAX - sizeof *b)
-        b = zeroed ? calloc(1, sizeof *b + size) : malloc(sizeof *b + size);
+        b = block_new(sizeof *b + size, zeroed);
     if (!b)
         return arena_fail(a);
     b->size = size;
@@ -76,7 +117,7 @@ static void *block_resize(struct arena *a, void *items, size_t size)
     size_t before = old->size;
     block_unlink(a, old);
     if (size < SIZE_MAX - sizeof *old)
-        moved = realloc(old, sizeof *old + size);
+        moved = block_more(old, sizeof *old + size);
     block_link(a, moved ? moved : old);
     if (!moved)
         return arena_fail(a);
@@ -90,13 +131,13 @@ static bool chunk_add(struct arena *a)
     size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;
     if (size > CHUNK_LARGEST)
         size = CHUNK_LARGEST;
-    struct arena_chunk *c = malloc(sizeof *c + size);
+    struct arena_chunk *c = block_new(size, false);
     if (!c)
         return arena_fail(a);
     *c = (struct arena_chunk){a->chunks, size};
     a->chunks = c;
     a->next = (char *)(c + 1);
-    a->end = a->next + size;
+    a->end = (char *)c + size;
     a->total += size;
     return true;
 }
@@ -155,7 +196,7 @@ void arena_release(struct arena *a, void *piece, size_t size)
     struct arena_block *b = (struct arena_block *)piece - 1;
     block_unlink(a, b);
     a->total -= b->size;
-    free(b);
+    block_free(b, sizeof *b + b->size);
 }
 
 struct str arena_str(struct arena *a, struct str s)

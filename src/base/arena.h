@@ -22,6 +22,21 @@ struct arena {
 
 #define ARENA_INIT ((struct arena){0})
 
+/* Where the largest blocks are from, if not from malloc. */
+struct arena_source {
+    size_t least; /* bytes of the blocks that are taken from here */
+
+    /* Zeroed, aligned to 16. NULL when memory is short. */
+    void *(*take)(size_t size);
+
+    /* As realloc: what is new is zero; NULL leaves the old block as it was. */
+    void *(*resize)(void *block, size_t before, size_t size);
+    void (*give_back)(void *block, size_t size);
+};
+
+/* Of all arenas, before any has allocated. */
+void arena_take_from(const struct arena_source *source);
+
 /* Gives everything back. The arena is then as new. */
 void arena_deinit(struct arena *a);
 

@@ -1,6 +1,6 @@
 #include "base/unpack.h"
+#include <libdeflate.h>
 #include <lzma.h>
-#include <zlib.h>
 #include <zstd.h>
 
 /* The dictionary of `xz -9` takes 65 MiB. */
@@ -14,26 +14,19 @@ struct run {
     bool ended;
 };
 
+/* libdeflate takes a third of zlib's time, where all is there at once. */
 static bool run_zlib(struct run *r)
 {
-    z_stream z = {0};
-    int status = Z_OK;
-    if (inflateInit(&z) != Z_OK)
+    struct libdeflate_decompressor *z = libdeflate_alloc_decompressor();
+    if (!z)
         return false;
-    const char *end = r->in.ptr + r->in.len;
-    z.next_in = (z_const Bytef *)(uintptr_t)r->in.ptr;
-    z.next_out = (Bytef *)r->out;
-    while (status == Z_OK) {
-        size_t left = (size_t)(end - (const char *)z.next_in);
-        size_t room = r->room - (size_t)((char *)z.next_out - r->out);
-        z.avail_in = (uInt)(left < 1u << 30 ? left : 1u << 30);
-        z.avail_out = (uInt)(room < 1u << 30 ? room : 1u << 30);
-        status = inflate(&z, Z_NO_FLUSH);
-    }
-    r->done = (size_t)((char *)z.next_out - r->out);
-    r->ended = status == Z_STREAM_END;
-    inflateEnd(&z);
-    return r->ended || status == Z_BUF_ERROR;
+    enum libdeflate_result result =
+        libdeflate_zlib_decompress(z, r->in.ptr, r->in.len, r->out, r->room, &r->done);
+    libdeflate_free_decompressor(z);
+    r->ended = result == LIBDEFLATE_SUCCESS;
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
+        r->done = r->room;
+    return r->ended || result == LIBDEFLATE_INSUFFICIENT_SPACE;
 }
 
 static bool run_zstd(struct run *r)

@@ -1,6 +1,7 @@
 /* stoke: from the stacks of a running system to where its time, or its memory, goes. */
 #include "cli/command.h"
 #include "cli/help.h"
+#include "os/large_pages.h"
 #include <signal.h>
 #include <stdio.h>
 
@@ -18,6 +19,7 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_DFL); /* "stoke fold | head" ends as any filter does */
+    arena_take_from(&os_large_pages);
     if (argc < 2) {
         help_commands();
         return STATUS_USAGE;

@@ -117,6 +117,54 @@ static void strings_are_copied(void **state)
     arena_deinit(&a);
 }
 
+/* A source that counts what is out. */
+static size_t taken, moves;
+
+static void *take(size_t size)
+{
+    taken += size;
+    return calloc(1, size);
+}
+
+static void *resize(void *block, size_t before, size_t size)
+{
+    moves++;
+    taken += size - before;
+    return realloc(block, size);
+}
+
+static void give_back(void *block, size_t size)
+{
+    taken -= size;
+    free(block);
+}
+
+static void large_blocks_come_from_the_source(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    size_t cap = 0;
+    char *items = arena_grow(&a, NULL, &cap, 40000, 1); /* malloc's */
+    memset(items, 'x', 40000);
+    arena_take_from(&(struct arena_source){50000, take, resize, give_back});
+    assert_int_equal(taken, 0);
+    items = arena_grow(&a, items, &cap, 60000, 1); /* moved there */
+    assert_true(taken > 60000 && moves == 0);
+    items = arena_grow(&a, items, &cap, 500000, 1);
+    assert_true(taken > 500000 && moves == 1);
+    for (size_t i = 0; i < 40000; i++)
+        assert_int_equal(items[i], 'x');
+    arena_release(&a, items, cap);
+    assert_int_equal(taken, 0);
+    assert_non_null(arena_zalloc(&a, 100000, 1));
+    for (int i = 0; i < 10000; i++) /* chunks */
+        assert_non_null(arena_alloc(&a, 100));
+    assert_true(taken > 600000);
+    arena_deinit(&a);
+    assert_int_equal(taken, 0);
+    arena_take_from(&(struct arena_source){.least = SIZE_MAX});
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -127,6 +175,7 @@ int main(void)
         UNIT(failure_sticks),
         UNIT(a_product_that_does_not_fit_fails),
         UNIT(a_failed_growth_leaves_the_old_array),
+        UNIT(large_blocks_come_from_the_source),
         UNIT(strings_are_copied),
     };
     return UNITS_RUN(units);
