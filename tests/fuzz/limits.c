@@ -1,5 +1,5 @@
 /* What one input may cost: a second of the processor's time and 64 MiB beyond what there
- * was. Counted are the allocations of stoke's own code (the program is linked with --wrap
+ * was, or as many as the build says. Counted are the allocations of stoke's own code (the program is linked with --wrap
  * for them); a mapped file is the page cache's. Large files, which only replaying has,
  * may take more. */
 #include "fuzz.h"
@@ -7,7 +7,10 @@
 #include <time.h>
 
 #define SMALL_INPUT ((size_t)64 << 10)
-#define MEMORY_MAX ((int64_t)64 << 20)
+#ifndef MEMORY_MAX_MB
+#define MEMORY_MAX_MB 64
+#endif
+#define MEMORY_MAX ((int64_t)MEMORY_MAX_MB << 20)
 #define SECONDS_MAX 1.0
 
 /* The names that the linker asks for. NOLINTBEGIN */
