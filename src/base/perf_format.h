@@ -214,6 +214,10 @@ enum perf_feature {
     PERF_FEATURE_CLOCKID = 23,
     PERF_FEATURE_COMPRESSED = 27,
     PERF_FEATURE_CLOCK_DATA = 29,
+
+    /* stoke's own, which perf passes over: what JITs wrote of their code. Again and again,
+     * u64 process, u64 size, and so many bytes of its perf map. */
+    PERF_FEATURE_JIT_MAPS = 240,
     PERF_FEATURES = 256,
 };
 

@@ -87,7 +87,10 @@ struct perf_data {
     struct strings paths;  /* of files with build ids */
     struct str *build_ids; /* by their number among the paths; lower-case hexadecimal */
     size_t build_id_cap;
-    uint64_t aux_bytes; /* of instruction traces, passed over */
+    struct str *jit_maps; /* what JITs wrote of their code, as the recording has it */
+    size_t jit_map_count, jit_map_cap;
+    struct idmap jit_map_of; /* by process: the place among them + 1 */
+    uint64_t aux_bytes;      /* of instruction traces, passed over */
     uint64_t flaws[PERF_FLAWS], flaw_offset[PERF_FLAWS];
 
     /* Set by the caller: called before bytes of records given earlier go. Until then they
@@ -134,6 +137,9 @@ bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *er
 
 /* The build id that the recording has for a path; empty for none. */
 struct str perf_data_build_id(const struct perf_data *d, struct str path);
+
+/* The perf map that the recording has of a process; empty where it has none. */
+struct str perf_data_jit_map(const struct perf_data *d, uint64_t pid);
 
 /* --- Inside a record --------------------------------------------------------------- */
 

@@ -149,6 +149,7 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
         .minor = m->minor,
         .inode = m->inode,
         .release = p->data.facts.release,
+        .jit_map = jit ? perf_data_jit_map(&p->data, m->pid) : STR(""),
     };
     file->object = p->resolver->object(p->resolver->context, &wanted);
     return number;

@@ -258,6 +258,27 @@ void perf_read_formats(struct perf_data *d, struct str tracing)
     }
 }
 
+static void take_jit_maps(struct perf_data *d, struct bytes b)
+{
+    while (bytes_left(&b) >= 16) {
+        uint64_t *at = idmap_put(&d->jit_map_of, &d->arena, bytes_u64(&b));
+        struct str text = bytes_take(&b, bytes_u64(&b));
+        struct str *maps = arena_grow(&d->arena, d->jit_maps, &d->jit_map_cap,
+                                      d->jit_map_count + 1, sizeof *maps);
+        if (b.failed || !at || !maps)
+            return;
+        d->jit_maps = maps;
+        maps[d->jit_map_count++] = arena_str(&d->arena, text);
+        *at = d->jit_map_count;
+    }
+}
+
+struct str perf_data_jit_map(const struct perf_data *d, uint64_t pid)
+{
+    const uint64_t *at = idmap_find(&d->jit_map_of, pid);
+    return at && *at ? d->jit_maps[*at - 1] : STR("");
+}
+
 static void take_feature(struct perf_data *d, uint64_t number, struct str content)
 {
     struct bytes b = bytes_of(content, d->big_endian);
@@ -298,6 +319,9 @@ static void take_feature(struct perf_data *d, uint64_t number, struct str conten
     case PERF_FEATURE_SAMPLE_TIME:
         f->time_first = bytes_u64(&b);
         f->time_last = bytes_u64(&b);
+        break;
+    case PERF_FEATURE_JIT_MAPS:
+        take_jit_maps(d, b);
         break;
     default:
         break;

@@ -29,6 +29,7 @@ struct object_wanted {
     uint32_t major, minor;       /* the device of the file */
     uint64_t inode;              /* its number there; 0: not known */
     struct str release;          /* of the recorded kernel, as uname -r says; or empty */
+    struct str jit_map;          /* FRAME_JIT: the perf map, where the recording has it */
 };
 
 enum machine { MACHINE_UNKNOWN, MACHINE_X86, MACHINE_X86_64, MACHINE_ARM, MACHINE_ARM64 };

@@ -52,28 +52,58 @@ bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err)
     return ok;
 }
 
-bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t owner,
-                            uint64_t limit, struct error *err)
+int os_shared_open(const char *path, uint32_t owner, struct error *err)
+{
+    struct stat st;
+    int fd = open_to_read(path, O_NOFOLLOW);
+    if (fd < 0 && errno == ELOOP)
+        error_set(err, "%s: refused, it is a link", path);
+    if (fd < 0)
+        return errno == ELOOP ? -1 : (fail(err, path, errno), -1);
+    if (fstat(fd, &st) != 0)
+        fail(err, path, errno);
+    else if (!S_ISREG(st.st_mode))
+        error_set(err, "%s: not a regular file", path);
+    else if (st.st_uid != owner && st.st_uid != 0)
+        error_set(err, "%s: refused, it belongs to user %u and not to the program's",
+                  path, (unsigned)st.st_uid);
+    else
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void os_shared_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool map_shared(struct os_mapping *m, int fd, const char *path, uint64_t limit,
+                       struct error *err)
 {
     struct stat st;
     *m = OS_MAPPING_NONE;
-    int fd = open_to_read(path, O_NOFOLLOW);
-    if (fd < 0 && errno == ELOOP)
-        return error_set(err, "%s: refused, it is a link", path);
-    if (fd < 0)
-        return fail(err, path, errno);
-    bool ok;
     if (fstat(fd, &st) != 0)
-        ok = fail(err, path, errno);
-    else if (st.st_uid != owner && st.st_uid != 0)
-        ok = error_set(err, "%s: refused, it belongs to user %u and not to the program's",
-                       path, (unsigned)st.st_uid);
-    else if ((uint64_t)st.st_size > limit)
-        ok = error_set(err, "%s: refused, it has more than %zu MiB", path,
-                       (size_t)(limit >> 20));
-    else
-        ok = map_handle(m, fd, &st, path, err);
-    close(fd);
+        return fail(err, path, errno);
+    if ((uint64_t)st.st_size > limit)
+        return error_set(err, "%s: refused, it has more than %zu MiB", path,
+                         (size_t)(limit >> 20));
+    return map_handle(m, fd, &st, path, err);
+}
+
+bool os_mapping_of(struct os_mapping *m, int fd, uint64_t limit, struct error *err)
+{
+    return map_shared(m, fd, "a file", limit, err);
+}
+
+bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t owner,
+                            uint64_t limit, struct error *err)
+{
+    int fd = os_shared_open(path, owner, err);
+    *m = OS_MAPPING_NONE;
+    bool ok = fd >= 0 && map_shared(m, fd, path, limit, err);
+    os_shared_close(fd);
     return ok;
 }
 

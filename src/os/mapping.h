@@ -21,6 +21,12 @@ bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err);
 bool os_mapping_open_shared(struct os_mapping *m, const char *path, uint32_t owner,
                             uint64_t limit, struct error *err);
 
+/* The same in two steps, for a file that grows and may lose its name: -1 where it cannot be
+ * had, and os_mapping_of maps what it has by now. Closing -1 is allowed. */
+int os_shared_open(const char *path, uint32_t owner, struct error *err);
+bool os_mapping_of(struct os_mapping *m, int fd, uint64_t limit, struct error *err);
+void os_shared_close(int fd);
+
 /* The same for a file that is known by its number on its device: another is refused. */
 bool os_mapping_open_inode(struct os_mapping *m, const char *path, uint32_t device_major,
                            uint32_t device_minor, uint64_t inode, struct error *err);

@@ -1,6 +1,7 @@
 #include "record/perf_features.h"
 #include "base/format.h"
 #include "os/machine.h"
+#include "record/jit_maps.h"
 #include "symbol/elf.h"
 
 #define ALIGNED_TO 64 /* perf's texts */
@@ -213,6 +214,14 @@ void perf_features_add_times(struct perf_features *f, uint64_t first, uint64_t l
         f->items[i] = copy.items[i - 1];
         f->items[i - 1] = copy.items[i];
     }
+}
+
+void perf_features_add_jit_maps(struct perf_features *f, struct record_jit_maps *maps)
+{
+    size_t before = f->bodies.used;
+    record_jit_maps_write(maps, begin(f, PERF_FEATURE_JIT_MAPS));
+    if (f->bodies.used > before)
+        end(f);
 }
 
 void perf_features_bits(const struct perf_features *f, uint64_t bits[4])

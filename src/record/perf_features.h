@@ -16,6 +16,8 @@ struct perf_file_event {
     size_t id_room; /* there may be more, up to so many: perf_data_writer_tell_ids */
 };
 
+struct record_jit_maps;
+
 /* What stands in the file's head. All of it outlives the writer. */
 struct perf_file_head {
     const struct perf_file_event *events;
@@ -24,6 +26,7 @@ struct perf_file_head {
     size_t command_count;
     int pack_level; /* zstd's */
     bool packed;
+    struct record_jit_maps *jit_maps; /* what they have when the file ends is in it */
 };
 
 #define FEATURES_MOST 24
@@ -44,6 +47,9 @@ void perf_features_deinit(struct perf_features *f);
 
 /* Adds what is known at the end: the times of the first and the last sample. */
 void perf_features_add_times(struct perf_features *f, uint64_t first, uint64_t last);
+
+/* And, behind that, the JITs' maps: those who read the file on another day find them. */
+void perf_features_add_jit_maps(struct perf_features *f, struct record_jit_maps *maps);
 
 /* The bits of the file's header. */
 void perf_features_bits(const struct perf_features *f, uint64_t bits[4]);

@@ -167,6 +167,7 @@ static bool describe_events(struct record_session *s, struct error *err)
         .command = s->settings->words,
         .command_count = s->settings->word_count,
         .packed = !s->settings->unpacked,
+        .jit_maps = &s->jit_maps,
         .pack_level = s->settings->pack_level ? s->settings->pack_level : PACK_QUICK};
     return true;
 }
@@ -216,6 +217,7 @@ static bool open_stages(struct record_session *s, struct error *err)
     }
     if (!record_tasks_init(&s->tasks, layout, next, err))
         return false;
+    s->tasks.jit_maps = &s->jit_maps;
     s->deepest = deepest_stack(s);
     s->first = record_tasks_sink(&s->tasks);
     s->kernel_hidden = !record_tasks_add_kernel(&s->tasks);
@@ -344,6 +346,7 @@ static bool tell_counters(struct record_session *s, struct error *err)
 static bool tick(struct record_session *s, struct error *err)
 {
     s->ticks++;
+    record_jit_maps_look(&s->jit_maps);
     if (!drain_counted(s))
         return false;
     if (s->sampler_settings.targets.everyone && s->ticks % TICKS_OF_CPUS == 0 &&
@@ -458,6 +461,7 @@ bool record_session_close(struct record_session *s, struct error *err)
     bpf_sampler_close(&s->bpf);
     os_child_end(&s->child);
     record_tasks_deinit(&s->tasks);
+    record_jit_maps_deinit(&s->jit_maps);
     record_unwinder_deinit(&s->unwinder);
     record_off_cpu_deinit(&s->off_cpu);
     free(s->ids);

@@ -68,6 +68,7 @@ struct record_session {
     uint64_t tick;          /* ns between two looks at all that is to be done */
     size_t ticks;           /* up to now */
     struct record_tasks tasks;
+    struct record_jit_maps jit_maps;
     struct record_unwinder unwinder; /* where stacks are unwound as they come */
     bool unwinds;
     struct record_off_cpu off_cpu; /* where waits are recorded */

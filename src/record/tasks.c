@@ -9,6 +9,7 @@ enum {
     KNOWN_NAME = 1, /* of the thread */
     KNOWN_CODE = 2, /* of the process */
     KNOWN_GONE = 4, /* it has ended: nothing can be read any more */
+    KNOWN_MAPS = 8, /* the process is sampled: its JIT's map is looked for */
 };
 
 static bool knows(const struct record_tasks *t, uint32_t id, uint8_t what)
@@ -87,6 +88,14 @@ static void need(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t ti
         add_process(t, pid, tid, time);
 }
 
+static void note_sampled(struct record_tasks *t, uint32_t pid)
+{
+    if (!t->jit_maps || knows(t, pid, KNOWN_MAPS))
+        return;
+    note(t, pid, KNOWN_MAPS);
+    record_jit_maps_see(t->jit_maps, pid);
+}
+
 /* --- Records ----------------------------------------------------------------------- */
 
 /* FORK and EXIT: pid, parent's pid, tid, parent's tid. */
@@ -124,8 +133,10 @@ static void take(void *context, const struct record *r)
     bool whole = r->bytes.len >= 24 + t->layout->trailer;
     if (r->type == PERF_SAMPLE) {
         uint32_t pid = record_pid(t->layout, r), tid = record_tid(t->layout, r);
-        if (tid)
+        if (tid) {
             need(t, pid, tid, r->time);
+            note_sampled(t, pid);
+        }
     } else if (r->type == PERF_FORK && whole) {
         begins(t, r);
     } else if (r->type == PERF_EXIT && whole) {
@@ -172,9 +183,9 @@ void record_tasks_add_again(struct record_tasks *t, uint64_t time)
 {
     record_tasks_add_kernel(t);
     for (uint32_t id = 0; id < t->limit; id++)
-        t->known[id] &= KNOWN_CODE | KNOWN_GONE;
+        t->known[id] &= KNOWN_CODE | KNOWN_GONE | KNOWN_MAPS;
     for (uint32_t id = 0; id < t->limit; id++)
-        if (t->known[id] == KNOWN_CODE)
+        if ((t->known[id] & ~KNOWN_MAPS) == KNOWN_CODE)
             add_all(t, id, time);
 }
 

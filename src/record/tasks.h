@@ -8,6 +8,7 @@
 #ifndef STOKE_RECORD_TASKS_H
 #define STOKE_RECORD_TASKS_H
 
+#include "record/jit_maps.h"
 #include "record/record.h"
 
 struct record_tasks {
@@ -16,6 +17,7 @@ struct record_tasks {
     uint8_t *known; /* by number: what the recording knows of that thread or process */
     uint32_t limit; /* numbers are below it */
     struct record_maker maker;
+    struct record_jit_maps *jit_maps; /* the caller's, told who is sampled; or NULL */
 };
 
 /* A stage for both of them to be moved no more. False when memory is short. */

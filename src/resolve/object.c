@@ -1,6 +1,7 @@
 #include "resolve/object.h"
 #include "base/format.h"
 #include "base/hash.h"
+#include "os/child.h"
 #include "resolve/kernel.h"
 #include "symbol/perf_map.h"
 #include "symbol/symtab.h"
@@ -28,6 +29,7 @@ struct object *object_create(const struct object_wanted *wanted)
     o->wanted.path = arena_str(&o->arena, wanted->path);
     o->wanted.build_id = arena_str(&o->arena, wanted->build_id);
     o->wanted.release = arena_str(&o->arena, wanted->release);
+    o->wanted.jit_map = arena_str(&o->arena, wanted->jit_map);
     o->is_dump = wanted->kind == FRAME_USER && is_jitdump(wanted->path);
     o->file.mapping = o->debug.mapping = o->alternate.mapping = o->text = OS_MAPPING_NONE;
     if (!o->arena.failed && os_lock_init(&o->lock) && os_lock_init(&o->table_lock))
@@ -225,8 +227,11 @@ static bool open_shared_at(const struct object *o, const struct resolve_settings
         format_text(inside, sizeof inside, "%s%s", s->find.symfs, path);
         return os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, err);
     }
-    if (!os_process_owner(o->wanted.pid, &owner))
-        return os_mapping_open_shared(m, path, os_user(), SHARED_FILE_MAX, err);
+    if (!os_process_owner(o->wanted.pid, &owner)) {
+        struct os_person person = os_invoking_person();
+        owner = person.other ? person.user : os_user();
+        return os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, err);
+    }
     format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
                 path);
     return os_mapping_open_shared(m, inside, owner, SHARED_FILE_MAX, &ignored) ||
@@ -249,11 +254,13 @@ static void read_perf_map(struct object *o, const struct resolve_settings *s)
     struct error ignored;
     uint64_t bad;
     int64_t pid = os_process_own_pid(o->wanted.pid);
+    struct str text = o->wanted.jit_map;
     o->addressing = BY_ADDRESS;
     format_text(path, sizeof path, "/tmp/perf-%lld.map", (long long)pid);
-    if (open_shared(o, s, path, &o->text))
-        o->has_symbols =
-            perf_map_init(&o->symbols, o->text.bytes, &o->arena, &bad, &ignored);
+    if (text.len == 0 && open_shared(o, s, path, &o->text))
+        text = o->text.bytes;
+    if (text.len)
+        o->has_symbols = perf_map_init(&o->symbols, text, &o->arena, &bad, &ignored);
 }
 
 static bool read_jitdump(struct object *o, const struct resolve_settings *s)
