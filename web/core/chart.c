@@ -135,6 +135,13 @@ static uint32_t change_tone(const struct tree *t, uint32_t node)
     return (uint32_t)(128 + change * 127);
 }
 
+/* What waits all the time is marked, of the rest the part is told. */
+static uint32_t waits_of(const struct tree *t, uint32_t node)
+{
+    double part = t->total[node] > 0 ? t->waiting[node] / t->total[node] : 0;
+    return part >= 0.995 ? (uint32_t)DRAWN_OFF << 16 : (uint32_t)(part * 255) << 24;
+}
+
 static uint32_t look_of(const struct chart *c, const struct shown *s,
                         const struct looks *looks, uint32_t box, string_id label)
 {
@@ -153,7 +160,8 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
         flags |= DRAWN_MATCH;
     if (label && label == looks->same)
         flags |= DRAWN_SAME;
-    return tone | kind << 8 | flags << 16;
+    uint32_t waits = t && t->waiting ? waits_of(t, node) : 0;
+    return tone | kind << 8 | flags << 16 | waits;
 }
 
 /* Whether one of the first of many boxes matches. */

@@ -77,6 +77,7 @@ struct tree {
     const string_id *label_of_key; /* NULL: the key is the label */
     double *self, *total;
     double *base_self, *base_total; /* before, of two profiles compared; or NULL */
+    double *waiting;                /* how much of the total waits; or NULL */
     struct children children;       /* in order */
 };
 
@@ -95,6 +96,7 @@ struct shown {
                                  whose file is known; 0 for threads */
     uint8_t *kind_of_label;   /* enum frame_kind; what idles is FRAME_IDLE */
     uint8_t *marks_of_label;  /* DRAWN_UNKNOWN, DRAWN_CUT, DRAWN_OFF */
+    uint8_t *waits; /* by path: why it waits is in it; NULL: none, or all wait */
 };
 
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
@@ -181,7 +183,7 @@ string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box
 struct drawn_box {
     float x, width; /* pixels from the left of the view */
     uint32_t row, box, label;
-    uint32_t look; /* tone | kind << 8 | flags << 16 */
+    uint32_t look; /* tone | kind << 8 | flags << 16 | part of 255 that waits << 24 */
 };
 
 enum drawn_flag {
