@@ -117,6 +117,8 @@ static inline string_id tree_label(const struct tree *t, uint32_t node)
 
 /* --- chart.c: boxes in rows -------------------------------------------------------- */
 
+#define SPAN_OFF 0x80000000U /* the thread waits in it */
+
 /* level.c: rows of many boxes as they look from far away. What begins in the same cell of
  * the axis and is narrower than one is one span; it stands for the boxes from `box` up to
  * that of the next span in the row, and has the label of the first. */
@@ -125,7 +127,8 @@ struct level {
     uint32_t *row_first; /* rows + 1; an empty row is not summed up here */
     struct span {
         double begin, end;
-        uint32_t box, label;
+        uint32_t box;
+        uint32_t look; /* the label, and SPAN_OFF; what the boxes say lies far apart */
     } * spans;
     size_t count, cap;
 };
@@ -178,6 +181,9 @@ uint32_t level_find(const struct level *l, uint32_t row, double x);
 /* The first box of the row that ends behind x, from `at` on; the row's end for none. */
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x);
 string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box);
+
+/* A box by itself, as one of a level's spans. */
+struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box);
 
 /* As the page draws it. */
 struct drawn_box {
