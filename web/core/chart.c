@@ -102,6 +102,12 @@ string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box
                    : path_label(&s->paths, c->node[box]);
 }
 
+struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box)
+{
+    uint32_t off = c->off && c->off[box] ? SPAN_OFF : 0;
+    return (struct span){c->begin[box], c->end[box], box, chart_label(c, s, box) | off};
+}
+
 /* --- What is seen of them ---------------------------------------------------------- */
 
 /* Gallops first: what is looked for is most often near. */
@@ -135,15 +141,23 @@ static uint32_t change_tone(const struct tree *t, uint32_t node)
     return (uint32_t)(128 + change * 127);
 }
 
+/* What waits all the time is marked, of the rest the part is told. */
+static uint32_t waits_of(const struct tree *t, uint32_t node)
+{
+    double part = t->total[node] > 0 ? t->waiting[node] / t->total[node] : 0;
+    return part >= 0.995 ? (uint32_t)DRAWN_OFF << 16 : (uint32_t)(part * 255) << 24;
+}
+
 static uint32_t look_of(const struct chart *c, const struct shown *s,
-                        const struct looks *looks, uint32_t box, string_id label)
+                        const struct looks *looks, const struct span *span)
 {
     const struct tree *t = c->tree;
-    uint32_t node = c->node[box];
+    uint32_t node = t ? c->node[span->box] : 0;
+    string_id label = span->look & ~SPAN_OFF;
     uint32_t kind = s->kind_of_label[label];
     uint32_t tone = looks->tones[label];
     uint32_t flags = s->marks_of_label[label];
-    if (c->off && c->off[box])
+    if (span->look & SPAN_OFF)
         flags |= DRAWN_OFF;
     if (looks->by == TONE_SELF && t)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
@@ -153,7 +167,8 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
         flags |= DRAWN_MATCH;
     if (label && label == looks->same)
         flags |= DRAWN_SAME;
-    return tone | kind << 8 | flags << 16;
+    uint32_t waits = t && t->waiting ? waits_of(t, node) : 0;
+    return tone | kind << 8 | flags << 16 | waits;
 }
 
 /* Whether one of the first of many boxes matches. */
@@ -179,12 +194,13 @@ struct row_drawing {
     uint32_t row, stop;
 };
 
+/* Of a box without its look. */
 static struct span span_at(const struct row_drawing *d, uint32_t at)
 {
     const struct chart *c = d->chart;
     if (d->level)
         return d->level->spans[at];
-    return (struct span){c->begin[at], c->end[at], at, NONE};
+    return (struct span){c->begin[at], c->end[at], at, 0};
 }
 
 /* The first from `at` on that does not begin before `edge`, or is a pixel wide. */
@@ -229,11 +245,11 @@ static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct outpu
     }
     left = left < -1 ? -1 : left;
     right = right > w->width + 1 ? w->width + 1 : right;
-    string_id label =
-        span.label == NONE ? chart_label(d->chart, d->shown, span.box) : span.label;
-    uint32_t look = look_of(d->chart, d->shown, d->looks, span.box, label);
-    struct drawn_box drawn = {(float)left, (float)(right - left), d->row, span.box,
-                              label,       look | flags};
+    if (!d->level)
+        span = chart_span(d->chart, d->shown, span.box);
+    uint32_t look = look_of(d->chart, d->shown, d->looks, &span);
+    struct drawn_box drawn = {(float)left, (float)(right - left), d->row,
+                              span.box,    span.look & ~SPAN_OFF, look | flags};
     output_bytes(out, (const char *)&drawn, sizeof drawn);
     return at;
 }

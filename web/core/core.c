@@ -299,6 +299,19 @@ int EXPORT(core_color)(uint32_t by)
     return end_reply(need_tones());
 }
 
+/* By label how it is drawn: the tones of all labels, then the marks (enum drawn_flag) of
+ * all, a byte each. */
+int EXPORT(core_looks)(void)
+{
+    begin_reply();
+    if (!need_tones())
+        return end_reply(false);
+    size_t labels = core.shown.paths.labels.count;
+    output_bytes(&core.reply, (const char *)core.tones, labels);
+    output_bytes(&core.reply, (const char *)core.shown.marks_of_label, labels);
+    return end_reply(true);
+}
+
 /* Chooses the function that TREE_CALLERS and TREE_CALLEES are of. */
 int EXPORT(core_choose)(uint32_t label)
 {
@@ -416,6 +429,8 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
         json_member_double(&w, "total", c->tree->total[node]);
         if (c->tree->base_total)
             json_member_double(&w, "base_total", c->tree->base_total[node]);
+        if (c->tree->waiting)
+            json_member_double(&w, "waiting", c->tree->waiting[node]);
     }
     if (c->timed) {
         json_put_key(&w, "off");
@@ -427,6 +442,12 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
     json_begin(&w, JSON_ARRAY);
     for (unsigned i = 0; node && i < STACK_TOLD; i++, node = node_parent(c, node))
         json_put_str(&w, strings_get(&core.shown.paths.labels, node_label(c, node)));
+    json_end(&w, JSON_ARRAY);
+    json_put_key(&w, "labels");
+    json_begin(&w, JSON_ARRAY);
+    node = c->node[box];
+    for (unsigned i = 0; node && i < STACK_TOLD; i++, node = node_parent(c, node))
+        json_put_u64(&w, node_label(c, node));
     json_end(&w, JSON_ARRAY);
     json_end(&w, JSON_OBJECT);
     return end_reply(true);

@@ -77,6 +77,7 @@ struct tree {
     const string_id *label_of_key; /* NULL: the key is the label */
     double *self, *total;
     double *base_self, *base_total; /* before, of two profiles compared; or NULL */
+    double *waiting;                /* how much of the total waits; or NULL */
     struct children children;       /* in order */
 };
 
@@ -95,6 +96,7 @@ struct shown {
                                  whose file is known; 0 for threads */
     uint8_t *kind_of_label;   /* enum frame_kind; what idles is FRAME_IDLE */
     uint8_t *marks_of_label;  /* DRAWN_UNKNOWN, DRAWN_CUT, DRAWN_OFF */
+    uint8_t *waits; /* by path: why it waits is in it; NULL: none, or all wait */
 };
 
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
@@ -115,6 +117,8 @@ static inline string_id tree_label(const struct tree *t, uint32_t node)
 
 /* --- chart.c: boxes in rows -------------------------------------------------------- */
 
+#define SPAN_OFF 0x80000000U /* the thread waits in it */
+
 /* level.c: rows of many boxes as they look from far away. What begins in the same cell of
  * the axis and is narrower than one is one span; it stands for the boxes from `box` up to
  * that of the next span in the row, and has the label of the first. */
@@ -123,7 +127,8 @@ struct level {
     uint32_t *row_first; /* rows + 1; an empty row is not summed up here */
     struct span {
         double begin, end;
-        uint32_t box, label;
+        uint32_t box;
+        uint32_t look; /* the label, and SPAN_OFF; what the boxes say lies far apart */
     } * spans;
     size_t count, cap;
 };
@@ -177,11 +182,14 @@ uint32_t level_find(const struct level *l, uint32_t row, double x);
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x);
 string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box);
 
+/* A box by itself, as one of a level's spans. */
+struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box);
+
 /* As the page draws it. */
 struct drawn_box {
     float x, width; /* pixels from the left of the view */
     uint32_t row, box, label;
-    uint32_t look; /* tone | kind << 8 | flags << 16 */
+    uint32_t look; /* tone | kind << 8 | flags << 16 | part of 255 that waits << 24 */
 };
 
 enum drawn_flag {

@@ -46,7 +46,6 @@ bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
     for (size_t i = 0; i < graph.function_count; i++) {
         string_id label = graph.functions[i].label;
         json_begin(w, JSON_OBJECT);
-        json_member_u64(w, "tone", looks->tones[label]);
         json_put_key(w, "match");
         json_put_bool(w, looks->matches && looks->matches[label]);
         json_put_key(w, "function");

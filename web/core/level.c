@@ -12,11 +12,12 @@ struct finer {
     const struct level *below; /* NULL: the boxes */
 };
 
+/* Of a box without its look, which most do without. */
 static struct span span_of(const struct finer *s, uint32_t i)
 {
     if (s->below)
         return s->below->spans[i];
-    return (struct span){s->chart->begin[i], s->chart->end[i], i, NONE};
+    return (struct span){s->chart->begin[i], s->chart->end[i], i, 0};
 }
 
 static bool append(struct level *l, struct arena *a, const struct span *span)
@@ -44,8 +45,8 @@ static bool sum_up_row(struct chart *c, const struct shown *shown, struct level 
             l->spans[l->count - 1].end = span.end;
             continue;
         }
-        if (span.label == NONE)
-            span.label = chart_label(c, shown, span.box);
+        if (!from->below)
+            span = chart_span(c, shown, i);
         if (!append(l, &c->arena, &span))
             return false;
         open = narrow ? cell : -1;

@@ -60,6 +60,27 @@ static void mark_labels(struct shown *s)
     }
 }
 
+/* What waits has the reason as its leaf. Where all of it waits nothing is to be told
+ * apart. */
+static bool mark_waits(struct shown *s)
+{
+    double waiting = 0;
+    bool any = false;
+    for (string_id label = 1; label < s->paths.labels.count; label++)
+        any |= (s->marks_of_label[label] & DRAWN_OFF) != 0;
+    if (!any)
+        return true;
+    s->waits = arena_zalloc(&s->arena, s->paths.count, 1);
+    for (uint32_t path = 1; s->waits && path < s->paths.count; path++) {
+        bool reason = s->marks_of_label[path_label(&s->paths, path)] & DRAWN_OFF;
+        s->waits[path] = reason || s->waits[s->paths.nodes[path].parent];
+        waiting += s->waits[path] ? s->self[path] : 0;
+    }
+    if (s->waits && waiting >= s->total * (1 - 1e-9))
+        s->waits = NULL;
+    return !s->arena.failed;
+}
+
 bool shown_init(struct shown *s, const struct profile *p, event_id event, bool count,
                 struct error *err)
 {
@@ -88,7 +109,7 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     }
     mark_labels(s);
     add_weights(s);
-    return true;
+    return mark_waits(s) || error_memory(err);
 }
 
 void shown_deinit(struct shown *s)
@@ -104,31 +125,33 @@ struct growing {
     struct tree *tree;
     const struct shown *shown;
     struct trie trie;
-    size_t self_cap, base_cap;
+    double *waiting; /* of the node itself */
+    size_t self_cap, base_cap, waiting_cap;
 };
+
+static bool add_to(struct arena *a, double **column, size_t *cap, uint32_t node,
+                   double weight)
+{
+    size_t before = *cap;
+    double *grown = arena_grow(a, *column, cap, node + 1, sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + before, 0, (*cap - before) * sizeof *grown);
+    *column = grown;
+    grown[node] += weight;
+    return true;
+}
 
 /* Adds a path's own weight to a node. */
 static bool weigh(struct growing *g, uint32_t node, uint32_t path)
 {
     struct tree *t = g->tree;
-    size_t before = g->self_cap;
-    double *self = arena_grow(&t->arena, t->self, &g->self_cap, node + 1, sizeof *self);
-    if (!self)
-        return false;
-    memset(self + before, 0, (g->self_cap - before) * sizeof *self);
-    t->self = self;
-    self[node] += g->shown->self[path];
-    if (!g->shown->base_self)
-        return true;
-    before = g->base_cap;
-    double *base =
-        arena_grow(&t->arena, t->base_self, &g->base_cap, node + 1, sizeof *base);
-    if (!base)
-        return false;
-    memset(base + before, 0, (g->base_cap - before) * sizeof *base);
-    t->base_self = base;
-    base[node] += g->shown->base_self[path];
-    return true;
+    const struct shown *s = g->shown;
+    return add_to(&t->arena, &t->self, &g->self_cap, node, s->self[path]) &&
+           (!s->base_self ||
+            add_to(&t->arena, &t->base_self, &g->base_cap, node, s->base_self[path])) &&
+           (!s->waits || add_to(&t->arena, &g->waiting, &g->waiting_cap, node,
+                                s->waits[path] ? s->self[path] : 0));
 }
 
 static bool has_weight(const struct shown *s, uint32_t path)
@@ -217,13 +240,20 @@ static bool grow(struct growing *g, enum tree_kind kind, string_id label)
 }
 
 /* The paths are the nodes. */
-static void take_paths(struct tree *t, const struct shown *s)
+static bool take_paths(struct growing *g)
 {
+    struct tree *t = g->tree;
+    const struct shown *s = g->shown;
     t->nodes = (const struct trie_node *)(const void *)s->paths.nodes;
     t->label_of_key = s->paths.label_of_frame;
     t->count = s->paths.count;
     t->self = s->self;
     t->base_self = s->base_self;
+    if (s->waits)
+        g->waiting = arena_zalloc(&t->arena, t->count, sizeof *g->waiting);
+    for (size_t n = 0; g->waiting && n < t->count; n++)
+        g->waiting[n] = s->waits[n] ? s->self[n] : 0;
+    return !t->arena.failed;
 }
 
 /* --- Totals and order -------------------------------------------------------------- */
@@ -299,14 +329,12 @@ bool tree_init(struct tree *t, const struct shown *s, enum tree_kind kind,
 {
     struct growing g = {.tree = t, .shown = s};
     *t = (struct tree){0};
-    bool ok = true;
-    if (kind == TREE_DOWN)
-        take_paths(t, s);
-    else
-        ok = grow(&g, kind, label);
+    bool ok = kind == TREE_DOWN ? take_paths(&g) : grow(&g, kind, label);
     ok = ok && (t->total = add_up(t, t->self)) != NULL;
     if (ok && s->base_self)
         ok = (t->base_total = add_up(t, t->base_self)) != NULL;
+    if (ok && g.waiting)
+        ok = (t->waiting = add_up(t, g.waiting)) != NULL;
     t->made = ok && sort_children(t, s, order);
     return t->made || error_memory(err);
 }

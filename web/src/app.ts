@@ -58,6 +58,7 @@ export class App {
     menu: Menu | null = null;
     notice = "";
     readonly names = new Map<number, string>(); /* of labels, as far as they were met */
+    private lookOf: Uint8Array = new Uint8Array(0); /* by label: tones, then marks */
     version = 0; /* of what is shown: charts and tables are asked for anew */
     looks = 0; /* of how it looks */
     theme: "system" | "light" | "dark";
@@ -95,6 +96,11 @@ export class App {
 
     get dark(): boolean {
         return this.theme === "system" ? this.prefersDark.matches : this.theme === "dark";
+    }
+
+    /* When threads waited is known. */
+    get waits(): boolean {
+        return this.profile?.events.some((event) => event.name === "off-cpu") ?? false;
     }
 
     /* One after another: each asks the core several times, and answers of two states do not
@@ -203,6 +209,7 @@ export class App {
             this.shown = await this.core.show(JSON.stringify(all), wall ? 0 : event, count);
             this.names.clear();
             await this.core.color(color);
+            this.lookOf = await this.core.looks();
             this.found = search ? await this.core.search(search, pattern) : null;
             this.selected = null;
             const label = chosen ? await this.core.find(chosen) : 0;
@@ -299,7 +306,16 @@ export class App {
     async setColor(color: Tone): Promise<void> {
         this.place = { ...this.place, color };
         await this.core.color(color);
+        this.lookOf = await this.core.looks();
         this.look();
+    }
+
+    tone(label: number): number {
+        return this.lookOf[label] ?? 0;
+    }
+
+    marks(label: number): number {
+        return this.lookOf[this.lookOf.length / 2 + label] ?? 0;
     }
 
     /* Of the call graph, in percent. */

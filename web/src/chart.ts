@@ -2,9 +2,9 @@
  * visible, and that is painted: rectangles below, text above. */
 import type { App, Steered } from "./app";
 import { colorTable, css, type Ink, ink, mix } from "./colors";
-import { count, shownName, threadName, time, weight } from "./format";
+import { count, share, shownName, threadName, time, weight } from "./format";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
-import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, CUT, MATCH, NONE, OFF, SAME, UNKNOWN } from "./protocol";
+import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, CUT, MATCH, NONE, OFF, SAME, Tone, UNKNOWN } from "./protocol";
 
 export const ROW = 20;
 const RULER = 22;
@@ -13,6 +13,7 @@ const MARK_ROWS = 1000; /* that are looked at for marks in the map */
 const TEXT_LEAST = 22; /* pixels of a box that has room for text */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const DRAG_LEAST = 4;
+const OUTLINE_LEAST = 8; /* pixels of a box */
 
 export interface ChartOptions {
     kind: Chart;
@@ -356,6 +357,7 @@ export class ChartView implements Steered {
         const idle = faded(colors.idle);
         const off = faded(colors.off);
         const unknown = faded(colors.unknown);
+        const named = place.color !== Tone.Self && place.color !== Tone.Change;
         const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
         if (boxes === this.boxes)
             this.boxes = into;
@@ -366,7 +368,7 @@ export class ChartView implements Steered {
             const kind = (look >>> 8) & 255;
             const flags = look >>> 16;
             let color = flags & OFF ? off
-                : flags & (UNKNOWN | CUT) ? unknown
+                : flags & (UNKNOWN | CUT) && named ? unknown
                 : kind === 5 ? idle : (plain[look & 255] as number);
             if (flags & MATCH)
                 color = colors.match;
@@ -408,16 +410,21 @@ export class ChartView implements Steered {
             if (((words[at + 5] as number) >>> 16) & (UNKNOWN | CUT | OFF) && (sizes[at + 1] as number) >= 3)
                 this.shade((words[at + 5] as number) >>> 16, sizes[at] as number, sizes[at + 1] as number,
                     this.yOf(words[at + 2] as number, this.drawn.scroll));
+        pen.fillStyle = colors.waits;
+        for (let at = 0; at < words.length; at += BOX_WORDS)
+            if ((words[at + 5] as number) >>> 24 && (sizes[at + 1] as number) >= 3)
+                this.showWaits((words[at + 5] as number) >>> 24, sizes[at] as number, sizes[at + 1] as number,
+                    this.yOf(words[at + 2] as number, this.drawn.scroll));
         pen.fillStyle = colors.text;
         for (let at = 0; at < words.length; at += BOX_WORDS)
             if ((sizes[at + 1] as number) >= TEXT_LEAST)
                 this.write(words[at + 4] as number, sizes[at] as number, sizes[at + 1] as number,
                     this.yOf(words[at + 2] as number, this.drawn.scroll));
         pen.lineWidth = 1.5;
-        pen.strokeStyle = colors.same;
+        pen.strokeStyle = pen.fillStyle = colors.same;
         for (let at = 0; at < words.length; at += BOX_WORDS)
             if (((words[at + 5] as number) >>> 16) & SAME)
-                this.outline(sizes[at] as number, sizes[at + 1] as number, this.yOf(words[at + 2] as number, this.drawn.scroll));
+                this.markSame(sizes[at] as number, sizes[at + 1] as number, this.yOf(words[at + 2] as number, this.drawn.scroll));
         const { selected, selectedIn } = this.app;
         if (selected && selectedIn === this.options.kind) {
             pen.strokeStyle = colors.selected;
@@ -444,6 +451,14 @@ export class ChartView implements Steered {
         this.pen.fillRect(left, y, Math.min(this.width, x + width - 1) - left, ROW - 1);
     }
 
+    /* Along the lower edge, as much of it as of the box's time waits. */
+    private showWaits(part: number, x: number, width: number, y: number): void {
+        const left = Math.max(0, x);
+        const right = Math.min(this.width, x + (width - 1) * (part / 255));
+        if (right > left)
+            this.pen.fillRect(left, y + ROW - 4, right - left, 3);
+    }
+
     private pattern(dotted: boolean): CanvasPattern | null {
         const name = `${dotted} ${this.app.dark}`;
         let found = this.patterns.get(name);
@@ -464,6 +479,14 @@ export class ChartView implements Steered {
             this.patterns.set(name, found);
         }
         return found;
+    }
+
+    /* Around narrow boxes there would be more outline than box: they are underlined. */
+    private markSame(x: number, width: number, y: number): void {
+        if (width >= OUTLINE_LEAST)
+            this.outline(x, width, y);
+        else
+            this.pen.fillRect(x, y + ROW - 4, Math.max(1, width - 1), 3);
     }
 
     private outline(x: number, width: number, y: number): void {
@@ -547,8 +570,7 @@ export class ChartView implements Steered {
     private paintRuler(colors: Ink): void {
         const { pen } = this;
         pen.fillStyle = css(colors.page);
-        const top = this.options.flame ? 0 : 0;
-        pen.fillRect(0, top, this.width, RULER);
+        pen.fillRect(0, 0, this.width, RULER);
         pen.strokeStyle = colors.line;
         pen.lineWidth = 1;
         pen.beginPath();
@@ -564,7 +586,9 @@ export class ChartView implements Steered {
             const x = Math.round(this.xOf(at)) + 0.5;
             pen.moveTo(x, RULER - 6);
             pen.lineTo(x, RULER);
-            pen.fillText(weight(Number(at.toPrecision(12)), unit), x + 4, RULER / 2);
+            const text = weight(Number(at.toPrecision(12)), unit);
+            if (x + 4 + pen.measureText(text).width < this.width)
+                pen.fillText(text, x + 4, RULER / 2);
         }
         pen.stroke();
         pen.fillStyle = colors.loss;
@@ -840,6 +864,8 @@ export class ChartView implements Steered {
             const figure = info.total === undefined && this.info?.timed ? time(size) : weight(size, unit);
             const figures = document.createElement("b");
             figures.textContent = `${figure} (${((size / (of || 1)) * 100).toFixed(2)}%)`;
+            if (info.waiting)
+                figures.textContent += `, ${share(info.waiting, size)} of it waiting`;
             const name = document.createElement("span");
             name.textContent = shownName(info.function.name).slice(0, 300);
             this.tip.replaceChildren(figures, name);

@@ -112,6 +112,7 @@ export interface Ink {
     idle: Packed;
     unknown: Packed;
     off: Packed; /* off the CPU */
+    waits: string; /* the part of a box that waits */
     hatch: string; /* over what waits, or was cut short */
     loss: string;
 }
@@ -120,10 +121,10 @@ function makeInk(dark: boolean): Ink {
     return dark
         ? { page: oklch(0.21, 0.008, 260), text: "#eef0f4", faint: "#98a0ad", line: "#333944", match: oklch(0.58, 0.17, 330),
             same: "#8fb4ff", selected: "#ffffff", idle: oklch(0.34, 0.004, 260),
-            unknown: oklch(0.4, 0.004, 260), off: oklch(0.33, 0.035, 250), hatch: "rgb(255 255 255 / 16%)", loss: "#ff9d97" }
+            unknown: oklch(0.4, 0.004, 260), off: oklch(0.33, 0.035, 250), waits: "rgb(165 195 255 / 55%)", hatch: "rgb(255 255 255 / 16%)", loss: "#ff9d97" }
         : { page: oklch(0.995, 0, 0), text: "#1b2028", faint: "#667080", line: "#e3e6eb", match: oklch(0.76, 0.15, 330),
             same: "#2f62c9", selected: "#10141a", idle: oklch(0.9, 0.003, 260),
-            unknown: oklch(0.86, 0.003, 260), off: oklch(0.9, 0.03, 250), hatch: "rgb(20 28 45 / 13%)", loss: "#b3261e" };
+            unknown: oklch(0.86, 0.003, 260), off: oklch(0.9, 0.03, 250), waits: "rgb(52 88 150 / 55%)", hatch: "rgb(20 28 45 / 13%)", loss: "#b3261e" };
 }
 
 const keptInk = kept((theme) => makeInk(theme === "dark"));

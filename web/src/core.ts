@@ -91,6 +91,7 @@ export class Core {
     show = (filters: string, event: number, count: boolean) =>
         this.json<Shown>("core_show", filters, event, count ? 1 : 0);
     color = (by: number) => this.json<null>("core_color", by);
+    looks = () => this.ask({ do: "bytes", call: "core_looks", with: [] }) as Promise<Uint8Array>;
     choose = (label: number) => this.json<FunctionInfo>("core_choose", label);
     find = (name: string) => this.number("core_find", name);
     chart = (kind: number, order: number) => this.json<ChartInfo>("core_chart", kind, order);

@@ -86,9 +86,11 @@ export interface BoxInfo {
     self?: number;
     total?: number;
     base_total?: number;
+    waiting?: number; /* how much of the total waits, where some does */
     off?: boolean; /* by time: the thread waits */
     function: FunctionInfo;
     stack: string[];
+    labels: number[]; /* of the stack */
 }
 
 export interface TreeRow {
@@ -125,7 +127,7 @@ export interface Call {
 
 /* Who calls whom, the heaviest first. */
 export interface GraphInfo {
-    functions: { tone: number; match: boolean; function: FunctionInfo }[];
+    functions: { match: boolean; function: FunctionInfo }[];
     calls: Call[];
     functions_left: number; /* out, as they weigh too little */
     calls_left: number;

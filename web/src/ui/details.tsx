@@ -1,10 +1,11 @@
 import type { App } from "../app";
 import { interval, share, shownName, time, weight } from "../format";
 import type { BoxInfo, FunctionInfo } from "../protocol";
+import { Ends, LabelDot } from "./name";
 
 const STACK_SHOWN = 200;
 
-function Numbers({ app, title, self, total }: { app: App; title: string; self: number; total: number }) {
+function Numbers({ app, title, self, total, waiting }: { app: App; title: string; self: number; total: number; waiting?: number | undefined }) {
     const shown = app.shown;
     if (!shown)
         return null;
@@ -16,6 +17,7 @@ function Numbers({ app, title, self, total }: { app: App; title: string; self: n
             <tbody>
                 <tr><th>Total</th><td>{weight(total, shown.unit)}</td><td>{share(total, shown.total)}</td></tr>
                 <tr><th>Self</th><td>{weight(self, shown.unit)}</td><td>{share(self, shown.total)}</td></tr>
+                {waiting !== undefined && <tr title="Of the total"><th>Waiting</th><td>{weight(waiting, shown.unit)}</td><td>{share(waiting, shown.total)}</td></tr>}
                 {sampled && (
                     <tr class="faint" title="Where the share lies in 95 of 100 such recordings, as far as chance goes">
                         <th>95%</th><td colSpan={2}>{(low * 100).toFixed(1)} {"\u2013"} {(high * 100).toFixed(1)}%</td>
@@ -36,9 +38,9 @@ function Stack({ app, box }: { app: App; box: BoxInfo }) {
             <ol>
                 {box.stack.slice(0, STACK_SHOWN).map((name, i) => (
                     <li key={i}>
-                        <button type="button" title={shownName(name).slice(0, 2000)}
-                            onClick={() => void app.core.find(name).then((label) => (label ? app.choose(label) : undefined))}>
-                            {shownName(name).slice(0, 300)}
+                        <button type="button" onClick={() => void app.choose(box.labels[i] ?? 0)}>
+                            <LabelDot app={app} label={box.labels[i] ?? 0} />
+                            <Ends text={name} />
                         </button>
                     </li>
                 ))}
@@ -83,7 +85,7 @@ export function Details({ app }: { app: App }) {
                     </tbody>
                 </table>
             )}
-            {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} />}
+            {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
             <Numbers app={app} title="All of the function" self={chosen.self} total={chosen.total} />
             {box && <Stack app={app} box={box} />}
             <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>

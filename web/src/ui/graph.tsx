@@ -1,13 +1,15 @@
 /* Who calls whom: a box a function, an arrow a call; what is too light is left out. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App, Steered } from "../app";
-import { colorTable, css, ink, KINDS } from "../colors";
+import { css, ink } from "../colors";
 import { baseName, count, share, shownName } from "../format";
 import { type Arrow, canLayOut, type Layout, Layouter, type Size } from "../layout";
 import type { FunctionInfo, GraphInfo } from "../protocol";
-import { Tone } from "../protocol";
+import { START } from "../state";
+import { colorOf } from "./name";
 
-const MOST = 600; /* functions that are laid out */
+const MOST = 600; /* functions that are laid out, where the limits are lowered */
+const FIRST = 80; /* and where not: what an eye can follow */
 const NAME_MOST = 42; /* characters */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const BOLD = `600 ${FONT}`;
@@ -51,22 +53,9 @@ function arrowsOf(info: GraphInfo, total: number): Arrow[] {
     }));
 }
 
-/* As boxes look elsewhere. */
-function fillOf(app: App, table: Uint32Array, { tone, match, function: f }: GraphInfo["functions"][number]): string {
-    const colors = ink(app.dark);
-    if (match)
-        return css(colors.match);
-    if (f.kind === "idle")
-        return css(colors.idle);
-    const { color } = app.place;
-    if (color === Tone.Self)
-        return css(table[f.total > 0 ? Math.min(255, Math.floor((f.self / f.total) * 255)) : 0] as number);
-    if (color === Tone.Change && f.base_total !== undefined && app.shown) {
-        const before = f.base_total * (app.shown.base_total > 0 ? app.shown.total / app.shown.base_total : 0);
-        const most = Math.max(f.total, before);
-        return css(table[Math.round(128 + (most > 0 ? (f.total - before) / most : 0) * 127)] as number);
-    }
-    return css(table[color === Tone.Kind ? KINDS.indexOf(f.kind) : tone] as number);
+
+function fillOf(app: App, { match, function: f }: GraphInfo["functions"][number]): string {
+    return css(match ? ink(app.dark).match : colorOf(app, f));
 }
 
 /* A window on the plane that the graph lies in. */
@@ -110,6 +99,8 @@ class Window implements Steered {
         const wide = width * this.scale > room.width - 20;
         this.x = wide && top ? room.width / 2 - top.x * this.scale : (room.width - width * this.scale) / 2;
         this.y = Math.max(20, (room.height - height * this.scale) / 2);
+        if (wide && top)
+            this.y = Math.min(this.y, room.height / 5 - top.y * this.scale);
         this.moved();
     }
 
@@ -190,7 +181,6 @@ class Window implements Steered {
         const { layout, info } = drawn;
         const scale = Math.min(2, 8000 / layout.width, 8000 / layout.height);
         const colors = ink(app.dark);
-        const table = colorTable(app.place.color, app.palette, app.dark);
         canvas.width = Math.ceil((layout.width + 40) * scale);
         canvas.height = Math.ceil((layout.height + 40) * scale);
         pen.fillStyle = css(colors.page);
@@ -216,7 +206,7 @@ class Window implements Steered {
             if (!box)
                 continue;
             const lines = linesOf(found.function, app.shown.total, app.shown.base_total);
-            pen.fillStyle = fillOf(app, table, found);
+            pen.fillStyle = fillOf(app, found);
             pen.fillRect(box.x - box.width / 2, box.y - box.height / 2, box.width, box.height);
             pen.fillStyle = colors.text;
             for (const [n, line] of lines.entries()) {
@@ -261,6 +251,11 @@ function Limit({ title, value, set }: { title: string; value: number; set(to: nu
     );
 }
 
+function mostOf(app: App): number {
+    const { nodes, edges } = app.place;
+    return nodes < START.nodes || edges < START.edges ? MOST : FIRST;
+}
+
 function Limits({ app, info }: { app: App; info: GraphInfo | null }) {
     const left = info ? [[info.functions_left, "functions"], [info.calls_left, "calls"]] as const : [];
     const said = left.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`).join(" and ");
@@ -271,7 +266,7 @@ function Limits({ app, info }: { app: App; info: GraphInfo | null }) {
             <span class="faint">
                 {info && `${count(info.functions.length)} functions`}
                 {said && `; lighter: ${said}`}
-                {info && info.functions.length === MOST && ` (the ${count(MOST)} heaviest)`}
+                {info && info.functions.length === mostOf(app) && " (the heaviest; lower limits show more)"}
             </span>
         </div>
     );
@@ -293,7 +288,7 @@ function useGraph(app: App): [Drawn | null, GraphInfo | null, string] {
         const total = app.shown?.total ?? 0;
         const baseTotal = app.shown?.base_total ?? 0;
         const lay = async (): Promise<void> => {
-            const got = await app.core.graph(nodes / 100, edges / 100, MOST);
+            const got = await app.core.graph(nodes / 100, edges / 100, mostOf(app));
             if (stale)
                 return;
             setInfo(got);
@@ -324,7 +319,6 @@ function useGraph(app: App): [Drawn | null, GraphInfo | null, string] {
 function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
     const { info, layout } = drawn;
     const total = app.shown?.total ?? 0;
-    const table = colorTable(app.place.color, app.palette, app.dark);
     const label = app.chosen?.label ?? 0;
     const act = (i: number) => info.functions[i]?.function as FunctionInfo;
     return (
@@ -358,7 +352,7 @@ function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
                             app.changed();
                         }}>
                         <title>{shownName(found.function.name).slice(0, 4000)}</title>
-                        <rect x={-box.width / 2} y={-box.height / 2} width={box.width} height={box.height} rx={4} fill={fillOf(app, table, found)} />
+                        <rect x={-box.width / 2} y={-box.height / 2} width={box.width} height={box.height} rx={4} fill={fillOf(app, found)} />
                         {lines.map((line, n) => <text key={n} class={n === 0 ? "first" : ""} y={(n - (lines.length - 1) / 2) * 16}>{line}</text>)}
                     </g>
                 );

@@ -2,33 +2,73 @@
  * top. A span that is dragged over filters every view. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
-import { css, mix, oklch } from "../colors";
+import { css, ink, mix, oklch, type Packed } from "../colors";
 import { time, weightUnit } from "../format";
 import type { HeatInfo } from "../protocol";
 
-const ROWS = 50;
-const STEPS = [1e6, 1e7, 1e8, 1e9, 1e10, 6e10, 6e11, 3.6e12];
+const STEPS = [1, 2, 5].flatMap((n) => [1e5, 1e6, 1e7, 1e8, 1e9, 1e10].map((power) => n * power)).concat(6e10, 6e11, 3.6e12)
+    .sort((a, b) => a - b);
+const COLUMN_MOST = 64; /* pixels */
+const LEFT = 52; /* for the words at the axes */
+const BOTTOM = 22;
+const FONT = '11px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 
-/* A column's time: a second, unless there would be very few columns or very many, or far
- * more cells than samples. */
-function columnTime(span: number, samples: number): number {
+/* A column's time and its parts: a second in fifty, unless there would be very few columns
+ * or very many. Of a shorter recording the parts are fewer: samples would be alone in them. */
+function gridOf(span: number): [number, number] {
     if (span / 1e9 >= 20 && span / 1e9 <= 1200)
-        return 1e9;
-    const most = Math.max(24, Math.min(span < 20e9 ? 240 : 1200, samples / ROWS));
-    return STEPS.find((step) => span / step <= most) ?? span / 1000;
+        return [1e9, 50];
+    const most = span < 20e9 ? 80 : 1200;
+    return [STEPS.find((step) => span / step <= most) ?? span / 1000, span < 20e9 ? 20 : 50];
 }
 
 interface Shape {
     column: number; /* pixels */
     row: number;
+    width: number; /* of the cells */
+    height: number;
 }
 
 function shapeOf(canvas: HTMLCanvasElement, heat: HeatInfo): Shape {
-    const width = canvas.clientWidth;
-    return { column: Math.max(1, Math.min(40, width / heat.columns)), row: canvas.clientHeight / heat.rows };
+    const column = Math.max(1, Math.min(COLUMN_MOST, (canvas.clientWidth - LEFT) / heat.columns));
+    const height = canvas.clientHeight - BOTTOM;
+    return { column, row: height / heat.rows, width: column * heat.columns, height };
 }
 
-function paint(canvas: HTMLCanvasElement, heat: HeatInfo, dark: boolean, span: [number, number] | null): void {
+function heatOf(dark: boolean, part: number): Packed {
+    const low = dark ? oklch(0.28, 0.02, 260) : oklch(0.96, 0.01, 70);
+    const high = dark ? oklch(0.78, 0.16, 60) : oklch(0.55, 0.2, 30);
+    return part > 0 ? mix(low, high, 0.12 + 0.88 * Math.sqrt(part)) : low;
+}
+
+function paintCells(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, row }: Shape, most: number, dark: boolean): void {
+    const cell = heat.column / heat.rows;
+    for (let i = 0; i < heat.cells.length && i * cell <= heat.span; i++) {
+        const x = LEFT + Math.floor(i / heat.rows) * column;
+        const y = (heat.rows - 1 - (i % heat.rows)) * row;
+        pen.fillStyle = css(heatOf(dark, (heat.cells[i] as number) / most));
+        pen.fillRect(x, y, column > 3 ? column - 1 : column, row > 3 ? row - 1 : row);
+    }
+}
+
+/* Below, when a column begins; at the left, the time in it. */
+function paintAxes(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, height }: Shape, dark: boolean): void {
+    pen.font = FONT;
+    pen.fillStyle = pen.strokeStyle = ink(dark).faint;
+    pen.textBaseline = "middle";
+    const every = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600].find((n) => n * column >= 70) ?? 1200;
+    for (let at = 0; at < heat.columns; at += every) {
+        pen.fillRect(LEFT + at * column, height + 1, 1, 5);
+        pen.fillText(time(at * heat.column), LEFT + at * column + 4, height + 13);
+    }
+    pen.textAlign = "right";
+    for (const part of [0.25, 0.5, 0.75]) {
+        pen.fillRect(LEFT - 5, height * (1 - part), 4, 1);
+        pen.fillText(time(part * heat.column), LEFT - 8, height * (1 - part));
+    }
+}
+
+function paint(canvas: HTMLCanvasElement, heat: HeatInfo, most: number, dark: boolean, span: [number, number] | null): void {
     const scale = devicePixelRatio || 1;
     canvas.width = Math.round(canvas.clientWidth * scale);
     canvas.height = Math.round(canvas.clientHeight * scale);
@@ -36,26 +76,18 @@ function paint(canvas: HTMLCanvasElement, heat: HeatInfo, dark: boolean, span: [
     if (!pen)
         return;
     pen.scale(scale, scale);
-    const { column, row } = shapeOf(canvas, heat);
-    const most = heat.cells.reduce((a, b) => Math.max(a, b), 0) || 1;
-    const low = dark ? oklch(0.28, 0.02, 260) : oklch(0.96, 0.01, 70);
-    const high = dark ? oklch(0.78, 0.16, 60) : oklch(0.55, 0.2, 30);
-    for (let i = 0; i < heat.cells.length; i++) {
-        const value = heat.cells[i] as number;
-        const x = Math.floor(i / heat.rows) * column;
-        const y = (heat.rows - 1 - (i % heat.rows)) * row;
-        pen.fillStyle = css(value > 0 ? mix(low, high, 0.12 + 0.88 * Math.sqrt(value / most)) : low);
-        pen.fillRect(x, y, column > 3 ? column - 1 : column, row > 3 ? row - 1 : row);
-    }
-    if (span) {
-        const from = span[0] / heat.column;
-        const to = span[1] / heat.column;
-        pen.fillStyle = dark ? "rgb(143 180 255 / 35%)" : "rgb(47 98 201 / 28%)";
-        for (let at = Math.floor(from); at < to; at++) {
-            const bottom = Math.max(0, from - at) * canvas.clientHeight;
-            const top = Math.min(1, to - at) * canvas.clientHeight;
-            pen.fillRect(at * column, canvas.clientHeight - top, column, top - bottom);
-        }
+    const shape = shapeOf(canvas, heat);
+    paintCells(pen, heat, shape, most, dark);
+    paintAxes(pen, heat, shape, dark);
+    if (!span)
+        return;
+    const from = span[0] / heat.column;
+    const to = span[1] / heat.column;
+    pen.fillStyle = dark ? "rgb(143 180 255 / 35%)" : "rgb(47 98 201 / 28%)";
+    for (let at = Math.floor(from); at < to; at++) {
+        const bottom = Math.max(0, from - at) * shape.height;
+        const top = Math.min(1, to - at) * shape.height;
+        pen.fillRect(LEFT + at * shape.column, shape.height - top, shape.column, top - bottom);
     }
 }
 
@@ -67,37 +99,48 @@ export function HeatMap({ app }: { app: App }) {
     const [at, setAt] = useState<{ ns: number; value: number } | null>(null);
     useEffect(() => {
         let stale = false;
-        const span = app.profile?.duration ?? 0;
-        app.core.heat(columnTime(span, app.shown?.samples ?? 0), ROWS).then(
+        app.core.heat(...gridOf(app.profile?.duration ?? 0)).then(
             (info) => { if (!stale) { setHeat(info); setWhy(""); } },
             (error: Error) => { if (!stale) { setHeat(null); setWhy(error.message); } });
         return () => { stale = true; };
     }, [app.version]);
+    const most = heat?.cells.reduce((a, b) => Math.max(a, b), 0) || 1;
     const span: [number, number] | null = from !== null && at && heat
         ? [Math.min(from, at.ns), Math.max(from, at.ns) + heat.column / heat.rows] : null;
     useEffect(() => {
         const now = canvas.current;
         if (!now || !heat)
             return undefined;
-        const watcher = new ResizeObserver(() => paint(now, heat, app.dark, span));
+        const watcher = new ResizeObserver(() => paint(now, heat, most, app.dark, span));
         watcher.observe(now);
         return () => watcher.disconnect();
     });
     if (!heat)
         return <p class="nothing">{why || "Counting samples\u2026"}</p>;
+    const unit = app.shown?.unit ?? "";
     const find = (event: PointerEvent): { ns: number; value: number } => {
-        const target = event.currentTarget as HTMLCanvasElement;
-        const { column, row } = shapeOf(target, heat);
-        const x = Math.max(0, Math.min(heat.columns - 1, Math.floor(event.offsetX / column)));
+        const { column, row } = shapeOf(event.currentTarget as HTMLCanvasElement, heat);
+        const x = Math.max(0, Math.min(heat.columns - 1, Math.floor((event.offsetX - LEFT) / column)));
         const y = Math.max(0, Math.min(heat.rows - 1, heat.rows - 1 - Math.floor(event.offsetY / row)));
         return { ns: (x + y / heat.rows) * heat.column, value: heat.cells[x * heat.rows + y] ?? 0 };
     };
     return (
         <div class="heat">
             <p class="faint">
-                A column is {time(heat.column)}, from its begin below to its end above; a cell is {time(heat.column / heat.rows)}.
-                Drag over a span to look at it alone.
-                {at && <b> {time(at.ns)}: {weightUnit(at.value, app.shown?.unit ?? "")}</b>}
+                <span>
+                    A column is {time(heat.column)}, from its begin below to its end above; a cell is {time(heat.column / heat.rows)}.
+                    Drag over a span to look at it alone.
+                </span>
+                {at && <b>{time(at.ns)}: {weightUnit(at.value, unit)}</b>}
+                <span class="grow" />
+                <span class="legend">
+                    <span>
+                        0
+                        <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.05, 0.2, 0.5, 1].map((part) =>
+                            `${css(heatOf(app.dark, part))} ${part * 100}%`).join(", ")})` }} />
+                        {weightUnit(most, unit)} a cell
+                    </span>
+                </span>
             </p>
             <canvas ref={canvas} aria-label="Heat map of samples over time" role="img"
                 onPointerDown={(event) => {

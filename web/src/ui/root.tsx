@@ -1,17 +1,17 @@
 import type { App } from "../app";
 import { chooseFile } from "../commands";
-import { count, weightUnit } from "../format";
+import { count, shownName, weightUnit } from "../format";
 import { Chart } from "../protocol";
 import { VIEWS } from "../state";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
-import { Dialogs, FilterBar } from "./dialogs";
+import { Dialogs } from "./dialogs";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
 import { Sandwich } from "./sandwich";
 import { Source } from "./source";
 import { Summary } from "./summary";
-import { Toolbar } from "./toolbar";
+import { Bar, Tools } from "./toolbar";
 import { TreeTable } from "./tree";
 import { Welcome } from "./welcome";
 
@@ -83,7 +83,12 @@ function Status({ app }: { app: App }) {
         return null;
     return (
         <div class="status" role="status">
-            <span>{weightUnit(shown.total, shown.unit)}</span>
+            <span>
+                {weightUnit(shown.total, shown.unit)}
+                {shown.unit !== "samples" && shown.event_name && !app.comparedWith && ` of ${shownName(shown.event_name)}`}
+                {app.comparedWith && `, ${weightUnit(shown.base_total, shown.unit)} before`}
+                {shown.unit !== "samples" && ` \u00b7 ${count(shown.samples)} samples`}
+            </span>
             {found && (
                 <span class="found">
                     {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
@@ -116,6 +121,8 @@ function Tabs({ app }: { app: App }) {
     );
 }
 
+const OF_COMMANDS = /(^| )--[a-z]/; /* a hint that names an option helps only there */
+
 function Fault({ app }: { app: App }) {
     const { fault } = app;
     if (!fault)
@@ -126,7 +133,7 @@ function Fault({ app }: { app: App }) {
         <div class="fault" role="alert">
             <p>
                 <b>{place}{fault.message}</b>
-                {fault.hint && <span> {fault.hint}</span>}
+                {fault.hint && !OF_COMMANDS.test(fault.hint) && <span> {fault.hint}</span>}
             </p>
             {fault.text && <pre>{fault.text}</pre>}
             <button type="button" class="icon" aria-label="Close" onClick={() => { app.fault = null; app.changed(); }}>{"\u2715"}</button>
@@ -160,9 +167,9 @@ export function Root({ app, version }: { app: App; version: string }) {
                         <button type="button" class="brand" title="Open another file (Ctrl+O)" onClick={() => chooseFile(app, false)}>stoke</button>
                         <Tabs app={app} />
                         <span class="grow" />
-                        <Toolbar app={app} />
+                        <Tools app={app} />
                     </header>
-                    <FilterBar app={app} />
+                    <Bar app={app} />
                     <Fault app={app} />
                     <main>
                         <Content app={app} />

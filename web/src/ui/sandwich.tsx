@@ -3,6 +3,7 @@ import type { App } from "../app";
 import { baseName, shownName } from "../format";
 import { Chart, type FunctionInfo, Sort } from "../protocol";
 import { ChartPane } from "./chart";
+import { Dot, Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
 
 const PIECE = 200; /* rows that are asked for at once */
@@ -63,7 +64,7 @@ function Functions({ app }: { app: App }) {
             <div class="heads" role="row">
                 <Heading title="Self" sort={Sort.Self} now={sort} set={setSort} />
                 <Heading title="Total" sort={Sort.Total} now={sort} set={setSort} />
-                {compared && <Heading title="Change" sort={Sort.Change} now={sort} set={setSort} />}
+                {compared && <Heading title="Change, %" sort={Sort.Change} now={sort} set={setSort} />}
                 <Heading title="Function" sort={Sort.Name} now={sort} set={setSort} />
                 <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
             </div>
@@ -83,7 +84,7 @@ function Functions({ app }: { app: App }) {
                         <Figure value={f.self} total={total} unit={unit} samples={samples} />
                         <Figure value={f.total} total={total} unit={unit} samples={samples} />
                         {compared && <Change before={f.base_total ?? 0} after={f.total} totals={[base_total, total]} />}
-                        <span class="name" role="cell" title={shownName(f.name).slice(0, 2000)}>{shownName(f.name).slice(0, 500)}</span>
+                        <span class="name" role="cell"><Dot app={app} of={f} /><Ends text={f.name} /></span>
                         <span class="module" role="cell" title={f.module}>{shownName(baseName(f.module))}</span>
                     </div>
                 );

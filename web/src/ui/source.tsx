@@ -4,6 +4,7 @@ import type { App } from "../app";
 import { unpack } from "../core";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
+import { Ends } from "./name";
 import { Figure, Rows } from "./rows";
 
 let texts: Promise<Map<string, string>> | null = null;
@@ -39,10 +40,10 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
                 row={(i) => {
                     const file = files[i] as FileInfo;
                     return (
-                        <div key={i} class={`row ${i === at ? "chosen" : ""}`} role="row" title={shownName(file.name)} onClick={() => app.openSource(file.name)}>
+                        <div key={i} class={`row ${i === at ? "chosen" : ""}`} role="row" onClick={() => app.openSource(file.name)}>
                             <Figure value={file.self} total={total} unit={unit} samples={samples} />
                             <Figure value={file.total} total={total} unit={unit} samples={samples} />
-                            <span class={`name ${known.has(file.name) ? "" : "away"}`} role="cell">{shownName(baseName(file.name)).slice(0, 300)}</span>
+                            <span class={`name ${known.has(file.name) ? "" : "away"}`} role="cell"><Ends text={baseName(file.name)} title={file.name} /></span>
                         </div>
                     );
                 }} />

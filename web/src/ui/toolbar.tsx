@@ -1,6 +1,8 @@
 import type { App } from "../app";
+import { colorTable, css, ink, KINDS } from "../colors";
 import { shownName } from "../format";
 import { Tone } from "../protocol";
+import { FilterBar } from "./dialogs";
 
 function EventChoice({ app }: { app: App }) {
     const events = app.profile?.events ?? [];
@@ -8,7 +10,6 @@ function EventChoice({ app }: { app: App }) {
     if (!shown || (events.length < 2 && shown.unit === "samples" && !place.count) || app.comparedWith)
         return null;
     const now = place.wall ? "wall" : place.count ? "count" : String(shown.event);
-    const waits = events.some((e) => e.name === "off-cpu");
     return (
         <select aria-label="What is weighed" value={now} onChange={(event) => {
             const to = event.currentTarget.value;
@@ -16,39 +17,90 @@ function EventChoice({ app }: { app: App }) {
                 : to === "count" ? app.setEvent(place.event, true) : app.setEvent(Number(to), false));
         }}>
             {events.map((e, i) => <option key={i} value={String(i + 1)}>{shownName(e.name)} ({e.unit})</option>)}
-            {waits && <option value="wall">time, running and waiting</option>}
+            {app.waits && <option value="wall">time, running and waiting</option>}
             <option value="count">samples counted</option>
         </select>
     );
 }
 
-export function Toolbar({ app }: { app: App }) {
+/* What colours mean, where they mean something. */
+function Legend({ app }: { app: App }) {
+    const { color } = app.place;
+    const table = colorTable(color, app.palette, app.dark);
+    const swatch = (tone: number) => <i class="dot" style={{ background: css(table[tone] as number) }} />;
+    const scale = (from: number, to: number, left: string, right: string) => (
+        <span>
+            {left}
+            <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map((part) =>
+                css(table[Math.round(from + (to - from) * part)] as number)).join(", ")})` }} />
+            {right}
+        </span>
+    );
+    switch (color) {
+        case Tone.Kind:
+            return <span class="legend">{["user", "inlined", "jit", "kernel", "guest"].map((kind) => <span key={kind}>{swatch(KINDS.indexOf(kind))}{kind}</span>)}</span>;
+        case Tone.Self:
+            return <span class="legend">{scale(0, 255, "calls others", "works itself")}</span>;
+        case Tone.Change:
+            return <span class="legend">{scale(0, 255, "less", "more")}</span>;
+        default:
+            return null;
+    }
+}
+
+/* What waits is drawn so, whatever the colours mean. */
+function WaitLegend({ app }: { app: App }) {
+    const { view, wall } = app.place;
+    if (!app.waits || !(wall || view === "time"))
+        return null;
+    return <span class="legend"><span><i class="dot waits" style={{ backgroundColor: css(ink(app.dark).off) }} />waiting</span></span>;
+}
+
+function Search({ app }: { app: App }) {
     const { place } = app;
     return (
+        <label class="search">
+            <input id="search" type="search" placeholder="Search" aria-label="Search functions, files and modules" value={place.search} spellcheck={false}
+                onInput={(event) => app.search(event.currentTarget.value, place.pattern)}
+                onKeyDown={(event) => {
+                    if (event.key === "Enter")
+                        app.steered?.match(event.shiftKey);
+                    else if (event.key === "Escape")
+                        event.currentTarget.blur();
+                }} />
+            <button type="button" class="toggle" aria-pressed={place.pattern} title="Regular expression (x)"
+                onClick={() => app.search(place.search, !place.pattern)}>.*</button>
+        </label>
+    );
+}
+
+/* Of the page. */
+export function Tools({ app }: { app: App }) {
+    return (
         <div class="tools">
+            <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.setTheme(app.dark ? "light" : "dark")}>{app.dark ? "\u263c" : "\u263e"}</button>
+            <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}>Save</button>
+            <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
+        </div>
+    );
+}
+
+/* Of what is shown: what of the data, and how. */
+export function Bar({ app }: { app: App }) {
+    return (
+        <div class="bar">
             <EventChoice app={app} />
-            <label class="search">
-                <input id="search" type="search" placeholder="Search" aria-label="Search functions, files and modules" value={place.search} spellcheck={false}
-                    onInput={(event) => app.search(event.currentTarget.value, place.pattern)}
-                    onKeyDown={(event) => {
-                        if (event.key === "Enter")
-                            app.steered?.match(event.shiftKey);
-                        else if (event.key === "Escape")
-                            event.currentTarget.blur();
-                    }} />
-                <button type="button" class="toggle" aria-pressed={place.pattern} title="Regular expression (x)"
-                    onClick={() => app.search(place.search, !place.pattern)}>.*</button>
-            </label>
-            <select aria-label="Colour" value={String(place.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
+            <FilterBar app={app} />
+            <WaitLegend app={app} />
+            <Legend app={app} />
+            <select aria-label="Colour" value={String(app.place.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
                 <option value={String(Tone.Name)}>by name</option>
                 <option value={String(Tone.Module)}>by module</option>
                 <option value={String(Tone.Kind)}>by kind</option>
                 <option value={String(Tone.Self)}>by self share</option>
                 {app.comparedWith && <option value={String(Tone.Change)}>by change</option>}
             </select>
-            <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.setTheme(app.dark ? "light" : "dark")}>{app.dark ? "\u263c" : "\u263e"}</button>
-            <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}>Save</button>
-            <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
+            <Search app={app} />
         </div>
     );
 }

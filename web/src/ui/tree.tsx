@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { baseName, shownName } from "../format";
 import { Chart, type TreeRow } from "../protocol";
+import { Dot, Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
 
 interface Line {
@@ -59,6 +60,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     }, [key]);
     const { total, base_total, unit, samples } = app.shown ?? { total: 0, base_total: 0, unit: "", samples: 0 };
     const compared = app.comparedWith !== "";
+    const up = kind === Chart.Up; /* a node's weight there is the first function's own */
     const toggle = (i: number): void => {
         const line = lines[i];
         if (line?.open)
@@ -93,15 +95,15 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
         event.stopPropagation();
     };
     return (
-        <div class={`table calls ${compared ? "compared" : ""}`}>
+        <div class={`table calls ${up ? "up" : ""} ${compared ? "compared" : ""}`}>
             <div class="heads">
-                <span>Total</span>
-                <span>{kind === Chart.Up ? "Self" : "Self"}</span>
-                {compared && <span>Change</span>}
-                <span>{kind === Chart.Up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
+                {up ? <span title="Of a function its own; of a caller below it, as much of that as came through it">Self</span>
+                    : <><span>Total</span><span>Self</span></>}
+                {compared && <span title="Of the share of the whole, in points of percent">Change, %</span>}
+                <span>{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
                 <span>Module</span>
             </div>
-            <Rows count={lines.length} label={kind === Chart.Up ? "Bottom up" : "Top down"} role="tree" onKeyDown={onKey} showing={at} row={(i) => {
+            <Rows count={lines.length} label={up ? "Bottom up" : "Top down"} role="tree" onKeyDown={onKey} showing={at} row={(i) => {
                 const { row, depth, open } = lines[i] as Line;
                 const f = row.function;
                 return (
@@ -114,17 +116,16 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
                             app.changed();
                         }}>
                         <Figure value={row.total} total={total} unit={unit} samples={samples} />
-                        <Figure value={row.self} total={total} unit={unit} samples={samples} />
+                        {!up && <Figure value={row.self} total={total} unit={unit} samples={samples} />}
                         {compared && <Change before={row.base_total ?? 0} after={row.total} totals={[base_total, total]} />}
                         <span class="name" style={{ paddingLeft: `${Math.min(depth, DEEPEST_SHOWN) * 14}px` }}>
                             <button type="button" class="twist" tabIndex={-1} aria-label={open ? "Close" : "Open"} disabled={row.children === 0}
                                 onClick={(event) => { event.stopPropagation(); toggle(i); }}>
                                 {row.children === 0 ? "" : open ? "\u25be" : "\u25b8"}
                             </button>
-                            <span title={shownName(f.name).slice(0, 2000)}>
-                                {depth > DEEPEST_SHOWN && <em>{depth} </em>}
-                                {shownName(f.name).slice(0, 500)}
-                            </span>
+                            {depth > DEEPEST_SHOWN && <em>{depth}</em>}
+                            <Dot app={app} of={f} />
+                            <Ends text={f.name} />
                         </span>
                         <span class="module" title={f.module}>{shownName(baseName(f.module))}</span>
                     </div>
