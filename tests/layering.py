@@ -44,7 +44,7 @@ PURE_HEADERS = {
 # Decompression is a seam of its own: the page brings its own. Regular expressions are
 # libc's: pure code, in wasi-libc too.
 FILE_HEADERS = {"base/decode.c": {"zlib.h", "zstd.h"}, "base/encode.c": {"zlib.h", "zstd.h"},
-                "base/unpack.c": {"libdeflate.h", "lzma.h", "zstd.h"},
+                "base/unpack_run.c": {"libdeflate.h", "lzma.h", "zstd.h"},
                 "transform/pattern.c": {"regex.h"}}
 
 # stdlib.h and math.h have more than memory and arithmetic: these are all that is used.

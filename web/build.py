@@ -21,7 +21,7 @@ WEB = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(WEB)
 PURE = ["base", "model", "import", "transform", "export"]
 # What packs and unpacks needs libraries; the page does that. The page is its own template.
-LEFT_OUT = {"base/decode.c", "base/encode.c", "base/unpack.c", "export/html.c"}
+LEFT_OUT = {"base/decode.c", "base/encode.c", "base/unpack_run.c", "export/html.c"}
 COMPILE = ("--target=wasm32-wasi -std=c17 -O2 -msimd128 -mbulk-memory -Wall -Wextra "
            "-Wno-missing-field-initializers -Werror -ffunction-sections "
            "-fdata-sections")
@@ -121,11 +121,11 @@ def install_packages():
         file.write(wanted)
 
 
-def bundle(entry, version):
+def bundle(entry, version, form="iife"):
     """A script that can stand in a page: nothing in it looks like a tag or a comment."""
     esbuild = os.path.join(WEB, "node_modules", ".bin", "esbuild")
     text = run(esbuild, os.path.join(WEB, "src", entry), "--bundle", "--minify",
-               "--format=iife", "--target=es2022", "--charset=ascii", "--jsx=automatic",
+               f"--format={form}", "--target=es2022", "--charset=ascii", "--jsx=automatic",
                "--jsx-import-source=preact", f"--define:VERSION=\"{version}\"",
                "--log-level=warning", cwd=WEB)
     return re.sub(r"<(?=!--|/?script)", r"\\x3c", text)
@@ -153,6 +153,9 @@ def build_page(out, version, core):
         file.write(page)
     with open(os.path.join(out, "graphviz.js"), "w", encoding="utf-8") as file:
         file.write(bundle("graphviz.ts", version))
+    # The core's imports alone, for the tests of the core.
+    with open(os.path.join(out, "unpack.mjs"), "w", encoding="utf-8") as file:
+        file.write(bundle("unpack.ts", version, "esm"))
     size = len(gzip.compress(page.encode(), 9))
     if size > 1_000_000:
         sys.exit(f"web/build.py: the page is {size} bytes compressed, over 1 MB")

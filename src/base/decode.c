@@ -246,12 +246,11 @@ static bool refuse(const char *what, struct error *err)
     return error_hint(err, "unpack it first and give the file that is in it");
 }
 
-/* What Instruments keeps is a folder of many files. */
-static bool refuse_trace(struct error *err)
+static bool as_it_is(struct decoder *d)
 {
-    error_set(err, "the archives of Instruments (.trace) are not read");
-    return error_hint(err, "on a Mac: xcrun xctrace export --input FILE.trace --xpath "
-                           "'//table[@schema=\"time-profile\"]'; its output is read");
+    d->source = *d->from;
+    *d->from = source_of(STR(""), d->from->name);
+    return true;
 }
 
 /* The first file of a zip, where it is deflated; folders are not searched. */
@@ -270,8 +269,8 @@ static bool start_zip(struct decoder *d, struct error *err)
     if (!source_peek(from, ZIP_HEAD_SIZE + name + extra, err))
         return false;
     struct str path = str_part(str_span(from->begin, from->end), ZIP_HEAD_SIZE, name);
-    if (str_has(path, STR(".trace/")))
-        return refuse_trace(err);
+    if (str_has(path, STR(".trace/"))) /* its reader wants all that is in it */
+        return as_it_is(d);
     if (method != ZIP_DEFLATED)
         return refuse("zip", err);
     if (source_left(from) < ZIP_HEAD_SIZE + name + extra)
@@ -307,9 +306,7 @@ bool decoder_init(struct decoder *d, struct source *from, struct error *err)
     }
     if (str_starts(head, STR("\xef\xbb\xbf")))
         took(d, 3);
-    d->source = *from;
-    *from = source_of(STR(""), from->name);
-    return true;
+    return as_it_is(d);
 }
 
 void decoder_deinit(struct decoder *d)

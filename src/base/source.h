@@ -10,11 +10,13 @@
 
 /* The longest piece a reader may keep: a line, or a whole file of a format that has to be
  * read at once. */
-#define SOURCE_WINDOW_MAX ((size_t)4 << 30)
+#define SOURCE_WINDOW_MAX \
+    ((size_t)(SIZE_MAX / 2 < (uint64_t)4 << 30 ? SIZE_MAX / 2 : (uint64_t)4 << 30))
 
 /* One of the files of a folder. */
 struct source_file {
     uint64_t offset, size;
+    struct str path; /* in the folder */
 };
 
 struct source {

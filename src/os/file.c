@@ -1,5 +1,6 @@
 #include "os/file.h"
 #include "os/guard.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,13 +51,12 @@ static bool fail_input(struct error *err, const char *path, int reason)
 
 #define FOLDER_FILES_MAX 4096 /* a thread each: more than any machine has cores */
 
-/* Opens the i-th file of the folder, "data" being the first; -1 where there is none. */
-static int open_data(const char *folder, size_t i, uint64_t *size)
+/* Opens a file of the folder; -1 where there is none. */
+static int open_in(const char *folder, struct str name, uint64_t *size)
 {
     char path[4096];
     struct stat st;
-    size_t n = i ? format_text(path, sizeof path, "%s/data.%zu", folder, i - 1)
-                 : format_text(path, sizeof path, "%s/data", folder);
+    size_t n = format_text(path, sizeof path, "%s/%.*s", folder, STR_ARG(name));
     if (n + 1 >= sizeof path)
         return -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -68,22 +68,92 @@ static int open_data(const char *folder, size_t i, uint64_t *size)
     return fd;
 }
 
+/* Where in memory a file of the folder is to lie. False where there is no such file, or
+ * no room for more. */
+static bool place_file(struct os_input *in, const char *folder, const char *name)
+{
+    uint64_t size = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    int fd = open_in(folder, str_of(name), &size);
+    if (fd < 0)
+        return false;
+    close(fd);
+    char *kept = strdup(name);
+    if (!kept || in->file_count >= FOLDER_FILES_MAX ||
+        size > (uint64_t)PTRDIFF_MAX - page - in->size) {
+        free(kept);
+        return false;
+    }
+    in->files[in->file_count++] = (struct source_file){in->size, size, str_of(kept)};
+    in->size += (size + page - 1) / page * page;
+    return true;
+}
+
+/* perf's recordings with a file a CPU: "data" is the first. */
+static bool place_recording(struct os_input *in, const char *folder)
+{
+    char name[32] = "data";
+    for (size_t i = 0; place_file(in, folder, name); i++)
+        format_text(name, sizeof name, "data.%zu", i);
+    return in->file_count > 0;
+}
+
+/* Calls back with the path of everything in a folder of the archive whose name begins so.
+ */
+static void each_in(struct os_input *in, const char *folder, const char *path,
+                    const char *begin,
+                    void (*each)(struct os_input *, const char *, const char *))
+{
+    char full[4096];
+    format_text(full, sizeof full, "%s/%s", folder, path);
+    DIR *d = opendir(full);
+    struct dirent *entry;
+    while (d && (entry = readdir(d)))
+        if (entry->d_name[0] != '.' && str_starts(str_of(entry->d_name), str_of(begin))) {
+            format_text(full, sizeof full, "%s/%s", path, entry->d_name);
+            each(in, folder, full);
+        }
+    if (d)
+        closedir(d);
+}
+
+static void place_table(struct os_input *in, const char *folder, const char *path)
+{
+    static const char *const names[] = {"schema.xml", "bulkstore"};
+    char full[4096];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        format_text(full, sizeof full, "%s/%s", path, names[i]);
+        place_file(in, folder, full);
+    }
+}
+
+static void place_run(struct os_input *in, const char *folder, const char *path)
+{
+    static const char *const names[] = {"index", "data"};
+    char full[4096];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        format_text(full, sizeof full, "%s/core/uniquing/arrayUniquer/integeruniquer.%s",
+                    path, names[i]);
+        place_file(in, folder, full);
+    }
+    format_text(full, sizeof full, "%s/core/stores", path);
+    each_in(in, folder, full, "", place_table);
+}
+
+/* The archives of Instruments: of their many files those that a profile is read from. */
+static bool place_archive(struct os_input *in, const char *folder)
+{
+    if (!place_file(in, folder, "form.template"))
+        return false;
+    each_in(in, folder, "corespace", "run", place_run);
+    return true;
+}
+
 /* Finds the files, and where in memory each is to lie. */
 static bool place_files(struct os_input *in, const char *folder)
 {
-    uint64_t size = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
     in->files = malloc(FOLDER_FILES_MAX * sizeof *in->files);
-    for (size_t i = 0; in->files && i < FOLDER_FILES_MAX; i++) {
-        int fd = open_data(folder, i, &size);
-        if (fd < 0)
-            break;
-        close(fd);
-        if (size > (uint64_t)PTRDIFF_MAX - page - in->size)
-            return false;
-        in->files[in->file_count++] = (struct source_file){in->size, size};
-        in->size += (size + page - 1) / page * page;
-    }
-    return in->file_count && in->size;
+    return in->files && (place_recording(in, folder) || place_archive(in, folder)) &&
+           in->size;
 }
 
 /* All files, one behind the other. */
@@ -97,7 +167,7 @@ static bool map_files(struct os_input *in, const char *folder)
     in->map = map;
     for (size_t i = 0; ok && i < in->file_count; i++) {
         uint64_t size = 0;
-        int fd = open_data(folder, i, &size);
+        int fd = open_in(folder, in->files[i].path, &size);
         size = size < in->files[i].size ? size : in->files[i].size; /* cut meanwhile */
         ok = fd >= 0 &&
              (!size || os_guard_map_at(map + in->files[i].offset, fd, (size_t)size));
@@ -115,7 +185,7 @@ static bool open_folder(struct os_input *in, const char *folder, struct error *e
         fail_errno(err, "read", folder, EISDIR);
         return error_hint(err, "name the files in it");
     }
-    in->fd = open_data(folder, 0, &in->files[0].size);
+    in->fd = open_in(folder, in->files[0].path, &in->files[0].size);
     if (in->fd < 0 || !map_files(in, folder))
         return fail_input(err, folder, errno);
     in->regular = in->at_begin = true;
@@ -150,6 +220,8 @@ void os_input_close(struct os_input *in)
     if (in->map)
         munmap(in->map, (size_t)in->size);
     in->map = NULL;
+    for (size_t i = 0; i < in->file_count; i++)
+        free((void *)(uintptr_t)in->files[i].path.ptr);
     free(in->files);
     in->files = NULL;
     in->file_count = 0;

@@ -26,8 +26,9 @@ struct os_input {
 
 /* Opens a file for reading, or standard input for "-". A folder can be read where it has
  * a file "data", as perf record --threads and --kcore write it: that file is the input,
- * and with it come "data.0", "data.1" and so on (source->files). False with the system's
- * reason. */
+ * and with it come "data.0", "data.1" and so on (source->files); and where it is an
+ * archive of Instruments (.trace): then it is the files that a profile is read from. False
+ * with the system's reason. */
 bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
 

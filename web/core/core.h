@@ -40,10 +40,6 @@ char *loading_room(struct loading *l, size_t room);
  * formats that must be read at once wait for the last piece. */
 bool loading_feed(struct loading *l, size_t length, bool last, struct error *err);
 
-/* no_zstd.c: whether a reader wanted zstd data unpacked since the last call; err then
- * says that the browser cannot. */
-bool zstd_was_asked(struct error *err);
-
 /* What is read so far, as a profile that says that it is a part: the caller's. NULL with
  * err set, also where there is no sample yet. It is a copy, so it takes as much memory as
  * what is read does. */

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { App } from "./app";
 import { onKey } from "./commands";
 import { Core, unpack } from "./core";
+import { fileOfDrop } from "./folder";
 import { keepTemplate } from "./save";
 import { readPlace } from "./state";
 import { Root } from "./ui/root";
@@ -33,9 +34,11 @@ function acceptFiles(app: App): void {
     addEventListener("drop", (event) => {
         event.preventDefault();
         document.body.classList.remove("dropping");
-        const file = event.dataTransfer?.files[0];
-        if (file)
-            void app.open(file, file.name, event.shiftKey);
+        const { shiftKey } = event;
+        void fileOfDrop(event.dataTransfer).then((file) => {
+            if (file)
+                void app.open(file, file.name, shiftKey);
+        });
     });
     addEventListener("paste", (event) => {
         if (event.target instanceof Element && event.target.matches("input, textarea"))

@@ -1,6 +1,7 @@
 /* The core's own thread: reads files into it, and passes calls on. */
 import { Decompress } from "fzstd";
 import { BOX_WORDS, type Argument, type Drawing, type Fault, type Progress, type Read, type Reply, type Request } from "./protocol";
+import { unpackImports } from "./unpack";
 
 interface Core {
     memory: WebAssembly.Memory;
@@ -19,6 +20,7 @@ interface Core {
 }
 
 const CHUNK = 8 << 20;
+const HEAD = 512; /* bytes that tell how a file is packed */
 const PACKED_STEP = 8 << 10; /* bytes that are unpacked at once: they may become thousands of times as many */
 const YIELD = 50; /* ms of reading, after which what the page asks is answered */
 const PART_LEAST = 1000; /* ms between two looks at what was read so far */
@@ -201,7 +203,8 @@ function unpackedZstd(packed: Pieces): Pieces {
     };
 }
 
-/* gzip and zstd are opened, UTF-16 becomes UTF-8. */
+/* gzip and zstd are opened, UTF-16 becomes UTF-8. A zip is a matter for the core, where it
+ * is an archive of many files that belong together. */
 async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pieces> {
     const counting = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, to) {
@@ -209,7 +212,7 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
             to.enqueue(chunk);
         },
     });
-    const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
+    const head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
     const begins = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte);
     const raw = () => file.stream().pipeThrough(counting);
     if (begins(0x1f, 0x8b))
@@ -223,9 +226,11 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
     if (begins(0x28, 0xb5, 0x2f, 0xfd))
         return unpackedZstd(slicesOf(file, count));
     for (const [what, ...magic] of [["xz", 0xfd, 0x37, 0x7a, 0x58],
-        ["bzip2", 0x42, 0x5a, 0x68], ["zip", 0x50, 0x4b, 3, 4]] as [string, ...number[]][])
+        ["bzip2", 0x42, 0x5a, 0x68]] as [string, ...number[]][])
         if (begins(...magic))
             throw new Failure(fault(`${what} files are not opened in the browser`, "unpack it first, and open what is in it"));
+    if (begins(0x50, 0x4b, 3, 4) && !new TextDecoder("latin1").decode(head).includes(".trace/"))
+        throw new Failure(fault("zip files are not opened in the browser", "unpack it first, and open what is in it"));
     return slicesOf(file, count);
 }
 
@@ -303,7 +308,8 @@ async function open(file: Blob, name: string, progress: (progress: Progress) => 
 /* --- Messages ---------------------------------------------------------------------------- */
 
 async function start(bytes: ArrayBuffer): Promise<void> {
-    const { instance } = await WebAssembly.instantiate(bytes, {});
+    const unpack = unpackImports(() => core.memory);
+    const { instance } = await WebAssembly.instantiate(bytes, { unpack });
     core = instance.exports as unknown as Core;
     (instance.exports["_initialize"] as () => void)();
 }

@@ -1,0 +1,83 @@
+/* What is dropped on the page: a file, or a folder, which becomes one: a zip of those of
+ * its files that a profile is read from, as they are. */
+
+/* An archive of Instruments (src/import/instruments_trace.c). */
+const WANTED = /\.trace\/(form\.template|corespace\/run\d+\/core\/(uniquing\/arrayUniquer\/integeruniquer\.(index|data)|stores\/[^/]+\/(schema\.xml|bulkstore)))$/;
+const ENTRIES_MOST = 100000;
+
+interface Found {
+    path: string;
+    file: File;
+}
+
+function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+    const reader = folder.createReader();
+    const all: FileSystemEntry[] = [];
+    return new Promise((resolve, reject) => {
+        const more = (): void => reader.readEntries((some) => {
+            all.push(...some);
+            if (some.length === 0 || all.length > ENTRIES_MOST)
+                resolve(all);
+            else
+                more();
+        }, reject);
+        more();
+    });
+}
+
+async function filesIn(folder: FileSystemDirectoryEntry): Promise<Found[]> {
+    const found: Found[] = [];
+    const open: { folder: FileSystemDirectoryEntry; path: string }[] = [{ folder, path: `${folder.name}/` }];
+    for (let seen = 0, at = open.pop(); at && seen < ENTRIES_MOST; at = open.pop()) {
+        for (const entry of await entriesOf(at.folder)) {
+            const path = at.path + entry.name;
+            seen++;
+            if (entry.isDirectory)
+                open.push({ folder: entry as FileSystemDirectoryEntry, path: `${path}/` });
+            else if (WANTED.test(path))
+                found.push({ path, file: await new Promise((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)) });
+        }
+    }
+    return found;
+}
+
+/* Numbers of 2 and 4 bytes, little-endian, as zip headers have them. */
+function header(...numbers: [bytes: 2 | 4, value: number][]): Uint8Array<ArrayBuffer> {
+    const view = new DataView(new ArrayBuffer(numbers.reduce((sum, [bytes]) => sum + bytes, 0)));
+    let at = 0;
+    for (const [bytes, value] of numbers) {
+        if (bytes === 2)
+            view.setUint16(at, value, true);
+        else
+            view.setUint32(at, value, true);
+        at += bytes;
+    }
+    return new Uint8Array(view.buffer);
+}
+
+/* Nothing is packed and no sums are made: the files are read when they are wanted. */
+function zipOf(files: Found[], name: string): File {
+    const parts: BlobPart[] = [];
+    const directory: BlobPart[] = [];
+    let at = 0;
+    let size = 0;
+    for (const { path, file } of files) {
+        const name = new TextEncoder().encode(path);
+        const common: [2 | 4, number][] = [[2, 20], [2, 0x800], [2, 0], [4, 0], [4, 0], [4, file.size], [4, file.size], [2, name.length], [2, 0]];
+        parts.push(header([4, 0x04034b50], ...common), name, file);
+        directory.push(header([4, 0x02014b50], [2, 20], ...common, [2, 0], [2, 0], [2, 0], [4, 0], [4, at]), name);
+        at += 30 + name.length + file.size;
+        size += 46 + name.length;
+    }
+    const end = header([4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, size], [4, at], [2, 0]);
+    return new File([...parts, ...directory, end], name);
+}
+
+/* The file that was dropped, if any. A folder without anything of use is an empty file,
+ * which whoever reads it tells. Must be called while the event is handled. */
+export function fileOfDrop(transfer: DataTransfer | null): Promise<File | null> {
+    const entry = transfer?.items[0]?.webkitGetAsEntry();
+    if (!entry?.isDirectory)
+        return Promise.resolve(transfer?.files[0] ?? null);
+    return filesIn(entry as FileSystemDirectoryEntry).then((files) => zipOf(files, entry.name));
+}
