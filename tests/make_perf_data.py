@@ -374,6 +374,21 @@ def compressed(kind):
     return out
 
 
+def compressed_badly(tail):
+    """Records packed well, and behind them a piece of that."""
+    rec = fill(usual())
+    out = Recording(rec.attrs)
+    out.records = rec.records[:7]
+    block = b"".join(rec.records[7:-1])
+    out.add(81, b"\x28\xb5\x2f\xfd\0\x50" + struct.pack("<I", len(block) << 3)[:3] + block)
+    out.add(81, tail)
+    return out
+
+
+RESERVED = b"\x06\0\0" + bytes(40)  # a block of no kind
+ZEROS = b"\x02\0\x10\0" * 700      # each 128 KiB
+
+
 def guests():
     rec = usual()
     rec.kernel(1, rec.pack("iiQQQ", 900, 0, KERNEL, 0x1000, KERNEL)
@@ -561,6 +576,8 @@ def cases():
     yield "compressed", compressed(81).file()
     yield "compressed-2", compressed(83).file()
     yield "compressed-pipe", compressed(81).pipe()
+    yield "compressed-damaged", compressed_badly(RESERVED).file()
+    yield "compressed-bomb", compressed_badly(ZEROS).file()
     yield "killed", fill(usual()).file(finished=False)
     yield "truncated", whole[:len(whole) * 6 // 10]
     yield "guests", guests().file()

@@ -103,8 +103,7 @@ static bool list_files(struct trace_reader *r, const struct source *in, struct s
     r->packed_size = all.len;
     for (size_t i = 0; i < in->file_count; i++) {
         struct str bytes = str_part(all, in->files[i].offset, in->files[i].size);
-        add_file(r,
-                 (struct trace_file){in->files[i].path, bytes, ZIP_STORED, bytes.len});
+        add_file(r, (struct trace_file){in->files[i].path, bytes, ZIP_STORED, bytes.len});
     }
     if (in->file_count)
         return true;
@@ -304,8 +303,8 @@ static module_id module_of(struct trace_reader *r, struct plist_value owner)
 static frame_id frame_at(struct trace_reader *r, uint64_t address, uint64_t place)
 {
     const struct keyed_archive *a = &r->archive;
-    struct plist_value symbol = keyed_follow(
-        a, (struct plist_value){.kind = PLIST_UID, .integer = place >> 32});
+    struct plist_value symbol =
+        keyed_follow(a, (struct plist_value){.kind = PLIST_UID, .integer = place >> 32});
     struct plist_value owner = keyed_find(a, &symbol, STR("$2"));
     struct str name = keyed_text(a, keyed_find(a, &symbol, STR("$0")), &r->arena);
     struct frame frame = {.module = module_of(r, owner)};
@@ -560,7 +559,8 @@ static bool refuse_single(struct str all, struct error *err)
 {
     if (str_starts(all, STR("bplist0"))) {
         error_set(err, "this is one file of an Instruments archive");
-        return error_hint(err, "give the folder that it is in, NAME.trace, or a zip of it");
+        return error_hint(err,
+                          "give the folder that it is in, NAME.trace, or a zip of it");
     }
     error_set(err, "the zip archive is damaged: it does not end with a directory");
     return error_hint(err, "copy it anew, or give the folder NAME.trace itself");
@@ -590,7 +590,8 @@ static bool instruments_trace_read(struct source *in,
 
 static int instruments_trace_probe(struct str head)
 {
-    if (str_starts(head, STR("PK\x03\x04")) && str_has(str_head(head, 256), STR(".trace/")))
+    if (str_starts(head, STR("PK\x03\x04")) &&
+        str_has(str_head(head, 256), STR(".trace/")))
         return 100;
     return str_starts(head, STR("bplist0")) ? 60 : 0; /* form.template, of a folder */
 }

@@ -4,6 +4,7 @@
 
 const assert = require("assert").strict;
 const fs = require("fs");
+const os = require("os");
 const path = require("path");
 const zlib = require("zlib");
 const { spawnSync } = require("child_process");
@@ -847,6 +848,46 @@ int main(void)
         assert.equal(await open(bent, "x.folded.zst"), "the packed data is damaged");
         assert.match(await open(Buffer.from("fd377a585a000004", "hex"), "x.xz"), /^xz files are not opened in the browser$/);
         assert.equal(await open(Buffer.from("a;b 3\n"), "plain.folded"), 3);
+    });
+
+    /* The files of a folder as the browser gives them: some at a time. */
+    const dropFolder = (page, files) => page.evaluate((files) => {
+        const entry = (name, below) => ({ name, isDirectory: true, createReader() {
+            const all = [...new Set(below.map(([path]) => path.split("/")[0]))].map((first) => {
+                const text = below.find(([path]) => path === first)?.[1];
+                return text === undefined ? entry(first, below.filter(([path]) => path.startsWith(`${first}/`)).map(([path, text]) => [path.slice(first.length + 1), text]))
+                    : { name: first, isDirectory: false, file: (take) => take(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], first)) };
+            });
+            return { readEntries: (take) => setTimeout(() => take(all.splice(0, 2))) };
+        } });
+        const drop = new Event("drop", { cancelable: true });
+        Object.defineProperty(drop, "dataTransfer", { value: { files: [], items: [{ webkitGetAsEntry: () => entry("demo.trace", files) }] } });
+        dispatchEvent(drop);
+    }, files);
+
+    test("archives of Instruments are opened, as a zip and as a dropped folder", async (bench) => {
+        const fixture = path.join(__dirname, "..", "import", "instruments-trace", "one-run");
+        const folder = fs.mkdtempSync(path.join(os.tmpdir(), "stoke-trace-"));
+        const unzip = spawnSync("python3", ["-c", "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])", `${fixture}.in`, folder]);
+        assert.equal(unzip.status, 0);
+        const top = path.join(folder, "demo.trace");
+        const files = fs.readdirSync(top, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+            .map((one) => path.join(one.parentPath ?? one.path, one.name))
+            .map((file) => [path.relative(top, file), fs.readFileSync(file).toString("base64")]);
+        fs.rmSync(folder, { recursive: true });
+        const page = await openPage(bench, emptyPage());
+        await dropFolder(page, files);
+        await page.waitForFunction(() => window.stoke.shown?.total === 7);
+        await page.evaluate(() => window.stoke.open(new Blob(["a;b 3\n"]), "x.folded"));
+        assert.equal(await page.evaluate(() => window.stoke.shown.total), 3);
+        await page.evaluate((text) => window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), "demo.trace.zip"), fs.readFileSync(`${fixture}.in`).toString("base64"));
+        assert.equal(await page.evaluate(() => window.stoke.shown.total), 7);
+        await dropFolder(page, files.filter(([name]) => name === "form.template"));
+        await page.waitForFunction(() => /^no time profile that can be read/.test(window.stoke.fault?.message));
+        await dropFolder(page, [["else.txt", "QQ=="]]);
+        await page.waitForFunction(() => /no files that/.test(window.stoke.fault?.message));
+        const other = Buffer.from("504b0304140000000800", "hex").toString("base64");
+        assert.match(await page.evaluate((text) => window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), "x.zip").then(() => window.stoke.fault.message), other), /^zip files are not opened/);
     });
 
     /* The core's module with at most 24 MB: the end of its memory section says how much. */

@@ -4,7 +4,9 @@
  * core.mjs CORE.wasm UNPACK.mjs TESTS-FOLDER STOKE */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
+import zlib from "node:zlib";
 
 const [, , wasm, unpack, tests, stoke] = process.argv;
 const { unpackImports } = await import(path.resolve(unpack));
@@ -123,6 +125,87 @@ function checkGoldens() {
     if (count < 50)
         differ.push(`only ${count} goldens were found`);
     report(`${count} inputs of all formats are folded as the program folds them`, differ.join("\n"));
+}
+
+/* What weighs so much is so deep, with so many frames of the kernel: all that can be said of
+ * stacks whose names only one of the readers has. */
+function shapes(folded) {
+    const sums = new Map();
+    for (const line of folded.split("\n").filter(Boolean)) {
+        const at = line.lastIndexOf(" ");
+        const frames = line.slice(0, at).split(";");
+        const shape = `${frames[0]} ${frames.length} ${frames.filter((frame) => frame.endsWith("_[k]")).length}`;
+        sums.set(shape, (sums.get(shape) ?? 0) + Number(line.slice(at + 1)));
+    }
+    return [...sums].map(([shape, sum]) => `${shape} ${sum}`).sort().join("\n");
+}
+
+/* A recording of this machine, packed as it is unless one asks for another. */
+function checkRecording() {
+    const name = "a recording of this machine is read as the program reads it";
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "stoke-web-"));
+    const file = path.join(folder, "perf.data");
+    const work = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"];
+    const done = spawnSync(stoke, ["record", "-F", "999", "-o", file, "--", ...work], { encoding: "utf8" });
+    if (done.status) {
+        console.log(`ok ${++number} - ${name} # SKIP nothing can be recorded: ${done.stderr.split("\n")[0]}`);
+    } else {
+        const bytes = fs.readFileSync(file);
+        const wanted = spawnSync(stoke, ["fold", "--quiet", "--kernel", "--no-inline", file], { encoding: "utf8" }).stdout;
+        const core = new Core();
+        core.open(bytes, "perf.data");
+        core.call("core_show", "[]", 0, 0);
+        const got = core.folded();
+        const packed = bytes.includes(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
+        report(name, packed && wanted && shapes(got) === shapes(wanted) ? "" : `${packed ? "" : "it is not packed\n"}${shapes(got)}\nwanted\n${shapes(wanted)}`);
+    }
+    fs.rmSync(folder, { recursive: true });
+}
+
+/* What it takes a moment to pack may take hours to unpack: a step at a time, as much as
+ * there is room for. */
+function checkUnpacking() {
+    const memory = new WebAssembly.Memory({ initial: 64 });
+    const calls = unpackImports(() => memory);
+    const bytes = new Uint8Array(memory.buffer);
+    const wrong = [];
+    const head = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x50];
+    const zeros = [2, 0, 16, 0]; /* a block of 128 KiB */
+    const bomb = Uint8Array.from({ length: 6 + 4 * 10000 }, (_, i) => (i < 6 ? head[i] : zeros[(i - 6) % 4]));
+    bytes.set(bomb, 1000);
+    const room = 1 << 20;
+    let used = 0;
+    const stream = calls.zstd_open();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 100; i++) {
+        const got = calls.zstd_take(stream, 1000 + used, bomb.length - used, 1 << 21, room, 8);
+        used += new DataView(memory.buffer).getUint32(8, true);
+        if (got !== room)
+            wrong.push(`${got} bytes at ${used}`);
+    }
+    const held = process.memoryUsage().arrayBuffers - before;
+    if (used > 4 * 800 + 600 || held > 64 << 20)
+        wrong.push(`${used} bytes were taken, ${held} are held`);
+    calls.zstd_close(stream);
+    if (calls.zstd_take(stream, 1000, 100, 1 << 21, room, 8) !== -1)
+        wrong.push("what is closed is read");
+    const wide = calls.zstd_open();
+    bytes.set([...head.slice(0, 5), 18 << 3, 2, 0, 16, 0, ...Array(20).fill(0)], 1000);
+    if (calls.zstd_take(wide, 1000, 30, 1 << 21, room, 8) !== -1)
+        wrong.push("a window of 256 MiB is had");
+    const text = Buffer.from("unpacked ".repeat(5000));
+    for (const [wrapped, pack] of [[1, zlib.deflateSync], [0, zlib.deflateRawSync]]) {
+        const packed = pack(text);
+        bytes.set(packed, 1000);
+        const take = (length, most) => calls.inflate(wrapped, 1000, length, 1 << 21, most);
+        const got = [take(packed.length, 45000), take(packed.length, 44999), take(packed.length >> 1, 1 << 20), take(packed.length, 0)];
+        if (got.join() !== "45000,-2,-1,-2" || Buffer.compare(text.subarray(0, 44999), bytes.subarray(1 << 21, (1 << 21) + 44999)))
+            wrong.push(`inflate: ${got}`);
+    }
+    while (calls.zstd_open() && used++ < 1e5);
+    if (used >= 1e5)
+        wrong.push("streams without end are opened");
+    report("unpacking is bounded by the room there is, and damage is told", wrong.slice(0, 5).join("\n"));
 }
 
 function lines(count) {
@@ -336,5 +419,7 @@ checkSums();
 checkFilters();
 checkPieces();
 checkGoldens();
+checkUnpacking();
+checkRecording();
 console.log(`1..${number}`);
 process.exit(failed ? 1 : 0);

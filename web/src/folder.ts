@@ -1,6 +1,8 @@
 /* What is dropped on the page: a file, or a folder, which becomes one: a zip of those of
  * its files that a profile is read from, as they are. */
 
+import { CoreError } from "./core";
+
 /* An archive of Instruments (src/import/instruments_trace.c). */
 const WANTED = /\.trace\/(form\.template|corespace\/run\d+\/core\/(uniquing\/arrayUniquer\/integeruniquer\.(index|data)|stores\/[^/]+\/(schema\.xml|bulkstore)))$/;
 const ENTRIES_MOST = 100000;
@@ -73,11 +75,17 @@ function zipOf(files: Found[], name: string): File {
     return new File([...parts, ...directory, end], name);
 }
 
-/* The file that was dropped, if any. A folder without anything of use is an empty file,
- * which whoever reads it tells. Must be called while the event is handled. */
+/* The file that was dropped, if any. Must be called while the event is handled. */
 export function fileOfDrop(transfer: DataTransfer | null): Promise<File | null> {
     const entry = transfer?.items[0]?.webkitGetAsEntry();
     if (!entry?.isDirectory)
         return Promise.resolve(transfer?.files[0] ?? null);
-    return filesIn(entry as FileSystemDirectoryEntry).then((files) => zipOf(files, entry.name));
+    return filesIn(entry as FileSystemDirectoryEntry).then((files) => {
+        if (files.length)
+            return zipOf(files, entry.name);
+        throw new CoreError({
+            message: "no files that a profile is read from are in this folder", hint: "of folders, archives of Instruments (.trace) are read; else drop the file",
+            line: 0, column: 0, text: "",
+        });
+    });
 }

@@ -38,7 +38,7 @@ function acceptFiles(app: App): void {
         void fileOfDrop(event.dataTransfer).then((file) => {
             if (file)
                 void app.open(file, file.name, shiftKey);
-        });
+        }).catch((error: unknown) => app.fail(error));
     });
     addEventListener("paste", (event) => {
         if (event.target instanceof Element && event.target.matches("input, textarea"))
