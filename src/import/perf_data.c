@@ -166,14 +166,22 @@ static bool begins_record(struct perf_data *d, uint64_t offset, struct error *er
     return have(d, offset, next - offset, err) && !have(d, next, 1, err);
 }
 
+#define PASSED_MAX ((uint64_t)1 << 20)
+
 /* The record at the cursor makes no sense: goes on to the next that does. The kernel's
- * records begin at multiples of 8 from each other. */
+ * records begin at multiples of 8 from each other. Where that is far away, what waits for
+ * its turn waits no longer: all behind it would be kept. */
 static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct error *err)
 {
     uint64_t from = d->cursor, left = 0;
     while (have(d, d->cursor, PERF_RECORD_HEADER + 1, err)) {
         move_on(d, 8);
         if (begins_record(d, d->cursor, err)) {
+            perf_flaw(d, PERF_FLAW_CORRUPTED, from);
+            return;
+        }
+        if (d->waiting_count && d->cursor - from > PASSED_MAX) {
+            make_due(d, UINT64_MAX);
             perf_flaw(d, PERF_FLAW_CORRUPTED, from);
             return;
         }
