@@ -169,9 +169,12 @@ enum perf_hardware {
 /* Bits of perf_event_attr's flags, as on a machine that is little-endian. */
 #define PERF_FLAG_DISABLED ((uint64_t)1 << 0)
 #define PERF_FLAG_INHERIT ((uint64_t)1 << 1)
+#define PERF_FLAG_PINNED ((uint64_t)1 << 2)
+#define PERF_FLAG_EXCLUSIVE ((uint64_t)1 << 3)
 #define PERF_FLAG_EXCLUDE_USER ((uint64_t)1 << 4)
 #define PERF_FLAG_EXCLUDE_KERNEL ((uint64_t)1 << 5)
 #define PERF_FLAG_EXCLUDE_HV ((uint64_t)1 << 6)
+#define PERF_FLAG_EXCLUDE_IDLE ((uint64_t)1 << 7)
 #define PERF_FLAG_MMAP ((uint64_t)1 << 8)
 #define PERF_FLAG_COMM ((uint64_t)1 << 9)
 #define PERF_FLAG_FREQUENCY ((uint64_t)1 << 10)

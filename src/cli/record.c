@@ -10,7 +10,11 @@
 #include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/task.h"
+#include "record/refusal.h"
 #include "record/session.h"
+#include "record/targets.h"
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define RATE_DEFAULT 99
@@ -44,7 +48,7 @@ struct record_command_settings {
     int64_t keep, pack_level;
     const char *output, *cgroup;
     bool everyone, unpacked, keep_dumps, snapshot, bundle, counted, quiet, off_cpu,
-        wakers;
+        wakers, strict, lists;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -69,14 +73,7 @@ static bool parse_numbers(const char *text, void *value, struct error *err)
 static bool parse_cpus(const char *text, void *value, struct error *err)
 {
     struct cpu_numbers *list = value;
-    for (const char *c = text; *c; c++) {
-        if (byte_is_digit(*c) || (c > text && (*c == ',' || *c == '-')))
-            continue;
-        error_set(err, "'%s' is no list of CPUs", text);
-        return error_hint(err, "0, or 0-3, or 0,2,4-7");
-    }
-    list->count = os_cpu_list(str_of(text), list->items);
-    return list->count || error_set(err, "'%s' is no list of CPUs", text);
+    return record_cpus_add(str_of(text), list->items, &list->count, err);
 }
 
 /* In the order of enum record_stacks. */
@@ -195,18 +192,58 @@ static bool parse_pack_level(const char *text, void *value, struct error *err)
     return error_hint(err, "%d, quick, to %d, small", PACK_LEVEL_LEAST, PACK_LEVEL_MOST);
 }
 
+/* "list" and "help" are answered once the options are read. */
 static bool parse_events(const char *text, void *value, struct error *err)
 {
-    return record_events_parse(text, value, err);
+    struct record_events *events = value;
+    if (strcmp(text, "list") != 0 && strcmp(text, "help") != 0)
+        return record_events_parse(text, events, err);
+    events->listed = true;
+    return true;
+}
+
+static bool parse_filter(const char *text, void *value, struct error *err)
+{
+    struct record_events *events = value;
+    struct record_event *e = events->count ? &events->items[events->count - 1] : NULL;
+    if (e && e->tracepoint[0]) {
+        e->filter = text;
+        return true;
+    }
+    error_set(err, "--filter is for the tracepoint that -e names before it");
+    return error_hint(err, "-e sched:sched_switch --filter 'prev_prio < 100'");
+}
+
+#define RATE_MOST 1000000
+
+static bool parse_rate(const char *text, void *value, struct error *err)
+{
+    uint64_t v;
+    if (strcmp(text, "max") == 0) {
+        v = record_rate_most();
+        v = v < RATE_MOST ? v : RATE_MOST;
+    } else if (!number_parse_u64(str_of(text), &v) || v == 0 || v > RATE_MOST) {
+        error_set(err, "'%s' is no number of samples a second", text);
+        return error_hint(err, "from 1 to %d, or max", RATE_MOST);
+    }
+    *(int64_t *)value = (int64_t)v;
+    return true;
 }
 
 static const struct option record_options[] = {
-    {"freq", 'F', "HZ", "samples a second (default: 99)", OPTION_INT, OFF(rate),
-     .least = 1, .most = 100000},
+    {"freq", 'F', "HZ",
+     "samples a second (default: 99); max: as many as the kernel gives", OPTION_PARSED,
+     OFF(rate), .parse = parse_rate},
+    {"strict-freq", 0, NULL, "fail where the kernel gives fewer than that", OPTION_FLAG,
+     OFF(strict)},
     {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
      OFF(period), .least = 1, .most = 1e15},
     {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
+    {"filter", 0, "TEXT", "of the tracepoint before it, only those of which that is true",
+     OPTION_PARSED, OFF(events), .parse = parse_filter},
+    {"list-events", 0, NULL, "list what -e may name, and what of it is not here",
+     OPTION_FLAG, OFF(lists)},
     {"call-graph", 'g', "HOW",
      "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
      OPTION_PARSED, OFF(stacks), record_stack_names, .parse = parse_stacks,
@@ -275,27 +312,10 @@ struct recording {
     const struct record_command_settings *s;
     struct record_settings settings;
     struct record_session session;
-    uint32_t *tids;
-    size_t tid_count, tid_cap;
-    bool failed;
+    struct record_threads threads;
     const struct exporter *exporter; /* to draw with, or NULL */
     int cgroup;                      /* open; 0: none */
 };
-
-static void add_tid(void *context, uint32_t tid)
-{
-    struct recording *r = context;
-    if (r->tid_count == r->tid_cap) {
-        size_t cap = r->tid_cap ? r->tid_cap * 2 : 64;
-        uint32_t *tids = realloc(r->tids, cap * sizeof *tids);
-        r->failed |= !tids;
-        if (!tids)
-            return;
-        r->tids = tids;
-        r->tid_cap = cap;
-    }
-    r->tids[r->tid_count++] = tid;
-}
 
 static bool no_target(struct error *err)
 {
@@ -309,21 +329,6 @@ static bool two_targets(struct error *err)
     error_set(err, "all (-a, -C, --cgroup) and some of them (-p, -t) cannot be recorded "
                    "together");
     return error_hint(err, "record all, and show some: stoke flamegraph --only-pid N");
-}
-
-/* The threads to be recorded: of processes, all that they have now. */
-static bool find_threads(struct recording *r, struct error *err)
-{
-    const struct record_command_settings *s = r->s;
-    for (size_t i = 0; i < s->pids.count; i++) {
-        if (os_task_threads(s->pids.items[i], add_tid, r))
-            continue;
-        error_set(err, "there is no process %u", s->pids.items[i]);
-        return error_hint(err, "ps shows which there are");
-    }
-    for (size_t i = 0; i < s->tids.count; i++)
-        add_tid(r, s->tids.items[i]);
-    return !r->failed || error_memory(err);
 }
 
 /* The pipe form of perf.data is not written. */
@@ -392,10 +397,11 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     }
     r->settings.pids = s->pids.items;
     r->settings.pid_count = s->pids.count;
-    if (!find_threads(r, err))
+    if (!record_threads_find(&r->threads, s->pids.items, s->pids.count, s->tids.items,
+                             s->tids.count, err))
         return false;
-    t->tids = r->tids;
-    t->tid_count = r->tid_count;
+    t->tids = r->threads.items;
+    t->tid_count = r->threads.count;
     return true;
 }
 
@@ -415,9 +421,14 @@ static bool counts_by_itself(const struct recording *r)
            (s->everyone || s->cpus.count) && !s->off_cpu && !s->wakers;
 }
 
+static uint32_t rate_of(const struct record_command_settings *s)
+{
+    return s->rate ? (uint32_t)s->rate : RATE_DEFAULT;
+}
+
 static uint32_t choose_dump_size(const struct record_command_settings *s)
 {
-    int64_t size = DUMP_BYTES_A_SECOND / s->rate;
+    int64_t size = DUMP_BYTES_A_SECOND / rate_of(s);
     if (s->stacks.dump_size)
         return s->stacks.dump_size;
     if (size > DUMP_DEFAULT_MOST)
@@ -425,28 +436,71 @@ static uint32_t choose_dump_size(const struct record_command_settings *s)
     return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
 }
 
+static void by_default(struct recording *r, struct record_events *events)
+{
+    events->items[events->count++] = record_event_cycles();
+    if (perf_sampler_has(&events->items[0]))
+        return;
+    events->items[0] = record_event_clock();
+    if (!r->s->quiet)
+        message_note("this machine has no counter of cycles: sampling by the "
+                     "kernel's clock (cpu-clock)");
+}
+
 /* What is sampled by: as asked, or what this machine has. */
-static void choose_events(struct recording *r)
+static bool choose_events(struct recording *r, struct error *err)
 {
     struct record_events *events = &r->settings.sampler.events;
+    size_t hidden = 0;
     *events = r->s->events;
-    if (events->count == 0) {
-        events->items[events->count++] = record_event_cycles();
-        if (!perf_sampler_has(&events->items[0])) {
-            events->items[0] = record_event_clock();
-            if (!r->s->quiet)
-                message_note("this machine has no counter of cycles: sampling by the "
-                             "kernel's clock (cpu-clock)");
-        }
+    record_events_pace(events, (uint32_t)r->s->rate, (uint64_t)r->s->period);
+    if (events->count == 0)
+        by_default(r, events);
+    for (size_t i = 0; i < events->count; i++) {
+        struct record_event *e = &events->items[i];
+        if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
+            continue;
+        if (e->asks_kernel)
+            return record_refusal(&r->settings.sampler, i, EACCES, err);
+        record_event_only_user(e);
+        hidden++;
     }
-    if (perf_sampler_sees_kernel(&events->items[0]))
-        return;
-    for (size_t i = 0; i < events->count; i++)
-        record_event_only_user(&events->items[i]);
-    if (!r->s->quiet)
+    if (hidden && !r->s->quiet)
         message_note(
             "the kernel's own code is not sampled: that takes root, CAP_PERFMON, "
             "or kernel.perf_event_paranoid at 1 or less");
+    return true;
+}
+
+/* How often: as perf record has it, what is more than the kernel gives is made less. */
+static bool choose_rate(struct recording *r, struct error *err)
+{
+    uint32_t most = record_rate_most(), *rate = &r->settings.sampler.rate;
+    if (r->s->rate && r->s->period) {
+        error_set(err, "samples are taken by time (-F) or by a count of events (-c), not "
+                       "by both");
+        return error_hint(err, "-F alone, or -c alone");
+    }
+    if (*rate <= most)
+        return true;
+    if (r->s->strict)
+        return record_refusal(&r->settings.sampler, 0, EINVAL, err);
+    if (!r->s->quiet)
+        message_note("%u samples a second, not %u: kernel.perf_event_max_sample_rate",
+                     most, *rate);
+    *rate = most;
+    return true;
+}
+
+static int list_events(void)
+{
+    struct output out = OUTPUT_KEEP;
+    record_events_list(&out);
+    struct str text = output_kept(&out);
+    bool ok = !out.failed && fwrite(text.ptr, 1, text.len, stdout) == text.len &&
+              fflush(stdout) == 0;
+    output_deinit(&out);
+    return ok ? STATUS_OK : STATUS_FAILED;
 }
 
 /* --- Running ----------------------------------------------------------------------- */
@@ -546,6 +600,10 @@ static int record_run(void *settings, int word_count, char **words)
     struct error err = {.place = PLACE_NONE};
     struct recording *r = calloc(1, sizeof *r);
     int status = STATUS_USAGE;
+    if (s->lists || s->events.listed) {
+        free(r);
+        return list_events();
+    }
     if (!r)
         return STATUS_FAILED;
     char room[16384], cache[4096];
@@ -560,7 +618,7 @@ static int record_run(void *settings, int word_count, char **words)
         .sampler = {.stacks = stacks_of(s),
                     .dump_size = choose_dump_size(s),
                     .ring_size = (size_t)s->ring_size,
-                    .rate = s->period ? 0 : (uint32_t)s->rate,
+                    .rate = s->period ? 0 : rate_of(s),
                     .period = (uint64_t)s->period},
         .duration = (uint64_t)(s->duration * NS),
         .files = {.path = r->exporter ? NULL : s->output,
@@ -583,22 +641,19 @@ static int record_run(void *settings, int word_count, char **words)
         .written = tell_written,
     };
     if (check_output(r, &err) && check_files(r, &err) && check_off_cpu(r, &err) &&
-        find_targets(r, words, &err)) {
-        choose_events(r);
-        status = record(r, &err) ? STATUS_OK : STATUS_FAILED;
-    }
+        choose_rate(r, &err) && find_targets(r, words, &err))
+        status = choose_events(r, &err) && record(r, &err) ? STATUS_OK : STATUS_FAILED;
     if (status != STATUS_OK)
         message_error(&err);
     else
         status = r->session.command_status;
     os_cgroup_close(r->cgroup);
-    free(r->tids);
+    record_threads_free(&r->threads);
     free(r);
     return status;
 }
 
 static const struct record_command_settings record_defaults = {
-    .rate = RATE_DEFAULT,
     .stacks = {RECORD_STACKS_AUTO, 0},
 };
 

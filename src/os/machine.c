@@ -1,6 +1,7 @@
 #include "os/machine.h"
 #include "base/format.h"
 #include "base/number.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -108,6 +109,19 @@ struct str os_read_text(const char *path, char *room, size_t size)
     return (struct str){room, used};
 }
 
+bool os_folder_each(const char *path, void (*each)(void *context, struct str name),
+                    void *context)
+{
+    DIR *folder = opendir(path);
+    if (!folder)
+        return false;
+    for (struct dirent *e = readdir(folder); e; e = readdir(folder))
+        if (e->d_name[0] != '.')
+            each(context, str_of(e->d_name));
+    closedir(folder);
+    return true;
+}
+
 size_t os_cpu_list(struct str text, uint32_t *cpus)
 {
     size_t count = 0;
@@ -147,6 +161,11 @@ size_t os_cpus_possible(void)
     size_t count = os_cpu_list(text, NULL);
     long n = sysconf(_SC_NPROCESSORS_CONF);
     return count ? count : n > 0 ? (size_t)n : 1;
+}
+
+size_t os_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 #define PID_MAX_DEFAULT 32768

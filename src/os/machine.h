@@ -32,6 +32,10 @@ void os_machine_read(struct os_machine *m);
  * they fit. Empty where it cannot be read. */
 struct str os_read_text(const char *path, char *room, size_t size);
 
+/* Calls for each name in a folder, in no order; false where it cannot be read. */
+bool os_folder_each(const char *path, void (*each)(void *context, struct str name),
+                    void *context);
+
 #define OS_CPUS_MAX 8192
 
 /* The CPUs that are in such a list: "0-3,8". Gives how many; more than OS_CPUS_MAX and
@@ -42,6 +46,8 @@ size_t os_cpu_list(struct str text, uint32_t *cpus);
  * many there can be at most. */
 size_t os_cpus_online(uint32_t *cpus);
 size_t os_cpus_possible(void);
+
+size_t os_page_size(void);
 
 /* Process ids are below this. */
 uint32_t os_pid_max(void);

@@ -76,6 +76,11 @@ bool os_perf_attach(int fd, int program)
     return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) == 0;
 }
 
+bool os_perf_filter(int fd, const char *filter)
+{
+    return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0;
+}
+
 bool os_perf_read(int fd, struct os_perf_state *state)
 {
     uint64_t words[3] = {0, 0, 0}; /* the count, the time, how many were lost */

@@ -33,6 +33,10 @@ bool os_perf_redirect(int fd, int into);
 /* Has an eBPF program, which is loaded, run at each sample in place of a record. */
 bool os_perf_attach(int fd, int program);
 
+/* Of a tracepoint, only what the filter lets through is told
+ * (Documentation/trace/events.rst). */
+bool os_perf_filter(int fd, const char *filter);
+
 /* For how long the counter has counted, in ns, and how many of its records were lost
  * since it was opened. Its read_format is PERF_READ_ENABLED, and PERF_READ_LOST where the
  * kernel knows that (Linux 6.0): else none was lost. False where it cannot be read. */

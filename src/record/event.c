@@ -1,133 +1,310 @@
 #include "record/event.h"
 #include "base/format.h"
-#include "base/nearest.h"
 #include "base/number.h"
 #include "base/perf_format.h"
-#include "os/machine.h"
+#include "record/event_kind.h"
 
-/* The kernel's own, each under all its names; the first is shown. */
-static const struct {
-    const char *names;
-    uint32_t type;
-    uint64_t config;
-} table[] = {
-    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_CPU_CLOCK},
-    {"task-clock", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_TASK_CLOCK},
-    {"cycles,cpu-cycles", PERF_TYPE_HARDWARE, PERF_HARDWARE_CYCLES},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_HARDWARE_INSTRUCTIONS},
-    {"cache-references", PERF_TYPE_HARDWARE, PERF_HARDWARE_CACHE_REFERENCES},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_HARDWARE_CACHE_MISSES},
-    {"branches,branch-instructions", PERF_TYPE_HARDWARE, PERF_HARDWARE_BRANCHES},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_HARDWARE_BRANCH_MISSES},
-    {"bus-cycles", PERF_TYPE_HARDWARE, PERF_HARDWARE_BUS_CYCLES},
-    {"stalled-cycles-frontend,idle-cycles-frontend", PERF_TYPE_HARDWARE,
-     PERF_HARDWARE_STALLED_FRONTEND},
-    {"stalled-cycles-backend,idle-cycles-backend", PERF_TYPE_HARDWARE,
-     PERF_HARDWARE_STALLED_BACKEND},
-    {"ref-cycles", PERF_TYPE_HARDWARE, PERF_HARDWARE_REF_CYCLES},
-    {"page-faults,faults", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_PAGE_FAULTS},
-    {"minor-faults", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_MINOR_FAULTS},
-    {"major-faults", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_MAJOR_FAULTS},
-    {"context-switches,cs", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_CONTEXT_SWITCHES},
-    {"cpu-migrations,migrations", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_CPU_MIGRATIONS},
-    {"alignment-faults", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_ALIGNMENT_FAULTS},
-    {"emulation-faults", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_EMULATION_FAULTS},
-    {"cgroup-switches", PERF_TYPE_SOFTWARE, PERF_SOFTWARE_CGROUP_SWITCHES},
-};
-
-#define TABLE_SIZE (sizeof table / sizeof *table)
-
-const char *record_event_name(size_t i)
-{
-    return i < TABLE_SIZE ? table[i].names : NULL;
-}
-
-static bool in_table(struct str name, struct record_event *e)
-{
-    for (size_t i = 0; i < TABLE_SIZE; i++) {
-        for (struct str names = str_of(table[i].names); names.len;) {
-            if (!str_equal(str_cut(&names, ','), name))
-                continue;
-            e->type = table[i].type;
-            e->config = table[i].config;
-            return true;
-        }
-    }
-    return false;
-}
+/* --- Modifiers --------------------------------------------------------------------- */
 
 #define EXCLUDE_ALL \
     (PERF_FLAG_EXCLUDE_USER | PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV)
 
-/* ":ukhGHp": in which modes it counts, and how exactly it tells where. */
+/* The flag of a letter that says where alone it is to be counted; 0 for another. */
+static uint64_t place_of(char letter)
+{
+    switch (letter) {
+    case 'u':
+        return PERF_FLAG_EXCLUDE_USER;
+    case 'k':
+        return PERF_FLAG_EXCLUDE_KERNEL;
+    case 'h':
+        return PERF_FLAG_EXCLUDE_HV;
+    case 'H':
+        return PERF_FLAG_EXCLUDE_HOST;
+    case 'G':
+        return PERF_FLAG_EXCLUDE_GUEST;
+    default:
+        return 0;
+    }
+}
+
+/* Letters that say how it is counted; false for another. */
+static bool take_way(char letter, struct record_event *e)
+{
+    switch (letter) {
+    case 'p':
+        e->precise++;
+        return e->precise <= 3;
+    case 'P':
+        e->most_precise = true;
+        return true;
+    case 'I':
+        e->exclude |= PERF_FLAG_EXCLUDE_IDLE;
+        return true;
+    case 'D':
+        e->flags |= PERF_FLAG_PINNED;
+        return true;
+    case 'e':
+        e->flags |= PERF_FLAG_EXCLUSIVE;
+        return true;
+    case 'W': /* of groups, of which each of our events is one */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ":ukhGHpPIDeW": in which modes it counts, and how exactly it tells where. */
 static bool take_modifiers(struct str modifiers, struct record_event *e)
 {
     uint64_t only = 0;
     for (size_t i = 0; i < modifiers.len; i++) {
-        switch (modifiers.ptr[i]) {
-        case 'u':
-            only |= PERF_FLAG_EXCLUDE_USER;
-            break;
-        case 'k':
-            only |= PERF_FLAG_EXCLUDE_KERNEL;
-            break;
-        case 'h':
-            only |= PERF_FLAG_EXCLUDE_HV;
-            break;
-        case 'p':
-            e->precise++;
-            break;
-        default:
+        uint64_t place = place_of(modifiers.ptr[i]);
+        if (!place && !take_way(modifiers.ptr[i], e))
             return false;
-        }
+        only |= place;
     }
-    if (only)
+    if (only & EXCLUDE_ALL)
         e->exclude |= EXCLUDE_ALL & ~only;
-    return e->precise <= 3;
+    e->asks_kernel = only & PERF_FLAG_EXCLUDE_KERNEL;
+    e->guests = only & PERF_FLAG_EXCLUDE_GUEST;
+    if (e->guests && !(only & PERF_FLAG_EXCLUDE_HOST))
+        e->exclude |= PERF_FLAG_EXCLUDE_HOST;
+    return true;
 }
+
+static bool are_modifiers(struct str text)
+{
+    struct record_event ignored = {.type = 0};
+    return take_modifiers(text, &ignored);
+}
+
+static bool bad_modifier(struct str text, struct error *err)
+{
+    error_set(err, "'%.*s' has a modifier that is not known", STR_ARG(text));
+    return error_hint(err,
+                      "u: in user code, k: in the kernel, h: in the hypervisor, G: in "
+                      "guests, H: outside of them, p: precisely, ppp at most");
+}
+
+/* --- Memory that is touched -------------------------------------------------------- */
+
+#define ACCESS_READ 1 /* the kernel's bits (hw_breakpoint.h) */
+#define ACCESS_WRITE 2
+#define ACCESS_EXECUTE 4
+#define LENGTH_USUAL 4
+
+static bool bad_breakpoint(struct str text, struct error *err)
+{
+    error_set(err, "'%.*s' names no memory", STR_ARG(text));
+    return error_hint(err,
+                      "mem:0x7f001000/8:rw: an address, how many bytes (1, 2, 4, 8), "
+                      "and whether r, w, rw or x counts");
+}
+
+static uint32_t access_of(struct str letters)
+{
+    uint32_t access = 0;
+    for (size_t i = 0; i < letters.len; i++) {
+        uint32_t bit = letters.ptr[i] == 'r'   ? ACCESS_READ
+                       : letters.ptr[i] == 'w' ? ACCESS_WRITE
+                       : letters.ptr[i] == 'x' ? ACCESS_EXECUTE
+                                               : 0;
+        if (!bit || access & bit)
+            return 0;
+        access |= bit;
+    }
+    return access;
+}
+
+/* "ADDRESS[/LENGTH][:rwx][:MODIFIERS]", behind "mem:" */
+static bool parse_breakpoint(struct str text, struct str rest, struct record_event *e,
+                             struct error *err)
+{
+    struct str place = str_cut(&rest, ':'), length = place;
+    struct str address = str_cut(&length, '/'), letters = rest;
+    struct str first = str_cut(&letters, ':');
+    e->type = PERF_TYPE_BREAKPOINT;
+    e->breakpoint = access_of(first);
+    if (!e->breakpoint)
+        letters = rest;
+    if (!e->breakpoint)
+        e->breakpoint = ACCESS_READ | ACCESS_WRITE;
+    e->config2 = e->breakpoint & ACCESS_EXECUTE ? sizeof(long) : LENGTH_USUAL;
+    if (!event_number(address, &e->config1) ||
+        (length.len && !event_number(length, &e->config2)))
+        return bad_breakpoint(text, err);
+    e->period = 1;
+    e->usual = true;
+    return take_modifiers(letters, e) || bad_modifier(text, err);
+}
+
+/* --- Names ------------------------------------------------------------------------- */
 
 static bool no_event(struct str text, struct str name, struct error *err)
 {
+    char room[EVENT_CACHE_NAMES];
     struct nearest nearest = {.word = name};
-    for (size_t i = 0; i < TABLE_SIZE; i++)
-        for (struct str names = str_of(table[i].names); names.len;)
+    struct str caches = event_cache_names(room, sizeof room);
+    for (size_t i = 0; record_event_name(i); i++)
+        for (struct str names = str_of(record_event_name(i)); names.len;)
             nearest_offer(&nearest, str_cut(&names, ','));
+    while (caches.len)
+        nearest_offer(&nearest, str_cut(&caches, ','));
     error_set(err, "there is no event '%.*s'", STR_ARG(text));
-    return nearest_hint(&nearest, "", "cycles, cpu-clock, page-faults, ...", err);
+    return nearest_hint(&nearest, "",
+                        "stoke record --list-events; cycles, cpu-clock, page-faults, ...",
+                        err);
 }
 
-static bool parse_one(struct str text, struct record_event *e, struct error *err)
+/* Words that stand behind a name, as the units' do: "cycles/period=1000/". */
+static bool take_words(struct str text, struct str words, struct record_event *e,
+                       struct error *err)
 {
-    struct str rest = text, name = str_cut(&rest, ':');
-    *e = (struct record_event){0};
-    format_text(e->name, sizeof e->name, "%.*s", STR_ARG(text));
-    if (!in_table(name, e))
-        return no_event(text, name, err);
-    if (take_modifiers(rest, e))
+    while (words.len) {
+        struct str value = str_trim(str_cut(&words, ',')), key = str_cut(&value, '=');
+        if (event_take_word(key, value, e, err))
+            continue;
+        if (err->message[0])
+            return false;
+        error_set(err, "'%.*s' has a word that is not known: '%.*s'", STR_ARG(text),
+                  STR_ARG(key));
+        return error_hint(err, "period=N, freq=HZ, name=TEXT");
+    }
+    return true;
+}
+
+/* An event as it was written, in parts. */
+struct parts {
+    struct str text;      /* all of it */
+    struct str name;      /* before the words and modifiers */
+    struct str words;     /* between slashes */
+    struct str modifiers; /* behind */
+    bool slashes;
+};
+
+/* "name/words/modifiers", "name:modifiers", "system:name:modifiers" */
+static struct parts take_apart(struct str text)
+{
+    struct parts p = {.text = text, .name = text};
+    size_t slash = str_find(text, '/');
+    if (slash < text.len) {
+        p.slashes = true;
+        p.name = str_head(text, slash);
+        p.words = str_skip(text, slash + 1);
+        size_t last = str_rfind(p.words, '/');
+        p.modifiers = str_skip(p.words, last + 1);
+        p.words = str_head(p.words, last);
+        if (str_starts(p.modifiers, STR(":")))
+            p.modifiers = str_skip(p.modifiers, 1);
+        return p;
+    }
+    size_t colon = str_rfind(text, ':');
+    struct record_event ignored = {.type = 0};
+    struct str front = str_head(text, colon);
+    bool known = event_of_name(front, &ignored) || str_find(front, ':') < front.len;
+    if (colon < text.len && (known || are_modifiers(str_skip(text, colon + 1)))) {
+        p.name = front;
+        p.modifiers = str_skip(text, colon + 1);
+    }
+    return p;
+}
+
+/* Adds what the parts name to the events. */
+static bool add_named(const struct parts *p, struct record_event *e,
+                      struct record_events *events, struct error *err)
+{
+    bool named = event_of_name(p->name, e);
+    bool trace = !named && str_find(p->name, ':') < p->name.len;
+    if (named || trace) {
+        if (!take_words(p->text, p->words, e, err))
+            return false;
+    } else if (p->slashes) {
+        if (!event_of_unit(p->name, p->words, e, err))
+            return false;
+    } else if (!event_of_any_unit(p->name, e)) {
+        return no_event(p->text, p->name, err);
+    }
+    if (!take_modifiers(p->modifiers, e))
+        return bad_modifier(p->text, err);
+    if (trace)
+        return event_add_tracepoints(p->name, e, events, err);
+    events->items[events->count++] = *e;
+    return true;
+}
+
+static bool parse_one(struct str text, struct record_events *events, struct error *err)
+{
+    struct record_event e = {.type = 0};
+    if (text.len && text.ptr[0] == '{') {
+        error_set(err, "groups of events ('%.*s') are not recorded together",
+                  STR_ARG(text));
+        return error_hint(err, "without the braces each event is sampled by itself");
+    }
+    format_text(e.name, sizeof e.name, "%.*s", STR_ARG(text));
+    if (str_starts(text, STR("mem:"))) {
+        if (!parse_breakpoint(text, str_skip(text, 4), &e, err))
+            return false;
+        events->items[events->count++] = e;
         return true;
-    error_set(err, "'%.*s' has a modifier that is not known", STR_ARG(text));
-    return error_hint(err, "u: in user code, k: in the kernel, p: precisely");
+    }
+    struct parts p = take_apart(text);
+    return add_named(&p, &e, events, err);
+}
+
+/* --- Lists ------------------------------------------------------------------------- */
+
+/* Takes the event before the next comma that stands neither between slashes nor in
+ * braces. */
+static struct str next_event(struct str *rest)
+{
+    bool slashes = false, memory = str_starts(*rest, STR("mem:"));
+    size_t at = 0, depth = 0;
+    for (; at < rest->len; at++) {
+        char c = rest->ptr[at];
+        if (c == '/' && !memory)
+            slashes = !slashes;
+        depth += c == '{';
+        depth -= c == '}' && depth;
+        if (c == ',' && !slashes && !depth)
+            break;
+    }
+    struct str one = str_head(*rest, at);
+    *rest = str_trim_left(str_skip(*rest, at + 1));
+    return str_trim(one);
 }
 
 bool record_events_parse(const char *text, struct record_events *events,
                          struct error *err)
 {
-    for (struct str rest = str_of(text); rest.len;) {
-        struct str one = str_trim(str_cut(&rest, ','));
+    for (struct str rest = str_trim_left(str_of(text)); rest.len;) {
+        struct str one = next_event(&rest);
         if (events->count == RECORD_EVENTS_MAX)
             return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
-        if (!parse_one(one, &events->items[events->count], err))
+        if (!parse_one(one, events, err))
             return false;
-        events->count++;
     }
     return events->count || error_set(err, "no event is named");
 }
 
+void record_events_pace(struct record_events *events, uint32_t rate, uint64_t period)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        struct record_event *e = &events->items[i];
+        if (e->usual && (rate || period)) {
+            e->period = period;
+            e->rate = period ? 0 : rate;
+        }
+    }
+}
+
+/* --- Events of our own ------------------------------------------------------------- */
+
 static struct record_event event_of(const char *name)
 {
-    struct record_event e = {0};
+    struct record_event e = {.type = 0};
     format_text(e.name, sizeof e.name, "%s", name);
-    in_table(str_of(name), &e);
+    event_of_name(str_of(name), &e);
     return e;
 }
 
@@ -147,38 +324,6 @@ struct record_event record_event_switches(void)
     e.period = 1;
     e.flags = PERF_FLAG_CONTEXT_SWITCH;
     return e;
-}
-
-/* A file of the tracepoint's, in one of the places where the kernel shows them. */
-static struct str tracepoint_file(const char *name, const char *file, char *room,
-                                  size_t size)
-{
-    static const char *const places[] = {"/sys/kernel/tracing",
-                                         "/sys/kernel/debug/tracing"};
-    struct str event = str_of(name), system = str_cut(&event, ':'), text = STR("");
-    for (size_t i = 0; text.len == 0 && i < sizeof places / sizeof *places; i++) {
-        char path[256];
-        format_text(path, sizeof path, "%s/events/%.*s/%.*s/%s", places[i],
-                    STR_ARG(system), STR_ARG(event), file);
-        text = os_read_text(path, room, size);
-    }
-    return text;
-}
-
-bool record_event_tracepoint(const char *name, struct record_event *e, char *format,
-                             size_t room, struct error *err)
-{
-    char text[32];
-    *e = (struct record_event){.type = PERF_TYPE_TRACEPOINT, .period = 1};
-    format_text(e->name, sizeof e->name, "%s", name);
-    struct str number = str_trim(tracepoint_file(name, "id", text, sizeof text));
-    if (!number_parse_u64(number, &e->config)) {
-        error_set(err, "the kernel's tracepoint %s may not be looked at", name);
-        return error_hint(err, "as root, with tracefs mounted on /sys/kernel/tracing");
-    }
-    struct str all = tracepoint_file(name, "format", format, room - 1);
-    format[all.len] = 0;
-    return true;
 }
 
 void record_event_only_user(struct record_event *e)

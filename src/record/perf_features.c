@@ -1,6 +1,7 @@
 #include "record/perf_features.h"
 #include "base/format.h"
 #include "os/machine.h"
+#include "record/event.h"
 #include "record/jit_maps.h"
 #include "symbol/elf.h"
 
@@ -59,6 +60,22 @@ static void add_text(struct perf_features *f, unsigned number, struct str text)
     if (text.len == 0)
         return;
     put_text(begin(f, number), text);
+    end(f);
+}
+
+/* What the bytes of tracepoints mean. */
+static void add_tracing(struct perf_features *f, const struct perf_file_head *head)
+{
+    const char *names[RECORD_EVENTS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < head->event_count && count < RECORD_EVENTS_MAX; i++) {
+        const char *name = head->events[i].tracepoint;
+        if (name && name[0])
+            names[count++] = name;
+    }
+    if (count == 0)
+        return;
+    record_tracepoint_formats(names, count, begin(f, PERF_FEATURE_TRACING_DATA));
     end(f);
 }
 
@@ -186,6 +203,7 @@ static void add_packing(struct perf_features *f, const struct perf_file_head *he
 bool perf_features_init(struct perf_features *f, const struct perf_file_head *head)
 {
     *f = (struct perf_features){.bodies = OUTPUT_KEEP};
+    add_tracing(f, head);
     add_kernel_id(f);
     add_machine(f);
     add_command(f, head);

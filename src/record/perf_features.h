@@ -11,7 +11,8 @@
 struct perf_file_event {
     struct perf_attr attr; /* as its records are written, which may be less than taken */
     const char *name;
-    const uint64_t *ids; /* of its counters, as its records have them */
+    const char *tracepoint; /* whose fields the file explains; NULL or "": none */
+    const uint64_t *ids;    /* of its counters, as its records have them */
     size_t id_count;
     size_t id_room; /* there may be more, up to so many: perf_data_writer_tell_ids */
 };

@@ -61,28 +61,62 @@ static uint64_t stack_fields(enum record_stacks stacks)
 #define BRANCHES_NO_FLAGS ((uint64_t)1 << 14)
 #define BRANCHES_NO_CYCLES ((uint64_t)1 << 15)
 
+/* What it is that is counted, by itself. */
+static struct perf_attr attr_of_event(const struct record_event *e)
+{
+    return (struct perf_attr){
+        .type = e->type,
+        .size = PERF_ATTR_SIZE,
+        .config = e->config,
+        .config1 = e->config1,
+        .config2 = e->config2,
+        .breakpoint_type = e->breakpoint,
+        .flags = PERF_FLAG_DISABLED | e->exclude | e->flags |
+                 (e->guests ? 0 : PERF_FLAG_EXCLUDE_GUEST) |
+                 (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
+    };
+}
+
+/* Asks for a counter of this very thread, which is everybody's right. */
+static int try_event(const struct record_event *event, uint64_t exclude)
+{
+    struct perf_attr attr = attr_of_event(event);
+    attr.period = 1000000;
+    attr.flags |= exclude;
+    int fd = os_perf_open(&attr, 0, OS_ANY_CPU);
+    if (fd < 0)
+        return -fd;
+    close(fd);
+    return 0;
+}
+
+/* As precise as this machine can: 3 is best. */
+static uint64_t best_precision(const struct record_event *event)
+{
+    struct record_event e = *event;
+    for (e.precise = 3; e.precise; e.precise--)
+        if (try_event(&e, PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV) == 0)
+            break;
+    return e.precise;
+}
+
 static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
 {
     const struct perf_sampler_settings *set = s->settings;
     const struct record_event *e = &set->events.items[i];
-    struct perf_attr attr = {
-        .type = e->type,
-        .size = PERF_ATTR_SIZE,
-        .config = e->config,
-        .period = e->period   ? e->period
-                  : set->rate ? set->rate
-                              : set->period,
-        .sample_type = s->layout.sample_type,
-        .read_format = PERF_READ_ENABLED | PERF_READ_LOST,
-        .flags = PERF_FLAG_DISABLED | PERF_FLAG_SAMPLE_ID_ALL | PERF_FLAG_WATERMARK |
-                 PERF_FLAG_CLOCK | PERF_FLAG_EXCLUDE_GUEST | e->exclude | e->flags |
-                 (uint64_t)e->precise << PERF_FLAG_PRECISE_SHIFT,
-        .clock = os_clock_number(),
-    };
+    struct perf_attr attr = attr_of_event(e);
+    bool own = e->period || e->rate;
+    uint32_t rate = own ? e->rate : set->rate;
+    attr.period = rate ? rate : own ? e->period : set->period;
+    attr.sample_type = s->layout.sample_type;
+    attr.read_format = PERF_READ_ENABLED | PERF_READ_LOST;
+    attr.flags |= PERF_FLAG_SAMPLE_ID_ALL | PERF_FLAG_WATERMARK | PERF_FLAG_CLOCK |
+                  (rate ? PERF_FLAG_FREQUENCY : 0);
+    attr.clock = os_clock_number();
+    if (e->most_precise)
+        attr.flags |= best_precision(e) << PERF_FLAG_PRECISE_SHIFT;
     if (i == 0)
         attr.flags |= TRACKING;
-    if (set->rate && !e->period)
-        attr.flags |= PERF_FLAG_FREQUENCY;
     if (!set->targets.everyone && !e->of_everyone)
         attr.flags |= PERF_FLAG_INHERIT;
     if (set->targets.from_exec && !e->of_everyone)
@@ -99,17 +133,26 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
     return attr;
 }
 
+/* Samples a second that are to be expected of a busy CPU. */
+static size_t expected_rate(const struct perf_sampler_settings *set)
+{
+    size_t by_rate = 0, others = 0;
+    for (size_t i = 0; i < set->events.count; i++) {
+        const struct record_event *e = &set->events.items[i];
+        by_rate += e->rate ? e->rate : e->period ? 0 : set->rate;
+        if (e->period)
+            others =
+                record_stacks_dumped(set->stacks) ? DUMPED_A_SECOND : OTHERS_A_SECOND;
+    }
+    return by_rate + others;
+}
+
 static size_t choose_ring_size(const struct perf_sampler_settings *set)
 {
     size_t sample = record_stacks_dumped(set->stacks)
                         ? BYTES_OF_REGISTERS + set->dump_size
                         : BYTES_OF_CHAIN;
-    size_t others = 0;
-    for (size_t i = 0; i < set->events.count; i++)
-        if (set->events.items[i].period)
-            others =
-                record_stacks_dumped(set->stacks) ? DUMPED_A_SECOND : OTHERS_A_SECOND;
-    size_t wanted = sample * (set->rate * set->events.count + others) / WAITS_AT_MOST;
+    size_t wanted = sample * expected_rate(set) / WAITS_AT_MOST;
     size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
     if (set->ring_size)
         return set->ring_size;
@@ -226,6 +269,9 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     if (fd < 0)
         return record_refusal(s->settings, event, -fd, err);
     counters[s->counter_count++] = (struct perf_counter_open){fd, (uint32_t)event, cpu};
+    const char *filter = s->settings->events.items[event].filter;
+    if (filter && !os_perf_filter(fd, filter))
+        return record_refusal_filter(s->settings, event, errno, err);
     const struct perf_sampler_ring *ring = ring_of(s, cpu);
     if (ring && !os_perf_redirect(fd, ring->fd))
         return error_set(err, "a counter cannot share its CPU's ring: %s",
@@ -307,6 +353,15 @@ static void set_watermark(struct perf_sampler *s)
         s->attrs[i].wakeup = (uint32_t)(s->ring_size / 2);
 }
 
+/* A tracepoint's own fields. */
+static uint64_t event_fields(const struct perf_sampler_settings *settings)
+{
+    for (size_t i = 0; i < settings->events.count; i++)
+        if (settings->events.items[i].type == PERF_TYPE_TRACEPOINT)
+            return PERF_SAMPLE_RAW;
+    return 0;
+}
+
 static void close_counter(struct perf_sampler *s, size_t i)
 {
     os_wait_remove(s->wait, s->counters[i].fd);
@@ -328,7 +383,8 @@ bool perf_sampler_open(struct perf_sampler *s,
 {
     *s = (struct perf_sampler){.settings = settings, .wait = wait};
     s->layout = record_layout_of(settings->events.count > 1,
-                                 stack_fields(settings->stacks) | settings->more_fields);
+                                 stack_fields(settings->stacks) | settings->more_fields |
+                                     event_fields(settings));
     s->ring_size = choose_ring_size(settings);
     for (size_t i = 0; i < settings->events.count; i++)
         s->attrs[i] = attr_of(s, i);
@@ -353,21 +409,6 @@ void perf_sampler_close(struct perf_sampler *s)
     free(s->heap);
     free(s->counters);
     *s = (struct perf_sampler){0};
-}
-
-/* Asks for a counter of this very thread, which is everybody's right. */
-static int try_event(const struct record_event *event, uint64_t exclude)
-{
-    struct perf_attr attr = {.type = event->type,
-                             .size = PERF_ATTR_SIZE,
-                             .config = event->config,
-                             .period = 1000000,
-                             .flags = PERF_FLAG_DISABLED | event->exclude | exclude};
-    int fd = os_perf_open(&attr, 0, OS_ANY_CPU);
-    if (fd < 0)
-        return -fd;
-    close(fd);
-    return 0;
 }
 
 bool perf_sampler_has(const struct record_event *event)

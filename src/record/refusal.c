@@ -1,5 +1,7 @@
 #include "record/refusal.h"
+#include "base/format.h"
 #include "base/number.h"
+#include "base/perf_format.h"
 #include "os/machine.h"
 #include "os/mapping.h"
 #include <errno.h>
@@ -13,29 +15,65 @@ int record_paranoid(void)
     return number_parse_double(text, &value) ? (int)value : 2;
 }
 
-static bool not_allowed(const struct perf_sampler_settings *settings, struct error *err)
+uint32_t record_rate_most(void)
 {
-    int paranoid = record_paranoid();
+    char room[32];
+    uint64_t value;
+    struct str text = str_trim(
+        os_read_text("/proc/sys/kernel/perf_event_max_sample_rate", room, sizeof room));
+    bool known = number_parse_u64(text, &value) && value && value < UINT32_MAX;
+    return known ? (uint32_t)value : UINT32_MAX;
+}
+
+/* "the kernel does not let you record WHAT", and the setting that forbids it, which must
+ * be `wanted` at most. */
+static bool by_setting(const char *command, const char *what, int wanted,
+                       struct error *err)
+{
+    error_set(err,
+              "the kernel does not let you record %s: "
+              "/proc/sys/kernel/perf_event_paranoid is %d, and stoke has no CAP_PERFMON",
+              what, record_paranoid());
+    return error_hint(err,
+                      "sudo stoke %s ..., or sudo sysctl kernel.perf_event_paranoid=%d",
+                      command, wanted);
+}
+
+/* Others' processes: there, no setting helps. */
+static bool not_yours(const char *command, struct error *err)
+{
+    error_set(
+        err,
+        "the kernel does not let you record processes that are not yours: stoke has "
+        "no CAP_PERFMON, without which kernel.perf_event_paranoid, %d, is for your "
+        "own alone",
+        record_paranoid());
+    return error_hint(err, "sudo stoke %s ...", command);
+}
+
+static bool not_allowed(const struct perf_sampler_settings *settings,
+                        const struct record_event *e, struct error *err)
+{
     const char *command = settings->command ? settings->command : "record";
-    const char *what =
-        settings->targets.everyone ? "the whole machine" : "processes that are not yours";
+    char what[RECORD_EVENT_NAME_MAX + 32];
     if (os_user() == 0) {
         error_set(err, "the kernel does not let even root record here "
                        "(a container without CAP_PERFMON?)");
         return error_hint(err, "give the container CAP_PERFMON and a seccomp profile "
                                "that allows perf_event_open");
     }
-    if (!settings->targets.everyone && paranoid <= 2) {
-        error_set(err, "the kernel does not let you record %s", what);
-        return error_hint(err, "sudo stoke %s ...", command);
+    if (e->type == PERF_TYPE_TRACEPOINT) {
+        format_text(what, sizeof what, "the tracepoint %s", e->name);
+        return by_setting(command, what, -1, err);
     }
-    error_set(err,
-              "the kernel does not let you record %s: "
-              "/proc/sys/kernel/perf_event_paranoid is %d, and stoke has no CAP_PERFMON",
-              settings->targets.everyone ? what : "anything", paranoid);
-    return error_hint(err,
-                      "sudo stoke %s ..., or sudo sysctl kernel.perf_event_paranoid=%d",
-                      command, settings->targets.everyone ? 0 : 2);
+    if (settings->targets.everyone)
+        return by_setting(command, "the whole machine", 0, err);
+    if (e->asks_kernel && record_paranoid() > 1) {
+        format_text(what, sizeof what, "its own code (%s)", e->name);
+        return by_setting(command, what, 1, err);
+    }
+    return record_paranoid() <= 2 ? not_yours(command, err)
+                                  : by_setting(command, "anything", 2, err);
 }
 
 static bool no_such_event(const struct perf_sampler_settings *settings, const char *event,
@@ -50,14 +88,53 @@ static bool no_such_event(const struct perf_sampler_settings *settings, const ch
                            "no counters of the processor");
 }
 
+/* What is asked for makes no sense to the kernel. */
+static bool not_so(const struct perf_sampler_settings *settings,
+                   const struct record_event *e, struct error *err)
+{
+    uint32_t most = record_rate_most(), own = e->rate;
+    uint32_t rate = own || e->period ? own : settings->rate;
+    if (rate > most) {
+        error_set(err,
+                  "%u samples a second are more than the kernel gives: "
+                  "/proc/sys/kernel/perf_event_max_sample_rate is %u",
+                  rate, most);
+        return error_hint(
+            err, "-F max, or sudo sysctl kernel.perf_event_max_sample_rate=%u", rate);
+    }
+    if (e->type == PERF_TYPE_BREAKPOINT) {
+        error_set(err, "this processor does not watch memory as '%s' says", e->name);
+        return error_hint(err,
+                          "a multiple of 1, 2, 4 or 8 bytes, read and written (rw) or "
+                          "written (w); or run (x), by its first byte");
+    }
+    error_set(err,
+              "'%s' cannot be sampled: the kernel takes it for counting alone, or "
+              "not with such values",
+              e->name);
+    return error_hint(err, "perf stat counts; -e cpu-clock works nearly always");
+}
+
+static bool no_room(const struct record_event *e, struct error *err)
+{
+    error_set(err, "there is no counter left for '%s': the processor has but a few",
+              e->name);
+    return error_hint(err, "fewer events, or fewer mem: at a time");
+}
+
 bool record_refusal(const struct perf_sampler_settings *settings, size_t event, int why,
                     struct error *err)
 {
-    const char *name = settings->events.items[event].name;
+    const struct record_event *e = &settings->events.items[event];
+    const char *name = e->name;
     switch (why) {
     case EACCES:
     case EPERM:
-        return not_allowed(settings, err);
+        return not_allowed(settings, e, err);
+    case EINVAL:
+        return not_so(settings, e, err);
+    case ENOSPC:
+        return no_room(e, err);
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
@@ -80,6 +157,16 @@ bool record_refusal(const struct perf_sampler_settings *settings, size_t event, 
                   strerror(why));
         return error_hint(err, "dmesg may tell why; -e cpu-clock works nearly always");
     }
+}
+
+bool record_refusal_filter(const struct perf_sampler_settings *settings, size_t event,
+                           int why, struct error *err)
+{
+    const struct record_event *e = &settings->events.items[event];
+    error_set(err, "the kernel does not filter '%s' by '%s': %s", e->name, e->filter,
+              strerror(why));
+    return error_hint(err, "the fields that its format names, such as \"prev_pid == 1\": "
+                           "/sys/kernel/tracing/events/*/*/format");
 }
 
 bool record_refusal_ring(size_t size, int why, struct error *err)

@@ -129,6 +129,7 @@ static void describe(const struct record_session *s, size_t i, struct perf_file_
     if (!s->settings->off_cpu)
         return;
     e->attr.sample_type &= ~PERF_SAMPLE_RAW;
+    e->tracepoint = NULL;
     if (i == 0 || (i != s->switches_event && i != s->wakings_event))
         return;
     record_off_cpu_attr(&e->attr);
@@ -156,6 +157,7 @@ static bool describe_events(struct record_session *s, struct error *err)
         uint64_t *ids = s->ids + i * each;
         s->events[i] = (struct perf_file_event){.attr = s->sampler.attrs[i],
                                                 .name = events->items[i].name,
+                                                .tracepoint = events->items[i].tracepoint,
                                                 .ids = ids,
                                                 .id_room = each};
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
@@ -240,7 +242,10 @@ static bool open_sampler(struct record_session *s, struct error *err)
 {
     struct perf_sampler_settings *set = &s->sampler_settings;
     s->tick = choose_tick(s->settings);
-    if (s->settings->counted && bpf_sampler_open(&s->bpf, set, s->tick, &s->why_not)) {
+    if (s->settings->counted && s->settings->off_cpu)
+        error_set(&s->why_not, "each wait (--off-cpu, --wakers) is told by itself");
+    else if (s->settings->counted &&
+             bpf_sampler_open(&s->bpf, set, s->tick, &s->why_not)) {
         set->program = s->bpf.counts.handle;
         if (perf_sampler_open(&s->sampler, set, &s->wait, &s->why_not)) {
             s->bpf.layout = s->bpf.maker.layout = &s->sampler.layout;

@@ -132,6 +132,82 @@ says_not ';main;' folded
 status 3 stoke record -e page-faults -c 1 -o faults.data ./load 1
 says 'samples of page-faults'
 
+# Tracepoints: what they tell is in the file, by the kernel's own formats.
+if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
+    status 0 stoke record -q -e sched:sched_switch,raw_syscalls:sys_enter -o trace.data \
+        sh -c 'sleep 0.1; sleep 0.1'
+    status 0 stoke script -G -F comm,event,trace trace.data
+    says 'sched:sched_switch: *prev_comm=s.* ==> next_comm=' out
+    says 'raw_syscalls:sys_enter: *NR [0-9]* (' out
+    if command -v perf >/dev/null; then
+        perf script -F comm,event,trace -i trace.data >perfs 2>/dev/null
+        grep -q 'sched:sched_switch: *prev_comm=s.* ==> next_comm=' perfs ||
+            fail "perf script does not read the fields: $(head -3 perfs)"
+    fi
+    status 0 stoke record -q -e sched:sched_switch --filter 'prev_comm == "sleep"' -a \
+        -o filter.data sleep 0.1
+    stoke script -q -G -F trace filter.data >out
+    says 'prev_comm=sleep' out
+    [ "$(grep -vc prev_comm=sleep out)" = 0 ] || fail "it is not filtered: $(cat out)"
+    status 0 stoke record -q -e 'sched:sched_process_e*' -o many.data sh -c 'sleep 0.01; :'
+    stoke script -q -G -F event many.data | sort -u >out
+    says 'sched:sched_process_exec' out
+    says 'sched:sched_process_exit' out
+    status 1 stoke record -e sched:sched_switch --filter 'nosuch == 3' true
+    says "does not filter 'sched:sched_switch' by 'nosuch == 3'"
+    status 2 stoke record -e sched:sched_swich true
+    says "this kernel has no tracepoint 'sched:sched_swich'"
+    says 'did you mean sched:sched_switch?'
+fi
+status 2 stoke record -e cpu-clock --filter 'x == 1' true
+says 'filter is for the tracepoint that -e names before it'
+
+# Any event, with words of its own; what this machine has not.
+status 3 stoke record -q -e 'cpu-clock/period=1000000,name=mine/u,dummy,cpu-clock/freq=99/u' \
+    -o words.data ./load 100
+status 0 stoke info words.data
+says ' mine (shown' out
+says ' cpu-clock/freq=99/u$' out
+status 1 stoke record -e mem:0x1001/8:w true
+says 'does not watch memory as'
+status 2 stoke record -e no-such-unit/event=1/ true
+says "this machine has no unit 'no-such-unit'"
+if [ ! -e /sys/bus/event_source/devices/cpu ]; then
+    for event in r1a8 L1-dcache-load-misses cycles; do
+        status 1 stoke record -e $event true
+        says "this machine has no counter for '$event'"
+    done
+fi
+for list in --list-events '-e list' '-e help'; do
+    status 0 stoke record $list
+    says '^  cpu-clock$' out
+    says '^  L1-dcache-load-misses' out
+    says '^  software/' out
+done
+
+# The same thread, named twice, is counted once: by ticks of its own, 300 in 0.3 s.
+./load 3000000 &
+load=$!
+for whom in "-p $load,$load" "-p $load -t $load" "-t $load,$load,$load" "-t $load"; do
+    status 0 stoke record -q -c 1000000 -e task-clock $whom --duration 0.3 -o twice.data
+    [ "$(stoke fold -q --count-samples twice.data | awk '{n += $NF} END {print n + 0}')" \
+        -le 360 ] || fail "$whom is counted more than once"
+done
+kill $load
+load=
+
+# What is sampled at most.
+most=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+status 0 stoke record -F max -o rate.data true
+status 0 stoke record -F $((most + 1)) -o rate.data true
+says "^stoke: $most samples a second, not $((most + 1)): kernel.perf_event_max_sample_rate"
+status 2 stoke record -F $((most + 1)) --strict-freq -o rate.data true
+says "perf_event_max_sample_rate is $most"
+status 1 stoke record -e cpu-clock/freq=$((most + 1))/ -o rate.data true
+says "perf_event_max_sample_rate is $most"
+status 2 stoke record -F 99 -c 1000 true
+says 'not by both'
+
 # What is packed and what is not are the same.
 for packed in '' -z -z9 --compress=19 --compression-level=3 --no-compress; do
     status 3 stoke record -q -F 4999 $packed -o "x$packed.data" ./load 300
@@ -197,6 +273,22 @@ if stoke record -q -a --duration 0.2 -o all.data 2>err; then
     stoke fold -q all.data >folded
     says '^load;.*;leaf [0-9]*$' folded
     status 0 stoke record -q -C 0 --duration 0.3 -o cpu.data
+    status 0 stoke record -q -C 0,0 -C 0-0 --duration 0.3 -F 499 -o cpu.data
+    [ "$(stoke script -q -G -F cpu cpu.data | wc -l)" -le 180 ] ||
+        fail "a CPU that is named twice is counted twice"
+    if [ "$(nproc)" -gt 1 ]; then
+        status 0 stoke record -q -C 0 -C 1 --duration 0.3 -F 499 -o cpu.data sh -c \
+            'for c in 0 1; do taskset -c $c sh -c "i=0; while [ \$i -lt 30000 ]; do i=\$((i+1)); done"; done'
+        [ "$(stoke script -q -G -F cpu cpu.data | sort -u | wc -l)" = 2 ] ||
+            fail "-C 0 -C 1 does not add up"
+    fi
+    status 2 stoke record -C 8000 true
+    says 'there is no CPU 8000'
+    says 'try: this machine has 0'
+    status 2 stoke record -C 99999999999 true
+    says 'there is no CPU 99999999999'
+    status 2 stoke record -C 1-0 true
+    says "'1-0' is no list of CPUs"
 else
     says 'perf_event_paranoid is'
 fi
@@ -213,6 +305,8 @@ awk '/^sleep/ { ns += $NF } END { exit !(ns > 0.28e9 && ns < 1e9) }' folded ||
 stoke fold -q waits.data >folded
 says '^load;.*;leaf [0-9]*$' folded
 status 3 stoke record -q --off-cpu -o out.svg ./load 50
+status 0 stoke record --off-cpu --bpf -o waits.data true
+says 'not counted in the kernel, but sampled: each wait (--off-cpu'
 refused 2 'keep-stacks keeps no dumps of waits' --off-cpu -g dwarf --keep-stacks true
 refused 2 'not recorded with -g lbr' --wakers -g lbr true
 

@@ -73,7 +73,18 @@ echo "$was" >$paranoid 2>/dev/null || :
 load=$!
 status 1 as_nobody stoke record -p $load --duration 0.1
 says 'does not let you record'
+says 'CAP_PERFMON'
+says "perf_event_paranoid, $was,"
 says '^  try: sudo stoke record'
+if [ "$was" = 2 ]; then
+    for event in cpu-clock:k cpu-clock:uk; do
+        status 1 as_nobody stoke record -e $event -o no.data load 1
+        says "record its own code ($event): /proc/sys/kernel/perf_event_paranoid is 2"
+        says '^  try: .*sysctl kernel.perf_event_paranoid=1'
+    done
+    status 2 as_nobody stoke record -e sched:sched_switch -o no.data load 1
+    says "the kernel's tracepoints may not be looked at"
+fi
 kill $load
 wait
 

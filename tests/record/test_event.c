@@ -2,6 +2,7 @@
 #include "base/perf_format.h"
 #include "record/event.h"
 #include "unit.h"
+#include <unistd.h>
 
 static struct record_events parsed(const char *text)
 {
@@ -55,6 +56,12 @@ static void test_what_is_refused(void **state)
 {
     (void)state;
     assert_refused("cycle", "no event 'cycle'", "cycles");
+    assert_refused("{cycles,cs}", "groups of events", "without the braces");
+    assert_refused("cycles/period=x/", "'period' of an event cannot be 'x'", "0x3c");
+    assert_refused("cycles/umask=1/", "'umask'", "period=N");
+    assert_refused("mem:here", "'mem:here' names no memory", "rw");
+    assert_refused("LLC-lods", "no event 'LLC-lods'", "LLC-loads");
+    assert_refused("iTLB-stores", "no event 'iTLB-stores'", "");
     assert_refused("", "no event is named", "");
     assert_refused(",", "no event ''", "");
     assert_refused("cycles:x", "modifier", "u: in user code");
@@ -63,6 +70,139 @@ static void test_what_is_refused(void **state)
     for (size_t i = 0; i < RECORD_EVENTS_MAX; i++)
         strcat(many, ",cs");
     assert_refused(many, "more than", "");
+}
+
+static void assert_cache(const char *name, unsigned cache, unsigned op, unsigned result)
+{
+    struct record_event e = parsed(name).items[0];
+    assert_int_equal(e.type, PERF_TYPE_HW_CACHE);
+    assert_int_equal(e.config, cache | op << 8 | result << 16);
+}
+
+static void test_caches_and_numbers(void **state)
+{
+    (void)state;
+    assert_cache("L1-dcache-load-misses", 0, 0, 1);
+    assert_cache("L1-dcache", 0, 0, 0);
+    assert_cache("l1d-stores", 0, 1, 0);
+    assert_cache("L1-icache-prefetch-misses", 1, 2, 1);
+    assert_cache("LLC-loads", 2, 0, 0);
+    assert_cache("llc-misses-store", 2, 1, 1);
+    assert_cache("Data-TLB-speculative-read-refs", 3, 2, 0);
+    assert_cache("iTLB-misses", 4, 0, 1);
+    assert_cache("branch-load-misses:u", 5, 0, 1);
+    assert_cache("node-prefetches", 6, 2, 0);
+    struct record_event e = parsed("r1a8:k").items[0];
+    assert_int_equal(e.type, PERF_TYPE_RAW);
+    assert_int_equal(e.config, 0x1a8);
+    assert_true(e.asks_kernel);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    struct record_events e = parsed("cycles/period=1000,name=mine/pp,cs/freq=77/:u,"
+                                    "cs/freq=9,period=0x10/,cs");
+    assert_int_equal(e.count, 4);
+    assert_string_equal(e.items[0].name, "mine");
+    assert_int_equal(e.items[0].type, PERF_TYPE_HARDWARE);
+    assert_int_equal(e.items[0].period, 1000);
+    assert_int_equal(e.items[0].precise, 2);
+    assert_int_equal(e.items[1].rate, 77);
+    assert_int_equal(e.items[1].period, 0);
+    assert_int_equal(e.items[1].exclude, PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV);
+    assert_int_equal(e.items[2].rate, 0);
+    assert_int_equal(e.items[2].period, 16);
+    record_events_pace(&e, 99, 0); /* none has a usual way of its own */
+    assert_int_equal(e.items[0].period, 1000);
+    assert_int_equal(e.items[3].rate, 0);
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    if (access("/sys/bus/event_source/devices/software/type", R_OK) != 0)
+        skip();
+    struct record_event e = parsed("software/config=0x3,config1=7,config2=8/k").items[0];
+    assert_int_equal(e.type, PERF_TYPE_SOFTWARE);
+    assert_int_equal(e.config, PERF_SOFTWARE_CONTEXT_SWITCHES);
+    assert_int_equal(e.config1, 7);
+    assert_int_equal(e.config2, 8);
+    assert_true(e.asks_kernel);
+    assert_refused("no-such-unit/event=1/", "no unit 'no-such-unit'", "it has ");
+    assert_refused("software/no-such=1/", "knows no 'no-such'", "");
+    assert_refused("software/config=x/", "'config' of an event cannot be 'x'", "");
+    assert_refused("../x/config=1/", "no unit ", "");
+    if (access("/sys/bus/event_source/devices/msr/events/tsc", R_OK) != 0)
+        skip();
+    assert_int_equal(parsed("msr/tsc/").items[0].config, 0);
+    assert_int_equal(parsed("msr/event=0x3/").items[0].config, 3);
+    assert_int_equal(parsed("tsc").items[0].type, parsed("msr/tsc/").items[0].type);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    struct record_events e =
+        parsed("mem:0x7f001000,mem:4096/8:w,mem:0x10/2:rw:u,mem:1:x");
+    assert_int_equal(e.count, 4);
+    assert_int_equal(e.items[0].type, PERF_TYPE_BREAKPOINT);
+    assert_int_equal(e.items[0].config1, 0x7f001000);
+    assert_int_equal(e.items[0].config2, 4);
+    assert_int_equal(e.items[0].breakpoint, 3);
+    assert_int_equal(e.items[1].config1, 4096);
+    assert_int_equal(e.items[1].config2, 8);
+    assert_int_equal(e.items[1].breakpoint, 2);
+    assert_int_equal(e.items[2].exclude, PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV);
+    assert_int_equal(e.items[3].config2, sizeof(long));
+    assert_int_equal(e.items[3].breakpoint, 4);
+    assert_int_equal(e.items[3].period, 1);
+    record_events_pace(&e, 99, 0);
+    assert_int_equal(e.items[3].rate, 99);
+    assert_int_equal(e.items[3].period, 0);
+    record_events_pace(&e, 99, 5);
+    assert_int_equal(e.items[3].period, 5);
+}
+
+static void test_guests_and_ways(void **state)
+{
+    (void)state;
+    struct record_events e = parsed("cs:G,cs:H,cs:GH,cs:PIDe,cs:uk");
+    assert_true(e.items[0].guests);
+    assert_int_equal(e.items[0].exclude, PERF_FLAG_EXCLUDE_HOST);
+    assert_false(e.items[1].guests);
+    assert_int_equal(e.items[1].exclude, 0);
+    assert_true(e.items[2].guests);
+    assert_int_equal(e.items[2].exclude, 0);
+    assert_true(e.items[3].most_precise);
+    assert_int_equal(e.items[3].exclude, PERF_FLAG_EXCLUDE_IDLE);
+    assert_int_equal(e.items[3].flags, PERF_FLAG_PINNED | PERF_FLAG_EXCLUSIVE);
+    assert_int_equal(e.items[4].exclude, PERF_FLAG_EXCLUDE_HV);
+}
+
+/* What is in it, read as perf reads it. */
+static void test_formats(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"no:thing", "no:other", "no:thing", "two:thing"};
+    struct output out = OUTPUT_KEEP;
+    record_tracepoint_formats(names, 4, &out);
+    struct str text = output_kept(&out);
+    assert_memory_equal(text.ptr, "\x17\x08\x44tracing0.6", 14);
+    size_t at = str_search(text, STR("header_event"));
+    assert_true(at < text.len);
+    uint32_t word;
+    uint64_t size;
+    memcpy(&size, text.ptr + at + 13, sizeof size);
+    at += 13 + 8 + (size_t)size;
+    memcpy(&word, text.ptr + at + 4, sizeof word);
+    assert_int_equal(word, 2); /* systems */
+    assert_string_equal(text.ptr + at + 8, "no");
+    memcpy(&word, text.ptr + at + 11, sizeof word);
+    assert_int_equal(word, 2); /* formats, each once: empty, as there are none */
+    assert_string_equal(text.ptr + at + 15 + 16, "two");
+    assert_int_equal(text.len, at + 15 + 16 + 4 + 4 + 8 + 16);
+    output_deinit(&out);
 }
 
 static void test_user_code_alone(void **state)
@@ -82,7 +222,10 @@ static void test_user_code_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_every_name), UNIT(test_lists_and_modifiers), UNIT(test_what_is_refused),
-        UNIT(test_user_code_alone)};
+        UNIT(test_every_name),      UNIT(test_lists_and_modifiers),
+        UNIT(test_what_is_refused), UNIT(test_caches_and_numbers),
+        UNIT(test_words),           UNIT(test_units),
+        UNIT(test_memory),          UNIT(test_guests_and_ways),
+        UNIT(test_formats),         UNIT(test_user_code_alone)};
     return UNITS_RUN(units);
 }

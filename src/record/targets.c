@@ -1,0 +1,127 @@
+#include "record/targets.h"
+#include "base/number.h"
+#include "os/machine.h"
+#include "os/task.h"
+#include <stdlib.h>
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Puts them in order, each once; gives how many are left. */
+static size_t unique(uint32_t *items, size_t count)
+{
+    size_t kept = 0;
+    if (count)
+        qsort(items, count, sizeof *items, by_number);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || items[kept - 1] != items[i])
+            items[kept++] = items[i];
+    return kept;
+}
+
+/* --- Threads ----------------------------------------------------------------------- */
+
+static void add_thread(void *context, uint32_t tid)
+{
+    struct record_threads *t = context;
+    if (t->count == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        uint32_t *items = realloc(t->items, cap * sizeof *items);
+        t->failed |= !items;
+        if (!items)
+            return;
+        t->items = items;
+        t->cap = cap;
+    }
+    t->items[t->count++] = tid;
+}
+
+bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t pid_count,
+                         const uint32_t *tids, size_t tid_count, struct error *err)
+{
+    for (size_t i = 0; i < pid_count; i++) {
+        if (os_task_threads(pids[i], add_thread, t))
+            continue;
+        error_set(err, "there is no process %u", pids[i]);
+        return error_hint(err, "ps shows which there are");
+    }
+    for (size_t i = 0; i < tid_count; i++)
+        add_thread(t, tids[i]);
+    t->count = unique(t->items, t->count);
+    return !t->failed || error_memory(err);
+}
+
+void record_threads_free(struct record_threads *t)
+{
+    free(t->items);
+    *t = (struct record_threads){0};
+}
+
+/* --- CPUs -------------------------------------------------------------------------- */
+
+static bool no_list(struct str list, struct error *err)
+{
+    error_set(err, "'%.*s' is no list of CPUs", STR_ARG(list));
+    return error_hint(err, "0, or 0-3, or 0,2,4-7");
+}
+
+static bool is_online(uint64_t cpu, const uint32_t *online, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (online[i] == cpu)
+            return true;
+    return false;
+}
+
+static bool no_cpu(uint64_t cpu, struct error *err)
+{
+    char room[512];
+    struct str online =
+        str_trim(os_read_text("/sys/devices/system/cpu/online", room, sizeof room));
+    error_set(err, "there is no CPU %llu", (unsigned long long)cpu);
+    return error_hint(err, "this machine has %.*s", STR_ARG(online));
+}
+
+/* Takes "4" or "4-7" off the list; false where it is neither. */
+static bool take_range(struct str *list, uint64_t *from, uint64_t *to)
+{
+    struct str last = str_trim(str_cut(list, ',')), first = str_cut(&last, '-');
+    if (!number_parse_u64(first, from))
+        return false;
+    *to = *from;
+    return last.len == 0 || (number_parse_u64(last, to) && *to >= *from);
+}
+
+static bool add_cpus(struct str list, const uint32_t *online, size_t online_count,
+                     uint32_t *cpus, size_t *count, struct error *err)
+{
+    struct str rest = list;
+    while (rest.len) {
+        uint64_t from, to;
+        if (!take_range(&rest, &from, &to))
+            return no_list(list, err);
+        for (; from <= to; from++) { /* ends at the first that is not there */
+            if (!is_online(from, online, online_count))
+                return no_cpu(from, err);
+            if (*count == OS_CPUS_MAX)
+                *count = unique(cpus, *count);
+            if (*count < OS_CPUS_MAX)
+                cpus[(*count)++] = (uint32_t)from;
+        }
+    }
+    *count = unique(cpus, *count);
+    return *count || no_list(list, err);
+}
+
+bool record_cpus_add(struct str list, uint32_t *cpus, size_t *count, struct error *err)
+{
+    uint32_t *online = malloc(OS_CPUS_MAX * sizeof *online);
+    if (!online)
+        return error_memory(err);
+    bool ok = add_cpus(list, online, os_cpus_online(online), cpus, count, err);
+    free(online);
+    return ok;
+}
