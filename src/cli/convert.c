@@ -122,7 +122,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     bool ok = p && (!s->with_source || sources_read(&sources, p, err));
     options.sources = sources.items;
     options.source_count = sources.count;
-    ok = ok && save_profile_as(e, p, &options, path, pack, err);
+    ok = ok && save_profile_as(e, p, &options, path, pack, NULL, err);
     sources_deinit(&sources);
     profile_destroy(p);
     return ok;

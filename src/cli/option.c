@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "os/child.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ struct parsing {
     char **argv;
     int at;
     struct error *err;
+    bool misspelled; /* a value that might have been a program's name, but is none */
 };
 
 static void *value_of(const struct parsing *p, const struct option_group *group,
@@ -97,8 +99,8 @@ static bool set_parsed(const struct parsing *p, const struct option *o, void *va
     if (o->parse(text, value, p->err))
         return true;
     memcpy(said, p->err->message, sizeof said);
-    format_text(p->err->message, sizeof p->err->message, "--%.*s: %s", OPTION_NAME(o),
-                said);
+    format_text(p->err->message, sizeof p->err->message, "--%.*s: %s%s", OPTION_NAME(o),
+                said, p->misspelled ? ", nor is there a program of that name" : "");
     return false;
 }
 
@@ -189,6 +191,15 @@ static bool is_value(const struct option *o, const char *text, void *value,
            (!o->before_command && access(text, F_OK) != 0);
 }
 
+/* Whether a word behind an option that stands before a command can only be meant as the
+ * option's value, and is none: no program has its name, but the word behind it is one's. */
+static bool is_misspelled(const struct parsing *p, const struct option *o)
+{
+    const char *behind = p->at + 2 < p->argc ? p->argv[p->at + 2] : NULL;
+    return o->before_command && behind && behind[0] != '-' &&
+           !os_program_is_there(p->argv[p->at + 1]) && os_program_is_there(behind);
+}
+
 /* The option's value: what stands behind '=' or in the next argument. */
 static const char *take_value(struct parsing *p, const struct option *o, void *value,
                               const char *attached)
@@ -196,8 +207,13 @@ static const char *take_value(struct parsing *p, const struct option *o, void *v
     const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
     if (attached)
         return attached;
-    if (o->fallback && (!next || next[0] == '-' || !is_value(o, next, value, p->err)))
+    if (o->fallback && (!next || next[0] == '-'))
         return o->fallback;
+    if (o->fallback && !is_value(o, next, value, p->err)) {
+        p->misspelled = is_misspelled(p, o);
+        if (!p->misspelled)
+            return o->fallback;
+    }
     if (p->at + 1 < p->argc)
         return p->argv[++p->at];
     error_set(p->err, "--%.*s needs a value: %s", OPTION_NAME(o), o->arg);
@@ -283,14 +299,14 @@ static bool parse_all(struct parsing *p, bool ends_at_word, int *rest)
 bool options_parse(const struct option_group *groups, void *settings, int argc,
                    char **argv, int *rest, struct error *err)
 {
-    struct parsing p = {groups, settings, argc, argv, 1, err};
+    struct parsing p = {groups, settings, argc, argv, 1, err, false};
     return parse_all(&p, false, rest);
 }
 
 bool options_parse_front(const struct option_group *groups, void *settings, int argc,
                          char **argv, int *rest, struct error *err)
 {
-    struct parsing p = {groups, settings, argc, argv, 1, err};
+    struct parsing p = {groups, settings, argc, argv, 1, err, false};
     return parse_all(&p, true, rest);
 }
 

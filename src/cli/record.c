@@ -2,12 +2,12 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/record_draw.h"
 #include "cli/record_told.h"
-#include "cli/save.h"
 #include "cli/symbols.h"
 #include "os/cgroup.h"
+#include "os/file.h"
 #include "os/machine.h"
 #include "os/task.h"
 #include "record/refusal.h"
@@ -313,8 +313,10 @@ struct recording {
     struct record_settings settings;
     struct record_session session;
     struct record_threads threads;
-    const struct exporter *exporter; /* to draw with, or NULL */
-    int cgroup;                      /* open; 0: none */
+    struct record_drawing drawing;
+    int cgroup; /* open; 0: none */
+    char room[16384], cache[4096];
+    const char *words[256]; /* of this program's command line; in `room` */
 };
 
 static bool no_target(struct error *err)
@@ -344,7 +346,7 @@ static bool check_output(const struct recording *r, struct error *err)
 static bool check_files(const struct recording *r, struct error *err)
 {
     const struct record_command_settings *s = r->s;
-    if (r->exporter && (s->max_size || s->rotate || s->snapshot)) {
+    if (r->drawing.exporter && (s->max_size || s->rotate || s->snapshot)) {
         error_set(err, "what is drawn at once goes to one file, and all of it");
         return error_hint(err, "-o FILE.data, and then stoke flamegraph FILE.data");
     }
@@ -417,8 +419,9 @@ static enum record_stacks stacks_of(const struct record_command_settings *s)
 static bool counts_by_itself(const struct recording *r)
 {
     const struct record_command_settings *s = r->s;
-    return r->exporter && !r->exporter->wants_time && s->stacks.how == RECORD_STACKS_FP &&
-           (s->everyone || s->cpus.count) && !s->off_cpu && !s->wakers;
+    return r->drawing.exporter && !r->drawing.exporter->wants_time &&
+           s->stacks.how == RECORD_STACKS_FP && (s->everyone || s->cpus.count) &&
+           !s->off_cpu && !s->wakers;
 }
 
 static uint32_t rate_of(const struct record_command_settings *s)
@@ -512,6 +515,23 @@ static void show_progress(void *context, const struct record_session *session)
         record_tell_progress(session);
 }
 
+/* The command still runs. */
+static void tell_waits(void *context, const struct record_session *s,
+                       const struct error *why)
+{
+    const struct recording *r = context;
+    message_progress_end();
+    if (r->s->quiet)
+        return;
+    if (why)
+        message_note("the recording is cut short: %s; '%s' goes on without it",
+                     why->message, s->settings->command[0]);
+    else
+        message_note("waiting for '%s' (process %lld), which was asked to end; Ctrl-C "
+                     "kills it",
+                     s->settings->command[0], (long long)s->child.pid);
+}
+
 static void tell_written(void *context, const struct record_session *s,
                          const struct error *why_not)
 {
@@ -533,25 +553,6 @@ static size_t own_words(char *room, size_t size, const char **words, size_t most
     for (size_t at = 0; at < text.len && count < most; at += strlen(room + at) + 1)
         words[count++] = room + at;
     return count;
-}
-
-/* Draws the recording, as stoke convert does. */
-static bool draw(const struct recording *r, struct error *err)
-{
-    const struct exporter *e = r->exporter;
-    struct load_settings load = {.keep = e->wants_time, .quiet = r->s->quiet};
-    struct export_options options = {.title = STR("")};
-    char path[4096], *files[] = {path};
-    options.tree.threads = e->whole ? THREAD_TID : THREAD_COMM;
-    load.events_apart = load.import.addresses = load.import.every_address =
-        load.import.lines = e->whole;
-    format_text(path, sizeof path, "%s", record_session_path(&r->session));
-    struct profile *p = load_profiles(&load, 1, files, err);
-    if (p && !e->whole)
-        load_note_event(p, r->s->quiet);
-    bool ok = p && save_profile(e, p, &options, r->s->output, err);
-    profile_destroy(p);
-    return ok;
 }
 
 /* What was asked for and cannot be had, but can be done without. */
@@ -577,21 +578,58 @@ static bool open_session(struct recording *r, struct error *err)
 
 static bool record(struct recording *r, struct error *err)
 {
-    bool ok = open_session(r, err) && record_session_run(&r->session, err);
+    bool ran = (!r->drawing.exporter || os_output_check(r->drawing.output, err)) &&
+               open_session(r, err) && record_session_run(&r->session, err);
+    bool ok = ran;
     message_progress_end();
-    if (ok) {
+    if (ran) {
         ok = record_session_finish(&r->session, err);
         if (!r->s->quiet)
-            record_tell_summary(&r->session, r->exporter);
+            record_tell_summary(&r->session, r->drawing.exporter);
     }
-    if (ok && r->exporter && r->session.counts.samples)
-        ok = draw(r, err);
+    if (ran && r->drawing.exporter)
+        ok = record_drawing_make(&r->drawing, &r->session, ok, err);
     struct error at_end;
     if (!record_session_close(&r->session, &at_end) && ok) {
         *err = at_end;
         ok = false;
     }
     return ok;
+}
+
+static struct record_settings settings_of(struct recording *r)
+{
+    const struct record_command_settings *s = r->s;
+    const char *path = r->drawing.exporter ? r->drawing.data : s->output;
+    return (struct record_settings){
+        .sampler = {.stacks = stacks_of(s),
+                    .dump_size = choose_dump_size(s),
+                    .ring_size = (size_t)s->ring_size,
+                    .rate = s->period ? 0 : rate_of(s),
+                    .period = (uint64_t)s->period},
+        .duration = (uint64_t)(s->duration * NS),
+        .files = {.path = path[0] ? path : NULL,
+                  .most = s->snapshot && !s->max_size ? SNAPSHOT_SIZE : s->max_size,
+                  .rotate = s->rotate,
+                  .kept = (uint32_t)s->keep,
+                  .snapshot = s->snapshot},
+        .unpacked = s->unpacked,
+        .pack_level = (int)s->pack_level,
+        .keep_dumps = s->keep_dumps,
+        .counted = s->counted || counts_by_itself(r),
+        .off_cpu = s->off_cpu || s->wakers,
+        .wakers = s->wakers,
+        .resolve = {.find = {.only_mapped = true},
+                    .cache_dir = symbols_cache_dir(r->cache, sizeof r->cache)},
+        .words = r->words,
+        .word_count = own_words(r->room, sizeof r->room, r->words,
+                                sizeof r->words / sizeof *r->words),
+        .progress = show_progress,
+        .progress_context = r,
+        .written = tell_written,
+        .drawn_later = r->drawing.exporter,
+        .waits = tell_waits,
+    };
 }
 
 static int record_run(void *settings, int word_count, char **words)
@@ -606,43 +644,19 @@ static int record_run(void *settings, int word_count, char **words)
     }
     if (!r)
         return STATUS_FAILED;
-    char room[16384], cache[4096];
-    const char *own[256];
+    os_wait_hold_signals();
     words[word_count] = NULL;
     if (!s->output)
         s->output = s->bundle ? "perf.stoke" : "perf.data";
     r->s = s;
-    r->exporter =
-        s->bundle ? exporter_named(STR("stoke")) : exporter_for_file(str_of(s->output));
-    r->settings = (struct record_settings){
-        .sampler = {.stacks = stacks_of(s),
-                    .dump_size = choose_dump_size(s),
-                    .ring_size = (size_t)s->ring_size,
-                    .rate = s->period ? 0 : rate_of(s),
-                    .period = (uint64_t)s->period},
-        .duration = (uint64_t)(s->duration * NS),
-        .files = {.path = r->exporter ? NULL : s->output,
-                  .most = s->snapshot && !s->max_size ? SNAPSHOT_SIZE : s->max_size,
-                  .rotate = s->rotate,
-                  .kept = (uint32_t)s->keep,
-                  .snapshot = s->snapshot},
-        .unpacked = s->unpacked,
-        .pack_level = (int)s->pack_level,
-        .keep_dumps = s->keep_dumps,
-        .counted = s->counted || counts_by_itself(r),
-        .off_cpu = s->off_cpu || s->wakers,
-        .wakers = s->wakers,
-        .resolve = {.find = {.only_mapped = true},
-                    .cache_dir = symbols_cache_dir(cache, sizeof cache)},
-        .words = own,
-        .word_count = own_words(room, sizeof room, own, sizeof own / sizeof *own),
-        .progress = show_progress,
-        .progress_context = r,
-        .written = tell_written,
-    };
-    if (check_output(r, &err) && check_files(r, &err) && check_off_cpu(r, &err) &&
-        choose_rate(r, &err) && find_targets(r, words, &err))
-        status = choose_events(r, &err) && record(r, &err) ? STATUS_OK : STATUS_FAILED;
+    if (record_drawing_choose(&r->drawing, s->output, s->bundle, &err)) {
+        r->drawing.quiet = s->quiet;
+        r->settings = settings_of(r);
+        if (check_output(r, &err) && check_files(r, &err) && check_off_cpu(r, &err) &&
+            choose_rate(r, &err) && find_targets(r, words, &err))
+            status =
+                choose_events(r, &err) && record(r, &err) ? STATUS_OK : STATUS_FAILED;
+    }
     if (status != STATUS_OK)
         message_error(&err);
     else

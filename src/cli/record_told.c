@@ -7,8 +7,7 @@
 
 #define NS 1e9
 
-/* "61.2 kB", "4.1 MB" */
-static const char *size_text(uint64_t bytes, char room[32])
+const char *record_size_text(uint64_t bytes, char room[32])
 {
     if (bytes < 1000000)
         format_text(room, 32, "%.1f kB", (double)bytes / 1e3);
@@ -31,7 +30,7 @@ void record_tell_progress(const struct record_session *s)
                           time, (unsigned long long)s->counts.samples,
                           time > 0 ? (double)s->counts.samples / time : 0,
                           (unsigned long long)s->counts.lost,
-                          size_text(record_session_bytes(s), size));
+                          record_size_text(record_session_bytes(s), size));
 }
 
 /* A share of what was counted; nothing is said of what is less than a thousandth. */
@@ -98,23 +97,61 @@ static void tell_cautions(const struct record_session *s)
                      "kernel.kptr_restrict): its functions will have no names");
 }
 
+/* Which files there are, where it is not the one that was named. */
+static void tell_files(const struct record_session *s)
+{
+    const struct record_files *f = &s->files;
+    uint32_t first = record_files_first(f);
+    if (f->retired)
+        message_note("%zu file%s of an earlier recording %s named %s.N.old now",
+                     f->retired, f->retired == 1 ? "" : "s",
+                     f->retired == 1 ? "is" : "are", f->settings->path);
+    if (f->settings->snapshot && f->number)
+        message_note("and %u before it, %s.1 to .%u: each has what led up to it, so that "
+                     "they overlap",
+                     f->number, f->settings->path, f->number);
+    else if (f->settings->rotate && f->number > first)
+        message_note("from %s.%u on: stoke takes several at once", f->settings->path,
+                     first);
+}
+
+/* What is in the files where that is not all that was sampled. */
+static void tell_kept(const struct record_session *s, uint64_t sampled,
+                      const struct record_kept *kept)
+{
+    if (s->files.settings->snapshot)
+        message_note("%llu were sampled in all", (unsigned long long)sampled);
+    else if (s->files.settings->rotate)
+        message_note("%llu were sampled in all: the files before are gone",
+                     (unsigned long long)sampled);
+    else
+        message_note("%llu samples more could not be written",
+                     (unsigned long long)(sampled - kept->samples));
+}
+
 void record_tell_summary(const struct record_session *s, bool drawn)
 {
     const struct record_events *events = &s->sampler_settings.events;
     const struct off_cpu_counts *waits = &s->off_cpu.counts;
+    struct record_kept kept = record_files_kept(&s->files);
     char size[32];
     size_t sampled = events->count - (s->switches_event > 0) - (s->wakings_event > 0);
-    message_note("%llu samples of %s%s in %.1f s%s, %s%s%s",
-                 (unsigned long long)(s->counts.samples - waits->waits - waits->wakers),
-                 events->items[0].name, sampled > 1 ? " and others" : "",
+    bool all = kept.samples == s->counts.samples;
+    uint64_t of_waits = all ? waits->waits + waits->wakers : 0;
+    message_note("%llu samples of %s%s in %.1f s%s%s%s%s%s",
+                 (unsigned long long)(kept.samples - of_waits), events->items[0].name,
+                 sampled > 1 || (of_waits == 0 && waits->waits) ? " and others" : "",
                  seconds(s, s->ended),
                  s->sampler_settings.program ? ", counted in the kernel" : "",
-                 size_text(record_session_bytes(s), size), drawn ? "" : " in ",
-                 drawn ? "" : s->files.path);
-    if (s->files.number > 1 && s->settings->files.rotate)
-        message_note("and in the files before it: stoke takes several at once");
+                 drawn ? "" : ", ", drawn ? "" : record_size_text(kept.bytes, size),
+                 drawn ? "" : " in ", drawn ? "" : s->files.path);
+    if (!all)
+        tell_kept(s, s->counts.samples, &kept);
+    tell_files(s);
     if (s->settings->off_cpu)
         message_note("%llu waits of %.3f s in all (the event off-cpu)",
                      (unsigned long long)waits->waits, (double)waits->nanoseconds / NS);
+    if (s->ended_command)
+        message_note("'%s' still ran, and was ended", s->settings->command[0]);
     tell_cautions(s);
 }

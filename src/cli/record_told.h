@@ -9,10 +9,14 @@
 /* By enum record_stacks; ends in NULL. */
 extern const char *const record_stack_names[];
 
+/* "61.2 kB", "4.1 MB" */
+const char *record_size_text(uint64_t bytes, char room[32]);
+
 /* The line of a recording under way. */
 void record_tell_progress(const struct record_session *s);
 
-/* What was recorded, and what to be careful about. With `drawn` no file is named. */
+/* What was recorded, where it is, and what to be careful about. With `drawn` no file is
+ * named. */
 void record_tell_summary(const struct record_session *s, bool drawn);
 
 #endif

@@ -48,11 +48,13 @@ static bool write_visible(const struct exporter *e, const struct profile *p,
 
 bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
-                     struct error *err)
+                     const struct os_output_manner *manner, struct error *err)
 {
     struct os_output file;
     if (!os_output_open(&file, path, err))
         return false;
+    if (manner)
+        os_output_set(&file, manner);
     struct output out = os_output_stream(&file);
     bool shown = !e->visible && os_terminal_of(file.fd).is_terminal;
     bool ok = pack    ? write_packed(e, p, options, &out, err)
@@ -70,7 +72,7 @@ bool save_profile(const struct exporter *e, const struct profile *p,
                   const struct export_options *options, const char *path,
                   struct error *err)
 {
-    return save_profile_as(e, p, options, path, save_packs(e, str_of(path)), err);
+    return save_profile_as(e, p, options, path, save_packs(e, str_of(path)), NULL, err);
 }
 
 bool save_parse_exporter(const char *text, void *value, struct error *err)

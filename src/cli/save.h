@@ -3,6 +3,7 @@
 #define STOKE_CLI_SAVE_H
 
 #include "export/exporter.h"
+#include "os/file.h"
 
 /* Writes to the file of that name, "-" for standard output, where a terminal is shown
  * nothing that it would obey (base/visible.h); packed with gzip where the
@@ -12,10 +13,10 @@ bool save_profile(const struct exporter *e, const struct profile *p,
                   const struct export_options *options, const char *path,
                   struct error *err);
 
-/* The same, packed or not as told. */
+/* The same, packed or not as told; `manner` NULL: as any file. */
 bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
-                     struct error *err);
+                     const struct os_output_manner *manner, struct error *err);
 
 /* Whether a file of that name is packed: where the format always is, where the name ends
  * in ".gz", and where the exporter's first suffix does, unless the name ends in that

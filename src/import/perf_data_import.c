@@ -139,11 +139,21 @@ static void take_task(struct perf_profile *p, const struct perf_record *r)
         processes_fork(&p->processes, t.pid, t.parent_pid, t.tid, t.parent_tid);
 }
 
+/* What the kernel tells when it has room again (LOST) a recorder tells once more, as
+ * LOST_SAMPLES: what is lost is the more of both. What a filter of samples left out was not
+ * lost. */
 static void take_lost(struct perf_profile *p, const struct perf_record *r)
 {
     uint64_t lost = 0;
-    if (perf_lost_of(&p->data, r, &lost))
-        builder_lost(p->b, r->time, lost);
+    if (!perf_lost_of(&p->data, r, &lost) ||
+        (r->type == PERF_LOST_SAMPLES && r->misc & PERF_MISC_LOST_BY_FILTER))
+        return;
+    uint64_t *kind = r->type == PERF_LOST ? &p->lost_records : &p->lost_samples;
+    *kind = lost > UINT64_MAX - *kind ? UINT64_MAX : *kind + lost;
+    if (*kind <= p->lost)
+        return;
+    builder_lost(p->b, r->time, *kind - p->lost);
+    p->lost = *kind;
 }
 
 static void take_deferred(struct perf_profile *p, const struct perf_record *r)

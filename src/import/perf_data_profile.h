@@ -106,7 +106,8 @@ struct perf_profile {
     struct idmap wakers; /* by who was woken: the waker's stack of places, and thread */
     struct perf_pendings deferred; /* samples whose user chain is to come */
     size_t deferred_left;
-    struct idmap cookies; /* to the last of those that wait for it */
+    struct idmap cookies;                      /* to the last of those that wait for it */
+    uint64_t lost_records, lost_samples, lost; /* by each kind of record; counted */
 };
 
 /* Whether perf script shows the period of the event's samples by default. */

@@ -1,4 +1,5 @@
 #include "os/child.h"
+#include "base/format.h"
 #include "base/number.h"
 #include "os/wait.h"
 #include <errno.h>
@@ -6,7 +7,9 @@
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,20 +127,68 @@ bool os_child_ended(struct os_child *c)
     return true;
 }
 
-void os_child_end(struct os_child *c)
+bool os_child_work(struct os_child *c, int (*work)(void *context), void *context,
+                   struct error *err)
 {
-    if (c->go >= 0)
+    *c = (struct os_child){.go = -1, .failed = -1};
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        os_wait_restore_signals();
+        int status = work(context);
+        fflush(NULL);
+        _exit(status);
+    }
+    c->pid = pid > 0 ? pid : 0;
+    return pid > 0 || error_set(err, "cannot start a process: %s", strerror(errno));
+}
+
+bool os_child_ask(struct os_child *c)
+{
+    bool waits = c->go >= 0;
+    if (waits)
         close(c->go);
     if (c->failed >= 0)
         close(c->failed);
     c->go = c->failed = -1;
     if (c->pid == 0 || c->ended)
-        return;
-    int status = 0;
-    os_wait_restore_signals(); /* one more Ctrl-C and nobody waits */
+        return false;
+    if (waits) {
+        while (waitpid((pid_t)c->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        c->ended = true;
+        return false;
+    }
     kill((pid_t)c->pid, SIGTERM);
-    while (waitpid((pid_t)c->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    c->ended = true;
-    c->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    kill((pid_t)c->pid, SIGCONT);
+    return true;
+}
+
+void os_child_kill(const struct os_child *c)
+{
+    if (c->pid && !c->ended)
+        kill((pid_t)c->pid, SIGKILL);
+}
+
+static bool can_be_run(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool os_program_is_there(const char *name)
+{
+    char path[4096];
+    const char *folders = getenv("PATH");
+    struct str rest = str_of(folders ? folders : "/bin:/usr/bin");
+    if (strchr(name, '/'))
+        return can_be_run(name);
+    while (name[0] && rest.len) {
+        struct str folder = str_cut(&rest, ':');
+        size_t length = format_text(path, sizeof path, "%.*s%s%s", STR_ARG(folder),
+                                    folder.len ? "/" : "", name);
+        if (length + 1 < sizeof path && can_be_run(path))
+            return true;
+    }
+    return false;
 }

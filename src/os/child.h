@@ -29,10 +29,22 @@ bool os_child_prepare(struct os_child *c, char *const *argv,
 /* Lets it go. False, with why, where the program cannot be run. */
 bool os_child_go(struct os_child *c, const char *name, struct error *err);
 
+/* Makes a process that does `work` of this program's, and ends with the status that gives;
+ * it has no output that was not flushed, and signals as they were (wait.h). */
+bool os_child_work(struct os_child *c, int (*work)(void *context), void *context,
+                   struct error *err);
+
 /* Whether it has ended by now. */
 bool os_child_ended(struct os_child *c);
 
-/* Asks it to end where it runs, and waits for that; one that was not let go just ends. */
-void os_child_end(struct os_child *c);
+/* Asks it to end, also one that was stopped. False where there is none that runs: one
+ * that was not let go ends at once. */
+bool os_child_ask(struct os_child *c);
+
+/* Ends it, whether it wants or not. */
+void os_child_kill(const struct os_child *c);
+
+/* Whether there is a program of that name to run, where os_child_go looks for it. */
+bool os_program_is_there(const char *name);
 
 #endif

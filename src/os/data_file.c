@@ -1,34 +1,95 @@
 #include "os/data_file.h"
 #include "base/format.h"
+#include "base/number.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static bool fail(const struct os_data_file *f, int why, struct error *err)
 {
-    error_set(err, "cannot write %s: %s", f->path, strerror(why));
+    const char *folder = getenv("TMPDIR");
+    bool hidden = str_starts(str_of(f->path), STR("/proc/self/fd/"));
+    if (hidden)
+        error_set(err, "cannot write a file in %s: %s", folder ? folder : "/tmp",
+                  strerror(why));
+    else
+        error_set(err, "cannot write %s: %s", f->path, strerror(why));
     if (why == ENOSPC || why == EDQUOT)
-        error_hint(err, "free some room, or write elsewhere with -o");
+        error_hint(err, hidden ? "set TMPDIR to a folder with room for the recording"
+                               : "free some room, or write elsewhere with -o");
     return false;
 }
 
-/* What is there is kept under another name; but for a file without anything in it. */
-static void keep_old(const char *path)
+/* What a recording cannot be written to. */
+static bool fail_kind(const struct os_data_file *f, mode_t mode, struct error *err)
 {
-    char old[4128];
+    const char *kind = S_ISDIR(mode)    ? "a folder"
+                       : S_ISFIFO(mode) ? "a pipe"
+                       : S_ISSOCK(mode) ? "a socket"
+                       : S_ISLNK(mode)  ? "a link that is not followed"
+                                        : "a device";
+    error_set(err, "cannot write %s: it is %s", f->path, kind);
+    return error_hint(err, "a recording goes to a plain file: -o FILE");
+}
+
+/* The folder that a file is in, into `folder`. */
+static const char *folder_of(const char *path, char *folder, size_t size)
+{
+    size_t slash = str_rfind(str_of(path), '/');
+    bool named = path[slash] != 0;
+    format_text(folder, size, "%.*s", named ? (int)(slash ? slash : 1) : 1,
+                named ? path : ".");
+    return folder;
+}
+
+/* Where anybody may put links, only one's own are followed, and those of whose the folder
+ * is: as the kernel has it (protected_symlinks), where that is set. The kernel's own
+ * (/dev/fd/1) lead to what is open, which is not to be replaced. */
+static bool may_follow(const char *path, uid_t maker)
+{
+    char folder[4096];
     struct stat st;
-    if (lstat(path, &st) != 0)
-        return;
-    if (S_ISREG(st.st_mode) && st.st_size > 0) {
-        format_text(old, sizeof old, "%s.old", path);
-        rename(path, old);
-    } else if (S_ISREG(st.st_mode)) {
-        unlink(path);
+    struct statfs system;
+    folder_of(path, folder, sizeof folder);
+    if (stat(folder, &st) != 0 || statfs(folder, &system) != 0 ||
+        system.f_type == PROC_SUPER_MAGIC)
+        return false;
+    return !(st.st_mode & S_IWOTH) || maker == geteuid() || maker == st.st_uid;
+}
+
+#define LINKS_MAX 16
+
+/* Makes f->path lead to no link, and finds what is there. */
+static bool follow_links(struct os_data_file *f, struct error *err)
+{
+    struct stat st;
+    for (int i = 0; i < LINKS_MAX; i++) {
+        char to[4096], folder[4096], path[4096];
+        if (lstat(f->path, &st) != 0)
+            return true; /* there is nothing */
+        if (S_ISREG(st.st_mode))
+            return true;
+        if (!S_ISLNK(st.st_mode) || !may_follow(f->path, st.st_uid))
+            return fail_kind(f, st.st_mode, err);
+        ssize_t length = readlink(f->path, to, sizeof to - 1);
+        if (length <= 0)
+            return fail(f, errno, err);
+        to[length] = 0;
+        folder_of(f->path, folder, sizeof folder);
+        size_t used = to[0] == '/' ? format_text(path, sizeof path, "%s", to)
+                                   : format_text(path, sizeof path, "%s/%s", folder, to);
+        if (used + 1 >= sizeof path)
+            return fail(f, ENAMETOOLONG, err);
+        format_text(f->path, sizeof f->path, "%s", path);
     }
+    return fail(f, ELOOP, err);
 }
 
 bool os_data_file_create(struct os_data_file *f, const char *path,
@@ -38,13 +99,111 @@ bool os_data_file_create(struct os_data_file *f, const char *path,
     size_t length = format_text(f->path, sizeof f->path, "%s", path);
     if (length + 1 >= sizeof f->path)
         return fail(f, ENAMETOOLONG, err);
-    keep_old(path);
-    f->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (f->fd < 0)
+    if (!follow_links(f, err))
+        return false;
+    format_text(f->temporary, sizeof f->temporary, "%s.%d.tmp", f->path, (int)getpid());
+    f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (f->fd < 0) {
+        f->temporary[0] = 0;
         return fail(f, errno, err);
+    }
     if (owner->other && fchown(f->fd, owner->user, owner->group) != 0)
         return true; /* then it is root's, as sudo has it */
     return true;
+}
+
+/* What is there is kept under another name; but for a file without anything in it. */
+static void keep_old(const char *path)
+{
+    char old[4128];
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    format_text(old, sizeof old, "%s.old", path);
+    rename(path, old);
+}
+
+bool os_data_file_name(struct os_data_file *f, struct error *err)
+{
+    if (!f->temporary[0])
+        return true;
+    keep_old(f->path);
+    if (rename(f->temporary, f->path) != 0)
+        return fail(f, errno, err);
+    f->temporary[0] = 0;
+    return true;
+}
+
+static bool is_recording(int folder, const char *name)
+{
+    char magic[8];
+    struct stat st;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              read(fd, magic, sizeof magic) == sizeof magic &&
+              memcmp(magic, "PERFILE2", sizeof magic) == 0;
+    close(fd);
+    return is;
+}
+
+/* Whether a name is BASE.7, or with `old` BASE.7.old. */
+static bool is_numbered(struct str name, struct str base, bool old)
+{
+    uint64_t number;
+    if (!str_starts(name, base) || name.len == base.len || name.ptr[base.len] != '.')
+        return false;
+    name = str_skip(name, base.len + 1);
+    if (old && !str_ends(name, STR(".old")))
+        return false;
+    return number_parse_u64(str_head(name, name.len - (old ? 4 : 0)), &number);
+}
+
+/* Calls for each recording of such a name; gives how many there are. */
+static size_t each_numbered(DIR *folder, struct str base, bool old,
+                            void (*call)(int folder, const char *name))
+{
+    size_t count = 0;
+    rewinddir(folder);
+    for (struct dirent *e; (e = readdir(folder));) {
+        if (!is_numbered(str_of(e->d_name), base, old) ||
+            !is_recording(dirfd(folder), e->d_name))
+            continue;
+        if (call)
+            call(dirfd(folder), e->d_name);
+        count++;
+    }
+    return count;
+}
+
+static void remove_in(int folder, const char *name)
+{
+    unlinkat(folder, name, 0);
+}
+
+static void make_old(int folder, const char *name)
+{
+    char old[512];
+    format_text(old, sizeof old, "%s.old", name);
+    renameat(folder, name, folder, old);
+}
+
+size_t os_data_file_retire(const char *path)
+{
+    char name[4096];
+    size_t slash = str_rfind(str_of(path), '/');
+    struct str base = str_of(path[slash] ? path + slash + 1 : path);
+    DIR *folder = opendir(folder_of(path, name, sizeof name));
+    if (!folder)
+        return 0;
+    size_t count = each_numbered(folder, base, false, NULL);
+    if (count) {
+        each_numbered(folder, base, true, remove_in);
+        each_numbered(folder, base, false, make_old);
+    }
+    closedir(folder);
+    return count;
 }
 
 bool os_data_file_create_hidden(struct os_data_file *f, struct error *err)
@@ -53,7 +212,6 @@ bool os_data_file_create_hidden(struct os_data_file *f, struct error *err)
     const char *folder = getenv("TMPDIR");
     if (!folder || folder[0] != '/')
         folder = "/tmp";
-    format_text(f->path, sizeof f->path, "a file in %s", folder);
     f->fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
     if (f->fd < 0)
         return os_data_file_create_in_memory(f, err);
@@ -126,5 +284,7 @@ bool os_data_file_close(struct os_data_file *f, struct error *err)
 {
     int fd = f->fd;
     f->fd = -1;
+    if (fd >= 0 && f->temporary[0])
+        unlink(f->temporary);
     return fd < 0 || close(fd) == 0 || fail(f, errno, err);
 }

@@ -9,17 +9,28 @@
 #include "os/child.h"
 
 struct os_data_file {
-    int fd; /* -1: not open */
-    char path[4096];
+    int fd;               /* -1: not open */
+    char path[4096];      /* leads to it once it has its name */
+    char temporary[4128]; /* the name that it has until then; empty: it has its own */
 };
 
-/* Makes the file anew, for its owner's eyes; one that is there is kept beside it, as
- * PATH.old. It belongs to `owner` where that is another person than who runs this. */
+/* Makes the file anew, for its owner's eyes, under a name that is not yet `path`. A link
+ * is followed, where who made it may be trusted with what it leads to. It belongs to
+ * `owner` where that is another person than who runs this. False where there is no right
+ * to, or what is there already is no plain file. */
 bool os_data_file_create(struct os_data_file *f, const char *path,
                          const struct os_person *owner, struct error *err);
 
-/* A file without a name, which goes with the handle. Its path leads to it for as long as
- * it is open. */
+/* Gives it its name; what was there is kept beside it, as PATH.old. A file that is closed
+ * before is gone. */
+bool os_data_file_name(struct os_data_file *f, struct error *err);
+
+/* Moves what an earlier recording left as PATH.1, PATH.2, ... to PATH.N.old, in place of
+ * what an earlier one yet left there. Only perf.data files are touched. Gives how many. */
+size_t os_data_file_retire(const char *path);
+
+/* A file without a name in $TMPDIR, else /tmp, which goes with the handle. Its path leads
+ * to it for as long as it is open. */
 bool os_data_file_create_hidden(struct os_data_file *f, struct error *err);
 
 /* The same, in memory. */

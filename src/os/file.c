@@ -328,6 +328,11 @@ struct source os_input_source(struct os_input *in)
     return s;
 }
 
+static void temporary_path(const char *path, int64_t pid, char *room, size_t size)
+{
+    format_text(room, size, "%s.%lld.tmp", path, (long long)pid);
+}
+
 bool os_output_open(struct os_output *out, const char *path, struct error *err)
 {
     struct stat st;
@@ -343,9 +348,63 @@ bool os_output_open(struct os_output *out, const char *path, struct error *err)
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
         return out->fd >= 0 || fail_output(err, path, errno);
     }
-    format_text(out->temporary, sizeof out->temporary, "%s.%d.tmp", path, (int)getpid());
+    temporary_path(path, getpid(), out->temporary, sizeof out->temporary);
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return out->fd >= 0 || fail_output(err, path, errno);
+}
+
+void os_output_set(struct os_output *out, const struct os_output_manner *manner)
+{
+    const struct os_person *owner = &manner->owner;
+    if (!out->temporary[0])
+        return;
+    out->keeps_old = manner->keeps_old;
+    if (manner->is_private)
+        fchmod(out->fd, 0600);
+    if (owner->other && fchown(out->fd, owner->user, owner->group) != 0)
+        return; /* then it is root's, as sudo has it */
+}
+
+bool os_output_check(const char *path, struct error *err)
+{
+    struct os_output out;
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        fail_errno(err, "write", path, EISDIR);
+        return error_hint(err, "name a file in it");
+    }
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return access(path, W_OK) == 0 || fail_output(err, path, errno);
+    if (!os_output_open(&out, path, err))
+        return false;
+    os_output_abandon(&out);
+    return true;
+}
+
+bool os_output_is_there(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+bool os_output_is_placed(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
+           (lstat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
+void os_output_clean(const char *path, int64_t pid)
+{
+    char temporary[4128];
+    temporary_path(path, pid, temporary, sizeof temporary);
+    unlink(temporary);
+}
+
+uint64_t os_output_size(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }
 
 void os_output_abandon(struct os_output *out)
@@ -357,12 +416,25 @@ void os_output_abandon(struct os_output *out)
     out->fd = -1;
 }
 
+static void keep_old(const char *path)
+{
+    char old[4128];
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    format_text(old, sizeof old, "%s.old", path);
+    rename(path, old);
+}
+
 bool os_output_close(struct os_output *out, struct output *o, struct error *err)
 {
     bool ok = output_finish(o);
     int reason = out->error ? out->error : ENOMEM;
     if (ok && out->temporary[0]) {
-        ok = close(out->fd) == 0 && rename(out->temporary, out->path) == 0;
+        ok = close(out->fd) == 0;
+        if (ok && out->keeps_old)
+            keep_old(out->path);
+        ok = ok && rename(out->temporary, out->path) == 0;
         reason = errno;
         out->fd = -1;
         if (ok)

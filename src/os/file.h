@@ -6,6 +6,7 @@
 
 #include "base/output.h"
 #include "base/source.h"
+#include "os/child.h"
 
 /* An input under way; give its address as the source's context. */
 struct os_input {
@@ -54,10 +55,37 @@ struct os_output {
     int error; /* errno of the first failed write; 0 for none */
     char path[4096];
     char temporary[4128]; /* empty for a standard stream or a device */
+    bool keeps_old;       /* what is there becomes PATH.old at the end */
+};
+
+/* How a file is made otherwise than for any of this user's. */
+struct os_output_manner {
+    bool is_private; /* for its owner's eyes */
+    bool keeps_old;
+    struct os_person owner;
 };
 
 /* Opens for writing; "-" is standard output. */
 bool os_output_open(struct os_output *out, const char *path, struct error *err);
+
+/* Makes it in that manner; to a standard stream or a device it is nothing. */
+void os_output_set(struct os_output *out, const struct os_output_manner *manner);
+
+/* Whether a file of that name could be written; nothing is. What is no plain file, nor a
+ * folder, is believed to be good. */
+bool os_output_check(const char *path, struct error *err);
+
+/* Whether there is something of that name, a link that leads nowhere included. */
+bool os_output_is_there(const char *path);
+
+/* Whether it is, or will be, a file or a pipe in a folder of files: not a device. */
+bool os_output_is_placed(const char *path);
+
+/* Removes what a process that was killed left of an output under way. */
+void os_output_clean(const char *path, int64_t pid);
+
+/* How large a plain file is, or 0. */
+uint64_t os_output_size(const char *path);
 
 /* Finishes: flushes what `o` holds, closes, renames. False, with the reason, when
  * anything failed; the target is then as it was. */

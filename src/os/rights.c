@@ -23,7 +23,7 @@ void os_rights_keep(unsigned rights)
     if (rights & OS_RIGHT_LOOK)
         kept |= bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_SYSLOG);
     if (rights & OS_RIGHT_WRITE)
-        kept |= bit(CAP_DAC_OVERRIDE);
+        kept |= bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER);
     if (rights & OS_RIGHT_GIVE)
         kept |= bit(CAP_CHOWN);
     if (rights & OS_RIGHT_END)

@@ -7,12 +7,32 @@
 
 #define AT_A_TIME 64
 
+static bool is_ignored(int signal_number)
+{
+    struct sigaction now;
+    return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/* A signal that is ignored, but held back, comes all the same: it is left out. */
 static void signals_of(sigset_t *set)
 {
-    static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2};
+    static const int ends[] = {SIGTERM, SIGHUP,    SIGQUIT, SIGUSR1, SIGALRM,
+                               SIGPROF, SIGVTALRM, SIGXCPU, SIGIO,   SIGPWR};
     sigemptyset(set);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        sigaddset(set, all[i]);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGUSR2);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!is_ignored(ends[i]))
+            sigaddset(set, ends[i]);
+}
+
+void os_wait_hold_signals(void)
+{
+    sigset_t set;
+    signals_of(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 bool os_wait_init(struct os_wait *w, struct error *err)
@@ -20,6 +40,7 @@ bool os_wait_init(struct os_wait *w, struct error *err)
     sigset_t set;
     signals_of(&set);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
+    signal(SIGCHLD, SIG_DFL); /* ignored, children would go without telling how */
     *w = (struct os_wait){.epoll = epoll_create1(EPOLL_CLOEXEC), .signals = -1};
     if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
         w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -44,6 +65,7 @@ void os_wait_restore_signals(void)
     signals_of(&set);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     signal(SIGXFSZ, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
 }
 
 bool os_wait_add(struct os_wait *w, int fd, struct error *err)
@@ -74,6 +96,9 @@ static unsigned take_signals(struct os_wait *w)
     struct signalfd_siginfo info;
     unsigned reasons = 0;
     while (read(w->signals, &info, sizeof info) == sizeof info) {
+        bool typed = info.ssi_code > 0; /* by the terminal: the kernel sends it */
+        if (info.ssi_signo == SIGINT && typed && is_ignored(SIGINT))
+            continue;
         if (info.ssi_signo == SIGCHLD)
             reasons |= OS_WAIT_CHILD;
         else if (info.ssi_signo == SIGUSR2)

@@ -1,6 +1,7 @@
 #include "record/files.h"
 #include "base/format.h"
 #include "os/machine.h"
+#include <stdlib.h>
 
 static struct record_part *part_now(struct record_files *f)
 {
@@ -30,7 +31,19 @@ static bool create(struct record_files *f, struct os_data_file *file, struct err
         number_path(f, ++f->number, f->path, sizeof f->path);
     else
         format_text(f->path, sizeof f->path, "%s", set->path);
-    return os_data_file_create(file, f->path, &set->owner, err);
+    return os_data_file_create(file, f->path, &set->owner, err) &&
+           (!f->named || os_data_file_name(file, err));
+}
+
+/* Whether what comes only later can be written. */
+static bool can_be_written(const struct record_files_settings *set, struct error *err)
+{
+    struct os_data_file file;
+    struct error ignored;
+    if (!os_data_file_create(&file, set->path, &set->owner, err))
+        return false;
+    os_data_file_close(&file, &ignored);
+    return true;
 }
 
 static bool begin(struct record_files *f, uint64_t now, struct error *err)
@@ -48,7 +61,23 @@ bool record_files_open(struct record_files *f,
     *f = (struct record_files){.settings = settings, .head = head, .count = 1};
     for (size_t i = 0; i < RECORD_PARTS; i++)
         f->parts[i].file.fd = -1;
+    if (settings->snapshot && !can_be_written(settings, err))
+        return false;
+    if (settings->rotate && !settings->snapshot) {
+        f->ended = calloc(files_kept(f), sizeof *f->ended);
+        if (!f->ended)
+            return error_memory(err);
+    }
     return begin(f, now, err);
+}
+
+bool record_files_name(struct record_files *f, struct error *err)
+{
+    const struct record_files_settings *set = f->settings;
+    f->named = true;
+    if (set->path && (set->rotate || set->snapshot))
+        f->retired = os_data_file_retire(set->path);
+    return os_data_file_name(&part_now(f)->file, err);
 }
 
 static bool close_part(struct record_part *p, struct error *err)
@@ -70,6 +99,8 @@ bool record_files_close(struct record_files *f, struct error *err)
         ok = false;
     }
     f->count = 0;
+    free(f->ended);
+    f->ended = NULL;
     return ok;
 }
 
@@ -84,15 +115,26 @@ bool record_files_full(const struct record_files *f)
     return set->most && !set->rotate && !set->snapshot && bytes_now(f) >= set->most;
 }
 
+/* How much time is in a file, or part. */
+static uint64_t span_of(const struct record_files_settings *set)
+{
+    return set->snapshot ? set->rotate / RECORD_PARTS : set->rotate;
+}
+
+uint64_t record_files_due_at(const struct record_files *f)
+{
+    uint64_t span = span_of(f->settings);
+    return span ? f->parts[f->now].began + span : 0;
+}
+
 bool record_files_due(const struct record_files *f, uint64_t now)
 {
     const struct record_files_settings *set = f->settings;
+    uint64_t due = record_files_due_at(f);
     if (!set->rotate && !set->snapshot)
         return false;
     uint64_t parts = set->snapshot ? RECORD_PARTS : files_kept(f);
-    uint64_t span = set->snapshot ? set->rotate / RECORD_PARTS : set->rotate;
-    return (span && now - f->parts[f->now].began >= span) ||
-           (set->most && bytes_now(f) >= set->most / parts);
+    return (due && now >= due) || (set->most && bytes_now(f) >= set->most / parts);
 }
 
 static uint64_t bytes_in_parts(const struct record_files *f)
@@ -127,6 +169,12 @@ static bool next_part(struct record_files *f, struct error *err)
     return close_part(part_now(f), err);
 }
 
+static struct record_kept kept_now(struct record_files *f)
+{
+    const struct perf_data_writer *w = record_files_writer(f);
+    return (struct record_kept){w->in_file, perf_data_writer_bytes(w)};
+}
+
 /* Ends a file, and removes the one that is too many with the next. */
 static bool next_file(struct record_files *f, struct error *err)
 {
@@ -134,6 +182,7 @@ static bool next_file(struct record_files *f, struct error *err)
     if (!perf_data_writer_finish(record_files_writer(f), err))
         return false;
     f->bytes_before += bytes_now(f);
+    f->ended[f->number % files_kept(f)] = kept_now(f);
     if (!close_part(part_now(f), err))
         return false;
     if (f->number >= files_kept(f)) {
@@ -143,10 +192,19 @@ static bool next_file(struct record_files *f, struct error *err)
     return true;
 }
 
+/* When what comes next begins: where its time has come, when it was to, so that being late
+ * does not add up. */
+static uint64_t beginning(const struct record_files *f, uint64_t now)
+{
+    uint64_t due = record_files_due_at(f);
+    return due && now >= due && now - due < span_of(f->settings) ? due : now;
+}
+
 bool record_files_switch(struct record_files *f, uint64_t now, struct error *err)
 {
+    uint64_t begins = beginning(f, now);
     bool ok = (f->settings->snapshot ? next_part(f, err) : next_file(f, err)) &&
-              begin(f, now, err);
+              begin(f, begins, err);
     struct perf_data_writer *w = record_files_writer(f);
     if (!ok && !w->failed) { /* it takes nothing more, and tells why */
         w->failed = true;
@@ -178,6 +236,7 @@ static bool join(struct record_files *f, struct os_data_file *file, struct error
             ok = perf_data_writer_join(&w, &f->parts[part].writer, err);
     }
     ok = ok && perf_data_writer_finish(&w, err);
+    f->last = (struct record_kept){w.in_file, perf_data_writer_bytes(&w)};
     perf_data_writer_deinit(&w);
     return ok;
 }
@@ -187,7 +246,7 @@ static bool write_all(struct record_files *f, struct error *err)
     struct os_data_file file;
     struct error at_end;
     bool ok = os_data_file_create(&file, f->path, &f->settings->owner, err) &&
-              join(f, &file, err);
+              os_data_file_name(&file, err) && join(f, &file, err);
     if (os_data_file_close(&file, &at_end) || !ok)
         return ok;
     *err = at_end;
@@ -211,4 +270,23 @@ bool record_files_finish(struct record_files *f, struct error *err)
 uint64_t record_files_bytes(const struct record_files *f)
 {
     return f->bytes_before + bytes_in_parts(f);
+}
+
+uint32_t record_files_first(const struct record_files *f)
+{
+    return f->number > files_kept(f) ? f->number - files_kept(f) + 1 : 1;
+}
+
+struct record_kept record_files_kept(const struct record_files *f)
+{
+    struct record_kept kept = f->last;
+    if (f->settings->snapshot || !f->count)
+        return kept;
+    kept.samples = f->parts[f->now].writer.in_file;
+    kept.bytes = bytes_now(f);
+    for (uint32_t i = record_files_first(f); f->ended && i < f->number; i++) {
+        kept.samples += f->ended[i % files_kept(f)].samples;
+        kept.bytes += f->ended[i % files_kept(f)].bytes;
+    }
+    return kept;
 }

@@ -160,6 +160,8 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
     bool ok = hide_features(w, err) &&
               os_data_file_write(w->file, at, str_head(all, table), err) &&
               write_sizes(w, true, err);
+    if (ok)
+        w->in_file = w->samples;
     return ok || stop(w, err);
 }
 
@@ -221,20 +223,21 @@ static void write_much(struct perf_data_writer *w)
 
 static void widen_times(struct perf_data_writer *w, uint64_t first, uint64_t last)
 {
-    if (!w->any_sample || first < w->first)
+    if (!w->samples || first < w->first)
         w->first = first;
-    if (!w->any_sample || last > w->last)
+    if (!w->samples || last > w->last)
         w->last = last;
-    w->any_sample = true;
 }
 
 static void take(void *context, const struct record *r)
 {
     struct perf_data_writer *w = context;
     put(w, r->bytes);
-    write_much(w);
-    if (r->type == PERF_SAMPLE)
+    if (r->type == PERF_SAMPLE) {
         widen_times(w, r->time, r->time);
+        w->samples++;
+    }
+    write_much(w);
 }
 
 static void round_over(void *context)
@@ -288,9 +291,13 @@ bool perf_data_writer_join(struct perf_data_writer *w,
                            other->records_at, other->size, err))
         return stop(w, err);
     w->size += other->size;
-    if (other->any_sample)
+    if (other->samples)
         widen_times(w, other->first, other->last);
-    return write_sizes(w, false, err) || stop(w, err);
+    w->samples += other->samples;
+    if (!write_sizes(w, false, err))
+        return stop(w, err);
+    w->in_file = w->samples;
+    return true;
 }
 
 void perf_data_writer_deinit(struct perf_data_writer *w)
@@ -306,7 +313,7 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
 {
     if (!perf_data_writer_flush(w, err))
         return false;
-    if (w->any_sample)
+    if (w->samples)
         perf_features_add_times(&w->features, w->first, w->last);
     if (w->head->jit_maps)
         perf_features_add_jit_maps(&w->features, w->head->jit_maps);

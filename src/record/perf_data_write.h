@@ -30,8 +30,8 @@ struct perf_data_writer {
     uint64_t features_at, records_at; /* in the file */
     uint64_t size;                    /* of the records there */
     uint64_t first, last;             /* times of samples */
-    bool any_sample;
-    bool failed; /* and then nothing more is written; why: */
+    uint64_t samples, in_file;        /* given; of them, those that are in the file */
+    bool failed;                      /* and then nothing more is written; why: */
     struct error why;
 };
 

@@ -39,6 +39,23 @@ static bool is_deep(const struct record_session *s, const struct record *r)
            record_u64(r->bytes, behind) >= s->deepest;
 }
 
+/* perf counts what was lost by LOST_SAMPLES records, which its recorder adds at the end:
+ * ours are beside those that the kernel gives, so that each file, and each part of one,
+ * has its own. */
+static void tell_perf_lost(struct record_session *s, const struct record *lost)
+{
+    struct record_maker *m = &s->lost_maker;
+    size_t trailer = s->sampler.layout.trailer;
+    if (lost->bytes.len < 24 + trailer)
+        return;
+    m->layout = &s->sampler.layout;
+    record_begin(m, PERF_LOST_SAMPLES, 0);
+    record_put(m, lost->bytes.ptr + 16, lost->bytes.len - 16); /* with the trailer */
+    struct record told = record_end_bare(m, lost->time);
+    struct record_sink next = perf_data_writer_sink(record_files_writer(&s->files));
+    record_pass(&next, &told);
+}
+
 static void count_record(void *context, const struct record *r)
 {
     struct record_session *s = context;
@@ -51,6 +68,7 @@ static void count_record(void *context, const struct record *r)
         c->deep += is_deep(s, r);
     } else if (r->type == PERF_LOST) {
         c->lost += record_u64(r->bytes, 16);
+        tell_perf_lost(s, r);
     } else if (r->type == PERF_THROTTLE) {
         c->throttled++;
     }
@@ -274,14 +292,14 @@ bool record_session_open(struct record_session *s, const struct record_settings 
 /* --- Running ----------------------------------------------------------------------- */
 
 /* What is open stays open. */
-static void drop_rights(const struct record_session *s)
+static void drop_rights(const struct record_session *s, bool named)
 {
     struct os_person person = os_invoking_person();
     unsigned kept = OS_RIGHT_LOOK;
     if (s->sampler_settings.targets.everyone)
         kept |= OS_RIGHT_COUNT;
     const struct record_files_settings *f = &s->settings->files;
-    if (!f->path || f->rotate || f->snapshot)
+    if (!named || s->settings->drawn_later || f->rotate || f->snapshot)
         kept |= OS_RIGHT_WRITE | (person.other ? OS_RIGHT_GIVE : 0);
     if (s->settings->command && person.other)
         kept |= OS_RIGHT_END;
@@ -291,10 +309,14 @@ static void drop_rights(const struct record_session *s)
 static bool begin(struct record_session *s, struct error *err)
 {
     os_run_first(); /* a ring that is not emptied loses samples */
-    drop_rights(s);
+    drop_rights(s, false);
     perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
     s->began = os_clock_monotonic();
-    return !s->settings->command || os_child_go(&s->child, s->settings->command[0], err);
+    if (s->settings->command && !os_child_go(&s->child, s->settings->command[0], err))
+        return false; /* and what was recorded before stays under its name */
+    bool ok = record_files_name(&s->files, err);
+    drop_rights(s, true);
+    return ok;
 }
 
 /* Milliseconds to the next thing that is to be done, rounded up. */
@@ -389,13 +411,15 @@ static bool on_signal(struct record_session *s, uint64_t drained, struct error *
 
 static bool files_are_over(const struct record_session *s)
 {
-    return record_files_full(&s->files) || s->files.parts[s->files.now].writer.failed;
+    return s->files.parts[s->files.now].writer.failed;
 }
 
 static uint64_t next_tick(const struct record_session *s, uint64_t now)
 {
-    return s->ticks < sizeof early / sizeof *early ? s->began + early[s->ticks]
-                                                   : now + s->tick;
+    uint64_t due = record_files_due_at(&s->files);
+    uint64_t next = s->ticks < sizeof early / sizeof *early ? s->began + early[s->ticks]
+                                                            : now + s->tick;
+    return due && due < next ? due : next;
 }
 
 /* What was lost behind the last record that the rings had room for. */
@@ -420,13 +444,16 @@ bool record_session_run(struct record_session *s, struct error *err)
     bool ok = begin(s, err), ends = !ok;
     uint64_t now = s->began, next = now + early[0];
     uint64_t deadline = s->settings->duration ? now + s->settings->duration : 0;
+    s->deadline = deadline;
     while (!ends) {
         unsigned why = os_wait_for(&s->wait, time_left(now, next, deadline));
         uint64_t drained = os_clock_monotonic();
         perf_sampler_drain(&s->sampler, &s->first);
         now = os_clock_monotonic();
-        ends = why & over || (deadline && now >= deadline) ||
-               (why & OS_WAIT_CHILD && os_child_ended(&s->child)) || files_are_over(s);
+        s->asked = why & OS_WAIT_STOP || (deadline && now >= deadline) ||
+                   record_files_full(&s->files);
+        ends = s->asked || why & over || files_are_over(s) ||
+               (why & OS_WAIT_CHILD && os_child_ended(&s->child));
         if (why & OS_WAIT_USER)
             ends |= !on_signal(s, drained, err);
         if (now < next)
@@ -435,8 +462,6 @@ bool record_session_run(struct record_session *s, struct error *err)
                 (record_files_due(&s->files, now) && !next_file(s, drained, err));
         next = next_tick(s, now);
     }
-    if (os_child_ended(&s->child))
-        s->command_status = s->child.status;
     perf_sampler_disable(&s->sampler);
     s->ended = os_clock_monotonic();
     perf_sampler_drain(&s->sampler, &s->first);
@@ -448,15 +473,60 @@ bool record_session_run(struct record_session *s, struct error *err)
     return ok;
 }
 
+static void tell_wait(const struct record_session *s, const struct error *why)
+{
+    if (s->settings->waits)
+        s->settings->waits(s->settings->progress_context, s, why);
+}
+
+/* What is not over by itself after so long is told of. */
+#define WAIT_TOLD 1000 /* ms */
+
+/* Ends the command where it still runs: asks first, and kills it once the user wants an
+ * end once more. */
+static void end_command(struct record_session *s)
+{
+    if (os_child_ended(&s->child) || !os_child_ask(&s->child))
+        return;
+    s->ended_command = true;
+    for (bool told = false; !os_child_ended(&s->child);) {
+        unsigned why = os_wait_for(&s->wait, told ? -1 : WAIT_TOLD);
+        if (why & OS_WAIT_STOP)
+            os_child_kill(&s->child);
+        if (why || told)
+            continue;
+        tell_wait(s, NULL);
+        told = true;
+    }
+}
+
+/* The recording is at its end before its time: that is nothing to the command. */
+static void leave_command(struct record_session *s, const struct error *why)
+{
+    if (s->child.pid == 0 || os_child_ended(&s->child))
+        return;
+    tell_wait(s, why);
+    while (!os_child_ended(&s->child)) {
+        uint64_t now = os_clock_monotonic();
+        uint64_t left = s->deadline > now ? (s->deadline - now + MS - 1) / MS : 0;
+        int most = s->deadline == 0 ? -1 : left < INT32_MAX ? (int)left : INT32_MAX;
+        if (most == 0 || os_wait_for(&s->wait, most) & OS_WAIT_STOP)
+            return;
+    }
+}
+
 bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->sampler);
     bool ok = record_files_finish(&s->files, err);
-    os_child_end(&s->child);
     if (ok && s->broken) {
         *err = s->why_not;
-        return false;
+        ok = false;
     }
+    if (!ok && !s->asked)
+        leave_command(s, err);
+    end_command(s);
+    s->command_status = s->child.status;
     return ok;
 }
 
@@ -464,7 +534,7 @@ bool record_session_close(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->sampler);
     bpf_sampler_close(&s->bpf);
-    os_child_end(&s->child);
+    end_command(s);
     record_tasks_deinit(&s->tasks);
     record_jit_maps_deinit(&s->jit_maps);
     record_unwinder_deinit(&s->unwinder);

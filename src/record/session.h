@@ -45,6 +45,13 @@ struct record_settings {
      */
     void (*written)(void *context, const struct record_session *s,
                     const struct error *why_not);
+
+    bool drawn_later; /* the caller writes other files behind finish */
+
+    /* Called when the command still runs: it was asked to end a while ago, or, where there
+     * is a `why`, it is left to run to its end, since it is the recording that cannot go
+     * on. A signal that wants an end then kills it, or asks it to end. May be NULL. */
+    void (*waits)(void *context, const struct record_session *s, const struct error *why);
 };
 
 /* What came of it. */
@@ -81,11 +88,15 @@ struct record_session {
     struct perf_file_head head;
     uint64_t *ids;
     struct record_counts counts;
+    struct record_maker lost_maker;
     uint64_t deepest; /* frames that the kernel follows at most; 0: it is not it */
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */
-    int command_status; /* as the shell tells it; 0 where it did not end by itself */
-    bool kernel_hidden; /* the system does not tell where the kernel is */
+    int command_status;       /* as the shell tells it, once it has ended */
+    bool asked;               /* the end was wanted: by the user, or the settings */
+    bool ended_command;       /* with it: it still ran */
+    uint64_t deadline;        /* ns; 0: none */
+    bool kernel_hidden;       /* the system does not tell where the kernel is */
 };
 
 /* The settings outlive the session, which is not to be moved. Close it in any case. */
@@ -94,7 +105,8 @@ bool record_session_open(struct record_session *s, const struct record_settings 
 bool record_session_run(struct record_session *s, struct error *err);
 
 /* Behind run: ends the file, which is then to be read, and the command where it still
- * runs. False where not all could be written: what could is good. */
+ * runs. False where not all could be written: what could is good, and the command was
+ * left to end by itself. */
 bool record_session_finish(struct record_session *s, struct error *err);
 
 /* The counts stay. */

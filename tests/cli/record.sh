@@ -108,7 +108,7 @@ says '^truncated  *[1-9][0-9]* stacks' out
 mkdir elsewhere.root
 cp load loaned
 status 3 stoke record --bundle -F 999 ./loaned 200
-says '^stoke: [0-9]* samples of .* kB$'
+says '^stoke: perf.stoke is written, [0-9.]* kB$'
 rm loaned
 for command in report flamegraph; do
     status 0 stoke "$command" perf.stoke
@@ -237,11 +237,6 @@ refused 2 "a dump of a stack cannot have '70000' bytes" -g dwarf,70000 true
 refused 2 "stacks cannot be taken by 'magic'" --call-graph=magic true
 status 1 stoke record -o no/such/folder.data true
 says 'cannot write no/such/folder.data: No such file or directory'
-ln -s elsewhere link.data
-status 1 stoke record -o link.data true
-says 'cannot write link.data: '
-[ ! -e elsewhere ] || fail "it follows links"
-
 refused 2 'not written to standard output' -o - true
 
 # A file that may not grow further, and a disk that is full: what was written is there.

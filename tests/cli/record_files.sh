@@ -45,14 +45,28 @@ whole most.data
 
 # One file after the other, of which the last are kept.
 status 0 stoke record -F 499 --rotate 1s --keep 2 --duration 4.5 -p $load -o turn.data
-says '^stoke: [0-9]* samples of .* in turn.data.[45]$'
-says 'and in the files before it'
+says '^stoke: [0-9]* samples of .* in turn.data.5$'
+says '^stoke: from turn.data.4 on: stoke takes several at once$'
+kept=$(sed -n 's/^stoke: \([0-9]*\) samples of .*/\1/p' err)
+all=$(sed -n 's/^stoke: \([0-9]*\) were sampled in all.*/\1/p' err)
+found=$(stoke script -q -G -F time turn.data.4 turn.data.5 | wc -l)
+[ "$kept" = "$found" ] && [ "$all" -gt $((2 * kept)) ] ||
+    fail "$kept samples are told, $found are there, of $all"
+stoke script -q -G -F time turn.data.4 | tr -d ': ' | sort -n >times
+awk 'NR == 1 { first = $1 } END { exit !($1 - first > 0.8 && $1 - first < 1.1) }' times ||
+    fail "a file of a second has other times: $(sed -n '1p;$p' times)"
 [ "$(ls turn.data.* | wc -l)" = 2 ] || fail "other files: $(ls turn.data*)"
 for file in turn.data.*; do
     whole "$file"
 done
 status 0 stoke fold -q turn.data.*
 says '^load;.*main;leaf [0-9.]*$' out
+
+# Files of an earlier recording are not taken for this one's.
+status 0 stoke record -q -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
+status 0 stoke record -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
+says '^stoke: 1 file of an earlier recording is named turn.data.N.old now$'
+[ "$(echo turn.data.*)" = 'turn.data.1 turn.data.1.old' ] || fail "there are $(echo turn.data*)"
 
 # Memory, written when asked for, and at the end: each has what led up to it, in parts that
 # follow one another.
@@ -73,6 +87,10 @@ span() {
         awk 'NR == 1 {first = $1} {if ($1 - last > 1.5 && NR > 1) gap = 1; last = $1}
             END {printf "%d %s\n", (last - first) * 10, gap ? "gap" : ""}'
 }
+says '^stoke: and 1 before it, shot.data.1 to .1: .* overlap$'
+says_not 'stoke takes several'
+[ "$(sed -n 's/^stoke: \([0-9]*\) samples of .*/\1/p' err)" = \
+    "$(stoke script -q -G -F time shot.data | wc -l)" ] || fail "another count than the file's"
 for file in shot.data shot.data.1; do
     whole $file
     set -- $(span $file)

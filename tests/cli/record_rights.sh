@@ -99,7 +99,12 @@ printf '%s\n' $nobody $nobody >want
 head -n 2 out >got
 same want got
 [ "$(stat -c %u sudo.data)" = $nobody ] || fail "the recording is not its caller's"
-status 0 stoke record -q --duration 0.3 -o sudo.data sh -c 'sleep 100'
+status 143 stoke record -q --duration 0.3 -o sudo.data sh -c 'sleep 100'
+for name in sudo.svg sudo.stoke; do
+    status 0 stoke record -q -F 999 -o $name "$place/load" 100
+    [ "$(stat -c %u $name)" = $nobody ] || fail "$name is not its caller's"
+done
+[ "$(stat -c %a sudo.stoke)" = 600 ] || fail "others may read a bundle"
 unset SUDO_UID SUDO_GID
 
 # Rights go once the counters are open; the program that is recorded keeps its own.

@@ -32,7 +32,8 @@ static void open_files(void **state, struct record_files_settings wanted)
     settings = wanted;
     snprintf(path, sizeof path, "%s", folder_path(*state, "data"));
     settings.path = path;
-    if (!record_files_open(&files, &settings, &head, 1, &err))
+    if (!record_files_open(&files, &settings, &head, 1, &err) ||
+        !record_files_name(&files, &err))
         fail_msg("%s", err.message);
 }
 

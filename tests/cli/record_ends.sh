@@ -1,0 +1,251 @@
+# stoke record: how it begins and ends. What was there stays until a recording has begun;
+# what was recorded stays, whatever comes in between; signals, and whom they mean.
+. "$TESTS/cli/lib.sh"
+
+for tool in cc python3; do
+    command -v $tool >/dev/null || {
+        echo "skipped: no $tool"
+        exit 77
+    }
+done
+stoke record -q -o try.data true 2>err || {
+    echo "skipped: the kernel does not let us record"
+    exit 77
+}
+cat >load.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void leaf(void)
+{
+    for (long i = 0; i < 100000; i++)
+        sink = sink * 6364136223846793005UL + i;
+}
+int main(int argc, char **argv)
+{
+    struct timespec now, first;
+    clock_gettime(CLOCK_MONOTONIC, &first);
+    do {
+        leaf();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000 <
+             atoi(argv[argc - 1]));
+    return 3;
+}
+END
+cc -O0 -g load.c -o load
+pids=
+trap 'kill -9 $pids 2>/dev/null || :' EXIT
+
+# begin WORDS...: a recorder in the background, as from a terminal: no signal is ignored.
+begin() {
+    python3 -c 'import os, signal, sys
+for number in signal.SIGINT, signal.SIGQUIT:
+    signal.signal(number, signal.SIG_DFL)
+os.execvp("stoke", ["stoke", "record"] + sys.argv[1:])' "$@" 2>err &
+    recorder=$!
+    pids="$pids $recorder"
+}
+# waits_for WHAT COMMAND...: until it is true.
+waits_for() {
+    what=$1
+    shift
+    for _ in $(seq 100); do
+        ! "$@" || return 0
+        sleep 0.1
+    done
+    cat err >&2
+    fail "$what"
+}
+# ended N: the recorder ends with that status.
+ended() {
+    got=0
+    wait $recorder || got=$?
+    [ $got = "$1" ] || {
+        cat err >&2
+        fail "the recorder ended with $got, not $1"
+    }
+}
+
+# --- What was there ----------------------------------------------------------------------
+
+# A program that cannot be run takes no recording away, however often.
+echo first >perf.data.old
+status 3 stoke record -q ./load 100
+cp perf.data kept
+echo older >perf.data.old
+echo '#!/no/such/program' >script
+chmod +x script
+for name in ./laod ./script; do
+    status 1 stoke record -q "$name"
+    status 1 stoke record -q --rotate 1s "$name"
+    same kept perf.data
+    [ "$(cat perf.data.old)" = older ] || fail "the one before it is gone"
+done
+[ "$(echo perf.data*)" = 'perf.data perf.data.old' ] || fail "left: $(echo perf.data*)"
+status 3 stoke record -q ./load 100
+same kept perf.data.old
+
+# A value that is misspelled is not taken for a program, where a program stands behind it.
+for words in '-g dward' '-z 20' '-z fast' '--call-graph dwarf:8'; do
+    status 2 stoke record -q $words ./load 10
+    says 'nor is there a program of that name$'
+done
+cp load dward
+PATH=.:$PATH status 3 stoke record -q -g dward ./load 10
+status 1 stoke record -q -g ./no ./such
+says "cannot run './no'"
+
+# --- Where it goes -----------------------------------------------------------------------
+
+# Links are followed; what is no file is refused, before anything is run.
+mkdir place
+ln -s place/real.data link.data
+status 3 stoke record -q -o link.data ./load 100
+status 3 stoke record -q -o link.data ./load 100
+[ -L link.data ] && [ -s place/real.data ] && [ -s place/real.data.old ] ||
+    fail "the link leads to $(ls place)"
+mkfifo pipe.data
+mkdir place.svg
+for to in 'place:it is a folder' 'pipe.data:it is a pipe' '/dev/null:it is a device' \
+    'no/x.data:No such file' 'place.svg:Is a directory' 'no/x.svg:No such file'; do
+    status 1 stoke record -q -o "${to%%:*}" sh -c 'echo ran >ran'
+    says "${to#*:}"
+    [ ! -e ran ] || fail "it was run, for ${to%%:*}"
+done
+status 1 stoke record -q --snapshot -o no/x.data sh -c 'echo ran >ran'
+says 'No such file'
+[ ! -e ran ] || fail "it was run, for a snapshot that cannot be written"
+
+# What the name asks for is drawn, or there is a word about it.
+status 3 stoke record -q -F 999 -o out.folded.gz ./load 200
+gzip -dc out.folded.gz | grep -q ';leaf [0-9]' || fail "out.folded.gz is not what it says"
+status 3 stoke record -F 999 -o OUT.SVG ./load 200
+says '^stoke: OUT.SVG is drawn, [0-9.]* kB$'
+says '<title>leaf ' OUT.SVG
+for name in x.pdf x.png x.data.zst x.folded.zst; do
+    status 2 stoke record -q -o $name true
+    says "$name: stoke writes no "
+    [ ! -e $name ] || fail "$name was written"
+done
+status 2 stoke record -q --bundle -o x.svg true
+says 'bundle writes a .stoke'
+
+# Of nothing, nothing is drawn; and what was there is.
+echo before >none.svg
+status 1 stoke record -q -o none.svg sleep 0
+says 'nothing to draw: the file of that name is left as it was'
+[ "$(cat none.svg)" = before ] || fail "none.svg is gone"
+
+# A bundle is as a recording is.
+status 3 stoke record -q -F 999 --bundle ./load 100
+cp perf.stoke kept
+status 3 stoke record -q -F 999 --bundle ./load 100
+same kept perf.stoke.old
+[ "$(stat -c %a perf.stoke)" = 600 ] || fail "others may read a bundle"
+
+# --- What is drawn at the end ------------------------------------------------------------
+
+# A recording that could not be drawn is kept: a pipe that nobody reads, and a signal.
+mkfifo pipe.svg
+for number in INT TERM; do
+    rm -f pipe.svg.data
+    begin -F 999 -o pipe.svg ./load 300
+    waits_for "there is no summary" grep -q 'samples of' err
+    sleep 0.3
+    kill -$number $recorder
+    ended 1
+    says 'drawing was ended by a signal.*; the recording is kept in pipe.svg.data$'
+    says '^  try: stoke convert pipe.svg.data --to svg -o pipe.svg$'
+    stoke fold -q pipe.svg.data >folded
+    says ';leaf [0-9]*$' folded
+done
+status 3 stoke record -q -F 999 -o drawn.svg ./load 200
+[ ! -e drawn.svg.data ] || fail "a recording is left"
+if unshare -m true 2>/dev/null; then
+    mkdir disk
+    unshare -m sh -euc 'mount -t tmpfs -o size=32k none disk
+        got=0
+        stoke record -F 499 -o disk/x.svg ./load 500 2>err || got=$?
+        echo "status $got" >>err
+        cp disk/x.svg.data x.data
+        rm disk/*
+        mount -t tmpfs -o size=40k none disk
+        got=0
+        stoke record -F 4999 --no-compress -o disk/y.data sh -c "./load 1500; echo on >on" \
+            2>said || got=$?
+        echo "status $got" >>said' || :
+    says 'could not be drawn; the recording is kept in disk/x.svg.data$'
+    says '^status 1$'
+    status 0 stoke info x.data
+    # The program goes on where the recording cannot, and all is told.
+    says "cut short: cannot write disk/y.data: No space left on device; 'sh' goes on" said
+    says 'samples more could not be written$' said
+    says 'error: cannot write disk/y.data: No space left on device' said
+    says '^status 1$' said
+    [ "$(cat on)" = on ] || fail "the program was ended"
+fi
+
+# --- Signals -----------------------------------------------------------------------------
+
+for number in INT TERM HUP QUIT USR1 ALRM XCPU; do
+    rm -f s.data
+    begin -F 499 -o s.data -p $$
+    waits_for "it does not begin" test -s s.data
+    kill -$number $recorder
+    ended 0
+    says 'samples of .* in s.data$'
+    status 0 stoke info s.data
+done
+# From its first moment on: what comes before it records is not lost.
+python3 - $$ <<'END' 2>err || fail "$(cat err)"
+import os, signal, subprocess, sys, time
+words = ["stoke", "record", "-q", "--snapshot", "-o", "early.data", "--duration", "0.5",
+         "-p", sys.argv[1]]
+recorder = subprocess.Popen(words, preexec_fn=lambda: signal.alarm(20))
+blocked = 0
+while not blocked >> (signal.SIGUSR2 - 1) & 1:
+    with open(f"/proc/{recorder.pid}/status", encoding="ascii") as status:
+        blocked = [int(line.split()[1], 16) for line in status if line.startswith("SigBlk")][0]
+recorder.send_signal(signal.SIGUSR2)
+if recorder.wait() != 0 or not os.path.exists("early.data.1"):
+    sys.exit(f"status {recorder.returncode}, {os.listdir('.')}")
+END
+# What was ignored from the beginning is; but an INT that somebody sends.
+python3 -c 'import os, signal
+for number in signal.SIGHUP, signal.SIGTERM, signal.SIGINT:
+    signal.signal(number, signal.SIG_IGN)
+os.execvp("stoke", "stoke record --snapshot -o h.data -p".split() + ["'$$'"])' 2>err &
+recorder=$!
+pids="$pids $recorder"
+waits_for "it does not begin" grep -q USR2 err
+kill -HUP $recorder
+kill -TERM $recorder
+sleep 0.5
+kill -USR2 $recorder || fail "it has ended by a signal that was ignored"
+waits_for "it takes no snapshot" test -s h.data.1
+kill -INT $recorder
+ended 0
+# Who reads what it says is gone: it goes on.
+stoke record --snapshot --duration 2 -o p.data -p $$ 2>&1 | sed -n 1q &
+pids="$pids $!"
+waits_for "it ends without its reader" test -s p.data
+
+# --- The program's end -------------------------------------------------------------------
+
+# Who is ended by the recorder says so by its status.
+status 143 stoke record --duration 0.3 -o e.data sleep 10
+says "'sleep' still ran, and was ended$"
+status 143 stoke record -q --max-size 1K -o e.data sleep 10
+status 5 stoke record -q --duration 0.5 -o e.data sh -c 'trap "exit 5" TERM; while :; do sleep 0.1; done'
+# One that is stopped ends, too.
+status 143 stoke record -q --duration 0.3 -o e.data sh -c 'kill -STOP $$'
+# One that does not want to: after a while that is told, and a second Ctrl-C kills it.
+begin -o e.data sh -c 'trap "" TERM INT; echo $$ >child; while :; do sleep 0.1; done'
+waits_for "it does not begin" test -s child
+kill -INT $recorder
+waits_for "it waits without a word" grep -q "waiting for 'sh' (process $(cat child))" err
+kill -INT $recorder
+ended 137
+says 'samples of .* in e.data$'
+! kill -0 "$(cat child)" 2>/dev/null || fail "the program still runs"
