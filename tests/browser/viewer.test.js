@@ -363,6 +363,7 @@ module.exports = (test) => {
         await key(page, VIEWS.sandwich);
         assert.equal(await page.locator(".functions .row .few").count(), 5);
         assert.match(await page.locator(".functions .row .few").first().getAttribute("title"), /about 1 samples: by chance/);
+        assert.match(await page.locator(".functions .row .few em").first().textContent(), /^\d+–\d+%$/);
         const fixtures = path.join(__dirname, "..", "import", "perf-data");
         const cut = await report(bench, fs.readFileSync(path.join(fixtures, "deferred.in")), "deferred.data");
         await settle(cut);
