@@ -363,6 +363,7 @@ module.exports = (test) => {
         await key(page, VIEWS.sandwich);
         assert.equal(await page.locator(".functions .row .few").count(), 5);
         assert.match(await page.locator(".functions .row .few").first().getAttribute("title"), /about 1 samples: by chance/);
+        assert.match(await page.locator(".functions .row .few em").first().textContent(), /^\d+–\d+%$/);
         const fixtures = path.join(__dirname, "..", "import", "perf-data");
         const cut = await report(bench, fs.readFileSync(path.join(fixtures, "deferred.in")), "deferred.data");
         await settle(cut);
@@ -512,7 +513,7 @@ int main(void)
         const map = await page.locator(".heat canvas").boundingBox();
         const columns = await page.evaluate(() => window.stoke.core.heat(1e8, 50).then((h) => [h.columns, h.cells.reduce((a, b) => a + b, 0)]));
         assert.deepEqual(columns, [20, 2e9]);
-        assert.match(await page.locator(".heat p").textContent(), /A column is 50 ms.*a cell is 2.5 ms.*10 ms a cell/s);
+        assert.match(await page.locator(".heat p").textContent(), /Columns of 50 ms.*cells of 2.5 ms.*10 ms a cell/s);
         const step = (map.width - 52) / 40, low = map.y + map.height - 24; /* axes at the left and below */
         await page.mouse.move(map.x + 52 + step / 2, low);
         await page.mouse.down();

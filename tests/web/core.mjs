@@ -299,6 +299,35 @@ function checkLevels() {
     report("a row of many boxes looks the same from far and from near", info.boxes > 300000 ? wrong.slice(0, 5).join("\n") : `${info.boxes} boxes`);
 }
 
+/* From far away a box waits, and is called, as it is and does by itself. */
+function checkFarLooks() {
+    const core = new Core();
+    const text = [];
+    for (let i = 0; i < 20000; i++) {
+        const sample = (ms, event, ns, name) => text.push(`prog 10/11 [000] ${(100 + ms / 1000).toFixed(6)}: ${ns} ${event}:`,
+            `\tffff02 ${name}+0x1 (/bin/prog)`, `\tffff01 main${i % 3}+0x2 (/bin/prog)`, "");
+        if ((i / 50 & 1) === 0)
+            sample(i * 10, "cpu-clock", 1e6, `work${i % 7}`);
+        sample(i * 10 + 9, "off-cpu", 8e6, "wait");
+    }
+    core.open(encoder.encode(text.join("\n")), "perf.txt");
+    core.call("core_show", "[]", 1, 0);
+    const info = core.json("core_chart", 4, 0);
+    const wrong = [], seen = new Set();
+    for (const part of [1, 0.3, 0.02]) {
+        core.call("core_draw", 4, 0, info.to * part, 1000, 1, 3);
+        const words = new Uint32Array(core.reply().slice().buffer);
+        for (let at = 0; at < words.length; at += 6) {
+            const { off, function: f } = core.json("core_box", 4, words[at + 3]);
+            const drawn = ((words[at + 5] >>> 16) & 32) !== 0;
+            seen.add(`${part} ${drawn}`);
+            if (drawn !== off || f.label !== words[at + 4])
+                wrong.push(`box ${words[at + 3]} of ${part}: ${drawn} ${off} ${f.label} ${words[at + 4]}`);
+        }
+    }
+    report("a box looks from far as it does from near", info.boxes > 40000 && seen.size === 6 ? wrong.slice(0, 5).join("\n") : `${info.boxes} boxes, ${[...seen]}`);
+}
+
 /* Boxes against a layout by hand: main 10 = f 6 (g 4) + h 3, itself 1. */
 function checkLayout() {
     const core = new Core();
@@ -414,6 +443,7 @@ checkBetween();
 checkLayout();
 checkNarrow();
 checkLevels();
+checkFarLooks();
 checkPart();
 checkSums();
 checkFilters();

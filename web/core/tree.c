@@ -76,7 +76,7 @@ static bool mark_waits(struct shown *s)
         s->waits[path] = reason || s->waits[s->paths.nodes[path].parent];
         waiting += s->waits[path] ? s->self[path] : 0;
     }
-    if (s->waits && waiting >= s->total * (1 - 1e-9))
+    if (s->waits && (waiting <= 0 || waiting >= s->total * (1 - 1e-9)))
         s->waits = NULL;
     return !s->arena.failed;
 }

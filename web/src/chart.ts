@@ -13,6 +13,7 @@ const MARK_ROWS = 1000; /* that are looked at for marks in the map */
 const TEXT_LEAST = 22; /* pixels of a box that has room for text */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const DRAG_LEAST = 4;
+const SHADE_LEAST = 8; /* pixels of a box: in a narrower one no pattern is seen */
 const OUTLINE_LEAST = 8; /* pixels of a box */
 
 export interface ChartOptions {
@@ -407,7 +408,7 @@ export class ChartView implements Steered {
         const words = new Uint32Array(last.boxes);
         const sizes = new Float32Array(last.boxes);
         for (let at = 0; at < words.length; at += BOX_WORDS)
-            if (((words[at + 5] as number) >>> 16) & (UNKNOWN | CUT | OFF) && (sizes[at + 1] as number) >= 3)
+            if (((words[at + 5] as number) >>> 16) & (UNKNOWN | CUT | OFF) && (sizes[at + 1] as number) >= SHADE_LEAST)
                 this.shade((words[at + 5] as number) >>> 16, sizes[at] as number, sizes[at + 1] as number,
                     this.yOf(words[at + 2] as number, this.drawn.scroll));
         pen.fillStyle = colors.waits;

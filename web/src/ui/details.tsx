@@ -1,5 +1,5 @@
 import type { App } from "../app";
-import { interval, share, shownName, time, weight } from "../format";
+import { baseName, interval, share, shownName, time, weight } from "../format";
 import type { BoxInfo, FunctionInfo } from "../protocol";
 import { Ends, LabelDot } from "./name";
 
@@ -51,7 +51,7 @@ function Stack({ app, box }: { app: App; box: BoxInfo }) {
 }
 
 function place(f: FunctionInfo): string {
-    return f.file ? `${shownName(f.file)}${f.line ? `:${f.line}` : ""}` : "";
+    return `${shownName(baseName(f.file))}${f.line ? `:${f.line}` : ""}`;
 }
 
 /* What is known of the chosen function, and of the box that was clicked. */
@@ -65,8 +65,9 @@ export function Details({ app }: { app: App }) {
             <div class="who">
                 <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
                 <p class="faint">
-                    {chosen.file && <><button type="button" class="link" title="Open source (e)" onClick={() => app.openSource(chosen.file)}>{place(chosen)}</button>{" \u00b7 "}</>}
-                    {[shownName(chosen.module), chosen.kind === "user" ? "" : chosen.kind].filter(Boolean).join(" \u00b7 ")}
+                    {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (e)`} onClick={() => app.openSource(chosen.file)}>{place(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
+                    <span title={shownName(chosen.module)}>{shownName(baseName(chosen.module))}</span>
+                    {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
                 <p class="acts">
                     <button type="button" onClick={() => void app.addFilter({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>

@@ -128,8 +128,7 @@ export function HeatMap({ app }: { app: App }) {
         <div class="heat">
             <p class="faint">
                 <span>
-                    A column is {time(heat.column)}, from its begin below to its end above; a cell is {time(heat.column / heat.rows)}.
-                    Drag over a span to look at it alone.
+                    Columns of {time(heat.column)}, upwards; cells of {time(heat.column / heat.rows)}. Drag over a span to look at it alone.
                 </span>
                 {at && <b>{time(at.ns)}: {weightUnit(at.value, unit)}</b>}
                 <span class="grow" />

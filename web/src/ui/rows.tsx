@@ -60,12 +60,13 @@ export function Figure({ value, total, unit, samples = 0 }: { value: number; tot
     const own = part * samples;
     const few = own > 0 && own < FEW - 1e-6;
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
+    const digits = high < 0.1 ? 1 : 0; /* the span is wide, its ends need no more */
     return (
         <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
             title={few ? `about ${own.toFixed(0)} samples: by chance alone the share is between ${(low * 100).toFixed(1)} and ${(high * 100).toFixed(1)}%` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
-            <em>{few ? `${(low * 100).toFixed(1)}\u2013${(high * 100).toFixed(1)}%` : share(value, total)}</em>
+            <em>{few ? `${(low * 100).toFixed(digits)}\u2013${(high * 100).toFixed(digits)}%` : share(value, total)}</em>
         </span>
     );
 }

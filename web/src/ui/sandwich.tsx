@@ -64,7 +64,7 @@ function Functions({ app }: { app: App }) {
             <div class="heads" role="row">
                 <Heading title="Self" sort={Sort.Self} now={sort} set={setSort} />
                 <Heading title="Total" sort={Sort.Total} now={sort} set={setSort} />
-                {compared && <Heading title="Change, %" sort={Sort.Change} now={sort} set={setSort} />}
+                {compared && <Heading title="Change %" sort={Sort.Change} now={sort} set={setSort} />}
                 <Heading title="Function" sort={Sort.Name} now={sort} set={setSort} />
                 <Heading title="Module" sort={Sort.Module} now={sort} set={setSort} />
             </div>

@@ -99,7 +99,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
             <div class="heads">
                 {up ? <span title="Of a function its own; of a caller below it, as much of that as came through it">Self</span>
                     : <><span>Total</span><span>Self</span></>}
-                {compared && <span title="Of the share of the whole, in points of percent">Change, %</span>}
+                {compared && <span title="Of the share of the whole, in points of percent">Change %</span>}
                 <span>{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
                 <span>Module</span>
             </div>
