@@ -48,8 +48,8 @@ static inline void add_row(struct builder *b, const struct row *row)
 }
 
 /* Of a builder that may have events already, whose units they say; it is used up. */
-static inline struct profile *profile_with(struct builder *b, const struct row *rows,
-                                           size_t count)
+static inline struct profile *profile_built(struct builder *b, const struct row *rows,
+                                            size_t count)
 {
     struct error err;
     for (size_t i = 0; i < count; i++)
@@ -65,7 +65,7 @@ static inline struct profile *profile_of(const struct row *rows, size_t count,
 {
     struct builder b;
     assert_true(builder_init(&b, mode));
-    return profile_with(&b, rows, count);
+    return profile_built(&b, rows, count);
 }
 
 #define PROFILE(rows) profile_of(rows, sizeof(rows) / sizeof *(rows), BUILD_KEEP)

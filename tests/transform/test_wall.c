@@ -10,7 +10,7 @@ static struct profile *with_units(const struct row *rows, size_t count, enum uni
     builder_event(&b, STR("on"), on);
     builder_event(&b, STR("off-cpu"), UNIT_NANOSECONDS);
     builder_event(&b, STR("other"), UNIT_COUNT);
-    return profile_with(&b, rows, count);
+    return profile_built(&b, rows, count);
 }
 
 #define WITH_UNITS(rows, unit) with_units(rows, sizeof(rows) / sizeof *(rows), unit)
