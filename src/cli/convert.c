@@ -66,28 +66,6 @@ static const struct option_group convert_groups[] = {
 static const struct convert_settings convert_defaults = {
     .threads = NOT_SAID, .pack = NOT_SAID, .function_percent = 0.5, .call_percent = 0.1};
 
-/* The exporter that is named, or that the output's name asks for. */
-static const struct exporter *choose_exporter(const struct convert_settings *s,
-                                              struct error *err)
-{
-    const struct exporter *e = s->to;
-    struct str file = str_of(s->output ? s->output : "");
-    if (e)
-        return e;
-    if (s->output && strcmp(s->output, "-") != 0) {
-        e = exporter_for_file(file);
-        if (!e && str_ends(file, STR(".gz")))
-            e = exporter_for_file(str_head(file, file.len - 3));
-        if (!e)
-            error_set(err, "the name '%s' does not tell a format to write", s->output);
-    } else {
-        error_set(err, "no format to write is named");
-    }
-    if (!e)
-        error_hint(err, "--to NAME, or -o FILE.SUFFIX; 'stoke help formats' lists them");
-    return e;
-}
-
 static bool convert(struct convert_settings *s, const struct exporter *e, int file_count,
                     char **files, struct error *err)
 {
@@ -132,7 +110,7 @@ static int convert_run(void *settings, int file_count, char **files)
 {
     struct convert_settings *s = settings;
     struct error err = {.place = PLACE_NONE};
-    const struct exporter *e = choose_exporter(s, &err);
+    const struct exporter *e = save_choose_exporter(s->to, s->output, NULL, &err);
     if (e && convert(s, e, file_count, files, &err))
         return STATUS_OK;
     message_error(&err);

@@ -26,4 +26,11 @@ bool save_packs(const struct exporter *e, struct str path);
 /* For options whose value is a format to write: a const struct exporter *. */
 bool save_parse_exporter(const char *text, void *value, struct error *err);
 
+/* The exporter that is named (`to`), or else that the output's name asks for; `otherwise`
+ * for standard output (no name, or "-") and for devices, whose names tell nothing. NULL,
+ * with err set, where there is none. */
+const struct exporter *save_choose_exporter(const struct exporter *to, const char *output,
+                                            const struct exporter *otherwise,
+                                            struct error *err);
+
 #endif

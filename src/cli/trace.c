@@ -110,26 +110,6 @@ static int list_formats(void)
     return STATUS_OK;
 }
 
-/* The exporter that is named, or that the output's name asks for; folded stacks else. */
-static const struct exporter *choose_exporter(const struct trace_settings *s,
-                                              struct error *err)
-{
-    bool to_file = s->output && strcmp(s->output, "-") != 0;
-    if (s->to)
-        return s->to;
-    if (!to_file)
-        return exporter_named(STR("folded"));
-    struct str file = str_of(s->output);
-    const struct exporter *e = exporter_for_file(file);
-    if (!e && str_ends(file, STR(".gz")))
-        e = exporter_for_file(str_head(file, file.len - 3));
-    if (!e) {
-        error_set(err, "the name '%s' does not tell a format to write", s->output);
-        error_hint(err, "--to NAME, or -o FILE.SUFFIX; 'stoke help formats' lists them");
-    }
-    return e;
-}
-
 static bool trace(struct trace_settings *s, const struct exporter *e, int file_count,
                   char **files, struct error *err)
 {
@@ -159,7 +139,8 @@ static int trace_run(void *settings, int file_count, char **files)
     char *only[] = {standard_input};
     if (s->list_formats)
         return list_formats();
-    const struct exporter *e = choose_exporter(s, &err);
+    const struct exporter *e =
+        save_choose_exporter(s->to, s->output, exporter_named(STR("folded")), &err);
     if (e && trace(s, e, file_count ? file_count : 1, file_count ? files : only, &err))
         return STATUS_OK;
     message_error(&err);

@@ -71,7 +71,7 @@ static void faulthandler_line(struct stacktext *t, struct str line)
     if (split_frame(line, &file, &number, &name))
         add_frame(t, line, file, number, name);
     else if (str_equal(line, STR("  ...")))
-        t->b->profile->facts.truncated++;
+        stacktext_cut(t);
     else if (str_ends(line, STR("(most recent call first):")))
         begin_thread(t, line);
     else

@@ -22,8 +22,8 @@
 
 #define COLUMNS_MAX 5
 #define SCHEMA_MAX 32
-#define NESTED_MAX 16  /* processes inside each other */
-#define TIME_MOST 1e12 /* milliseconds */
+#define NESTED_MAX 16      /* processes inside each other */
+#define INTERVAL_MOST 1e12 /* milliseconds */
 
 enum table_number { SAMPLES, STACKS, FRAMES, FUNCTIONS, SOURCES, TABLES };
 enum { SAMPLE_STACK, SAMPLE_TIME, SAMPLE_DELTA, SAMPLE_WEIGHT };
@@ -482,15 +482,13 @@ static void add_samples(struct gecko *g, struct gecko_thread *t)
         if (row == SIZE_MAX || !made[row] || !(weight > 0 || w.scale > 0) ||
             !isfinite(weight))
             continue;
-        bool timed = time >= 0 && time < TIME_MOST;
-        builder_add(g->b,
-                    &(struct sample){.time = timed ? (uint64_t)(time * 1e6) : TIME_NONE,
-                                     .thread = thread,
-                                     .cpu = CPU_NONE,
-                                     .event = w.event,
-                                     .stack = made[row],
-                                     .count = 1,
-                                     .weight = g->options->samples ? 1 : weight});
+        builder_add(g->b, &(struct sample){.time = time_of_ns(time * 1e6),
+                                           .thread = thread,
+                                           .cpu = CPU_NONE,
+                                           .event = w.event,
+                                           .stack = made[row],
+                                           .count = 1,
+                                           .weight = g->options->samples ? 1 : weight});
     }
 }
 
@@ -502,7 +500,7 @@ static bool firefox_read(struct source *in, const struct import_options *options
     json_init(&g.json, in, true, err);
     if (add_thread(&g))
         read_profile(&g);
-    if (!(g.interval > 0 && g.interval < TIME_MOST))
+    if (!(g.interval > 0 && g.interval < INTERVAL_MOST))
         g.interval = 1;
     for (size_t i = 1; i < g.count && !g.arena.failed; i++)
         if (make_stacks(&g, owner_of(&g, &g.threads[i])))

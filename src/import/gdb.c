@@ -129,7 +129,7 @@ static void read_other(struct gdb_reader *r, struct str line)
     struct str text = str_trim(line);
     if (str_starts(text, STR("Backtrace stopped:")) ||
         str_starts(text, STR("(More stack frames follow")))
-        t->b->profile->facts.truncated++;
+        stacktext_cut(t);
     if (str_starts(text, STR("[Current thread is "))) /* behind such a frame */
         builder_path_clear(t->b);
     if (str_starts(text, STR("[Switching to thread ")))

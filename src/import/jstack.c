@@ -174,6 +174,8 @@ static void jstack_line(struct stacktext *t, struct str line)
         begin_thread(r, line);
     } else if (parse_java(text, &f) || parse_mixed(line, &f)) {
         add_frame(r, line, &f);
+    } else if (str_equal(text, STR("..."))) { /* deeper than MaxJavaStackTraceDepth */
+        stacktext_cut(t);
     } else if (str_starts(text, state)) {
         read_state(r, str_skip(text, state.len));
     } else if (str_ends(line, STR(":")) &&

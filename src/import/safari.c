@@ -142,12 +142,10 @@ static void add_samples(struct safari *s)
         s->sample_count < s->duration_count ? s->sample_count : s->duration_count;
     builder_warn_times(s->b, "a sample without a duration", s->sample_count - count);
     for (size_t i = 0; i < count; i++) {
-        double time = s->samples[i].time;
-        bool timed = time >= 0 && time < SECONDS_MOST;
         builder_add(
             s->b,
             &(struct sample){
-                .time = timed ? (uint64_t)(time * 1e9) : TIME_NONE,
+                .time = time_of_ns(s->samples[i].time * 1e9),
                 .thread = thread,
                 .cpu = CPU_NONE,
                 .event = event,

@@ -129,6 +129,18 @@ void stacktext_end(struct stacktext *t)
     t->drop = false;
 }
 
+void stacktext_cut(struct stacktext *t)
+{
+    struct frame mark = {.kind = FRAME_MARKER};
+    if (t->b->path.count == 0)
+        return;
+    t->b->profile->facts.truncated++;
+    if (!t->options->cuts)
+        return;
+    mark.name = builder_string(t->b, STR(CUT_MARK));
+    builder_path_add(t->b, builder_frame(t->b, &mark));
+}
+
 void stacktext_thread(struct stacktext *t, struct str name)
 {
     stacktext_end(t);

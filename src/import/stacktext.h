@@ -71,6 +71,10 @@ frame_id stacktext_frame(struct stacktext *t, const struct text_frame *frame);
  * its own. Does nothing unless the options ask for lines. */
 void stacktext_place(struct stacktext *t, struct str file, uint64_t line);
 
+/* The input says that the stack under way has further callers, which it does not tell:
+ * counts it, and marks it where the options ask for that. */
+void stacktext_cut(struct stacktext *t);
+
 /* Ends the stack under way, if there is one, and begins one of the thread of that name,
  * its tid not known yet. */
 void stacktext_thread(struct stacktext *t, struct str name);

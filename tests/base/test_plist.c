@@ -91,7 +91,8 @@ static void what_reaches_behind_the_end_is_none(void **state)
     assert_int_equal(OBJECT("\x5f\x13\xff\xff\xff\xff\xff\xff\xff\xff").kind, PLIST_NONE);
     assert_int_equal(OBJECT("\xaf\x12\xff\xff\xff\xff").kind, PLIST_NONE);
     assert_int_equal(OBJECT("\xdf\x13\x80\0\0\0\0\0\0\0").kind, PLIST_NONE);
-    assert_int_equal(OBJECT("\x5f\x5f").kind, PLIST_NONE); /* a length that is no number */
+    assert_int_equal(OBJECT("\x5f\x5f").kind,
+                     PLIST_NONE); /* a length that is no number */
     struct plist p;
     for (size_t cut = 0; cut < SMALL.len; cut++)
         plist_init(&p, str_head(SMALL, cut));
@@ -118,9 +119,9 @@ static const char archive[] = "bplist00"
                               "\x51"
                               "x" /* 70 */
                               "\x51"
-                              "k"        /* 72 */
-                              "\x80\x01" /* 74 */
-                              "\x80\x00" /* 76 */
+                              "k"                           /* 72 */
+                              "\x80\x01"                    /* 74 */
+                              "\x80\x00"                    /* 76 */
                               "\x64\0h\0\xe9\xd8\x3d\xde\0" /* 78 */
                               "\x08\x0f\x19\x22\x27\x39\x3d\x40\x46\x48\x4a\x4c\x4e"
                               "\0\0\0\0\0\0\x01\x01"
@@ -141,7 +142,8 @@ static void archives_are_followed(void **state)
     struct plist_value far = {.kind = PLIST_UID, .integer = 77};
     assert_int_equal(keyed_follow(&a, far).kind, PLIST_NONE);
     struct plist_value wide = {.kind = PLIST_UID, .integer = 2};
-    assert_true(str_equal(keyed_text(&a, wide, &arena), STR("h\xc3\xa9\xf0\x9f\x98\x80")));
+    assert_true(
+        str_equal(keyed_text(&a, wide, &arena), STR("h\xc3\xa9\xf0\x9f\x98\x80")));
     assert_false(keyed_init(&a, SMALL));
     arena_deinit(&arena);
 }
@@ -161,12 +163,12 @@ static void keys_that_are_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_looked_at_where_they_lie),
-        cmocka_unit_test(every_kind_of_value),
-        cmocka_unit_test(what_reaches_behind_the_end_is_none),
-        cmocka_unit_test(archives_are_followed),
-        cmocka_unit_test(keys_that_are_numbers),
+    static const struct CMUnitTest units[] = {
+        UNIT(values_are_looked_at_where_they_lie),
+        UNIT(every_kind_of_value),
+        UNIT(what_reaches_behind_the_end_is_none),
+        UNIT(archives_are_followed),
+        UNIT(keys_that_are_numbers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNITS_RUN(units);
 }

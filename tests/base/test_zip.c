@@ -3,13 +3,15 @@
 
 #define FILE_HEAD "PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0"
 #define ENTRY_HEAD(flags) "PK\x01\x02\x14\0\x14\0" flags
-#define END(size, offset) "PK\x05\x06\0\0\0\0\x01\0\x01\0" size "\0\0\0" offset "\0\0\0\0\0"
+#define END(size, offset) \
+    "PK\x05\x06\0\0\0\0\x01\0\x01\0" size "\0\0\0" offset "\0\0\0\0\0"
 
 /* A file "f" of 3 bytes; the extra part of its own header is not that of its entry. */
 #define MEMBER FILE_HEAD "\x03\0\0\0\x03\0\0\0\x01\0\x02\0fXXabc"
-#define ENTRY(flags)                                                                       \
-    ENTRY_HEAD(flags)                                                                      \
-    "\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\x03\0\0\0\x01\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0fYZ"
+#define ENTRY(flags)                                                                     \
+    ENTRY_HEAD(flags)                                                                    \
+    "\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\x03\0\0\0\x01\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0" \
+    "fYZ"
 
 static struct zip_file only_file(struct str bytes, bool want)
 {
@@ -62,7 +64,8 @@ static void damage_is_borne(void **state)
         memcpy(bent, whole.ptr, whole.len);
         bent[at] = (char)0xff;
         unsigned files = 0;
-        for (bool ok = zip_init(&z, (struct str){bent, whole.len}); ok && zip_next(&z, &f);)
+        for (bool ok = zip_init(&z, (struct str){bent, whole.len});
+             ok && zip_next(&z, &f);)
             files++;
         assert_true(files <= 1);
     }
@@ -71,10 +74,10 @@ static void damage_is_borne(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_found_by_the_directory),
-        cmocka_unit_test(encrypted_files_are_of_no_method),
-        cmocka_unit_test(damage_is_borne),
+    static const struct CMUnitTest units[] = {
+        UNIT(files_are_found_by_the_directory),
+        UNIT(encrypted_files_are_of_no_method),
+        UNIT(damage_is_borne),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNITS_RUN(units);
 }

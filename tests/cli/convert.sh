@@ -40,6 +40,10 @@ says 'no format to write is named'
 says '--to NAME, or -o FILE.SUFFIX'
 status 2 stoke convert "$in" -o out.xyz
 says "'out.xyz' does not tell a format"
+status 2 stoke convert "$in" -o /dev/null
+says "'/dev/null' does not tell a format"
+says '^  try: --to NAME'
+status 0 stoke convert "$in" --to svg -o /dev/null
 status 2 stoke convert "$in" --to xyz
 says "no format 'xyz' to write"
 status 1 stoke convert missing.folded -o out.json

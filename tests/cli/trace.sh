@@ -65,6 +65,12 @@ status 1 stoke trace other -d "$binary"
 says 'no trace of a format that is known'
 status 2 stoke trace "$text" -d "$binary" -o out.nothing
 says "does not tell a format"
+
+# A device's name tells nothing: what would go to standard output goes there, unless named.
+status 0 stoke trace -q "$text" --dwarf "$binary" -o /dev/null
+status 0 stoke trace -q "$text" --dwarf "$binary" --to svg -o /dev/null
+stoke trace -q "$text" --dwarf "$binary" -o /dev/stdout | cat >out
+same wanted out
 status 0 stoke trace --list-formats
 says '^tracerv ' out
 

@@ -166,6 +166,52 @@ static void splits_lie_between_stacks(void **state)
                              ", bash]: 3\n@[, java]: 4\n@[\n    a+2\n]: 5\n");
 }
 
+/* What is cut is counted, and marked where that is asked for. */
+static void check_cut(const char *format, const char *text, const char *wanted)
+{
+    for (unsigned marked = 0; marked < 2; marked++) {
+        struct profile *p =
+            read_all(format, (struct import_options){.cuts = marked}, text);
+        struct export_options options = {.tree = {.threads = THREAD_NONE}};
+        struct output out = OUTPUT_KEEP;
+        struct error err;
+        assert_int_equal(p->facts.truncated, 1);
+        assert_true(exporter_named(STR("folded"))->write(p, &options, &out, &err));
+        if (marked)
+            assert_str(output_kept(&out), wanted);
+        else
+            assert_false(str_has(output_kept(&out), STR(CUT_MARK)));
+        output_deinit(&out);
+        profile_destroy(p);
+    }
+}
+
+static void what_the_text_says_is_cut_is_marked(void **state)
+{
+    (void)state;
+    check_cut("gdb",
+              "Thread 2 (LWP 8):\n#0  0x40 in b ()\n"
+              "(More stack frames follow...)\n\n"
+              "Thread 1 (LWP 7):\n#0  0x10 in a ()\n#1  0x20 in main ()\n",
+              "[cut short];b 1\nmain;a 1\n");
+    check_cut("gdb",
+              "Thread 1 (LWP 7):\n#0  0x10 in a ()\n"
+              "Backtrace stopped: previous frame inner to this frame (corrupt stack?)\n",
+              "[cut short];a 1\n");
+    check_cut("faulthandler",
+              "Thread 0x7 (most recent call first):\n"
+              "  File \"a.py\", line 3 in f\n  ...\n\n"
+              "Thread 0x8 (most recent call first):\n"
+              "  File \"a.py\", line 9 in g\n",
+              "[cut short];a.py:3:f 1\na.py:9:g 1\n");
+    check_cut("jstack",
+              "\"x\" #1 prio=5 tid=0x1 nid=0x1 runnable  [0x2]\n"
+              "   java.lang.Thread.State: RUNNABLE\n\tat A.f(A.java:5)\n\t...\n\n"
+              "\"y\" #2 prio=5 tid=0x3 nid=0x2 runnable  [0x4]\n"
+              "   java.lang.Thread.State: RUNNABLE\n\t...\n\tat A.g(A.java:9)\n",
+              "A.g 1\n[cut short];A.f 1\n");
+}
+
 int main(void)
 {
     static const struct CMUnitTest units[] = {
@@ -173,6 +219,7 @@ int main(void)
         UNIT(addresses_are_kept_where_asked_for),
         UNIT(signatures_are_kept_where_asked_for),
         UNIT(splits_lie_between_stacks),
+        UNIT(what_the_text_says_is_cut_is_marked),
     };
     return UNITS_RUN(units);
 }

@@ -47,18 +47,25 @@ static inline void add_row(struct builder *b, const struct row *row)
     builder_add(b, &s);
 }
 
+/* Of a builder that may have events already, whose units they say; it is used up. */
+static inline struct profile *profile_built(struct builder *b, const struct row *rows,
+                                            size_t count)
+{
+    struct error err;
+    for (size_t i = 0; i < count; i++)
+        add_row(b, &rows[i]);
+    struct profile *p = builder_finish(b, &err);
+    assert_non_null(p);
+    builder_deinit(b);
+    return p;
+}
+
 static inline struct profile *profile_of(const struct row *rows, size_t count,
                                          enum build_mode mode)
 {
     struct builder b;
-    struct error err;
     assert_true(builder_init(&b, mode));
-    for (size_t i = 0; i < count; i++)
-        add_row(&b, &rows[i]);
-    struct profile *p = builder_finish(&b, &err);
-    assert_non_null(p);
-    builder_deinit(&b);
-    return p;
+    return profile_built(&b, rows, count);
 }
 
 #define PROFILE(rows) profile_of(rows, sizeof(rows) / sizeof *(rows), BUILD_KEEP)

@@ -6,17 +6,11 @@ static const struct transform_options wall = {.wall = true};
 static struct profile *with_units(const struct row *rows, size_t count, enum unit on)
 {
     struct builder b;
-    struct error err;
     assert_true(builder_init(&b, BUILD_KEEP));
     builder_event(&b, STR("on"), on);
     builder_event(&b, STR("off-cpu"), UNIT_NANOSECONDS);
     builder_event(&b, STR("other"), UNIT_COUNT);
-    for (size_t i = 0; i < count; i++)
-        add_row(&b, &rows[i]);
-    struct profile *p = builder_finish(&b, &err);
-    assert_non_null(p);
-    builder_deinit(&b);
-    return p;
+    return profile_built(&b, rows, count);
 }
 
 #define WITH_UNITS(rows, unit) with_units(rows, sizeof(rows) / sizeof *(rows), unit)
