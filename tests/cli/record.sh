@@ -160,7 +160,7 @@ if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     says 'did you mean sched:sched_switch?'
 fi
 status 2 stoke record -e cpu-clock --filter 'x == 1' true
-says 'filter is for the tracepoint that -e names before it'
+says 'is for the tracepoint that -e names before it'
 
 # Any event, with words of its own; what this machine has not.
 status 3 stoke record -q -e 'cpu-clock/period=1000000,name=mine/u,dummy,cpu-clock/freq=99/u' \
@@ -272,7 +272,7 @@ if stoke record -q -a --duration 0.2 -o all.data 2>err; then
     [ "$(stoke script -q -G -F cpu cpu.data | wc -l)" -le 180 ] ||
         fail "a CPU that is named twice is counted twice"
     if [ "$(nproc)" -gt 1 ]; then
-        status 0 stoke record -q -C 0 -C 1 --duration 0.3 -F 499 -o cpu.data sh -c \
+        status 0 stoke record -q -C 0 -C 1 -F 499 -o cpu.data sh -c \
             'for c in 0 1; do taskset -c $c sh -c "i=0; while [ \$i -lt 30000 ]; do i=\$((i+1)); done"; done'
         [ "$(stoke script -q -G -F cpu cpu.data | sort -u | wc -l)" = 2 ] ||
             fail "-C 0 -C 1 does not add up"
