@@ -6,6 +6,8 @@ STOKE_KILLS is how often a recorder is killed (default 12); STOKE_TRUTH_FOLDER k
 is built and recorded."""
 
 import collections
+import contextlib
+import glob
 import math
 import os
 import random
@@ -220,49 +222,110 @@ def last_time(path, program):
     return max(times), ""
 
 
-def kill_once(folder, number, words, programs):
-    """Kills a recorder at some moment. ("", how many seconds are missing) or what is
-    wrong."""
+# What a recorder that is killed records, and whom.
+KILLED = [
+    (["-F", "999"], "pid"), (["-F", "999", "-g", "dwarf"], "pid"),
+    (["-F", "4999", "--no-compress"], "pid"), (["-F", "999", "--bpf"], "pid"),
+    (["-F", "999"], "command"), (["-F", "999", "--off-cpu"], "pid"),
+    (["-F", "999", "--rotate", "1s"], "pid"), (["-F", "999", "--snapshot"], "pid"),
+]
+
+
+def files_of(path):
+    """Those that a recording left, the newest first."""
+    numbered = sorted(glob.glob(path + ".[0-9]*"), key=os.path.getmtime, reverse=True)
+    return [name for name in ([path] if os.path.exists(path) else []) + numbered
+            if not name.endswith(".tmp")]
+
+
+def seconds_missing(path, program, began, killed):
+    """How much of the end is missing in the newest file; whether all files open."""
+    found, why = files_of(path), ""
+    times = []
+    for name in found:
+        last, why = last_time(name, program)
+        if why:
+            return 0, f"{os.path.basename(name)}: {why}"
+        times.append(last)
+    return (killed - max([began, *times]) if found else 0), ""
+
+
+def kill_once(folder, number, words, target, wait, programs):
+    """Kills a recorder so many seconds after it began (None: at some time once there is a
+    file). ("", how many seconds are missing) or what is wrong."""
     path = os.path.join(folder, f"killed-{number}.data")
-    load = subprocess.Popen(["./plain", "100000", "1", "20"], cwd=folder)
-    recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-o", path, *words,
-                                 "-p", str(load.pid)], stderr=subprocess.PIPE, cwd=folder)
+    work = ["./plain", "100000", "1", "20"]
+    load = subprocess.Popen(work, cwd=folder) if target == "pid" else None
+    whom = ["-p", str(load.pid)] if load else work
+    recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-o", path, *words, *whom],
+                                stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True)
     try:
-        while not (os.path.exists(path) and os.path.getsize(path)):
+        while wait is None and "--snapshot" not in words and not files_of(path) and \
+                recorder.poll() is None:
             time.sleep(0.01)
         began = time.clock_gettime(time.CLOCK_MONOTONIC)
-        time.sleep(random.uniform(0, 2.2))
+        time.sleep(random.uniform(0, 2.2) if wait is None else wait)
+        if "--snapshot" in words and wait is None:
+            recorder.send_signal(signal.SIGUSR2)
+            time.sleep(random.uniform(0, 0.05))
         killed = time.clock_gettime(time.CLOCK_MONOTONIC)
-        recorder.kill()
-        recorder.communicate()
+        early = recorder.poll() is not None
     finally:
-        load.kill()
-        load.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(recorder.pid, signal.SIGKILL)
+        recorder.wait()
+        if load:
+            load.kill()
+            load.wait()
+    if early:
+        return f"it ended by itself, with {recorder.returncode}", 0
     missing = 0
     for program in programs:
-        last, why = last_time(path, program)
+        left, why = seconds_missing(path, program, began, killed)
         if why:
             return why, 0
-        missing = max(missing, killed - max(last, began))
-    os.remove(path)
-    return "", missing
+        missing = max(missing, left)
+    for name in glob.glob(path + "*"):
+        os.remove(name)
+    return "", 0 if "--snapshot" in words else missing
 
 
 def check_kills(report, folder, has_perf):
+    """At some time, and in the first moments, when there may be no file yet."""
     worst, faults = 0, []
-    ways = [["-F", "999"], ["-F", "999", "-g", "dwarf"], ["-F", "4999", "--no-compress"],
-            ["-F", "999", "--bpf"]]
+    programs = ["stoke", "perf"] if has_perf else ["stoke"]
     for number in range(KILLS):
-        words = ways[number % len(ways)]
-        why, missing = kill_once(folder, number, words,
-                                 ["stoke", "perf"] if has_perf else ["stoke"])
+        words, target = KILLED[number % len(KILLED)]
+        wait = random.uniform(0.001, 0.08) if number % 3 == 2 else None
+        why, missing = kill_once(folder, number, words, target, wait, programs)
         worst = max(worst, missing)
+        how = f"{' '.join(words)}, {target}, {wait or 'later'}"
         if why:
-            faults.append(f"{' '.join(words)}: {why}")
+            faults.append(f"{how}: {why}")
         elif missing > 1:
-            faults.append(f"{' '.join(words)}: {missing:.2f} s are missing")
+            faults.append(f"{how}: {missing:.2f} s are missing")
     report.result(f"killed {KILLS} times: all is there but the last {worst:.2f} s",
                   "\n".join(faults))
+
+
+HOTSPOT = ["/usr/lib/*/libexec/hotspot-perfparser", "/usr/lib/*/hotspot-perfparser",
+           "/usr/libexec/hotspot-perfparser"]
+
+
+def check_hotspot(report, folder):
+    """hotspot's reader finds the program's functions in a recording that is not packed."""
+    found = [name for pattern in HOTSPOT for name in glob.glob(pattern)]
+    if not found:
+        report.skip("hotspot", "it is not installed")
+        return
+    path = record(folder, "hotspot.data", "-F", "999", "-g", "fp", "--no-compress", "./fp",
+                  "300", "1", "5")
+    status, out, err = tap.run([found[0], "--input", path, "--output", "/dev/stdout"])
+    missing = [name for name in [*SHARES, "cpu-clock"]
+               if name.encode() not in out and name != "takes_5"]
+    report.result(f"hotspot reads it: {len(out)} bytes",
+                  "" if status == 0 and not missing else
+                  f"status {status}, no {missing}: {err.decode('utf-8', 'replace')[-500:]}")
 
 
 def check_lost(report, folder):
@@ -281,6 +344,12 @@ def check_lost(report, folder):
     load.wait()
     told = re.search(r"([0-9]+) records \([0-9.]+%\) were lost", said)
     noted = re.search(r"lost +([0-9]+)", stoke("info", path).replace(",", ""))
+    if shutil.which("perf") and told:
+        text = output(["perf", "report", "-i", path, "--stdio", "-g", "none"])
+        theirs = re.search(r"Total Lost Samples: ([0-9]+)", text)
+        report.result("perf report finds what was lost, and no more",
+                      "" if theirs and theirs[1] == told[1] else f"{theirs and theirs[0]}, "
+                      f"not {told[1]}")
     report.result("a recorder that was held up says what it lost",
                   "" if told and noted and told[1] == noted[1] and int(told[1]) > 0 else
                   f"{said}\n{noted and noted[0]}")
@@ -338,6 +407,7 @@ def main():
                     compare_with_perf(report, name, os.path.join(folder, name + ".data"))
             compare_shares_with_perf(report, folder)
         check_kills(report, folder, has_perf)
+        check_hotspot(report, folder)
         check_lost(report, folder)
         check_many_children(report, folder)
     finally:
