@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/record_draw.h"
 #include "cli/record_told.h"
+#include "cli/record_words.h"
 #include "cli/symbols.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -115,28 +116,6 @@ static bool parse_stacks(const char *text, void *value, struct error *err)
                            "of themselves; lbr: the processor; none");
 }
 
-#define RING_LEAST ((uint64_t)8 << 10)
-#define RING_MOST ((uint64_t)1 << 30)
-
-/* "512K", "4M", or as perf has it a number of pages: the next power of two. */
-static bool parse_ring(const char *text, void *value, struct error *err)
-{
-    struct str number = str_of(text);
-    uint64_t v = 0, unit = 4096, size = RING_LEAST;
-    if (str_ends(number, STR("K")) || str_ends(number, STR("M"))) {
-        unit = str_ends(number, STR("K")) ? 1 << 10 : 1 << 20;
-        number.len--;
-    }
-    if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
-        error_set(err, "'%s' is no size of a ring", text);
-        return error_hint(err, "512K, 4M, or a number of pages");
-    }
-    while (size < v * unit)
-        size *= 2;
-    *(uint64_t *)value = size;
-    return true;
-}
-
 /* A number and its unit: letters of `units`, each with its factor. */
 static bool parse_quantity(const char *text, const char *units, const uint64_t *factors,
                            uint64_t most, uint64_t *value)
@@ -214,26 +193,10 @@ static bool parse_filter(const char *text, void *value, struct error *err)
     return error_hint(err, "-e sched:sched_switch --filter 'prev_prio < 100'");
 }
 
-#define RATE_MOST 1000000
-
-static bool parse_rate(const char *text, void *value, struct error *err)
-{
-    uint64_t v;
-    if (strcmp(text, "max") == 0) {
-        v = record_rate_most();
-        v = v < RATE_MOST ? v : RATE_MOST;
-    } else if (!number_parse_u64(str_of(text), &v) || v == 0 || v > RATE_MOST) {
-        error_set(err, "'%s' is no number of samples a second", text);
-        return error_hint(err, "from 1 to %d, or max", RATE_MOST);
-    }
-    *(int64_t *)value = (int64_t)v;
-    return true;
-}
-
 static const struct option record_options[] = {
     {"freq", 'F', "HZ",
      "samples a second (default: 99); max: as many as the kernel gives", OPTION_PARSED,
-     OFF(rate), .parse = parse_rate},
+     OFF(rate), .parse = record_parse_rate},
     {"strict-freq", 0, NULL, "fail where the kernel gives fewer than that", OPTION_FLAG,
      OFF(strict)},
     {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
@@ -277,7 +240,7 @@ static const struct option record_options[] = {
      OPTION_FLAG, OFF(keep_dumps)},
     {"ring,mmap-pages", 'm', "SIZE",
      "of a CPU's ring, which holds what was not read yet (default: by the rate)",
-     OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
+     OPTION_PARSED, OFF(ring_size), .parse = record_parse_ring},
     {"compress,compression-level", 'z', "LEVEL",
      "pack the records more than they are without it: 1, quick, to 19, small",
      OPTION_PARSED, OFF(pack_level), .parse = parse_pack_level, .fallback = "1",
