@@ -189,7 +189,7 @@ static bool parse_filter(const char *text, void *value, struct error *err)
         e->filter = text;
         return true;
     }
-    error_set(err, "--filter is for the tracepoint that -e names before it");
+    error_set(err, "'%s' has no tracepoint before it to filter", text);
     return error_hint(err, "-e sched:sched_switch --filter 'prev_prio < 100'");
 }
 

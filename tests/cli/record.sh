@@ -160,7 +160,7 @@ if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     says 'did you mean sched:sched_switch?'
 fi
 status 2 stoke record -e cpu-clock --filter 'x == 1' true
-says 'filter is for the tracepoint that -e names before it'
+says "filter: 'x == 1' has no tracepoint before it to filter"
 
 # Any event, with words of its own; what this machine has not.
 status 3 stoke record -q -e 'cpu-clock/period=1000000,name=mine/u,dummy,cpu-clock/freq=99/u' \
