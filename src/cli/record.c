@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/record_draw.h"
 #include "cli/record_told.h"
+#include "cli/record_words.h"
 #include "cli/symbols.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -45,10 +46,10 @@ struct record_command_settings {
     struct record_events events;
     double duration;
     uint64_t ring_size, max_size, rotate;
-    int64_t keep, pack_level;
-    const char *output, *cgroup;
+    int64_t keep, pack_level, delay;
+    const char *output, *cgroup, *user;
     bool everyone, unpacked, keep_dumps, snapshot, bundle, counted, quiet, off_cpu,
-        wakers, strict, lists;
+        wakers, strict, lists, alone, all_user, all_kernel;
 };
 
 #define OFF(field) offsetof(struct record_command_settings, field)
@@ -113,28 +114,6 @@ static bool parse_stacks(const char *text, void *value, struct error *err)
     error_set(err, "stacks cannot be taken by '%s'", text);
     return error_hint(err, "auto; fp: frame pointers; dwarf[,BYTES]: what programs tell "
                            "of themselves; lbr: the processor; none");
-}
-
-#define RING_LEAST ((uint64_t)8 << 10)
-#define RING_MOST ((uint64_t)1 << 30)
-
-/* "512K", "4M", or as perf has it a number of pages: the next power of two. */
-static bool parse_ring(const char *text, void *value, struct error *err)
-{
-    struct str number = str_of(text);
-    uint64_t v = 0, unit = 4096, size = RING_LEAST;
-    if (str_ends(number, STR("K")) || str_ends(number, STR("M"))) {
-        unit = str_ends(number, STR("K")) ? 1 << 10 : 1 << 20;
-        number.len--;
-    }
-    if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
-        error_set(err, "'%s' is no size of a ring", text);
-        return error_hint(err, "512K, 4M, or a number of pages");
-    }
-    while (size < v * unit)
-        size *= 2;
-    *(uint64_t *)value = size;
-    return true;
 }
 
 /* A number and its unit: letters of `units`, each with its factor. */
@@ -210,30 +189,14 @@ static bool parse_filter(const char *text, void *value, struct error *err)
         e->filter = text;
         return true;
     }
-    error_set(err, "'%s' is for the tracepoint that -e names before it", text);
+    error_set(err, "'%s' has no tracepoint before it to filter", text);
     return error_hint(err, "-e sched:sched_switch --filter 'prev_prio < 100'");
-}
-
-#define RATE_MOST 1000000
-
-static bool parse_rate(const char *text, void *value, struct error *err)
-{
-    uint64_t v;
-    if (strcmp(text, "max") == 0) {
-        v = record_rate_most();
-        v = v < RATE_MOST ? v : RATE_MOST;
-    } else if (!number_parse_u64(str_of(text), &v) || v == 0 || v > RATE_MOST) {
-        error_set(err, "'%s' is no number of samples a second", text);
-        return error_hint(err, "from 1 to %d, or max", RATE_MOST);
-    }
-    *(int64_t *)value = (int64_t)v;
-    return true;
 }
 
 static const struct option record_options[] = {
     {"freq", 'F', "HZ",
      "samples a second (default: 99); max: as many as the kernel gives", OPTION_PARSED,
-     OFF(rate), .parse = parse_rate},
+     OFF(rate), .parse = record_parse_rate},
     {"strict-freq", 0, NULL, "fail where the kernel gives fewer than that", OPTION_FLAG,
      OFF(strict)},
     {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
@@ -248,11 +211,17 @@ static const struct option record_options[] = {
      "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
      OPTION_PARSED, OFF(stacks), record_stack_names, .parse = parse_stacks,
      .fallback = "fp", .before_command = true},
+    {"all-user", 0, NULL, "user code alone, as :u behind each event", OPTION_FLAG,
+     OFF(all_user)},
+    {"all-kernel", 0, NULL, "the kernel's code alone, as :k behind each event",
+     OPTION_FLAG, OFF(all_kernel)},
     {"off-cpu", 0, NULL, "where threads waited, and for how long, too", OPTION_FLAG,
      OFF(off_cpu)},
     {"wakers", 0, NULL, "the same, and who woke them up", OPTION_FLAG, OFF(wakers)},
     {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
      .least = 0.001, .most = 1e9},
+    {"delay", 'D', "MS", "begin so many milliseconds later", OPTION_INT, OFF(delay),
+     .least = 1, .most = 1e9},
     {"output", 'o', "FILE",
      "write there (default: perf.data); .svg, .folded, ...: draw it at once",
      OPTION_STRING, OFF(output)},
@@ -277,13 +246,19 @@ static const struct option record_options[] = {
      OPTION_FLAG, OFF(keep_dumps)},
     {"ring,mmap-pages", 'm', "SIZE",
      "of a CPU's ring, which holds what was not read yet (default: by the rate)",
-     OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
+     OPTION_PARSED, OFF(ring_size), .parse = record_parse_ring},
     {"compress,compression-level", 'z', "LEVEL",
      "pack the records more than they are without it: 1, quick, to 19, small",
      OPTION_PARSED, OFF(pack_level), .parse = parse_pack_level, .fallback = "1",
      .before_command = true},
     {"no-compress", 0, NULL, "do not pack the records", OPTION_FLAG, OFF(unpacked)},
     {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
+    /* what every recording has, or none */
+    {"timestamp", 'T', NULL, NULL, OPTION_IGNORED, 0},
+    {"period", 'P', NULL, NULL, OPTION_IGNORED, 0},
+    {"raw-samples", 'R', NULL, NULL, OPTION_IGNORED, 0},
+    {"sample-cpu", 0, NULL, NULL, OPTION_IGNORED, 0},
+    {"no-buildid-cache", 'N', NULL, NULL, OPTION_IGNORED, 0},
     {0}};
 
 static const struct option target_options[] = {
@@ -294,9 +269,13 @@ static const struct option target_options[] = {
      .parse = parse_numbers},
     {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
      .parse = parse_cpus},
+    {"uid", 'u', "USER", "all that is this user's, by name or number", OPTION_STRING,
+     OFF(user)},
     {"cgroup", 0, "PATH",
      "all that runs in this control group: system.slice/cron.service", OPTION_STRING,
      OFF(cgroup)},
+    {"no-inherit", 'i', NULL, "not what they begin: their threads and children",
+     OPTION_FLAG, OFF(alone)},
     {0}};
 
 static const struct option_group record_groups[] = {
@@ -328,8 +307,9 @@ static bool no_target(struct error *err)
 
 static bool two_targets(struct error *err)
 {
-    error_set(err, "all (-a, -C, --cgroup) and some of them (-p, -t) cannot be recorded "
-                   "together");
+    error_set(err,
+              "all (-a, -C, --cgroup) and some of them (-p, -t, -u) cannot be recorded "
+              "together");
     return error_hint(err, "record all, and show some: stoke flamegraph --only-pid N");
 }
 
@@ -376,7 +356,7 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
 {
     const struct record_command_settings *s = r->s;
     struct record_targets *t = &r->settings.sampler.targets;
-    bool some = s->pids.count || s->tids.count;
+    bool some = s->pids.count || s->tids.count || s->user;
     t->everyone = s->everyone || s->cgroup || (s->cpus.count && !some && !command[0]);
     if (t->everyone && some)
         return two_targets(err);
@@ -389,6 +369,7 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     if (s->cgroup && (r->cgroup = os_cgroup_open(s->cgroup, err)) < 0)
         return false;
     t->cgroup = r->cgroup;
+    t->alone = s->alone;
     r->settings.command = command[0] ? command : NULL;
     if (!some)
         return true;
@@ -399,6 +380,8 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
     }
     r->settings.pids = s->pids.items;
     r->settings.pid_count = s->pids.count;
+    if (s->user && !record_threads_of_user(&r->threads, s->user, err))
+        return false;
     if (!record_threads_find(&r->threads, s->pids.items, s->pids.count, s->tids.items,
                              s->tids.count, err))
         return false;
@@ -455,12 +438,21 @@ static bool choose_events(struct recording *r, struct error *err)
 {
     struct record_events *events = &r->settings.sampler.events;
     size_t hidden = 0;
+    if (r->s->all_user && r->s->all_kernel) {
+        error_set(err,
+                  "--all-user and --all-kernel together leave nothing to be sampled");
+        return error_hint(err, "neither of them: both are sampled");
+    }
     *events = r->s->events;
     record_events_pace(events, (uint32_t)r->s->rate, (uint64_t)r->s->period);
     if (events->count == 0)
         by_default(r, events);
     for (size_t i = 0; i < events->count; i++) {
         struct record_event *e = &events->items[i];
+        if (r->s->all_user)
+            record_event_only_user(e);
+        if (r->s->all_kernel)
+            record_event_only_kernel(e);
         if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
             continue;
         if (e->asks_kernel)
@@ -608,6 +600,7 @@ static struct record_settings settings_of(struct recording *r)
                     .rate = s->period ? 0 : rate_of(s),
                     .period = (uint64_t)s->period},
         .duration = (uint64_t)(s->duration * NS),
+        .delay = (uint64_t)s->delay * 1000000,
         .files = {.path = path[0] ? path : NULL,
                   .most = s->snapshot && !s->max_size ? SNAPSHOT_SIZE : s->max_size,
                   .rotate = s->rotate,

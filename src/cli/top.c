@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/record_words.h"
 #include "cli/symbols.h"
 #include "cli/top_view.h"
 #include "os/machine.h"
@@ -10,26 +11,37 @@
 #include "os/task.h"
 #include "os/terminal.h"
 #include "record/live.h"
+#include "record/refusal.h"
+#include "record/targets.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PIDS_MAX 64
+#define NUMBERS_MAX 1024
 #define RATE_DEFAULT 499
 #define DELAY_DEFAULT 2
+#define DUMPED_WHOLE 2000 /* samples a second; of more, less of each stack is taken */
 #define ROWS_PRINTED 20
 #define COLUMNS_PRINTED 100
 #define NS 1e9
 
-struct pid_list {
-    uint32_t items[PIDS_MAX];
+struct number_list {
+    uint32_t items[NUMBERS_MAX];
+    size_t count;
+};
+
+struct cpu_list {
+    uint32_t items[OS_CPUS_MAX];
     size_t count;
 };
 
 struct top_settings {
-    struct pid_list pids;
+    struct number_list pids, tids;
+    struct cpu_list cpus;
     struct record_events events;
-    int64_t rate, looks, rows;
+    const char *user;
+    int64_t rate, period, looks, rows;
+    uint64_t ring_size;
     double delay;
     int stacks, sort;
     bool everyone, plain, flame, zero, no_kernel, no_user;
@@ -37,20 +49,26 @@ struct top_settings {
 
 #define OFF(field) offsetof(struct top_settings, field)
 
-static bool parse_pids(const char *text, void *value, struct error *err)
+static bool parse_numbers(const char *text, void *value, struct error *err)
 {
-    struct pid_list *list = value;
+    struct number_list *list = value;
     for (struct str rest = str_of(text); rest.len;) {
         uint64_t v;
         if (!number_parse_u64(str_cut(&rest, ','), &v) || v == 0 || v >= UINT32_MAX) {
-            error_set(err, "'%s' is no list of processes", text);
+            error_set(err, "'%s' is no list of processes or threads", text);
             return error_hint(err, "as ps shows them: 412,17");
         }
-        if (list->count == PIDS_MAX)
-            return error_set(err, "more than %d processes", PIDS_MAX);
+        if (list->count == NUMBERS_MAX)
+            return error_set(err, "more than %d of them", NUMBERS_MAX);
         list->items[list->count++] = (uint32_t)v;
     }
-    return list->count || error_set(err, "'' is no list of processes");
+    return list->count || error_set(err, "'' is no list of processes or threads");
+}
+
+static bool parse_cpus(const char *text, void *value, struct error *err)
+{
+    struct cpu_list *list = value;
+    return record_cpus_add(str_of(text), list->items, &list->count, err);
 }
 
 static bool parse_events(const char *text, void *value, struct error *err)
@@ -61,17 +79,41 @@ static bool parse_events(const char *text, void *value, struct error *err)
 /* In the order of enum record_stacks. */
 static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
 
+static bool parse_stacks(const char *text, void *value, struct error *err)
+{
+    for (int i = 0; stack_names[i]; i++) {
+        if (strcmp(stack_names[i], text) != 0)
+            continue;
+        *(int *)value = i;
+        return true;
+    }
+    error_set(err, "stacks cannot be taken by '%s'", text);
+    return error_hint(err, "auto, fp, dwarf, lbr, none");
+}
+
 static const struct option top_options[] = {
     {"all-cpus", 'a', NULL, "all that runs on this machine (default)", OPTION_FLAG,
      OFF(everyone)},
     {"pid", 'p', "LIST", "these processes, and what they start", OPTION_PARSED, OFF(pids),
-     .parse = parse_pids},
-    {"freq", 'F', "HZ", "samples a second (default: 499)", OPTION_INT, OFF(rate),
-     .least = 1, .most = 100000},
+     .parse = parse_numbers},
+    {"tid", 't', "LIST", "these threads", OPTION_PARSED, OFF(tids),
+     .parse = parse_numbers},
+    {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
+     .parse = parse_cpus},
+    {"uid", 'u', "USER", "all that is this user's, by name or number", OPTION_STRING,
+     OFF(user)},
+    {"freq", 'F', "HZ",
+     "samples a second (default: 499); max: as many as the kernel gives", OPTION_PARSED,
+     OFF(rate), .parse = record_parse_rate},
+    {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
+     OFF(period), .least = 1, .most = 1e15},
     {"event", 'e', "NAME", "sample by this event (default: cycles, else cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
     {"call-graph", 'g', "HOW", "how stacks are taken: auto (default), fp, dwarf, none",
-     OPTION_CHOICE, OFF(stacks), stack_names},
+     OPTION_PARSED, OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp"},
+    {"ring,mmap-pages", 'm', "SIZE",
+     "of a CPU's ring, which holds what was not read yet (default: by the rate)",
+     OPTION_PARSED, OFF(ring_size), .parse = record_parse_ring},
     {"delay", 'd', "S", "seconds from look to look (default: 2)", OPTION_NUMBER,
      OFF(delay), .least = 0.1, .most = 3600},
     {"zero", 'z', NULL, "each look anew; else the old loses weight", OPTION_FLAG,
@@ -105,9 +147,8 @@ struct top {
     struct top_view view;
     struct output out; /* of printed tables */
     char whom[128], cache[4096];
-    uint32_t *tids;
-    size_t tid_count, tid_cap;
-    uint64_t began, looked; /* ns */
+    struct record_threads threads;
+    uint64_t looked, told; /* ns: the last look, and up to when it knew all samples */
     int64_t looks;
     bool on_screen, ends, restarts, failed;
     struct error err;
@@ -115,48 +156,81 @@ struct top {
 
 /* --- Whom and what ----------------------------------------------------------------- */
 
-static void add_tid(void *context, uint32_t tid)
+static bool check_targets(const struct top_settings *s, struct error *err)
 {
-    struct top *t = context;
-    if (t->tid_count == t->tid_cap) {
-        size_t cap = t->tid_cap ? t->tid_cap * 2 : 64;
-        uint32_t *tids = realloc(t->tids, cap * sizeof *tids);
-        t->failed |= !tids;
-        if (!tids)
-            return;
-        t->tids = tids;
-        t->tid_cap = cap;
+    bool all = s->everyone || s->cpus.count;
+    if (all && (s->pids.count || s->tids.count || s->user)) {
+        error_set(err, "all (-a, -C) and some processes (-p, -t, -u) cannot be looked at "
+                       "together");
+        return error_hint(err, "-p alone; / chooses among names");
     }
-    t->tids[t->tid_count++] = tid;
+    if (!s->no_kernel || !s->no_user)
+        return true;
+    error_set(err, "-K and -U together leave nothing to be shown");
+    return error_hint(err, "-K leaves out the kernel's functions, -U all others");
+}
+
+static void name_whom(struct top *t)
+{
+    const struct top_settings *s = t->s;
+    char name[64];
+    const uint32_t *tids = t->threads.items;
+    if (s->user) {
+        format_text(t->whom, sizeof t->whom, "what is %s's", s->user);
+    } else if (tids) {
+        uint32_t tid = s->pids.count ? s->pids.items[0] : s->tids.items[0];
+        struct str comm = os_task_name(tid, tid, name, sizeof name);
+        bool more = s->pids.count + s->tids.count > 1;
+        format_text(t->whom, sizeof t->whom, "%.*s %u%s", STR_ARG(comm), tid,
+                    more ? " and others" : "");
+    } else if (s->cpus.count == 1) {
+        format_text(t->whom, sizeof t->whom, "CPU %u", s->cpus.items[0]);
+    } else {
+        format_text(t->whom, sizeof t->whom, s->cpus.count ? "%zu CPUs" : "all CPUs",
+                    s->cpus.count);
+    }
 }
 
 static bool find_targets(struct top *t, struct error *err)
 {
     const struct top_settings *s = t->s;
     struct record_targets *targets = &t->settings.sampler.targets;
-    if (s->everyone && s->pids.count) {
-        error_set(err, "all (-a) and some processes (-p) cannot be looked at together");
-        return error_hint(err, "-p alone; / chooses among names");
-    }
-    targets->everyone = s->pids.count == 0;
-    format_text(t->whom, sizeof t->whom, "all CPUs");
-    if (targets->everyone)
-        return true;
-    for (size_t i = 0; i < s->pids.count; i++) {
-        if (os_task_threads(s->pids.items[i], add_tid, t))
-            continue;
-        error_set(err, "there is no process %u", s->pids.items[i]);
-        return error_hint(err, "ps shows which there are");
-    }
-    char name[64];
-    struct str comm = os_task_name(s->pids.items[0], s->pids.items[0], name, sizeof name);
-    format_text(t->whom, sizeof t->whom, "%.*s %u%s", STR_ARG(comm), s->pids.items[0],
-                s->pids.count > 1 ? " and others" : "");
-    targets->tids = t->tids;
-    targets->tid_count = t->tid_count;
+    if (!check_targets(s, err))
+        return false;
+    if ((s->user && !record_threads_of_user(&t->threads, s->user, err)) ||
+        !record_threads_find(&t->threads, s->pids.items, s->pids.count, s->tids.items,
+                             s->tids.count, err))
+        return false;
+    targets->everyone = t->threads.count == 0;
+    targets->cpus = s->cpus.count ? s->cpus.items : NULL;
+    targets->cpu_count = s->cpus.count;
+    targets->tids = t->threads.items;
+    targets->tid_count = t->threads.count;
     t->settings.pids = s->pids.items;
     t->settings.pid_count = s->pids.count;
-    return !t->failed || error_memory(err);
+    name_whom(t);
+    return true;
+}
+
+/* Samples a second, as many as the kernel gives. */
+static bool choose_rate(struct top *t, struct error *err)
+{
+    struct perf_sampler_settings *sampler = &t->settings.sampler;
+    uint32_t most = record_rate_most();
+    if (t->s->rate && t->s->period) {
+        error_set(err, "samples are taken by time (-F) or by a count of events (-c), not "
+                       "by both");
+        return error_hint(err, "-F alone, or -c alone");
+    }
+    sampler->period = (uint64_t)t->s->period;
+    sampler->rate = sampler->period ? 0
+                    : t->s->rate    ? (uint32_t)t->s->rate
+                                    : RATE_DEFAULT;
+    if (sampler->rate > most)
+        sampler->rate = most;
+    if (sampler->rate > DUMPED_WHOLE)
+        sampler->dump_size /= 2;
+    return true;
 }
 
 /* One event: a table has one unit. */
@@ -164,6 +238,7 @@ static bool choose_event(struct top *t, struct error *err)
 {
     struct record_events *events = &t->settings.sampler.events;
     *events = t->s->events;
+    record_events_pace(events, (uint32_t)t->s->rate, (uint64_t)t->s->period);
     if (events->count > 1) {
         error_set(err, "stoke top shows one event");
         return error_hint(err, "stoke record -e takes several");
@@ -173,23 +248,42 @@ static bool choose_event(struct top *t, struct error *err)
         if (!perf_sampler_has(&events->items[0]))
             events->items[0] = record_event_clock();
     }
-    if (!perf_sampler_sees_kernel(&events->items[0]))
-        record_event_only_user(&events->items[0]);
+    struct record_event *e = &events->items[0];
+    if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
+        return true;
+    if (e->asks_kernel)
+        return record_refusal(&t->settings.sampler, 0, EACCES, err);
+    record_event_only_user(e);
     return true;
 }
 
 /* --- Looks ------------------------------------------------------------------------- */
 
-static void note_facts(struct top *t, uint64_t now, unsigned reasons)
+/* Up to when the table has all samples. A look takes its time, in which samples come: they
+ * are of the next look, and so is that time. */
+static uint64_t told_up_to(const struct top *t)
+{
+    uint64_t drained = record_live_told(&t->live);
+    return t->data.last > drained ? t->data.last : drained;
+}
+
+static void note_facts(struct top *t, unsigned reasons)
 {
     struct top_facts *f = &t->view.facts;
-    f->event = t->settings.sampler.events.items[0].name;
+    const struct record_event *e = &t->settings.sampler.events.items[0];
+    f->event = e->name;
     f->whom = t->whom;
-    f->rate = t->settings.sampler.rate;
+    bool own = e->rate || e->period;
+    f->rate = own ? e->rate : t->settings.sampler.rate;
+    f->period = own ? e->period : t->settings.sampler.period;
+    f->lost_before = f->lost;
     f->lost = t->live.lost;
     f->throttled = t->live.throttled;
-    f->seconds = (double)(now - t->looked) / NS;
-    f->gone |= reasons & OS_WAIT_ALONE && t->tid_count;
+    f->gone |= reasons & OS_WAIT_ALONE && t->threads.count;
+    uint64_t told = told_up_to(t);
+    f->seconds = told > t->told ? (double)(told - t->told) / NS : 0;
+    if (told > t->told)
+        t->told = told;
 }
 
 static bool print(struct top *t, struct error *err)
@@ -202,7 +296,7 @@ static bool print(struct top *t, struct error *err)
 
 static bool look(struct top *t, uint64_t now, unsigned reasons)
 {
-    note_facts(t, now, reasons);
+    note_facts(t, reasons);
     t->looked = now;
     t->looks++;
     if (!top_data_look(&t->data, &t->err) || !top_view_update(&t->view, &t->err))
@@ -231,14 +325,15 @@ static bool idle(void *context, unsigned reasons, int *next)
     struct top *t = context;
     uint64_t now = os_clock_monotonic();
     bool draws = false, ok = !t->on_screen || take_keys(t, &draws);
-    t->view.facts.gone |= reasons & OS_WAIT_ALONE && t->tid_count;
+    t->view.facts.gone |= reasons & OS_WAIT_ALONE && t->threads.count;
     bool gone = t->view.facts.gone && !t->on_screen;
     if (t->view.clears)
         top_data_forget(&t->data);
     t->view.clears = false;
     double left = t->view.delay - (double)(now - t->looked) / NS;
     bool over = reasons & OS_WAIT_STOP || t->view.quits;
-    if (ok && ((left <= 0 && !t->view.paused) || gone) && !over) {
+    bool due = left <= 0 && !t->view.paused && told_up_to(t) > t->told;
+    if (ok && (due || gone) && !over) {
         ok = look(t, now, reasons);
         draws = true;
         left = t->view.delay;
@@ -279,11 +374,11 @@ static bool read_stream(struct top *t, struct error *err)
 static bool run(struct top *t, struct error *err)
 {
     bool ok = record_live_open(&t->live, &t->settings, err);
-    t->began = t->looked = os_clock_monotonic();
+    t->looked = t->told = os_clock_monotonic();
     if (ok && t->on_screen) {
         ok = os_screen_open(err);
         if (ok) {
-            note_facts(t, t->began, 0);
+            note_facts(t, 0);
             top_view_draw(&t->view);
         }
     }
@@ -307,7 +402,7 @@ static void prepare(struct top *t, const struct top_settings *s)
     t->settings = (struct record_live_settings){
         .sampler = {.stacks = (enum record_stacks)s->stacks,
                     .dump_size = 16384,
-                    .rate = (uint32_t)s->rate,
+                    .ring_size = (size_t)s->ring_size,
                     .command = "top"},
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
@@ -320,16 +415,22 @@ static void prepare(struct top *t, const struct top_settings *s)
                                 .flame = s->flame,
                                 .wanted = {.sort = (enum top_sort)s->sort,
                                            .no_kernel = s->no_kernel,
-                                           .no_user = s->no_user && !s->no_kernel}};
+                                           .no_user = s->no_user}};
 }
 
-/* Where it is shown; false, having said why, where that cannot be. */
+/* Where it is shown: said, where that cannot be the screen. */
 static void choose_screen(struct top *t)
 {
     t->on_screen =
         !t->s->plain && os_terminal_of(1).is_terminal && os_terminal_of(0).is_terminal;
     if (t->on_screen && !os_screen_is_there()) {
         message_note("this stoke was built without ncurses: one table after the other");
+        t->on_screen = false;
+    }
+    if (t->on_screen && !os_screen_knows_terminal()) {
+        message_note(
+            "the terminal that TERM names cannot be drawn on: one table after the "
+            "other");
         t->on_screen = false;
     }
     t->settings.watched = t->on_screen ? 0 : -1;
@@ -347,7 +448,7 @@ static int top_run(void *settings, int word_count, char **words)
     if (word_count) {
         error_set(&err, "'%s' is more than stoke top takes", words[0]);
         error_hint(&err, "-p PID looks at a process; stoke record runs a command");
-    } else if (find_targets(t, &err) && choose_event(t, &err)) {
+    } else if (find_targets(t, &err) && choose_rate(t, &err) && choose_event(t, &err)) {
         choose_screen(t);
         status = run(t, &err) ? STATUS_OK : STATUS_FAILED;
     }
@@ -356,13 +457,13 @@ static int top_run(void *settings, int word_count, char **words)
     top_view_deinit(&t->view);
     top_data_deinit(&t->data);
     output_deinit(&t->out);
-    free(t->tids);
+    record_threads_free(&t->threads);
     free(t);
     return status;
 }
 
-static const struct top_settings top_defaults = {
-    .rate = RATE_DEFAULT, .delay = DELAY_DEFAULT, .stacks = RECORD_STACKS_AUTO};
+static const struct top_settings top_defaults = {.delay = DELAY_DEFAULT,
+                                                 .stacks = RECORD_STACKS_AUTO};
 
 const struct command command_top = {
     .name = "top",

@@ -17,6 +17,7 @@ static bool take_sample(void *context, struct perf_profile *p,
     (void)sample;
     d->reader = p;
     d->taken++;
+    d->last = s->time > d->last ? s->time : d->last;
     d->idle += s->tid == 0;
     return s->tid != 0 || d->wants_idle;
 }

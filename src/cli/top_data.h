@@ -19,6 +19,7 @@ struct top_data {
     bool failed;                 /* memory was short */
     double largest;              /* weight of a sample */
     uint64_t taken, idle;        /* samples, since the last look */
+    uint64_t last;               /* when the latest of all was taken */
     struct profile *shown;       /* of the last look; or NULL */
     uint64_t shown_taken, shown_idle;
 };

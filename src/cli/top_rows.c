@@ -32,6 +32,9 @@ static bool is_wanted(const struct top_row *row, const struct top_wanted *wanted
 {
     if (row->level == 'k' ? wanted->no_kernel : wanted->no_user)
         return false;
+    struct str module = str_head(row->module, TOP_MODULE_MAX - 1);
+    if (wanted->module[0] && !str_equal(module, str_of(wanted->module)))
+        return false;
     return !wanted->filter[0] || has_part(row->name, wanted->filter) ||
            has_part(row->module, wanted->filter);
 }

@@ -9,11 +9,13 @@ enum top_sort { TOP_BY_SELF, TOP_BY_TOTAL, TOP_BY_NAME, TOP_BY_MODULE };
 extern const char *const top_sorts[]; /* their names, and a NULL */
 
 #define TOP_FILTER_MAX 64
+#define TOP_MODULE_MAX 256
 
 struct top_wanted {
     enum top_sort sort;
     char filter[TOP_FILTER_MAX]; /* part of a function's or a module's name; or empty */
     bool no_kernel, no_user;
+    char module[TOP_MODULE_MAX]; /* only its functions; or empty */
     bool expand_all;
     uint64_t expanded[32]; /* functions with their callers below, by top_row.key */
     size_t expanded_count;

@@ -45,7 +45,11 @@ static void write_head(const struct top_view *v, struct output *out)
 {
     const struct top_facts *f = &v->facts;
     double taken = (double)v->data->shown_taken, idle = (double)v->data->shown_idle;
-    output_format(out, "%s %u Hz, %s: ", f->event, f->rate, f->whom);
+    if (f->rate)
+        output_format(out, "%s %u Hz, %s: ", f->event, f->rate, f->whom);
+    else
+        output_format(out, "%s, each %llu, %s: ", f->event, (unsigned long long)f->period,
+                      f->whom);
     output_fixed(out, f->seconds > 0 ? taken / f->seconds : 0, 0);
     output_format(out, " samples/s, %llu lost, ", (unsigned long long)f->lost);
     output_fixed(out, percent(idle, taken), 0);
@@ -54,11 +58,19 @@ static void write_head(const struct top_view *v, struct output *out)
                      : f->gone       ? "it has ended"
                      : v->data->zero ? "each look anew"
                                      : "decaying");
+    if (f->lost - f->lost_before > v->data->shown_taken)
+        output_text(out,
+                    "; more than can be read: sample less often (-F), or take larger "
+                    "rings (-m)");
     if (f->throttled)
         output_format(out, "; held back %llu times", (unsigned long long)f->throttled);
     if (v->wanted.filter[0]) {
         output_text(out, "; with ");
         visible_print(out, str_of(v->wanted.filter));
+    }
+    if (v->wanted.module[0]) {
+        output_text(out, "; of ");
+        visible_print(out, str_of(v->wanted.module));
     }
     if (v->wanted.no_kernel || v->wanted.no_user)
         output_text(out, v->wanted.no_kernel ? "; no kernel" : "; no user code");
@@ -157,16 +169,19 @@ static unsigned row_style(const struct top_view *v, size_t i)
 static void draw_table(struct top_view *v, unsigned columns, unsigned rows)
 {
     struct output out = OUTPUT_KEEP;
-    size_t fit = rows > 3 ? rows - 3 : 1;
+    unsigned top = v->no_titles ? 1 : 2;
+    size_t fit = rows > top + 1 ? rows - top - 1 : 1;
     write_titles(v, columns, &out);
-    draw_line(&out, 1, 0, columns, OS_STYLE_HEAD);
+    if (!v->no_titles)
+        draw_line(&out, 1, 0, columns, OS_STYLE_HEAD);
+    out.used = 0;
     if (v->chosen < v->first)
         v->first = v->chosen;
     if (v->chosen >= v->first + fit)
         v->first = v->chosen - fit + 1;
     for (size_t i = 0; i < fit && v->first + i < v->rows.count; i++) {
         write_row(v, &v->rows.items[v->first + i], columns, &out);
-        draw_line(&out, 2 + (unsigned)i, 0, columns, row_style(v, v->first + i));
+        draw_line(&out, top + (unsigned)i, 0, columns, row_style(v, v->first + i));
     }
     output_deinit(&out);
 }
@@ -231,18 +246,19 @@ static void draw_flame(struct top_view *v, unsigned columns, unsigned rows)
 
 static const char *const help_lines[] = {
     "q            quit",
-    "h ?          this help",
-    "f            flame view, and back to the table",
-    "p Space      pause, go on",
-    "z            zero: each look anew, or decaying",
-    "Z            forget all that was counted",
-    "d            seconds from look to look",
+    "h ? F1       this help",
+    "arrows       up and down in the table, around in the flame view; Space: a page",
+    "e + Enter    table: who called the function; E: of all functions; C: of none",
+    "d  k         only the module of the row, only the kernel; again: all",
     "/            only functions and modules with ... in their names; Escape: all",
-    "s            order by self, total, function, module in turn",
     "K  U         leave out the kernel's functions, the user's",
+    "o            order by self, total, function, module in turn",
+    "H            the line of titles",
+    "z  Z         zero: each look anew, or decaying; forget all that was counted",
+    "f  p         pause, go on",
+    "D            seconds from look to look",
     "i            count what idle CPUs do, too",
-    "arrows       up and down in the table, around in the flame view",
-    "e  Enter     table: who called the function; E: of all functions",
+    "g            flame view, and back to the table",
     "Enter        flame view: zoom in; Escape: all; u: to the caller",
 };
 
@@ -267,8 +283,8 @@ static void draw_foot(const struct top_view *v, unsigned columns, unsigned rows)
                                                    : "seconds from look to look:",
                       v->typed);
     else
-        output_text(&out, "q quit  h help  f flames  / filter  s sort  e callers  "
-                          "z zero  p pause  d delay");
+        output_text(&out, "q quit  h help  g flames  / filter  o order  e callers  "
+                          "d module  z zero  f pause  D delay");
     draw_line(&out, rows - 1, 0, columns, v->prompt ? OS_STYLE_HEAD : OS_STYLE_FAINT);
     output_deinit(&out);
 }
@@ -314,6 +330,18 @@ static void toggle_callers(struct top_view *v)
     if (w->expanded_count == most)
         memmove(w->expanded, w->expanded + 1, (--w->expanded_count) * sizeof key);
     w->expanded[w->expanded_count++] = key;
+}
+
+/* Only the module of the row that the user is at; all, where that was so already. */
+static void zoom_module(struct top_view *v)
+{
+    struct top_wanted *w = &v->wanted;
+    if (w->module[0])
+        w->module[0] = 0;
+    else if (v->chosen < v->rows.count)
+        format_text(w->module, sizeof w->module, "%.*s",
+                    STR_ARG(v->rows.items[v->chosen].module));
+    v->chosen = v->first = 0;
 }
 
 /* Moves in the table; the function that the user is at stays chosen. */
@@ -373,6 +401,7 @@ static bool table_key(struct top_view *v, int key)
         return true;
     case OS_KEY_PAGE_UP:
     case OS_KEY_PAGE_DOWN:
+    case ' ':
         move_row(v, key == OS_KEY_PAGE_UP ? -page : page);
         return true;
     case OS_KEY_HOME:
@@ -380,15 +409,21 @@ static bool table_key(struct top_view *v, int key)
         move_row(v, key == OS_KEY_HOME ? -(long)v->rows.count : (long)v->rows.count);
         return true;
     case 'e':
+    case '+':
     case OS_KEY_ENTER:
         toggle_callers(v);
         return true;
     case 'E':
-        v->wanted.expand_all = !v->wanted.expand_all;
+    case 'C':
+        v->wanted.expand_all = key == 'E' && !v->wanted.expand_all;
         v->wanted.expanded_count = 0;
         return true;
+    case 'd':
+        zoom_module(v);
+        return true;
+    case OS_KEY_LEFT: /* as in perf top, out of what was zoomed into */
     case OS_KEY_ESCAPE:
-        v->wanted.filter[0] = 0;
+        v->wanted.filter[0] = v->wanted.module[0] = 0;
         return true;
     default:
         return false;
@@ -435,13 +470,14 @@ static bool common_key(struct top_view *v, int key)
         break;
     case 'h':
     case '?':
+    case OS_KEY_HELP:
         v->help = true;
         break;
-    case 'f':
+    case 'g':
         v->flame = !v->flame;
         break;
+    case 'f':
     case 'p':
-    case ' ':
         v->paused = !v->paused;
         break;
     case 'z':
@@ -453,13 +489,16 @@ static bool common_key(struct top_view *v, int key)
     case 'i':
         v->data->wants_idle = !v->data->wants_idle;
         break;
-    case 'd':
+    case 'D':
         ask(v, TOP_ASKS_DELAY);
+        break;
+    case 'H':
+        v->no_titles = !v->no_titles;
         break;
     case '/':
         ask(v, TOP_ASKS_FILTER);
         break;
-    case 's':
+    case 'o':
         w->sort = w->sort == TOP_BY_MODULE ? TOP_BY_SELF : w->sort + 1;
         break;
     case 'K':
@@ -467,6 +506,7 @@ static bool common_key(struct top_view *v, int key)
         w->no_user = false;
         break;
     case 'U':
+    case 'k': /* the kernel alone: no user code */
         w->no_user = !w->no_user;
         w->no_kernel = false;
         break;

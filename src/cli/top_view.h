@@ -11,10 +11,11 @@
 struct top_facts {
     const char *event, *whom;
     uint32_t rate;
+    uint64_t period; /* where the rate is 0 */
     uint64_t lost, throttled;
-    double seconds; /* since the last look */
-    double age;     /* since the beginning */
-    bool gone;      /* nobody is left to be looked at */
+    uint64_t lost_before; /* the last look */
+    double seconds;       /* in which the samples of the last look came; 0: not known */
+    bool gone;            /* nobody is left to be looked at */
 };
 
 enum top_prompt { TOP_NO_PROMPT, TOP_ASKS_FILTER, TOP_ASKS_DELAY };
@@ -24,7 +25,7 @@ struct top_view {
     struct top_wanted wanted;
     struct top_facts facts;
     double delay; /* seconds from look to look */
-    bool flame, help, paused, quits;
+    bool flame, help, paused, quits, no_titles;
     bool clears; /* all is to be forgotten */
     enum top_prompt prompt;
     char typed[TOP_FILTER_MAX];

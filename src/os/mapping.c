@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -260,4 +261,17 @@ struct str os_kernel_release(char *room, size_t size)
 uint32_t os_user(void)
 {
     return geteuid();
+}
+
+bool os_user_named(const char *name, uint32_t *user)
+{
+    uint64_t number;
+    const struct passwd *entry = getpwnam(name);
+    if (entry)
+        *user = entry->pw_uid;
+    else if (number_parse_u64(str_of(name), &number) && number < UINT32_MAX)
+        *user = (uint32_t)number;
+    else
+        return false;
+    return true;
 }

@@ -59,6 +59,9 @@ struct str os_vdso(void);
 /* Who runs this program. */
 uint32_t os_user(void);
 
+/* The number of a user, by name or as a number; false where there is none of that name. */
+bool os_user_named(const char *name, uint32_t *user);
+
 /* The kernel's name, as uname -r says. */
 struct str os_kernel_release(char *room, size_t size);
 

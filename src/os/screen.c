@@ -116,7 +116,8 @@ int os_screen_key(void)
                 {KEY_END, OS_KEY_END},
                 {KEY_BACKSPACE, OS_KEY_BACKSPACE},
                 {KEY_ENTER, OS_KEY_ENTER},
-                {KEY_RESIZE, OS_KEY_RESIZED}};
+                {KEY_RESIZE, OS_KEY_RESIZED},
+                {KEY_F(1), OS_KEY_HELP}};
     wint_t key;
     int kind = get_wch(&key);
     if (kind == ERR)

@@ -22,6 +22,7 @@ enum os_key {
     OS_KEY_END,
     OS_KEY_BACKSPACE,
     OS_KEY_RESIZED,
+    OS_KEY_HELP, /* F1 */
     OS_KEY_OTHER,
 };
 
@@ -39,6 +40,9 @@ enum os_style {
 #define OS_STYLE_CHOSEN 0x100u /* where the user is */
 
 bool os_screen_is_there(void); /* built in, at all */
+
+/* Whether the terminal that TERM names is one to draw on. */
+bool os_screen_knows_terminal(void);
 
 /* Takes the terminal of standard input and output. False, with why not. */
 bool os_screen_open(struct error *err);

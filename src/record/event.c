@@ -326,13 +326,29 @@ struct record_event record_event_switches(void)
     return e;
 }
 
-void record_event_only_user(struct record_event *e)
+/* Shows the modifier in the event's name. */
+static void add_to_name(struct record_event *e, char modifier)
 {
     size_t used = strlen(e->name);
+    const char *colon = memchr(e->name, ':', used) ? "" : ":";
+    if (used + 2 < sizeof e->name)
+        format_text(e->name + used, sizeof e->name - used, "%s%c", colon, modifier);
+}
+
+void record_event_only_user(struct record_event *e)
+{
     if (e->exclude & PERF_FLAG_EXCLUDE_KERNEL)
         return;
     e->exclude |= EXCLUDE_ALL & ~PERF_FLAG_EXCLUDE_USER;
-    if (used + 2 < sizeof e->name)
-        format_text(e->name + used, sizeof e->name - used,
-                    memchr(e->name, ':', used) ? "u" : ":u");
+    add_to_name(e, 'u');
+}
+
+void record_event_only_kernel(struct record_event *e)
+{
+    e->asks_kernel = true;
+    if (e->exclude & PERF_FLAG_EXCLUDE_USER)
+        return;
+    e->exclude |= EXCLUDE_ALL & ~PERF_FLAG_EXCLUDE_KERNEL;
+    e->exclude &= ~PERF_FLAG_EXCLUDE_KERNEL;
+    add_to_name(e, 'k');
 }

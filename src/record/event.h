@@ -79,6 +79,9 @@ void record_tracepoint_formats(const char *const *names, size_t count,
 /* The same event, of user code alone: what is left to users without rights. */
 void record_event_only_user(struct record_event *e);
 
+/* The same, of the kernel's code alone. */
+void record_event_only_kernel(struct record_event *e);
+
 /* The names that all machines know, each with its others behind commas, one after the
  * other; NULL behind the last. */
 const char *record_event_name(size_t i);

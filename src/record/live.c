@@ -41,7 +41,9 @@ static void take(void *context, const struct record *r)
 
 static void round_over(void *context)
 {
-    put_header(context, PERF_FINISHED_ROUND, 0);
+    struct record_live *l = context;
+    put_header(l, PERF_FINISHED_ROUND, 0);
+    l->round_told = true;
 }
 
 /* --- The head of the stream -------------------------------------------------------- */
@@ -113,6 +115,7 @@ bool record_live_begin(struct record_live *l, struct error *err)
 {
     l->bytes.used = l->given = 0;
     l->ended = false;
+    memset(l->drained, 0, sizeof l->drained);
     if (!open_stages(l, err))
         return false;
     put(l, "PERFILE2", 8);
@@ -161,7 +164,13 @@ static void wait_and_drain(struct record_live *l)
     struct record_sink first = record_tasks_sink(&l->tasks);
     unsigned why =
         os_wait_for(&l->wait, l->next >= 0 && l->next < DRAIN_MS ? l->next : DRAIN_MS);
+    l->drained[2] = l->drained[1];
+    l->drained[1] = l->drained[0];
+    l->drained[0] = os_clock_monotonic();
+    l->round_told = false;
     perf_sampler_drain(&l->sampler, &first);
+    if (!l->round_told)
+        round_over(l); /* else what came last would wait for what comes next */
     if (l->settings->sampler.targets.everyone)
         perf_sampler_follow_cpus(&l->sampler);
     uint64_t lost = perf_sampler_lost(&l->sampler);

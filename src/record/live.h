@@ -42,6 +42,8 @@ struct record_live {
     bool ended;
     bool kernel_hidden;
     uint64_t samples, lost, throttled;
+    bool round_told;     /* of this drain */
+    uint64_t drained[3]; /* when the rings were emptied: the last time, and before it */
 };
 
 /* Opens the counters and begins. The settings outlive it, and it is not to be moved.
@@ -53,6 +55,14 @@ void record_live_close(struct record_live *l);
 /* Begins a stream: what tasks there are is told anew. Behind the end of the one before.
  */
 bool record_live_begin(struct record_live *l, struct error *err);
+
+/* Up to when the reader of the stream has all samples, as `idle` is called: it puts in
+ * order, so that it has what came before the round before the last it was told of. 0: it
+ * has none yet. */
+static inline uint64_t record_live_told(const struct record_live *l)
+{
+    return l->drained[2];
+}
 
 /* Reads the stream; the source is the caller's. */
 struct source record_live_source(struct record_live *l);

@@ -117,7 +117,7 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         attr.flags |= best_precision(e) << PERF_FLAG_PRECISE_SHIFT;
     if (i == 0)
         attr.flags |= TRACKING;
-    if (!set->targets.everyone && !e->of_everyone)
+    if (!set->targets.everyone && !e->of_everyone && !set->targets.alone)
         attr.flags |= PERF_FLAG_INHERIT;
     if (set->targets.from_exec && !e->of_everyone)
         attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;

@@ -38,6 +38,7 @@ struct record_targets {
     size_t cpu_count;
     const uint32_t *tids; /* else these threads, and all that they begin */
     size_t tid_count;
+    bool alone;     /* not what they begin */
     bool from_exec; /* they are counted once they execute another program */
 };
 

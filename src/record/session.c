@@ -98,7 +98,7 @@ static bool start_command(struct record_session *s, struct error *err)
     s->child_tid = (uint32_t)s->child.pid;
     t->tids = &s->child_tid;
     t->tid_count = 1;
-    t->from_exec = true;
+    t->from_exec = s->settings->delay == 0;
     return true;
 }
 
@@ -310,8 +310,10 @@ static bool begin(struct record_session *s, struct error *err)
 {
     os_run_first(); /* a ring that is not emptied loses samples */
     drop_rights(s, false);
-    perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
+    if (s->settings->delay == 0)
+        perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
     s->began = os_clock_monotonic();
+    s->enable_at = s->settings->delay ? s->began + s->settings->delay : 0;
     if (s->settings->command && !os_child_go(&s->child, s->settings->command[0], err))
         return false; /* and what was recorded before stays under its name */
     bool ok = record_files_name(&s->files, err);
@@ -437,16 +439,29 @@ static void tell_lost(struct record_session *s)
     s->first.round(s->first.context);
 }
 
+/* Begins to count where that was to be later; gives when there is something to be done, of
+ * what is to be done at `next`, too. */
+static uint64_t enable_late(struct record_session *s, uint64_t now, uint64_t next)
+{
+    if (s->enable_at && now >= s->enable_at) {
+        perf_sampler_enable(&s->sampler);
+        s->enable_at = 0;
+    }
+    return s->enable_at && s->enable_at < next ? s->enable_at : next;
+}
+
 bool record_session_run(struct record_session *s, struct error *err)
 {
     /* a command's counters end before it does */
     unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
     bool ok = begin(s, err), ends = !ok;
     uint64_t now = s->began, next = now + early[0];
-    uint64_t deadline = s->settings->duration ? now + s->settings->duration : 0;
+    uint64_t span = s->settings->duration + s->settings->delay;
+    uint64_t deadline = s->settings->duration ? now + span : 0;
     s->deadline = deadline;
     while (!ends) {
-        unsigned why = os_wait_for(&s->wait, time_left(now, next, deadline));
+        uint64_t first = enable_late(s, now, next);
+        unsigned why = os_wait_for(&s->wait, time_left(now, first, deadline));
         uint64_t drained = os_clock_monotonic();
         perf_sampler_drain(&s->sampler, &s->first);
         now = os_clock_monotonic();

@@ -26,6 +26,7 @@ struct record_settings {
     size_t pid_count;
     char *const *command; /* to be run and recorded, ended by NULL; or NULL */
     uint64_t duration;    /* ns; 0: no end */
+    uint64_t delay;       /* ns from the beginning until it counts; or 0 */
     struct record_files_settings files; /* without a name: see record_session_path */
     const char *const *words;           /* the recorder's command line */
     size_t word_count;
@@ -92,6 +93,7 @@ struct record_session {
     uint64_t deepest; /* frames that the kernel follows at most; 0: it is not it */
     struct record_sink first; /* the first stage */
     uint64_t began, ended;    /* ns */
+    uint64_t enable_at;       /* when counting is to begin; 0: it has */
     int command_status;       /* as the shell tells it, once it has ended */
     bool asked;               /* the end was wanted: by the user, or the settings */
     bool ended_command;       /* with it: it still ran */

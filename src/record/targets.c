@@ -1,6 +1,7 @@
 #include "record/targets.h"
 #include "base/number.h"
 #include "os/machine.h"
+#include "os/mapping.h"
 #include "os/task.h"
 #include <stdlib.h>
 
@@ -51,6 +52,35 @@ bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t 
     for (size_t i = 0; i < tid_count; i++)
         add_thread(t, tids[i]);
     t->count = unique(t->items, t->count);
+    return !t->failed || error_memory(err);
+}
+
+struct user_search {
+    struct record_threads *threads;
+    uint32_t user, own;
+};
+
+static void add_if_theirs(void *context, struct str name)
+{
+    struct user_search *s = context;
+    uint64_t pid;
+    uint32_t owner;
+    if (number_parse_u64(name, &pid) && pid < UINT32_MAX && pid != s->own &&
+        os_process_owner((int64_t)pid, &owner) && owner == s->user)
+        os_task_threads((uint32_t)pid, add_thread, s->threads);
+}
+
+bool record_threads_of_user(struct record_threads *t, const char *user, struct error *err)
+{
+    struct user_search s = {.threads = t, .own = os_task_own()};
+    if (!os_user_named(user, &s.user)) {
+        error_set(err, "there is no user '%s'", user);
+        return error_hint(err, "a name of /etc/passwd, or a number");
+    }
+    os_folder_each("/proc", add_if_theirs, &s);
+    t->count = unique(t->items, t->count);
+    if (t->count == 0)
+        return error_set(err, "nothing runs that is of the user '%s'", user);
     return !t->failed || error_memory(err);
 }
 

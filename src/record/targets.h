@@ -16,6 +16,10 @@ struct record_threads {
  * where a process is not there. */
 bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t pid_count,
                          const uint32_t *tids, size_t tid_count, struct error *err);
+
+/* Adds all threads that a user has now, by name or number. */
+bool record_threads_of_user(struct record_threads *t, const char *user,
+                            struct error *err);
 void record_threads_free(struct record_threads *t);
 
 /* Adds the CPUs of a list, "0-3,8", to `cpus`, which has room for OS_CPUS_MAX and stays

@@ -160,7 +160,7 @@ if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     says 'did you mean sched:sched_switch?'
 fi
 status 2 stoke record -e cpu-clock --filter 'x == 1' true
-says 'is for the tracepoint that -e names before it'
+says "filter: 'x == 1' has no tracepoint before it to filter"
 
 # Any event, with words of its own; what this machine has not.
 status 3 stoke record -q -e 'cpu-clock/period=1000000,name=mine/u,dummy,cpu-clock/freq=99/u' \
@@ -207,6 +207,35 @@ status 1 stoke record -e cpu-clock/freq=$((most + 1))/ -o rate.data true
 says "perf_event_max_sample_rate is $most"
 status 2 stoke record -F 99 -c 1000 true
 says 'not by both'
+
+# perf's other words: threads and children left out, a later beginning, one kind of code.
+status 0 stoke record -q -F 999 -i -o alone.data sh -c './load 100 & wait'
+says_not ';leaf ' out
+stoke fold -q alone.data >folded 2>/dev/null || :
+says_not ';leaf ' folded
+status 0 stoke record -q -F 999 -D 300 -TPRN -o late.data sh -c './load 3000 & sleep 0.8; kill $!'
+stoke script -G -F time late.data | awk '{ t = $1 + 0; first = first ? first : t; last = t }
+    END { exit !(first && last - first > 0.2 && last - first < 0.7) }' ||
+    fail "-D does not begin later"
+stoke fold -q late.data >folded
+says '^load;.*;leaf [0-9]*$' folded
+for kind in user kernel; do
+    status 3 stoke record -F 999 --all-$kind -o kind.data ./load 100 || :
+    says "samples of c[a-z-]*:$(echo $kind | cut -c 1) in"
+done
+refused_kinds=0
+stoke record --all-user --all-kernel true 2>err || refused_kinds=$?
+[ $refused_kinds = 1 ] || fail "both kinds are taken"
+says 'leave nothing to be sampled'
+./load 3000000 &
+load=$!
+status 0 stoke record -q -u "$(id -un)" --duration 0.3 -o user.data
+stoke fold -q user.data >folded
+says '^load;.*;leaf [0-9]*$' folded
+kill $load
+load=
+status 2 stoke record -u no-such-user --duration 1
+says "there is no user 'no-such-user'"
 
 # What is packed and what is not are the same.
 for packed in '' -z -z9 --compress=19 --compression-level=3 --no-compress; do

@@ -9,7 +9,7 @@ TERMINAL = r"""stoke-test|a terminal of four commands,
 	am, cols#80, lines#24, colors#8, pairs#64,
 	clear=\E[H\E[J, cup=\E[%i%p1%d;%p2%dH, el=\E[K, cr=\r,
 	setaf=\E[3%p1%dm, setab=\E[4%p1%dm, op=\E[39;49m, sgr0=\E[m, bold=\E[1m, rev=\E[7m,
-	kcuu1=\EOA, kcud1=\EOB,
+	kcuu1=\EOA, kcud1=\EOB, kcub1=\EOD,
 """
 COMMAND = re.compile(rb"\x1b(\[[0-9;]*[HJKm])")
 
@@ -134,7 +134,7 @@ class Top:
         os.waitpid(self.pid, 0)
 
 
-UP, DOWN = "\x1bOA", "\x1bOB"
+UP, DOWN, LEFT = "\x1bOA", "\x1bOB", "\x1bOD"
 
 
 def main():
@@ -158,12 +158,22 @@ def main():
     top.see("the filter", r"module\n +0.00% +[0-9.]+%  middle +load\n\n")
     top.keys("\x1b")
     top.see("all again", r"  leaf +load$")
-    top.keys("ss")
+    top.keys("d")
+    top.see("one module", r"; of load")
+    top.keys("C" + LEFT)
+    top.see("all modules", r"^(?!.*; of load)stoke top: ")
+    top.keys("H")
+    top.see("no titles", r"^stoke top: .*\n +[0-9.]+% +[0-9.]+%  leaf ")
+    top.keys("Hf")
+    top.see("paused", r"paused")
+    top.keys("f")
+    top.see("going on", r"decaying")
+    top.keys("oo")
     top.see("ordered by name", r"self +total  \*function")
     top.keys("h")
     top.see("help", r"^  q +quit$")
-    top.keys("hd0.2\r")
-    top.keys("f")
+    top.keys("hD0.2\r")
+    top.keys("g")
     top.see("boxes", r"^all\nload\n(.*\n)*main\nmiddle\n.*leaf$")
     top.see("shares", r"^all  total 100.00%")
     for _ in range(12):
@@ -174,7 +184,7 @@ def main():
     top.size(60, 20)
     os.kill(top.pid, signal.SIGWINCH)
     top.screen.resize(60, 20)
-    top.see("a smaller terminal", r"^q quit  h help  f flames")
+    top.see("a smaller terminal", r"^q quit  h help  g flames")
     top.keys("\x1b")
     top.keys("p")
     top.see("paused", r"paused")
@@ -189,7 +199,7 @@ def main():
         sys.exit(f"it ended with {status}")
     top = Top(80, 24, words, dict(env, NO_COLOR="1"))
     top.see("the table", r"  leaf +load$")
-    top.keys("f")
+    top.keys("g")
     top.see("boxes", r"^middle\n.*leaf$")
     os.kill(top.pid, signal.SIGTERM)
     top.read(5)

@@ -61,6 +61,26 @@ says_not 'kernel.kallsyms' out
 status 0 stoke top -p $load -n 1 -d 0.4 -g dwarf -e cpu-clock:u
 says '  main  *load$' out
 
+# At short delays, what a look shows is divided by the time in which it came: of one
+# thread, sampled by its own clock, never more than the rate.
+for delay in 0.1 0.3; do
+    status 0 stoke top -t $load -e task-clock -F 499 -n 6 -d $delay
+    awk '/^# / { for (i = 1; i <= NF; i++) if ($i ~ /^samples\/s/ && $(i - 1) > 700) exit 1 }' \
+        out || fail "rates are wrong: $(grep '^# ' out)"
+    [ "$(grep -c '^# .* [1-9][0-9]* samples/s' out)" -ge 3 ] ||
+        fail "rates are wrong: $(grep '^# ' out)"
+done
+
+# Who else may be named, and how.
+status 0 stoke top -t $load,$load -p $load -n 1 -d 0.3 -c 1000000 -g -m 512K
+says '^# c[a-z:-]*, each 1000000, load [0-9]* and others: ' out
+status 0 stoke top -u "$(id -un)" -n 1 -d 0.3
+says "^# .* Hz, what is $(id -un)'s: " out
+if [ "$(id -u)" = 0 ]; then
+    status 0 stoke top -C 0,0 -n 1 -d 0.3
+    says '^# .* Hz, CPU 0: ' out
+fi
+
 # Who is looked at has ended: so does it.
 ./load &
 other=$!
@@ -79,6 +99,11 @@ refused() {
     says '^  try: '
 }
 refused 'cannot be looked at together' -a -p $load
+refused 'cannot be looked at together' -C 0 -p $load
+refused 'leave nothing to be shown' -K -U -p $load
+refused 'not by both' -F 99 -c 1000 -p $load
+refused 'there is no CPU 8000' -C 8000
+refused "there is no user 'no-such-user'" -u no-such-user
 refused 'shows one event' -e cpu-clock,page-faults -p $load
 refused 'is more than stoke top takes' -p $load ls
 refused 'no list of processes' -p x
@@ -94,6 +119,13 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null &&
 fi
 
 needs_terminal
+for TERM in '' no-such-terminal dumb; do
+    export TERM
+    on_terminal 80 24 stoke top -p $load -n 1 -d 0.3 >out 2>&1
+    says 'ncurses\|TERM names cannot be drawn on: one table after the other' out
+    says '  leaf ' out
+done
+export TERM=xterm
 ldd "$(command -v stoke)" | grep -q ncurses || {
     on_terminal 80 24 stoke top -p $load -n 1 -d 0.3 >out 2>&1
     says 'built without ncurses' out

@@ -217,6 +217,12 @@ static void test_user_code_alone(void **state)
     e = parsed("cycles:p").items[0];
     record_event_only_user(&e);
     assert_string_equal(e.name, "cycles:pu");
+    e = parsed("cycles:p").items[0];
+    record_event_only_kernel(&e);
+    record_event_only_kernel(&e);
+    assert_string_equal(e.name, "cycles:pk");
+    assert_true(e.asks_kernel);
+    assert_int_equal(e.exclude, PERF_FLAG_EXCLUDE_USER | PERF_FLAG_EXCLUDE_HV);
 }
 
 int main(void)
