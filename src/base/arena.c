@@ -148,7 +148,7 @@ void *arena_alloc(struct arena *a, size_t size)
         return NULL;
     if (size >= BLOCK_SMALLEST)
         return block_alloc(a, size, false);
-    size = (size + 7) & ~(size_t)7;
+    size = (size + !size + 7) & ~(size_t)7; /* nothing has a place, too */
     while (size > (size_t)(a->end - a->next))
         if (!chunk_add(a))
             return NULL;

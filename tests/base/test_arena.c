@@ -22,6 +22,17 @@ static void pieces_do_not_overlap(void **state)
     assert_int_equal(a.total, 0);
 }
 
+static void nothing_has_a_place_too(void **state)
+{
+    (void)state;
+    struct arena a = ARENA_INIT;
+    const void *first = arena_alloc(&a, 0);
+    assert_non_null(first);
+    assert_non_null(arena_zalloc(&a, 0, 4));
+    assert_ptr_not_equal(first, arena_alloc(&a, 0));
+    arena_deinit(&a);
+}
+
 static void zeroed_memory_is_zero(void **state)
 {
     (void)state;
@@ -169,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(pieces_do_not_overlap),
+        UNIT(nothing_has_a_place_too),
         UNIT(zeroed_memory_is_zero),
         UNIT(growing_keeps_what_is_there),
         UNIT(a_released_block_is_given_back),

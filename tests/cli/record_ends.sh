@@ -37,10 +37,11 @@ cc -O0 -g load.c -o load
 pids=
 trap 'kill -9 $pids 2>/dev/null || :' EXIT
 
-# begin WORDS...: a recorder in the background, as from a terminal: no signal is ignored.
+# begin WORDS...: a recorder in the background, as from a terminal: no signal is ignored,
+# whatever the test was begun by.
 begin() {
     python3 -c 'import os, signal, sys
-for number in signal.SIGINT, signal.SIGQUIT:
+for number in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM:
     signal.signal(number, signal.SIG_DFL)
 os.execvp("stoke", ["stoke", "record"] + sys.argv[1:])' "$@" 2>err &
     recorder=$!
