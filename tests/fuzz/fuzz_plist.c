@@ -11,7 +11,8 @@ static void check_value(const struct plist *p, const struct plist_value *v)
 {
     const char *end = p->bytes.ptr + p->bytes.len;
     if (v->bytes.len)
-        CHECK(v->bytes.ptr >= p->bytes.ptr && v->bytes.len <= (size_t)(end - v->bytes.ptr));
+        CHECK(v->bytes.ptr >= p->bytes.ptr &&
+              v->bytes.len <= (size_t)(end - v->bytes.ptr));
     CHECK(v->kind == PLIST_ARRAY || v->kind == PLIST_DICT || v->count == 0);
     CHECK((uint64_t)v->count * p->item_size <= v->bytes.len);
 }

@@ -1,7 +1,7 @@
 /* What is packed inside of a file is unpacked by the page, which has the libraries for it
  * (web/src/unpack.ts); files that are packed as a whole it unpacks before they come here. */
-#include "base/decode.h"
 #include "base/unpack.h"
+#include "base/decode.h"
 
 #define IMPORT(name) __attribute__((import_module("unpack"), import_name(#name))) name
 
