@@ -1,6 +1,7 @@
 #include "os/data_file.h"
 #include "base/format.h"
 #include "base/number.h"
+#include "os/file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -112,22 +113,11 @@ bool os_data_file_create(struct os_data_file *f, const char *path,
     return true;
 }
 
-/* What is there is kept under another name; but for a file without anything in it. */
-static void keep_old(const char *path)
-{
-    char old[4128];
-    struct stat st;
-    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-        return;
-    format_text(old, sizeof old, "%s.old", path);
-    rename(path, old);
-}
-
 bool os_data_file_name(struct os_data_file *f, struct error *err)
 {
     if (!f->temporary[0])
         return true;
-    keep_old(f->path);
+    os_output_keep_old(f->path);
     if (rename(f->temporary, f->path) != 0)
         return fail(f, errno, err);
     f->temporary[0] = 0;

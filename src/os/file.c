@@ -416,7 +416,7 @@ void os_output_abandon(struct os_output *out)
     out->fd = -1;
 }
 
-static void keep_old(const char *path)
+void os_output_keep_old(const char *path)
 {
     char old[4128];
     struct stat st;
@@ -433,7 +433,7 @@ bool os_output_close(struct os_output *out, struct output *o, struct error *err)
     if (ok && out->temporary[0]) {
         ok = close(out->fd) == 0;
         if (ok && out->keeps_old)
-            keep_old(out->path);
+            os_output_keep_old(out->path);
         ok = ok && rename(out->temporary, out->path) == 0;
         reason = errno;
         out->fd = -1;

@@ -75,6 +75,9 @@ void os_output_set(struct os_output *out, const struct os_output_manner *manner)
  * folder, is believed to be good. */
 bool os_output_check(const char *path, struct error *err);
 
+/* What is there is kept as PATH.old; but for a file without anything in it. */
+void os_output_keep_old(const char *path);
+
 /* Whether there is something of that name, a link that leads nowhere included. */
 bool os_output_is_there(const char *path);
 
