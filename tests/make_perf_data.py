@@ -107,9 +107,9 @@ class Recording:
         self.kernel(3, self.pack("II", pid, tid) + self.text(name), pid, tid, time,
                     1 << 13 if execs else 0)
 
-    def task(self, kind, pid, parent, tid, parent_tid, time):
+    def task(self, kind, pid, parent, tid, parent_tid, time, misc=0):
         self.kernel(kind, self.pack("IIIIQ", pid, parent, tid, parent_tid, time), pid, tid,
-                    time)
+                    time, misc)
 
     def sample(self, time, ip, chain=(), pid=100, tid=None, cpu=0, period=1000, misc=USER_MODE,
                attr=None, extra=None):
@@ -465,6 +465,19 @@ def plain():
     return rec
 
 
+def was_there():
+    """A process that began before the recording has no map of its parent's."""
+    rec = Recording([Attr(0, 0, name="cycles")])
+    rec.comm(100, 100, "parent")
+    rec.mmap2(100, 0x400000, 0x10000, 0, "/usr/bin/parent")
+    rec.task(7, 200, 100, 200, 100, 0, misc=1 << 13)
+    rec.comm(200, 200, "child")
+    rec.mmap2(200, 0x55555000, 0x1000, 0, "/usr/bin/child")
+    rec.sample(10, 0x55555010, [MARK_USER, 0x55555010, 0x400100], pid=200)
+    rec.sample(20, 0x400100, [MARK_USER, 0x400100], pid=100)
+    return rec
+
+
 def corrupted():
     """Damage of several kinds; between it, what is whole is to be kept."""
     rec = usual()
@@ -586,6 +599,7 @@ def cases():
     yield "every-part-big-endian", everything(True).file()
     yield "dumps", dumps().file()
     yield "plain", plain().file(features={})
+    yield "was-there", was_there().file()
     yield "corrupted", corrupted().file()
     yield "names", unnamed().pipe(names=False)
     yield "tracepoints", tracepoints().file()

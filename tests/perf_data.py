@@ -26,7 +26,8 @@ FIXTURES = os.path.join(tap.SOURCE_ROOT, "tests", "import", "perf-data")
 CORPUS = os.path.join(tap.CORPUS, "perfdata")
 
 # The fixtures that perf 6.1 reads to their end; the others stand in the goldens.
-READABLE = ["attr-96", "compressed", "compressed-pipe", "file", "groups", "pipe", "plain"]
+READABLE = ["attr-96", "compressed", "compressed-pipe", "file", "groups", "pipe", "plain",
+            "was-there"]
 
 # What perf refuses, and what is to be said of it.
 REFUSED = {"perf.data.true.v1": b"version 1"}

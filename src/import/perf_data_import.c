@@ -136,7 +136,8 @@ static void take_task(struct perf_profile *p, const struct perf_record *r)
         processes_name(&p->processes, t.pid, t.tid, t.name,
                        r->misc & PERF_MISC_COMM_EXEC);
     else
-        processes_fork(&p->processes, t.pid, t.parent_pid, t.tid, t.parent_tid);
+        processes_fork(&p->processes, t.pid, t.parent_pid, t.tid, t.parent_tid,
+                       r->misc & PERF_MISC_FORK_EXEC);
 }
 
 /* What the kernel tells when it has room again (LOST) a recorder tells once more, as

@@ -96,14 +96,15 @@ void processes_ran(struct processes *p, uint32_t pid)
 }
 
 void processes_fork(struct processes *p, uint32_t pid, uint32_t parent_pid, uint32_t tid,
-                    uint32_t parent_tid)
+                    uint32_t parent_tid, bool was_there)
 {
     const uint64_t *parent = idmap_find(&p->tids, parent_tid);
     if (tid != parent_tid)
         set_name(p, tid, parent && *parent ? p->tasks[*parent].name : 0);
     if (pid == parent_pid)
         return;
-    space_id inherited = space_share(&p->spaces, processes_find(p, parent_pid)->space);
+    space_id inherited =
+        was_there ? 0 : space_share(&p->spaces, processes_find(p, parent_pid)->space);
     struct process *process = change(p, pid);
     if (!process)
         return;

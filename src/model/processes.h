@@ -46,9 +46,10 @@ bool processes_failed(const struct processes *p);
 void processes_name(struct processes *p, uint32_t pid, uint32_t tid, struct str name,
                     bool exec);
 
-/* A thread begins, with its parent's name; a process with its parent's maps, too. */
+/* A thread begins, with its parent's name; a process with its parent's maps, too, unless it
+ * is told that it `was_there`, and has executed who knows what since it began. */
 void processes_fork(struct processes *p, uint32_t pid, uint32_t parent_pid, uint32_t tid,
-                    uint32_t parent_tid);
+                    uint32_t parent_tid, bool was_there);
 
 /* A file is mapped. */
 void processes_map(struct processes *p, uint32_t pid, const struct address_map *map);

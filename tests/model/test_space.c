@@ -150,7 +150,7 @@ static void test_processes(void **state)
     assert_true(processes_init(&p));
     processes_name(&p, 10, 10, STR("sh"), false);
     processes_map(&p, 10, &(struct address_map){0, 100, 0, 1, 0});
-    processes_fork(&p, 11, 10, 11, 10);
+    processes_fork(&p, 11, 10, 11, 10, false);
     assert_str(task_name(&p, processes_task(&p, 11)), "sh");
     processes_map(&p, 11, &(struct address_map){50, 60, 0, 2, 0});
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 10)->space, 55)->object, 1);
@@ -164,9 +164,12 @@ static void test_processes(void **state)
     assert_null(space_find(&p.spaces, processes_find(&p, 11)->space, 55));
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 11)->space, 75)->object, 3);
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 10)->space, 55)->object, 1);
-    processes_fork(&p, 10, 10, 12, 10); /* a thread: nothing of its own but the name */
+    processes_fork(&p, 10, 10, 12, 10, false); /* a thread: nothing of its own but the name */
     assert_str(task_name(&p, processes_task(&p, 12)), "sh");
     assert_int_equal(processes_find(&p, 12)->space, 0);
+    processes_fork(&p, 13, 10, 13, 10, true); /* what it has mapped will be told */
+    assert_str(task_name(&p, processes_task(&p, 13)), "sh");
+    assert_int_equal(processes_find(&p, 13)->space, 0);
     assert_str(task_name(&p, processes_task(&p, 99)), "");
     assert_false(processes_failed(&p));
     processes_deinit(&p);
