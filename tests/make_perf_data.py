@@ -93,7 +93,9 @@ class Recording:
         body = self.pack("iiQQQ", pid, pid, start, size, offset) + self.text(path)
         self.kernel(1, body, pid, pid, time, misc)
 
-    def mmap2(self, pid, start, size, offset, path, prot=5, build_id=b"", inode=7, time=0):
+    def mmap2(self, pid, start, size, offset, path, prot=5, build_id=b"", inode=7, time=0,
+              marked=False):
+        """`marked`: as if there were a build id."""
         body = self.pack("iiQQQ", pid, pid, start, size, offset)
         if build_id:
             body += self.pack("BBH", len(build_id), 0, 0) + build_id.ljust(20, b"\0")
@@ -101,7 +103,7 @@ class Recording:
             body += self.pack("IIQQ", 8, 1, inode, 0)
         body += self.pack("II", prot, 2) + self.text(path)
         self.kernel(10, body, pid, pid, time,
-                    USER_MODE | (1 << 14 if build_id else 0))
+                    USER_MODE | (1 << 14 if build_id or marked else 0))
 
     def comm(self, pid, tid, name, time=0, execs=False):
         self.kernel(3, self.pack("II", pid, tid) + self.text(name), pid, tid, time,
@@ -478,6 +480,16 @@ def was_there():
     return rec
 
 
+def marked():
+    """The kernel marks maps as having a build id where another recorder asked for those."""
+    rec = Recording([Attr(0, 0, name="cycles")])
+    rec.comm(100, 100, "prog")
+    rec.mmap2(100, 0x400000, 0x10000, 0, "/usr/bin/prog", marked=True)
+    rec.mmap2(100, 0x500000, 0x10000, 0, "/usr/bin/other", build_id=b"\xcd" * 20)
+    rec.sample(10, 0x400100, [MARK_USER, 0x400100, 0x500100])
+    return rec
+
+
 def corrupted():
     """Damage of several kinds; between it, what is whole is to be kept."""
     rec = usual()
@@ -600,6 +612,7 @@ def cases():
     yield "dumps", dumps().file()
     yield "plain", plain().file(features={})
     yield "was-there", was_there().file()
+    yield "marked", marked().file()
     yield "corrupted", corrupted().file()
     yield "names", unnamed().pipe(names=False)
     yield "tracepoints", tracepoints().file()

@@ -216,11 +216,11 @@ class Classes:
         self.has_chains = recording.has_chains
         self.as_dwfl = recording.as_dwfl
 
-    def frame(self, ours, theirs):
+    def frame(self, ours, theirs, is_leaf):
         """The class of two frames: "" where they are equal, None where they are not."""
         if ours == theirs:
             return ""
-        if theirs in self.starts:
+        if theirs in self.starts and not is_leaf:
             return self.NAMED_BEHIND
         if theirs in ("@plt", "_init") and ours.endswith("@plt"):
             return self.STUB
@@ -239,12 +239,16 @@ class Classes:
             return self.WHOLE
         return None
 
+    def frames(self, ours, theirs):
+        last = len(ours) - 1
+        return [self.frame(a, b, i == last) for i, (a, b) in enumerate(zip(ours, theirs))]
+
     def unwound(self, ours, theirs):
         """How perf's unwinding of a stack failed, where ours goes further; and what is
         left to compare of both: the frames from the leaf on that it still got right."""
         same = 0
         while same < min(len(ours), len(theirs)) and \
-                self.frame(ours[-1 - same], theirs[-1 - same]) is not None:
+                self.frame(ours[-1 - same], theirs[-1 - same], same == 0) is not None:
             same += 1
         if not self.as_dwfl or same == 0 or len(theirs) > len(ours):
             return None, ours, theirs
@@ -259,11 +263,11 @@ class Classes:
         if self.is_dwarf and theirs and NOWHERE.match(theirs[0]):
             del theirs[0]
             found.add(self.FAKE)
-        hows = [self.frame(a, b) for a, b in zip(ours, theirs)]
+        hows = self.frames(ours, theirs)
         if self.is_dwarf and (len(ours) != len(theirs) or None in hows):
             how, ours, theirs = self.unwound(ours, theirs)
             found.add(how)
-            hows = [self.frame(a, b) for a, b in zip(ours, theirs)]
+            hows = self.frames(ours, theirs)
         found.update(hows)
         if None in found or len(ours) != len(theirs):
             return None

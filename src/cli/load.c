@@ -16,6 +16,10 @@
 
 #define THREADS_MAX 4096 /* more than any machine has cores */
 
+/* What is looked at to find where a record begins. */
+#define WINDOW_LEAST ((size_t)16 << 10)
+#define WINDOW_MOST ((size_t)256 << 10)
+
 /* A part smaller than this is not worth a thread. */
 #define PART_MIN ((uint64_t)4 << 20)
 
@@ -160,21 +164,34 @@ static void read_part(void *context, unsigned number)
     source_deinit(&s);
 }
 
+/* Where a record begins behind `near`; at the end of the input where the next is longer
+ * than the window. Most are short: a small part of it is tried first. */
+static bool next_record(struct loading *l, uint64_t near, char *window, uint64_t *from,
+                        struct error *err)
+{
+    *from = l->input.size;
+    for (size_t size = WINDOW_LEAST; size <= WINDOW_MOST; size *= 4) {
+        size_t got = 0;
+        if (!os_input_read_at(&l->input, near, window, size, &got, err))
+            return false;
+        size_t at = l->importer->split((struct str){window, got}, 0);
+        if (at < got) {
+            *from = near + at;
+            break;
+        }
+    }
+    return true;
+}
+
 /* Moves each part's beginning to where a record begins. */
 static bool place_parts(struct loading *l, struct part *parts, unsigned count,
                         struct error *err)
 {
-    char *window = malloc(IMPORT_HEAD_SIZE * 4);
+    char *window = malloc(WINDOW_MOST);
     bool ok = window || error_memory(err);
-    for (unsigned i = 0; ok && i < count; i++) {
-        size_t got = 0;
-        uint64_t near = l->input.size / count * i;
-        parts[i].from = l->begin;
-        if (i == 0)
-            continue;
-        ok = os_input_read_at(&l->input, near, window, IMPORT_HEAD_SIZE * 4, &got, err);
-        size_t at = l->importer->split((struct str){window, got}, 0);
-        parts[i].from = at < got ? near + at : l->input.size; /* a record too long */
+    parts[0].from = l->begin;
+    for (unsigned i = 1; ok && i < count; i++) {
+        ok = next_record(l, l->input.size / count * i, window, &parts[i].from, err);
         if (parts[i].from < parts[i - 1].from)
             parts[i].from = parts[i - 1].from;
     }

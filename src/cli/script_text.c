@@ -185,7 +185,7 @@ static void write_map(struct output *o, const struct perf_record *r,
         output_char(o, '\n');
         return;
     }
-    if (r->misc & PERF_MISC_MMAP_BUILD_ID) {
+    if (m->build_id.len) {
         output_text(o, " <");
         for (size_t i = 0; i < m->build_id.len; i++)
             output_format(o, "%02x", (unsigned char)m->build_id.ptr[i]);

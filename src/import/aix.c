@@ -46,9 +46,9 @@ static bool parse_thread(struct str line, int64_t *tid)
 {
     struct str rest = line;
     uint64_t id;
-    size_t at = str_search(line, STR("tid# "));
     if (!str_starts(line, STR("-----")))
         return false;
+    size_t at = str_search(line, STR("tid# "));
     if (at == line.len)
         at = str_search(line, STR("lwp# "));
     rest = str_skip(line, at + 5);
@@ -105,12 +105,14 @@ static int aix_probe(struct str head)
     struct text_frame f;
     int64_t id;
     while (stacktext_probe_line(&head, &line)) {
-        bool is_frame = parse_frame(line, &f);
         bool is_thread = parse_thread(line, &id);
         bool is_process = parse_process(line, &id, &command);
-        frames += is_frame && str_find(line, '(') < line.len;
         threads += is_thread;
         processes += is_process;
+        if (threads + processes == 0) /* other formats, which have no such heading */
+            continue;
+        bool is_frame = parse_frame(line, &f);
+        frames += is_frame && str_find(line, '(') < line.len;
         others += !is_frame && !is_thread && !is_process && line.len;
     }
     if (frames == 0 || others > frames || threads + processes == 0)

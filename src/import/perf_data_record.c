@@ -161,6 +161,23 @@ static struct str take_text(struct bytes *b)
     return str_head(rest, str_find(rest, 0));
 }
 
+/* Whether a build id stands where the file's device and inode may. Where another recorder
+ * asks the kernel for build ids, the kernel marks the records of those that did not, too,
+ * and the device's number looks like a size: so either it was asked for, or it has the
+ * size of a hash. */
+static bool has_build_id(const struct perf_data *d, const struct perf_record *r,
+                         struct bytes b)
+{
+    bool asked = false;
+    uint32_t size = bytes_u8(&b), reserved = bytes_u8(&b);
+    reserved |= bytes_u16(&b);
+    if (r->type != PERF_MMAP2 || !(r->misc & PERF_MISC_MMAP_BUILD_ID) || reserved)
+        return false;
+    for (size_t i = 0; i < d->event_count; i++)
+        asked |= d->events[i].flags & PERF_FLAG_BUILD_ID;
+    return size == 20 || size == 16 || (asked && size && size < 20);
+}
+
 bool perf_map_of(const struct perf_data *d, const struct perf_record *r,
                  struct perf_map *m)
 {
@@ -171,7 +188,7 @@ bool perf_map_of(const struct perf_data *d, const struct perf_record *r,
     m->start = bytes_u64(&b);
     m->size = bytes_u64(&b);
     m->offset = bytes_u64(&b);
-    if (r->type == PERF_MMAP2 && r->misc & PERF_MISC_MMAP_BUILD_ID) {
+    if (has_build_id(d, r, b)) {
         uint8_t size = bytes_u8(&b);
         bytes_skip(&b, 3);
         m->build_id = str_head(bytes_take(&b, 20), size);

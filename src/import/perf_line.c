@@ -144,6 +144,8 @@ static bool is_number(struct str s)
 /* "12", "12/34" or "-1": a process's or thread's number. */
 static bool is_id(struct str word)
 {
+    if (word.len == 0 || (!byte_is_digit(word.ptr[0]) && word.ptr[0] != '-'))
+        return false;
     struct str first = str_cut(&word, '/');
     if (str_equal(first, STR("-1")))
         return word.len == 0 || str_equal(word, STR("-1"));
@@ -179,10 +181,11 @@ bool perf_find_head(struct str line, struct perf_head *h)
     uint64_t time;
     *h = (struct perf_head){.id = STR("")};
     while (left.len && !h->sure) {
-        struct str before = str_trim(str_span(line.ptr, left.ptr));
+        const char *end = left.ptr;
         struct str word = str_word(&left);
         if (!is_id(word))
             continue;
+        struct str before = str_trim(str_span(line.ptr, end));
         struct str peek = left, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
         if (h->sure || (h->id.len == 0 && before.len)) {

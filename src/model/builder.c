@@ -530,6 +530,24 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     }
 }
 
+#define ROWS_AHEAD 8
+
+/* Asks the machine to fetch the row that a sample of that stack is likely added to; twice
+ * as far ahead, what tells which row that is. */
+static void prefetch_rows(const struct builder *b, const struct profile *other,
+                          const stack_id *stacks, size_t i)
+{
+    if (i + ROWS_AHEAD * 2 >= other->sample_count || b->mode == BUILD_KEEP)
+        return;
+    stack_id far = stacks[other->samples[i + ROWS_AHEAD * 2].stack];
+    stack_id near = stacks[other->samples[i + ROWS_AHEAD].stack];
+    if (far < b->first_row_cap)
+        __builtin_prefetch(&b->first_rows[far]);
+    uint32_t row = near < b->first_row_cap ? b->first_rows[near] : 0;
+    if (row)
+        __builtin_prefetch(&b->profile->samples[row - 1]);
+}
+
 void builder_merge(struct builder *b, const struct profile *other)
 {
     frame_id *frames = builder_map_frames(b, other);
@@ -543,6 +561,7 @@ void builder_merge(struct builder *b, const struct profile *other)
                                  frames[other->stacks[i].frame]);
     for (size_t i = 0; i < other->sample_count; i++) {
         struct sample s = other->samples[i];
+        prefetch_rows(b, other, stacks, i);
         s.thread = threads[s.thread];
         s.event = events[s.event];
         s.stack = stacks[s.stack];

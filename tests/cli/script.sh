@@ -211,6 +211,9 @@ says ': PERF_RECORD_MMAP2 100/100: .*<abababababababababababababababababababab>'
 says ': PERF_RECORD_MMAP -1/0: \[0xffffffff81000000(0xc00000) @ 0xffffffff81000000\]: x \[kernel.kallsyms\]_text$' out
 says ': PERF_RECORD_FORK(200:200):(100:100)$' out
 says ': PERF_RECORD_COMM exec: child:200/200$' out
+status 0 stoke script -q --show-mmap-events "$data/marked.in"
+says '\[0x400000(0x10000) @ 0 08:01 7 0\]: r-xp /usr/bin/prog$' out
+says '<cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd>\]: r-xp /usr/bin/other$' out
 status 0 stoke script -q --show-lost-events "$data/all-records.in"
 says ': PERF_RECORD_LOST lost ' out
 
