@@ -1,7 +1,7 @@
 /* What one input may cost: a second of the processor's time and 64 MiB beyond what there
- * was, or as many as the build says. Counted are the allocations of stoke's own code (the program is linked with --wrap
- * for them); a mapped file is the page cache's. Large files, which only replaying has,
- * may take more. */
+ * was, or as much as the build says. Counted are the allocations of stoke's own code (the
+ * program is linked with --wrap for them); a mapped file is the page cache's. Large files,
+ * which only replaying has, may take more. */
 #include "fuzz.h"
 #include <malloc.h>
 #include <time.h>
@@ -11,7 +11,9 @@
 #define MEMORY_MAX_MB 64
 #endif
 #define MEMORY_MAX ((int64_t)MEMORY_MAX_MB << 20)
+#ifndef SECONDS_MAX
 #define SECONDS_MAX 1.0
+#endif
 
 /* The names that the linker asks for. NOLINTBEGIN */
 void *__real_malloc(size_t size);
