@@ -1,7 +1,8 @@
-/* What one input may cost: a second of the processor's time and 64 MiB beyond what there
- * was, or as much as the build says. Counted are the allocations of stoke's own code (the
- * program is linked with --wrap for them); a mapped file is the page cache's. Large files,
- * which only replaying has, may take more. */
+/* What one input may cost: a second of the processor's time (four with sanitizers, which
+ * make it 10 to 25 times as slow) and 64 MiB beyond what there was, or as much as the build
+ * says. Counted are the allocations of stoke's own code (the program is linked with --wrap
+ * for them); a mapped file is the page cache's. Large files, which only replaying has, may
+ * take more. */
 #include "fuzz.h"
 #include <malloc.h>
 #include <time.h>
@@ -11,7 +12,11 @@
 #define MEMORY_MAX_MB 64
 #endif
 #define MEMORY_MAX ((int64_t)MEMORY_MAX_MB << 20)
-#ifndef SECONDS_MAX
+#if defined(__has_feature)
+#define SECONDS_MAX (__has_feature(address_sanitizer) ? 4.0 : 1.0)
+#elif defined(__SANITIZE_ADDRESS__)
+#define SECONDS_MAX 4.0
+#else
 #define SECONDS_MAX 1.0
 #endif
 
