@@ -3,6 +3,7 @@
 #include "cli/record_told.h"
 #include "base/format.h"
 #include "cli/message.h"
+#include "cli/sampling.h"
 #include "os/machine.h"
 
 #define NS 1e9
@@ -49,10 +50,10 @@ static void tell_stacks(const struct record_session *s)
         message_note("%.1f%% of the stacks are truncated: their outer frames are not in "
                      "the dump (-g %s,%u takes more of the stack)",
                      100 * (double)u->truncated / (double)u->stacks,
-                     record_stack_names[s->sampler_settings.stacks],
-                     4 * s->sampler_settings.dump_size < RECORD_DUMP_MOST
+                     sampling_stack_names[s->sampler_settings.stacks],
+                     4 * s->sampler_settings.dump_size < SAMPLING_DUMP_MOST
                          ? 4 * s->sampler_settings.dump_size
-                         : RECORD_DUMP_MOST);
+                         : SAMPLING_DUMP_MOST);
     if (c->deep)
         message_note("%.1f%% of the stacks are truncated: the kernel follows %llu frames "
                      "at most (sysctl kernel.perf_event_max_stack)",

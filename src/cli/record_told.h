@@ -4,11 +4,6 @@
 
 #include "record/session.h"
 
-#define RECORD_DUMP_MOST 65024 /* bytes of a stack that the kernel dumps at most */
-
-/* By enum record_stacks; ends in NULL. */
-extern const char *const record_stack_names[];
-
 /* "61.2 kB", "4.1 MB" */
 const char *record_size_text(uint64_t bytes, char room[32]);
 

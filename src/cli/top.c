@@ -1,23 +1,21 @@
 /* stoke top: what runs now, on the terminal: a table or a flame view that follows it. */
 #include "base/format.h"
-#include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/record_words.h"
+#include "cli/sampling.h"
 #include "cli/symbols.h"
 #include "cli/top_view.h"
+#include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/screen.h"
 #include "os/task.h"
 #include "os/terminal.h"
 #include "record/live.h"
 #include "record/refusal.h"
-#include "record/targets.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NUMBERS_MAX 1024
 #define RATE_DEFAULT 499
 #define DELAY_DEFAULT 2
 #define DUMPED_WHOLE 2000 /* samples a second; of more, less of each stack is taken */
@@ -25,95 +23,18 @@
 #define COLUMNS_PRINTED 100
 #define NS 1e9
 
-struct number_list {
-    uint32_t items[NUMBERS_MAX];
-    size_t count;
-};
-
-struct cpu_list {
-    uint32_t items[OS_CPUS_MAX];
-    size_t count;
-};
-
 struct top_settings {
-    struct number_list pids, tids;
-    struct cpu_list cpus;
-    struct record_events events;
-    const char *user;
-    int64_t rate, period, looks, rows;
-    uint64_t ring_size;
+    struct sampling_whom whom;
+    struct sampling_how how;
+    int64_t looks, rows;
     double delay;
-    int stacks, sort;
-    bool everyone, plain, flame, zero, no_kernel, no_user;
+    int sort;
+    bool plain, flame, zero, no_kernel, no_user;
 };
 
 #define OFF(field) offsetof(struct top_settings, field)
 
-static bool parse_numbers(const char *text, void *value, struct error *err)
-{
-    struct number_list *list = value;
-    for (struct str rest = str_of(text); rest.len;) {
-        uint64_t v;
-        if (!number_parse_u64(str_cut(&rest, ','), &v) || v == 0 || v >= UINT32_MAX) {
-            error_set(err, "'%s' is no list of processes or threads", text);
-            return error_hint(err, "as ps shows them: 412,17");
-        }
-        if (list->count == NUMBERS_MAX)
-            return error_set(err, "more than %d of them", NUMBERS_MAX);
-        list->items[list->count++] = (uint32_t)v;
-    }
-    return list->count || error_set(err, "'' is no list of processes or threads");
-}
-
-static bool parse_cpus(const char *text, void *value, struct error *err)
-{
-    struct cpu_list *list = value;
-    return record_cpus_add(str_of(text), list->items, &list->count, err);
-}
-
-static bool parse_events(const char *text, void *value, struct error *err)
-{
-    return record_events_parse(text, value, err);
-}
-
-/* In the order of enum record_stacks. */
-static const char *const stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
-
-static bool parse_stacks(const char *text, void *value, struct error *err)
-{
-    for (int i = 0; stack_names[i]; i++) {
-        if (strcmp(stack_names[i], text) != 0)
-            continue;
-        *(int *)value = i;
-        return true;
-    }
-    error_set(err, "stacks cannot be taken by '%s'", text);
-    return error_hint(err, "auto, fp, dwarf, lbr, none");
-}
-
 static const struct option top_options[] = {
-    {"all-cpus", 'a', NULL, "all that runs on this machine (default)", OPTION_FLAG,
-     OFF(everyone)},
-    {"pid", 'p', "LIST", "these processes, and what they start", OPTION_PARSED, OFF(pids),
-     .parse = parse_numbers},
-    {"tid", 't', "LIST", "these threads", OPTION_PARSED, OFF(tids),
-     .parse = parse_numbers},
-    {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
-     .parse = parse_cpus},
-    {"uid", 'u', "USER", "all that is this user's, by name or number", OPTION_STRING,
-     OFF(user)},
-    {"freq", 'F', "HZ",
-     "samples a second (default: 499); max: as many as the kernel gives", OPTION_PARSED,
-     OFF(rate), .parse = record_parse_rate},
-    {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
-     OFF(period), .least = 1, .most = 1e15},
-    {"event", 'e', "NAME", "sample by this event (default: cycles, else cpu-clock)",
-     OPTION_PARSED, OFF(events), .parse = parse_events},
-    {"call-graph", 'g', "HOW", "how stacks are taken: auto (default), fp, dwarf, none",
-     OPTION_PARSED, OFF(stacks), stack_names, .parse = parse_stacks, .fallback = "fp"},
-    {"ring,mmap-pages", 'm', "SIZE",
-     "of a CPU's ring, which holds what was not read yet (default: by the rate)",
-     OPTION_PARSED, OFF(ring_size), .parse = record_parse_ring},
     {"delay", 'd', "S", "seconds from look to look (default: 2)", OPTION_NUMBER,
      OFF(delay), .least = 0.1, .most = 3600},
     {"zero", 'z', NULL, "each look anew; else the old loses weight", OPTION_FLAG,
@@ -136,7 +57,11 @@ static const struct option shown_options[] = {
     {0}};
 
 static const struct option_group top_groups[] = {
-    {"options", top_options, 0}, {"what is shown", shown_options, 0}, {0}};
+    {"options", top_options, 0, NULL},
+    {"what is shown", shown_options, 0, NULL},
+    {"who is looked at (default: -a)", sampling_whom_options, OFF(whom), NULL},
+    {"how they are sampled (default: -F 499)", sampling_how_options, OFF(how), NULL},
+    {0}};
 
 /* One stoke top. */
 struct top {
@@ -156,14 +81,8 @@ struct top {
 
 /* --- Whom and what ----------------------------------------------------------------- */
 
-static bool check_targets(const struct top_settings *s, struct error *err)
+static bool check_shown(const struct top_settings *s, struct error *err)
 {
-    bool all = s->everyone || s->cpus.count;
-    if (all && (s->pids.count || s->tids.count || s->user)) {
-        error_set(err, "all (-a, -C) and some processes (-p, -t, -u) cannot be looked at "
-                       "together");
-        return error_hint(err, "-p alone; / chooses among names");
-    }
     if (!s->no_kernel || !s->no_user)
         return true;
     error_set(err, "-K and -U together leave nothing to be shown");
@@ -172,7 +91,7 @@ static bool check_targets(const struct top_settings *s, struct error *err)
 
 static void name_whom(struct top *t)
 {
-    const struct top_settings *s = t->s;
+    const struct sampling_whom *s = &t->s->whom;
     char name[64];
     const uint32_t *tids = t->threads.items;
     if (s->user) {
@@ -185,6 +104,8 @@ static void name_whom(struct top *t)
                     more ? " and others" : "");
     } else if (s->cpus.count == 1) {
         format_text(t->whom, sizeof t->whom, "CPU %u", s->cpus.items[0]);
+    } else if (s->cgroup) {
+        format_text(t->whom, sizeof t->whom, "what is in %s", s->cgroup);
     } else {
         format_text(t->whom, sizeof t->whom, s->cpus.count ? "%zu CPUs" : "all CPUs",
                     s->cpus.count);
@@ -193,21 +114,12 @@ static void name_whom(struct top *t)
 
 static bool find_targets(struct top *t, struct error *err)
 {
-    const struct top_settings *s = t->s;
-    struct record_targets *targets = &t->settings.sampler.targets;
-    if (!check_targets(s, err))
+    const struct sampling_whom *whom = &t->s->whom;
+    if (!check_shown(t->s, err) ||
+        !sampling_find(whom, false, &t->settings.sampler.targets, &t->threads, err))
         return false;
-    if ((s->user && !record_threads_of_user(&t->threads, s->user, err)) ||
-        !record_threads_find(&t->threads, s->pids.items, s->pids.count, s->tids.items,
-                             s->tids.count, err))
-        return false;
-    targets->everyone = t->threads.count == 0;
-    targets->cpus = s->cpus.count ? s->cpus.items : NULL;
-    targets->cpu_count = s->cpus.count;
-    targets->tids = t->threads.items;
-    targets->tid_count = t->threads.count;
-    t->settings.pids = s->pids.items;
-    t->settings.pid_count = s->pids.count;
+    t->settings.pids = whom->pids.items;
+    t->settings.pid_count = whom->pids.count;
     name_whom(t);
     return true;
 }
@@ -216,19 +128,17 @@ static bool find_targets(struct top *t, struct error *err)
 static bool choose_rate(struct top *t, struct error *err)
 {
     struct perf_sampler_settings *sampler = &t->settings.sampler;
+    const struct sampling_how *how = &t->s->how;
     uint32_t most = record_rate_most();
-    if (t->s->rate && t->s->period) {
-        error_set(err, "samples are taken by time (-F) or by a count of events (-c), not "
-                       "by both");
-        return error_hint(err, "-F alone, or -c alone");
-    }
-    sampler->period = (uint64_t)t->s->period;
-    sampler->rate = sampler->period ? 0
-                    : t->s->rate    ? (uint32_t)t->s->rate
-                                    : RATE_DEFAULT;
+    if (!sampling_check(how, err))
+        return false;
+    sampler->period = (uint64_t)how->period;
+    sampler->rate = sampler->period ? 0 : how->rate ? (uint32_t)how->rate : RATE_DEFAULT;
     if (sampler->rate > most)
         sampler->rate = most;
-    if (sampler->rate > DUMPED_WHOLE)
+    if (how->stacks.dump_size)
+        sampler->dump_size = how->stacks.dump_size;
+    else if (sampler->rate > DUMPED_WHOLE)
         sampler->dump_size /= 2;
     return true;
 }
@@ -236,25 +146,11 @@ static bool choose_rate(struct top *t, struct error *err)
 /* One event: a table has one unit. */
 static bool choose_event(struct top *t, struct error *err)
 {
-    struct record_events *events = &t->settings.sampler.events;
-    *events = t->s->events;
-    record_events_pace(events, (uint32_t)t->s->rate, (uint64_t)t->s->period);
-    if (events->count > 1) {
-        error_set(err, "stoke top shows one event");
-        return error_hint(err, "stoke record -e takes several");
-    }
-    if (events->count == 0) {
-        events->items[events->count++] = record_event_cycles();
-        if (!perf_sampler_has(&events->items[0]))
-            events->items[0] = record_event_clock();
-    }
-    struct record_event *e = &events->items[0];
-    if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
-        return true;
-    if (e->asks_kernel)
-        return record_refusal(&t->settings.sampler, 0, EACCES, err);
-    record_event_only_user(e);
-    return true;
+    struct sampling_events_found found;
+    if (t->s->how.events.count <= 1)
+        return sampling_events(&t->s->how, &t->settings.sampler, &found, err);
+    error_set(err, "stoke top shows one event");
+    return error_hint(err, "stoke record -e takes several");
 }
 
 /* --- Looks ------------------------------------------------------------------------- */
@@ -400,9 +296,9 @@ static void prepare(struct top *t, const struct top_settings *s)
 {
     t->s = s;
     t->settings = (struct record_live_settings){
-        .sampler = {.stacks = (enum record_stacks)s->stacks,
+        .sampler = {.stacks = s->how.stacks.how,
                     .dump_size = 16384,
-                    .ring_size = (size_t)s->ring_size,
+                    .ring_size = (size_t)s->how.ring_size,
                     .command = "top"},
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
@@ -440,11 +336,14 @@ static void choose_screen(struct top *t)
 static int top_run(void *settings, int word_count, char **words)
 {
     struct error err = {.place = PLACE_NONE};
+    const struct top_settings *s = settings;
+    if (s->how.events.listed)
+        return sampling_list_events();
     struct top *t = calloc(1, sizeof *t);
     int status = STATUS_USAGE;
     if (!t)
         return STATUS_FAILED;
-    prepare(t, settings);
+    prepare(t, s);
     if (word_count) {
         error_set(&err, "'%s' is more than stoke top takes", words[0]);
         error_hint(&err, "-p PID looks at a process; stoke record runs a command");
@@ -458,12 +357,13 @@ static int top_run(void *settings, int word_count, char **words)
     top_data_deinit(&t->data);
     output_deinit(&t->out);
     record_threads_free(&t->threads);
+    os_cgroup_close(t->settings.sampler.targets.cgroup);
     free(t);
     return status;
 }
 
-static const struct top_settings top_defaults = {.delay = DELAY_DEFAULT,
-                                                 .stacks = RECORD_STACKS_AUTO};
+static const struct top_settings top_defaults = {
+    .delay = DELAY_DEFAULT, .how = {.stacks = {RECORD_STACKS_AUTO, 0}}};
 
 const struct command command_top = {
     .name = "top",

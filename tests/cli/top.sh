@@ -1,35 +1,7 @@
 # stoke top: tables without a terminal; on one, the views and the keys (top.py).
 . "$TESTS/cli/lib.sh"
 
-command -v cc >/dev/null || {
-    echo "skipped: no compiler"
-    exit 77
-}
-cat >load.c <<'EOF'
-volatile unsigned long sink;
-__attribute__((noinline)) void leaf(long n)
-{
-    for (long i = 0; i < n; i++)
-        sink = sink * 6364136223846793005UL + i;
-}
-__attribute__((noinline)) void evil(long n)
-{
-    for (long i = 0; i < n; i++)
-        sink = sink * 6364136223846793005UL + i;
-}
-__attribute__((noinline)) void middle(long n)
-{
-    leaf(9 * n);
-    evil(n);
-    sink++;
-}
-int main(void)
-{
-    for (;;)
-        middle(1000000);
-}
-EOF
-cc -O1 -g0 -fno-omit-frame-pointer load.c -o load
+makes_load -O1 -g0 -fno-omit-frame-pointer
 esc=$(printf '\033')
 objcopy --redefine-sym "evil=e${esc}[31mvil" load 2>/dev/null || fail "no objcopy"
 ./load &
@@ -98,8 +70,8 @@ refused() {
     says "$said"
     says '^  try: '
 }
-refused 'cannot be looked at together' -a -p $load
-refused 'cannot be looked at together' -C 0 -p $load
+refused 'cannot be sampled together' -a -p $load
+refused 'leave nothing to be sampled' --all-user --all-kernel -p $load
 refused 'leave nothing to be shown' -K -U -p $load
 refused 'not by both' -F 99 -c 1000 -p $load
 refused 'there is no CPU 8000' -C 8000
