@@ -42,6 +42,16 @@ same() {
     }
 }
 
+# makes_load [FLAGS...]: ./load, whose shares are known (load.c); without a compiler, the test
+# is skipped.
+makes_load() {
+    command -v cc >/dev/null || {
+        echo "skipped: no compiler"
+        exit 77
+    }
+    cc -O0 -g "$@" "$TESTS/cli/load.c" -o load
+}
+
 # needs_terminal: the test is skipped where there are no pseudo-terminals.
 needs_terminal() {
     command -v python3 >/dev/null || {

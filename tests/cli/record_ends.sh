@@ -2,38 +2,15 @@
 # what was recorded stays, whatever comes in between; signals, and whom they mean.
 . "$TESTS/cli/lib.sh"
 
-for tool in cc python3; do
-    command -v $tool >/dev/null || {
-        echo "skipped: no $tool"
-        exit 77
-    }
-done
+command -v python3 >/dev/null || {
+    echo "skipped: no python3"
+    exit 77
+}
 stoke record -q -o try.data true 2>err || {
     echo "skipped: the kernel does not let us record"
     exit 77
 }
-cat >load.c <<'END'
-#include <stdlib.h>
-#include <time.h>
-volatile unsigned long sink;
-__attribute__((noinline)) void leaf(void)
-{
-    for (long i = 0; i < 100000; i++)
-        sink = sink * 6364136223846793005UL + i;
-}
-int main(int argc, char **argv)
-{
-    struct timespec now, first;
-    clock_gettime(CLOCK_MONOTONIC, &first);
-    do {
-        leaf();
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000 <
-             atoi(argv[argc - 1]));
-    return 3;
-}
-END
-cc -O0 -g load.c -o load
+makes_load
 pids=
 trap 'kill -9 $pids 2>/dev/null || :' EXIT
 
@@ -93,7 +70,7 @@ for words in '-g dward' '-z 20' '-z fast' '--call-graph dwarf:8'; do
     says 'nor is there a program of that name$'
 done
 cp load dward
-PATH=.:$PATH status 3 stoke record -q -g dward ./load 10
+PATH=.:$PATH status 3 stoke record -q -g dward 10
 status 1 stoke record -q -g ./no ./such
 says "cannot run './no'"
 

@@ -2,29 +2,11 @@
 # whom a control group has (--cgroup).
 . "$TESTS/cli/lib.sh"
 
-command -v cc >/dev/null || {
-    echo "skipped: no compiler"
-    exit 77
-}
 stoke record -q -o try.data true 2>err || {
     echo "skipped: the kernel does not let us record"
     exit 77
 }
-cat >load.c <<'END'
-#include <time.h>
-volatile unsigned long sink;
-__attribute__((noinline)) void leaf(void)
-{
-    for (long i = 0; i < 100000; i++)
-        sink = sink * 6364136223846793005UL + i;
-}
-int main(void)
-{
-    for (time_t end = time(NULL) + 600; time(NULL) < end;)
-        leaf();
-}
-END
-cc -O0 -g load.c -o load
+makes_load
 
 ./load &
 load=$!
@@ -33,7 +15,7 @@ trap 'kill $load 2>/dev/null' EXIT
 # Its own functions and no others, in a file that can be read without any other.
 whole() {
     status 0 stoke fold -q "$1"
-    says '^load;.*main;leaf [0-9.]*$' out
+    says '^load;.*main;middle;leaf [0-9.]*$' out
     status 0 stoke info "$1"
     says_not 'unknown *[1-9]' out
 }
@@ -60,7 +42,7 @@ for file in turn.data.*; do
     whole "$file"
 done
 status 0 stoke fold -q turn.data.*
-says '^load;.*main;leaf [0-9.]*$' out
+says '^load;.*main;middle;leaf [0-9.]*$' out
 
 # Files of an earlier recording are not taken for this one's.
 status 0 stoke record -q -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
@@ -115,7 +97,7 @@ refused 2 "'soon' is no time" --rotate soon true
 refused 2 'goes to one file' --rotate 1m -o out.svg true
 refused 2 'for files that rotate' --keep 3 true
 refused 2 "there is no control group 'no/such'" --cgroup no/such
-refused 2 'cannot be recorded together' --cgroup x -p $load
+refused 2 'cannot be sampled together' --cgroup x -p $load
 
 # A control group: those in it, and nobody else.
 group=/sys/fs/cgroup/stoke-test-$$
@@ -128,7 +110,7 @@ if mkdir "$group" 2>/dev/null; then
     if echo $member >"$group/cgroup.procs" 2>/dev/null &&
         stoke record -q -F 499 --cgroup "${group##*/}" --duration 1 -o group.data 2>err; then
         status 0 stoke fold -q group.data
-        says '^member;.*main;leaf [0-9.]*$' out
+        says '^member;.*main;middle;leaf [0-9.]*$' out
         says_not '^load;' out
         status 0 stoke record -q -F 499 --cgroup "$group" --duration 0.3 -o folder.data
     fi
