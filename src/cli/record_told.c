@@ -63,9 +63,13 @@ static void tell_stacks(const struct record_session *s)
         message_note("%.1f%% of the stacks could not be followed to their ends: there is "
                      "code that tells nothing of its callers",
                      share);
-    if (is_told(u->no_file, u->stacks, &share))
+    if (is_told(c->named, u->stacks, &share))
+        message_note("%.1f%% of the stacks end in a JIT's code: the names that it gave, "
+                     "in /tmp/perf-PID.map, are in the recording",
+                     share);
+    if (is_told(u->no_file - c->named, u->stacks, &share))
         message_note("%.1f%% of the stacks end in unknown code, which is in no file: a "
-                     "JIT's, which it may name in /tmp/perf-PID.map",
+                     "JIT's, of which there is no /tmp/perf-PID.map",
                      share);
 }
 

@@ -14,6 +14,7 @@ struct jit_map {
     uint16_t wait; /* looks until the one after the next; 0: no more */
     uint64_t next; /* the look it is due at */
     int file;      /* open, or -1 */
+    bool written;  /* it is in a recording */
 };
 
 /* Opens the map of a process that is there, its own where it is in a container; of one
@@ -70,7 +71,7 @@ void record_jit_maps_look(struct record_jit_maps *m)
     }
 }
 
-static void write_map(const struct jit_map *j, struct output *out)
+static void write_map(struct jit_map *j, struct output *out)
 {
     struct os_mapping map;
     struct error ignored;
@@ -81,6 +82,7 @@ static void write_map(const struct jit_map *j, struct output *out)
     if (map.bytes.len) {
         output_bytes(out, (const char *)head, sizeof head);
         output_str(out, map.bytes);
+        j->written = true;
     }
     os_mapping_close(&map);
 }
@@ -94,6 +96,20 @@ void record_jit_maps_write(struct record_jit_maps *m, struct output *out)
         if (j->file >= 0)
             write_map(j, out);
     }
+}
+
+uint64_t record_jit_maps_take(const struct record_jit_maps *m, uint32_t *counts,
+                              uint32_t limit)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        uint32_t pid = m->items[i].pid;
+        if (!m->items[i].written || pid >= limit)
+            continue;
+        sum += counts[pid];
+        counts[pid] = 0;
+    }
+    return sum;
 }
 
 void record_jit_maps_deinit(struct record_jit_maps *m)

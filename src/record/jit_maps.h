@@ -29,6 +29,11 @@ void record_jit_maps_look(struct record_jit_maps *m);
  * nothing where there are none. */
 void record_jit_maps_write(struct record_jit_maps *m, struct output *out);
 
+/* Takes the counts of those processes, by their number, whose maps were written: gives
+ * their sum, and leaves 0 of them. */
+uint64_t record_jit_maps_take(const struct record_jit_maps *m, uint32_t *counts,
+                              uint32_t limit);
+
 void record_jit_maps_deinit(
     struct record_jit_maps *m); /* also of one that is all zeros */
 

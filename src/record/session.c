@@ -534,6 +534,8 @@ bool record_session_finish(struct record_session *s, struct error *err)
 {
     perf_sampler_close(&s->sampler);
     bool ok = record_files_finish(&s->files, err);
+    s->counts.named =
+        record_jit_maps_take(&s->jit_maps, s->unwinder.no_file_of, s->unwinder.pid_limit);
     if (ok && s->broken) {
         *err = s->why_not;
         ok = false;

@@ -59,6 +59,7 @@ struct record_settings {
 struct record_counts {
     uint64_t samples, lost, throttled;
     uint64_t idle;        /* samples of CPUs that had nothing to do */
+    uint64_t named;       /* stacks that end in a JIT's code whose map is in the file */
     uint64_t deep;        /* stacks by frame pointers, with as many frames as may be */
     uint64_t first, last; /* times of samples */
 };

@@ -410,7 +410,11 @@ static void add_job(struct record_unwinder *u, const struct record *r,
         .signals = b->signals[i],
         .room = UNWIND_FRAMES_MAX,
     };
-    u->counts.no_file += is_in_no_file(u, &b->jobs[i]);
+    if (is_in_no_file(u, &b->jobs[i])) {
+        u->counts.no_file++;
+        if (pid < u->pid_limit)
+            u->no_file_of[pid]++;
+    }
     if (unwinder_follow_frames(u, &b->jobs[i], d->user)) {
         b->count--;
         count_end(u, UNWIND_WHOLE);
@@ -506,7 +510,8 @@ bool record_unwinder_init(struct record_unwinder *u, const struct record_layout 
     u->space_of = calloc(u->pid_limit, sizeof *u->space_of);
     u->batch = calloc(1, sizeof *u->batch);
     u->cache = unwind_cache_create(&u->arena);
-    return (u->space_of && u->batch && u->cache) || error_memory(err);
+    u->no_file_of = calloc(u->pid_limit, sizeof *u->no_file_of);
+    return (u->space_of && u->no_file_of && u->batch && u->cache) || error_memory(err);
 }
 
 void record_unwinder_deinit(struct record_unwinder *u)
@@ -515,6 +520,7 @@ void record_unwinder_deinit(struct record_unwinder *u)
         object_destroy(u->files[i].object);
     free(u->files);
     free(u->space_of);
+    free(u->no_file_of);
     free(u->batch);
     arena_deinit(&u->arena);
     arena_deinit(&u->texts);

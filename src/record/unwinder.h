@@ -72,6 +72,7 @@ struct record_unwinder {
     struct unwinder_batch *batch;
     struct record_maker maker;
     struct unwinder_counts counts;
+    uint32_t *no_file_of; /* counts.no_file, by process */
 };
 
 /* `registers` is the mask of those that were asked for. Not to be moved; deinit it in any

@@ -21,6 +21,17 @@ for out in gone.data gone.folded gone.stoke; do
     says '^jit;compiled_at_run_time' out
 done
 
+# The summary tells what has names, and what has none.
+status 0 stoke record -F 999 -o named.data ./jit 200 gone
+says "% of the stacks end in a JIT's code: the names that it gave, .* are in the recording"
+says_not 'unknown code'
+status 0 stoke record -F 999 -o unnamed.data ./jit 200 none
+says '% of the stacks end in unknown code, .*: a JIT.s, of which there is no /tmp/perf-PID.map'
+says_not 'names that it gave'
+status 0 stoke record -F 999 -o both.data sh -c './jit 200 gone; ./jit 200 none'
+says 'end in a JIT'
+says 'end in unknown code'
+
 # The recording has it wherever it is read, by a pipe too.
 stoke fold -q --symfs "$PWD" - <gone.data >out
 says '^jit;compiled_at_run_time' out
