@@ -33,22 +33,27 @@ SAME(max_stack, sample_max_stack);
 SAME(aux_sample_size, aux_sample_size);
 SAME(signal_data, sig_data);
 
-static int open_counter(const struct perf_attr *attr, pid_t pid, int cpu,
+static int open_counter(const struct perf_attr *attr, pid_t pid, int cpu, int leader,
                         unsigned long flags)
 {
-    long fd =
-        syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+    long fd = syscall(SYS_perf_event_open, attr, pid, cpu, leader,
+                      flags | PERF_FLAG_FD_CLOEXEC);
     return fd < 0 ? -errno : (int)fd;
 }
 
 int os_perf_open(const struct perf_attr *attr, int64_t tid, int cpu)
 {
-    return open_counter(attr, (pid_t)tid, cpu, 0);
+    return open_counter(attr, (pid_t)tid, cpu, -1, 0);
 }
 
-int os_perf_open_cgroup(const struct perf_attr *attr, int cgroup, int cpu)
+int os_perf_open_in(const struct perf_attr *attr, int64_t tid, int cpu, int leader)
 {
-    return open_counter(attr, cgroup, cpu, PERF_FLAG_PID_CGROUP);
+    return open_counter(attr, (pid_t)tid, cpu, leader, 0);
+}
+
+int os_perf_open_cgroup(const struct perf_attr *attr, int cgroup, int cpu, int leader)
+{
+    return open_counter(attr, cgroup, cpu, leader, PERF_FLAG_PID_CGROUP);
 }
 
 bool os_perf_id(int fd, uint64_t *id)

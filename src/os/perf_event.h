@@ -17,8 +17,12 @@
  * runs). Gives the handle, closed on exec; or -errno, by which the caller says why. */
 int os_perf_open(const struct perf_attr *attr, int64_t tid, int cpu);
 
+/* The same in the group of another counter of the same thread and CPU: both count, or
+ * none does. -1: in none. */
+int os_perf_open_in(const struct perf_attr *attr, int64_t tid, int cpu, int leader);
+
 /* The same of the threads of a control group, whose folder is open; on one CPU. */
-int os_perf_open_cgroup(const struct perf_attr *attr, int cgroup, int cpu);
+int os_perf_open_cgroup(const struct perf_attr *attr, int cgroup, int cpu, int leader);
 
 /* The number that the counter has in records. */
 bool os_perf_id(int fd, uint64_t *id);

@@ -47,20 +47,22 @@ static bool take_way(char letter, struct record_event *e)
     case 'e':
         e->flags |= PERF_FLAG_EXCLUSIVE;
         return true;
-    case 'W': /* of groups, of which each of our events is one */
+    case 'W': /* of groups */
         return true;
     default:
         return false;
     }
 }
 
-/* ":ukhGHpPIDeW": in which modes it counts, and how exactly it tells where. */
-static bool take_modifiers(struct str modifiers, struct record_event *e)
+/* ":ukhGHpPIDeW": in which modes it counts, and how exactly it tells where. The event's
+ * own, and its group's. */
+static bool take_modifiers(struct str own, struct str group, struct record_event *e)
 {
     uint64_t only = 0;
-    for (size_t i = 0; i < modifiers.len; i++) {
-        uint64_t place = place_of(modifiers.ptr[i]);
-        if (!place && !take_way(modifiers.ptr[i], e))
+    for (size_t i = 0; i < own.len + group.len; i++) {
+        char letter = i < own.len ? own.ptr[i] : group.ptr[i - own.len];
+        uint64_t place = place_of(letter);
+        if (!place && !take_way(letter, e))
             return false;
         only |= place;
     }
@@ -76,7 +78,7 @@ static bool take_modifiers(struct str modifiers, struct record_event *e)
 static bool are_modifiers(struct str text)
 {
     struct record_event ignored = {.type = 0};
-    return take_modifiers(text, &ignored);
+    return take_modifiers(text, STR(""), &ignored);
 }
 
 static bool bad_modifier(struct str text, struct error *err)
@@ -118,8 +120,8 @@ static uint32_t access_of(struct str letters)
 }
 
 /* "ADDRESS[/LENGTH][:rwx][:MODIFIERS]", behind "mem:" */
-static bool parse_breakpoint(struct str text, struct str rest, struct record_event *e,
-                             struct error *err)
+static bool parse_breakpoint(struct str text, struct str rest, struct str group,
+                             struct record_event *e, struct error *err)
 {
     struct str place = str_cut(&rest, ':'), length = place;
     struct str address = str_cut(&length, '/'), letters = rest;
@@ -136,7 +138,7 @@ static bool parse_breakpoint(struct str text, struct str rest, struct record_eve
         return bad_breakpoint(text, err);
     e->period = 1;
     e->usual = true;
-    return take_modifiers(letters, e) || bad_modifier(text, err);
+    return take_modifiers(letters, group, e) || bad_modifier(text, err);
 }
 
 /* --- Names ------------------------------------------------------------------------- */
@@ -180,13 +182,14 @@ struct parts {
     struct str name;      /* before the words and modifiers */
     struct str words;     /* between slashes */
     struct str modifiers; /* behind */
+    struct str group;     /* its group's modifiers */
     bool slashes;
 };
 
 /* "name/words/modifiers", "name:modifiers", "system:name:modifiers" */
-static struct parts take_apart(struct str text)
+static struct parts take_apart(struct str text, struct str group)
 {
-    struct parts p = {.text = text, .name = text};
+    struct parts p = {.text = text, .name = text, .group = group};
     size_t slash = str_find(text, '/');
     if (slash < text.len) {
         p.slashes = true;
@@ -225,7 +228,7 @@ static bool add_named(const struct parts *p, struct record_event *e,
     } else if (!event_of_any_unit(p->name, e)) {
         return no_event(p->text, p->name, err);
     }
-    if (!take_modifiers(p->modifiers, e))
+    if (!take_modifiers(p->modifiers, p->group, e))
         return bad_modifier(p->text, err);
     if (trace)
         return event_add_tracepoints(p->name, e, events, err);
@@ -233,22 +236,33 @@ static bool add_named(const struct parts *p, struct record_event *e,
     return true;
 }
 
-static bool parse_one(struct str text, struct record_events *events, struct error *err)
+/* As it was written, with what its group's modifiers say of it. */
+static void set_name(const struct parts *p, struct record_event *e)
+{
+    bool joined = p->modifiers.len || str_ends(p->text, STR("/"));
+    size_t used = format_text(e->name, sizeof e->name, "%.*s", STR_ARG(p->text));
+    for (size_t i = 0, put = 0; i < p->group.len && used + 3 < sizeof e->name; i++) {
+        if (p->group.ptr[i] != 'W')
+            used += format_text(e->name + used, sizeof e->name - used, "%s%c",
+                                put++ || joined ? "" : ":", p->group.ptr[i]);
+    }
+}
+
+/* `group`: the modifiers of the group that it is in. */
+static bool parse_one(struct str text, struct str group, struct record_events *events,
+                      struct error *err)
 {
     struct record_event e = {.type = 0};
-    if (text.len && text.ptr[0] == '{') {
-        error_set(err, "groups of events ('%.*s') are not recorded together",
-                  STR_ARG(text));
-        return error_hint(err, "without the braces each event is sampled by itself");
-    }
-    format_text(e.name, sizeof e.name, "%.*s", STR_ARG(text));
+    if (events->count == RECORD_EVENTS_MAX)
+        return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
+    struct parts p = take_apart(text, group);
+    set_name(&p, &e);
     if (str_starts(text, STR("mem:"))) {
-        if (!parse_breakpoint(text, str_skip(text, 4), &e, err))
+        if (!parse_breakpoint(text, str_skip(text, 4), group, &e, err))
             return false;
         events->items[events->count++] = e;
         return true;
     }
-    struct parts p = take_apart(text);
     return add_named(&p, &e, events, err);
 }
 
@@ -258,33 +272,100 @@ static bool parse_one(struct str text, struct record_events *events, struct erro
  * braces. */
 static struct str next_event(struct str *rest)
 {
-    bool slashes = false, memory = str_starts(*rest, STR("mem:"));
+    bool slashes = false, memory = false, begins = true;
     size_t at = 0, depth = 0;
     for (; at < rest->len; at++) {
         char c = rest->ptr[at];
+        if (begins)
+            memory = str_starts(str_skip(*rest, at), STR("mem:"));
         if (c == '/' && !memory)
             slashes = !slashes;
-        depth += c == '{';
-        depth -= c == '}' && depth;
         if (c == ',' && !slashes && !depth)
             break;
+        begins = !slashes && (c == ',' || c == '{' || (begins && c == ' '));
+        depth += c == '{' && !slashes;
+        depth -= c == '}' && !slashes && depth;
     }
     struct str one = str_head(*rest, at);
     *rest = str_trim_left(str_skip(*rest, at + 1));
     return str_trim(one);
 }
 
+/* Whether it is "NAME{...", and not an event with such a word: then where the brace is. */
+static bool is_group(struct str text, size_t *brace)
+{
+    *brace = str_find(text, '{');
+    return *brace < text.len && *brace < str_find(text, '/') &&
+           *brace < str_find(text, ':');
+}
+
+/* Makes a group of the events from `first` on. Only the one that leads can say that the
+ * group has its counters always, or alone. */
+static void join(struct str name, struct str modifiers, size_t first,
+                 struct record_events *events)
+{
+    const uint64_t of_leader = PERF_FLAG_PINNED | PERF_FLAG_EXCLUSIVE;
+    if (events->count - first < 2)
+        return;
+    struct record_event_group *g = &events->groups[events->group_count++];
+    format_text(g->name, sizeof g->name, "%.*s", STR_ARG(name));
+    g->weak = str_find(modifiers, 'W') < modifiers.len;
+    for (size_t i = first; i < events->count; i++) {
+        events->items[i].group = (uint32_t)events->group_count;
+        events->items[i].flags &= i > first ? ~of_leader : UINT64_MAX;
+    }
+}
+
+/* "NAME{EVENT,EVENT}:MODIFIERS" */
+static bool parse_group(struct str text, size_t brace, struct record_events *events,
+                        struct error *err)
+{
+    struct str inner = str_skip(text, brace + 1);
+    size_t end = str_rfind(inner, '}'), first = events->count, ignored;
+    struct str modifiers = str_skip(inner, end + 1);
+    if (end == inner.len || (modifiers.len && modifiers.ptr[0] != ':')) {
+        error_set(err, "the group '%.*s' has no end", STR_ARG(text));
+        return error_hint(err, "{EVENT,EVENT}, or {EVENT,EVENT}:u");
+    }
+    modifiers = str_skip(modifiers, 1);
+    if (str_find(modifiers, 'S') < modifiers.len) {
+        error_set(err,
+                  "'%.*s' asks for samples of a group's first event alone, which "
+                  "are not recorded",
+                  STR_ARG(text));
+        return error_hint(err, "without the S each event of the group is sampled");
+    }
+    for (struct str rest = str_trim_left(str_head(inner, end)); rest.len;) {
+        struct str one = next_event(&rest);
+        if (is_group(one, &ignored))
+            return error_set(err, "'%.*s' is a group in a group", STR_ARG(one));
+        if (!parse_one(one, modifiers, events, err))
+            return false;
+    }
+    join(str_trim(str_head(text, brace)), modifiers, first, events);
+    return events->count > first ||
+           error_set(err, "the group '%.*s' has no events", STR_ARG(text));
+}
+
 bool record_events_parse(const char *text, struct record_events *events,
                          struct error *err)
 {
     for (struct str rest = str_trim_left(str_of(text)); rest.len;) {
+        size_t brace;
         struct str one = next_event(&rest);
-        if (events->count == RECORD_EVENTS_MAX)
-            return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
-        if (!parse_one(one, events, err))
+        if (is_group(one, &brace) ? !parse_group(one, brace, events, err)
+                                  : !parse_one(one, STR(""), events, err))
             return false;
     }
     return events->count || error_set(err, "no event is named");
+}
+
+size_t record_events_leader(const struct record_events *events, size_t i)
+{
+    uint32_t group = events->items[i].group;
+    while (group && i && events->items[i - 1].group == group)
+        i--;
+    return i;
 }
 
 void record_events_pace(struct record_events *events, uint32_t rate, uint64_t period)

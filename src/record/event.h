@@ -6,6 +6,8 @@
  *   sched:sched_switch  sched:*                       tracepoints of the kernel (tracefs)
  *   mem:0x7f00/8:rw                                   who touches that memory
  *   cycles/period=100000,name=mine/                   any of them, with words of its own
+ *   {cycles,instructions}:u  name{cs,page-faults}     a group: counted together or not
+ *                                                     at all
  *
  * Sources: perf-list(1), perf-record(1); Documentation/ABI/testing/
  * sysfs-bus-event_source-devices-{format,events} of Linux.
@@ -37,13 +39,23 @@ struct record_event {
     uint32_t rate;      /* the same, in samples a second */
     bool usual;         /* that is what its kind has where nothing else is asked for */
     uint64_t flags;     /* PERF_FLAG_* that only it has */
+    uint32_t group;     /* the place of its group behind 1; 0: none */
     bool of_everyone;   /* counted for all tasks, whoever is recorded */
     const char *filter; /* of a tracepoint's fields; or NULL */
+};
+
+/* Events that are counted together, so that their counts can be compared: the first of
+ * them leads, and the others follow at once. */
+struct record_event_group {
+    char name[RECORD_EVENT_NAME_MAX]; /* or empty */
+    bool weak; /* where this machine cannot count them together, each by itself */
 };
 
 struct record_events {
     struct record_event items[RECORD_EVENTS_MAX];
     size_t count;
+    struct record_event_group groups[RECORD_EVENTS_MAX / 2]; /* of two events or more */
+    size_t group_count;
     bool listed; /* a user asks which there are */
 };
 
@@ -51,6 +63,10 @@ struct record_events {
  * such event, or this machine has not what it is of. */
 bool record_events_parse(const char *text, struct record_events *events,
                          struct error *err);
+
+/* The place of the event that leads the group of the one at `i`: `i`, where it leads or
+ * is in none. */
+size_t record_events_leader(const struct record_events *events, size_t i);
 
 /* How often they are sampled, as the user asked: 0 for what was not asked for. It is for
  * those, too, whose kind has a usual way, but not for those that name one themselves. */

@@ -169,6 +169,27 @@ static void add_events(struct perf_features *f, const struct perf_file_head *hea
     end(f);
 }
 
+/* Which events were counted together. */
+static void add_groups(struct perf_features *f, const struct perf_file_head *head)
+{
+    uint32_t groups = 0;
+    for (size_t i = 0; i < head->event_count; i++)
+        groups += head->events[i].members > 0;
+    if (groups == 0)
+        return;
+    struct output *o = begin(f, PERF_FEATURE_GROUP_DESC);
+    put_u32(o, groups);
+    for (size_t i = 0; i < head->event_count; i++) {
+        const struct perf_file_event *e = &head->events[i];
+        if (e->members == 0)
+            continue;
+        put_text(o, str_of(e->group && e->group[0] ? e->group : "{anon_group}"));
+        put_u32(o, (uint32_t)i);
+        put_u32(o, (uint32_t)e->members + 1);
+    }
+    end(f);
+}
+
 /* Which clock the times are of, and what the wall clock showed at one of them. */
 static void add_clock(struct perf_features *f)
 {
@@ -208,6 +229,7 @@ bool perf_features_init(struct perf_features *f, const struct perf_file_head *he
     add_machine(f);
     add_command(f, head);
     add_events(f, head);
+    add_groups(f, head);
     add_clock(f);
     if (head->packed)
         add_packing(f, head);

@@ -14,7 +14,9 @@ struct perf_file_event {
     const char *tracepoint; /* whose fields the file explains; NULL or "": none */
     const uint64_t *ids;    /* of its counters, as its records have them */
     size_t id_count;
-    size_t id_room; /* there may be more, up to so many: perf_data_writer_tell_ids */
+    size_t members;    /* events behind it that are counted together with it */
+    const char *group; /* and how they are called; NULL or "": not */
+    size_t id_room;    /* there may be more, up to so many: perf_data_writer_tell_ids */
 };
 
 struct record_jit_maps;

@@ -100,6 +100,15 @@ static uint64_t best_precision(const struct record_event *event)
     return e.precise;
 }
 
+/* The event that leads the group of this one; itself where it leads, or is in none. */
+static size_t leader_of(const struct perf_sampler *s, size_t event)
+{
+    const struct record_events *events = &s->settings->events;
+    uint32_t group = events->items[event].group;
+    bool split = group && s->split >> (group - 1) & 1;
+    return split ? event : record_events_leader(events, event);
+}
+
 static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
 {
     const struct perf_sampler_settings *set = s->settings;
@@ -121,6 +130,8 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
         attr.flags |= PERF_FLAG_INHERIT;
     if (set->targets.from_exec && !e->of_everyone)
         attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;
+    if (leader_of(s, i) != i) /* it counts when the one that leads does */
+        attr.flags &= ~(PERF_FLAG_DISABLED | PERF_FLAG_ENABLE_ON_EXEC);
     if (set->stacks == RECORD_STACKS_DWARF)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
     if (record_stacks_dumped(set->stacks)) {
@@ -182,11 +193,30 @@ static bool ask_for_less(struct perf_sampler *s)
 }
 
 static int open_attr(const struct perf_sampler *s, const struct perf_attr *attr,
-                     int64_t tid, uint32_t cpu)
+                     int64_t tid, uint32_t cpu, int leader)
 {
     int cgroup = s->settings->targets.cgroup;
-    return cgroup ? os_perf_open_cgroup(attr, cgroup, (int)cpu)
-                  : os_perf_open(attr, tid, (int)cpu);
+    return cgroup ? os_perf_open_cgroup(attr, cgroup, (int)cpu, leader)
+                  : os_perf_open_in(attr, tid, (int)cpu, leader);
+}
+
+/* The counter of the event that leads this one's group, -1 where it leads itself. False
+ * where there is none: the thread had ended. The CPU's are the last. */
+static bool find_leader(const struct perf_sampler *s, size_t event, int64_t tid,
+                        uint32_t cpu, int *fd)
+{
+    size_t leader = leader_of(s, event);
+    *fd = -1;
+    if (leader == event)
+        return true;
+    for (size_t i = s->counter_count; *fd < 0 && i-- > 0;) {
+        const struct perf_counter_open *c = &s->counters[i];
+        if (c->tid != tid || c->cpu != cpu)
+            break;
+        if (c->event == leader)
+            *fd = c->fd;
+    }
+    return *fd >= 0;
 }
 
 /* Where a program takes the samples, the counter that has the ring counts nothing. */
@@ -204,9 +234,12 @@ static struct perf_attr asked_for(const struct perf_sampler *s, size_t event)
 
 static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu)
 {
+    int leader;
+    if (!find_leader(s, event, tid, cpu, &leader))
+        return -ESRCH;
     for (;;) {
         struct perf_attr attr = asked_for(s, event);
-        int fd = open_attr(s, &attr, tid, cpu);
+        int fd = open_attr(s, &attr, tid, cpu, leader);
         if (fd != -EINVAL || !ask_for_less(s))
             return fd;
     }
@@ -266,9 +299,14 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
     int fd = open_one(s, event, tid, cpu);
     if (fd == -ESRCH && s->settings->targets.tid_count > 1)
         return true;
-    if (fd < 0)
+    if (fd < 0) {
+        s->refused = leader_of(s, event) != event && fd == -EINVAL
+                         ? s->settings->events.items[event].group
+                         : 0;
         return record_refusal(s->settings, event, -fd, err);
-    counters[s->counter_count++] = (struct perf_counter_open){fd, (uint32_t)event, cpu};
+    }
+    counters[s->counter_count++] =
+        (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
     const char *filter = s->settings->events.items[event].filter;
     if (filter && !os_perf_filter(fd, filter))
         return record_refusal_filter(s->settings, event, errno, err);
@@ -298,12 +336,12 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
     attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
     attr.sample_type = attr.wakeup = 0;
     attr.read_format = PERF_READ_ENABLED;
-    int fd = open_attr(s, &attr, tid, cpu);
+    int fd = open_attr(s, &attr, tid, cpu, -1);
     if (fd == -ESRCH && s->settings->targets.tid_count > 1)
         return true;
     if (fd < 0)
         return record_refusal(s->settings, 0, -fd, err);
-    counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu};
+    counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu, tid};
     return os_perf_attach(fd, s->settings->program) ||
            error_set(err, "the kernel does not count stacks of this event: %s",
                      strerror(errno));
@@ -312,14 +350,16 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
 static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
 {
     const struct record_targets *t = &s->settings->targets;
-    for (size_t event = 0; event < s->settings->events.count; event++) {
-        bool all = t->everyone || s->settings->events.items[event].of_everyone;
-        if (all && !add_counter(s, event, OS_ANY_TASK, cpu, err))
-            return false;
-        for (size_t i = 0; !all && i < t->tid_count; i++)
-            if (!add_counter(s, event, t->tids[i], cpu, err))
+    const struct record_events *events = &s->settings->events;
+    for (size_t i = 0; !t->everyone && i < t->tid_count; i++)
+        for (size_t event = 0; event < events->count; event++)
+            if (!events->items[event].of_everyone &&
+                !add_counter(s, event, t->tids[i], cpu, err))
                 return false;
-    }
+    for (size_t event = 0; event < events->count; event++)
+        if ((t->everyone || events->items[event].of_everyone) &&
+            !add_counter(s, event, OS_ANY_TASK, cpu, err))
+            return false;
     if (!s->settings->program)
         return true;
     if (t->everyone)
@@ -347,10 +387,29 @@ static bool open_all(struct perf_sampler *s, struct error *err)
 }
 
 /* This process is woken when a ring is half full. */
-static void set_watermark(struct perf_sampler *s)
+static void set_attrs(struct perf_sampler *s)
 {
-    for (size_t i = 0; i < s->settings->events.count; i++)
+    for (size_t i = 0; i < s->settings->events.count; i++) {
+        s->attrs[i] = attr_of(s, i);
         s->attrs[i].wakeup = (uint32_t)(s->ring_size / 2);
+    }
+}
+
+/* What the kernel refused can be had in part: with smaller rings, or with the events of a
+ * group each by itself, where its user has that rather than nothing. */
+static bool do_with_less(struct perf_sampler *s)
+{
+    uint32_t group = s->refused;
+    s->refused = 0;
+    if (group && s->settings->events.groups[group - 1].weak) {
+        s->split |= 1u << (group - 1);
+        return true;
+    }
+    if (!s->locks_too_much || s->ring_size <= RING_LEAST)
+        return false;
+    s->locks_too_much = false;
+    s->ring_size /= 2;
+    return true;
 }
 
 /* A tracepoint's own fields. */
@@ -386,17 +445,13 @@ bool perf_sampler_open(struct perf_sampler *s,
                                  stack_fields(settings->stacks) | settings->more_fields |
                                      event_fields(settings));
     s->ring_size = choose_ring_size(settings);
-    for (size_t i = 0; i < settings->events.count; i++)
-        s->attrs[i] = attr_of(s, i);
-    set_watermark(s);
     os_raise_file_limit();
+    set_attrs(s);
     while (!open_all(s, err)) {
-        if (!s->locks_too_much || s->ring_size <= RING_LEAST)
+        if (!do_with_less(s))
             return false;
         close_all(s);
-        s->locks_too_much = false;
-        s->ring_size /= 2;
-        set_watermark(s);
+        set_attrs(s);
     }
     s->enabled = true;
     return true;
@@ -606,6 +661,14 @@ unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
     }
     free(online);
     return changed;
+}
+
+size_t perf_sampler_members(const struct perf_sampler *s, size_t event)
+{
+    size_t members = 0;
+    for (size_t i = event + 1; i < s->settings->events.count; i++)
+        members += leader_of(s, i) == event;
+    return members;
 }
 
 size_t perf_sampler_ids(const struct perf_sampler *s, size_t event, uint64_t *ids,

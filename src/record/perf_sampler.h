@@ -62,6 +62,7 @@ struct perf_sampler_settings {
 struct perf_counter_open {
     int fd;
     uint32_t event, cpu;
+    int64_t tid;
 };
 
 /* What a CPU's counters tell. */
@@ -85,8 +86,10 @@ struct perf_sampler {
     uint32_t *heap; /* rings with something to give, the oldest first */
     size_t ring_size;
     uint64_t lost_by_closed; /* by counters of CPUs that have gone */
-    bool locks_too_much;     /* the rings are too large for this user */
-    bool enabled;            /* until they are disabled, the counters may tell more */
+    uint32_t split;      /* groups, by bits, that this machine cannot count together */
+    uint32_t refused;    /* the group of the event that was, for being in it; or 0 */
+    bool locks_too_much; /* the rings are too large for this user */
+    bool enabled;        /* until they are disabled, the counters may tell more */
 };
 
 /* Opens the counters, which do not count yet, and waits for what they tell. The settings
@@ -117,6 +120,9 @@ uint64_t perf_sampler_lost(const struct perf_sampler *s);
 /* Takes in CPUs that have come, and lets those go that have gone, where all are recorded.
  * Gives how many came or went. */
 unsigned perf_sampler_follow_cpus(struct perf_sampler *s);
+
+/* How many events are counted together with this one, which leads them; 0: none. */
+size_t perf_sampler_members(const struct perf_sampler *s, size_t event);
 
 /* The ids of an event's counters, as its records have them, into `ids`, as far as there
  * is room; gives how many. */

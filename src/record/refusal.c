@@ -108,6 +108,12 @@ static bool not_so(const struct perf_sampler_settings *settings,
                           "a multiple of 1, 2, 4 or 8 bytes, read and written (rw) or "
                           "written (w); or run (x), by its first byte");
     }
+    if (e->group && !settings->events.groups[e->group - 1].weak) {
+        error_set(err, "'%s' cannot be sampled together with the others of its group",
+                  e->name);
+        return error_hint(err,
+                          "without the braces, or {...}:W, which groups what can be");
+    }
     error_set(err,
               "'%s' cannot be sampled: the kernel takes it for counting alone, or "
               "not with such values",

@@ -173,11 +173,15 @@ static bool describe_events(struct record_session *s, struct error *err)
         return error_memory(err);
     for (size_t i = 0; i < events->count; i++) {
         uint64_t *ids = s->ids + i * each;
-        s->events[i] = (struct perf_file_event){.attr = s->sampler.attrs[i],
-                                                .name = events->items[i].name,
-                                                .tracepoint = events->items[i].tracepoint,
-                                                .ids = ids,
-                                                .id_room = each};
+        s->events[i] =
+            (struct perf_file_event){.attr = s->sampler.attrs[i],
+                                     .name = events->items[i].name,
+                                     .tracepoint = events->items[i].tracepoint,
+                                     .members = perf_sampler_members(&s->sampler, i),
+                                     .ids = ids,
+                                     .id_room = each};
+        if (s->events[i].members)
+            s->events[i].group = events->groups[events->items[i].group - 1].name;
         s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
         describe(s, i, &s->events[i]);
     }

@@ -157,6 +157,38 @@ for list in --list-events '-e list' '-e help'; do
     says '^  software/' out
 done
 
+# Groups: their events count together, so that one clock has as many samples as another that
+# runs whenever it does; perf reads which they are. Others are as without a group.
+for whom in '' -a; do
+    stoke record -q $whom -F 499 -o group.data -e 'mine{cpu-clock,task-clock}:u,page-faults' \
+        ./load 300 2>err || [ $? = 3 ] || {
+        says 'perf_event_paranoid is'
+        continue
+    }
+    stoke fold -q --count-samples --event cpu-clock group.data >cpu
+    stoke fold -q --count-samples --event task-clock group.data >task
+    says ';leaf [0-9]*$' cpu
+    awk '{ n[FILENAME] += $NF } END { exit !(n["cpu"] > 100 && n["cpu"] < 1.1 * n["task"] &&
+        n["task"] < 1.1 * n["cpu"]) }' cpu task || fail "they do not count together: $(cat cpu task)"
+    command -v perf >/dev/null || continue
+    perf evlist -g -i group.data >groups
+    printf '%s\n' 'mine{cpu-clock:u,task-clock:u}' page-faults >want
+    same want groups
+    perf record -q -F 499 -o perfs.data -e 'mine{cpu-clock,task-clock}:u,page-faults' ./load 100 || :
+    sed -i 's/:u//g' want # which perf does not show of a group
+    perf evlist -g -i perfs.data >groups
+    same want groups
+    perf script -i group.data -G -F event >events 2>/dev/null
+    awk '{ n[substr($1, 1, 9)]++ } END { exit !(n["cpu-clock"] > 100 &&
+        n["cpu-clock"] < 1.1 * n["task-cloc"]) }' events || fail "perf reads: $(sort events | uniq -c)"
+done
+if [ -e /sys/bus/event_source/devices/msr ] && [ "$(id -u)" = 0 ]; then # it only counts
+    status 1 stoke record -e '{cpu-clock,msr/tsc/}' true
+    says "'msr/tsc/' cannot be sampled together with the others of its group"
+    status 1 stoke record -e '{cpu-clock,msr/tsc/}:W' true
+    says "'msr/tsc/' cannot be sampled: "
+fi
+
 # The same thread, named twice, is counted once: by ticks of its own, 300 in 0.3 s.
 ./load &
 load=$!

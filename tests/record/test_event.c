@@ -56,7 +56,13 @@ static void test_what_is_refused(void **state)
 {
     (void)state;
     assert_refused("cycle", "no event 'cycle'", "cycles");
-    assert_refused("{cycles,cs}", "groups of events", "without the braces");
+    assert_refused("{cycles,cs", "'{cycles,cs' has no end", "{EVENT,EVENT}:u");
+    assert_refused("{cycles,cs}u", "has no end", "");
+    assert_refused("{}", "'{}' has no events", "");
+    assert_refused("{cs,{cycles,cs}}", "a group in a group", "");
+    assert_refused("{cycles,cs}:S", "first event alone", "without the S");
+    assert_refused("{cycles,cs}:x", "modifier", "u: in user code");
+    assert_refused("{cycles,nosuch}", "no event 'nosuch'", "");
     assert_refused("cycles/period=x/", "'period' of an event cannot be 'x'", "0x3c");
     assert_refused("cycles/umask=1/", "'umask'", "period=N");
     assert_refused("mem:here", "'mem:here' names no memory", "rw");
@@ -70,6 +76,34 @@ static void test_what_is_refused(void **state)
     for (size_t i = 0; i < RECORD_EVENTS_MAX; i++)
         strcat(many, ",cs");
     assert_refused(many, "more than", "");
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    struct record_events e = parsed("cs,{cycles:k,cs/period=7,name={x/}:uDW, mine{cs,"
+                                    "mem:0x10/2:rw,cpu-clock},{page-faults},cs");
+    assert_int_equal(e.count, 8);
+    static const uint32_t groups[] = {0, 1, 1, 2, 2, 2, 0, 0};
+    static const size_t leaders[] = {0, 1, 1, 3, 3, 3, 6, 7};
+    for (size_t i = 0; i < e.count; i++) {
+        assert_int_equal(e.items[i].group, groups[i]);
+        assert_int_equal(record_events_leader(&e, i), leaders[i]);
+    }
+    assert_int_equal(e.group_count, 2);
+    assert_string_equal(e.groups[0].name, "");
+    assert_string_equal(e.groups[1].name, "mine");
+    assert_true(e.groups[0].weak && !e.groups[1].weak);
+    assert_int_equal(e.items[1].exclude, PERF_FLAG_EXCLUDE_HV); /* k, and the group's u */
+    assert_int_equal(e.items[2].exclude, PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV);
+    assert_string_equal(e.items[2].name, "{x");
+    assert_int_equal(e.items[2].period, 7);
+    assert_string_equal(e.items[1].name, "cycles:kuD");
+    assert_string_equal(parsed("{cs,cycles}:uW").items[0].name, "cs:u");
+    assert_string_equal(parsed("{cs,cs/period=2/}:u").items[1].name, "cs/period=2/u");
+    assert_int_equal(e.items[1].flags, PERF_FLAG_PINNED);
+    assert_int_equal(e.items[2].flags, 0);
+    assert_int_equal(e.items[4].type, PERF_TYPE_BREAKPOINT);
 }
 
 static void assert_cache(const char *name, unsigned cache, unsigned op, unsigned result)
@@ -232,6 +266,7 @@ int main(void)
         UNIT(test_what_is_refused), UNIT(test_caches_and_numbers),
         UNIT(test_words),           UNIT(test_units),
         UNIT(test_memory),          UNIT(test_guests_and_ways),
-        UNIT(test_formats),         UNIT(test_user_code_alone)};
+        UNIT(test_groups),          UNIT(test_formats),
+        UNIT(test_user_code_alone)};
     return UNITS_RUN(units);
 }
