@@ -2,15 +2,14 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "os/file.h"
+#include "os/link.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 static bool fail(const struct os_data_file *f, int why, struct error *err)
@@ -40,57 +39,36 @@ static bool fail_kind(const struct os_data_file *f, mode_t mode, struct error *e
     return error_hint(err, "a recording goes to a plain file: -o FILE");
 }
 
-/* The folder that a file is in, into `folder`. */
-static const char *folder_of(const char *path, char *folder, size_t size)
-{
-    size_t slash = str_rfind(str_of(path), '/');
-    bool named = path[slash] != 0;
-    format_text(folder, size, "%.*s", named ? (int)(slash ? slash : 1) : 1,
-                named ? path : ".");
-    return folder;
-}
-
-/* Where anybody may put links, only one's own are followed, and those of whose the folder
- * is: as the kernel has it (protected_symlinks), where that is set. The kernel's own
- * (/dev/fd/1) lead to what is open, which is not to be replaced. */
-static bool may_follow(const char *path, uid_t maker)
-{
-    char folder[4096];
-    struct stat st;
-    struct statfs system;
-    folder_of(path, folder, sizeof folder);
-    if (stat(folder, &st) != 0 || statfs(folder, &system) != 0 ||
-        system.f_type == PROC_SUPER_MAGIC)
-        return false;
-    return !(st.st_mode & S_IWOTH) || maker == geteuid() || maker == st.st_uid;
-}
-
-#define LINKS_MAX 16
-
-/* Makes f->path lead to no link, and finds what is there. */
+/* Makes f->path lead to no link. */
 static bool follow_links(struct os_data_file *f, struct error *err)
 {
-    struct stat st;
-    for (int i = 0; i < LINKS_MAX; i++) {
-        char to[4096], folder[4096], path[4096];
-        if (lstat(f->path, &st) != 0)
-            return true; /* there is nothing */
-        if (S_ISREG(st.st_mode))
-            return true;
-        if (!S_ISLNK(st.st_mode) || !may_follow(f->path, st.st_uid))
-            return fail_kind(f, st.st_mode, err);
-        ssize_t length = readlink(f->path, to, sizeof to - 1);
-        if (length <= 0)
-            return fail(f, errno, err);
-        to[length] = 0;
-        folder_of(f->path, folder, sizeof folder);
-        size_t used = to[0] == '/' ? format_text(path, sizeof path, "%s", to)
-                                   : format_text(path, sizeof path, "%s/%s", folder, to);
-        if (used + 1 >= sizeof path)
-            return fail(f, ENAMETOOLONG, err);
-        format_text(f->path, sizeof f->path, "%s", path);
-    }
-    return fail(f, ELOOP, err);
+    struct stat st = {0};
+    enum os_link_end end;
+    int why = os_link_follow(f->path, sizeof f->path, &end);
+    if (why)
+        return fail(f, why, err);
+    if (end == OS_LINK_NOTHING || end == OS_LINK_FILE)
+        return true;
+    return lstat(f->path, &st) == 0 ? fail_kind(f, st.st_mode, err) : fail(f, errno, err);
+}
+
+/* Without a name, where the file system can do that: nothing is left of it whenever this
+ * process ends. */
+static int open_unnamed(const struct os_data_file *f)
+{
+    char folder[4096];
+    format_text(folder, sizeof folder, "%.*s", STR_ARG(os_link_folder(f->path)));
+    return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+}
+
+static bool open_new(struct os_data_file *f)
+{
+    f->fd = open_unnamed(f);
+    f->is_unnamed = f->fd >= 0;
+    if (f->is_unnamed)
+        return true;
+    f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return f->fd >= 0;
 }
 
 bool os_data_file_create(struct os_data_file *f, const char *path,
@@ -103,8 +81,7 @@ bool os_data_file_create(struct os_data_file *f, const char *path,
     if (!follow_links(f, err))
         return false;
     format_text(f->temporary, sizeof f->temporary, "%s.%d.tmp", f->path, (int)getpid());
-    f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (f->fd < 0) {
+    if (!open_new(f)) {
         f->temporary[0] = 0;
         return fail(f, errno, err);
     }
@@ -113,11 +90,29 @@ bool os_data_file_create(struct os_data_file *f, const char *path,
     return true;
 }
 
+/* The first name of a file that has none. It must be one that is free, and so is not
+ * always the last: that one may be taken by what is not kept as PATH.old. */
+static bool name_first(struct os_data_file *f, const char *path)
+{
+    char own[64];
+    format_text(own, sizeof own, "/proc/self/fd/%d", f->fd);
+    if (linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0)
+        return false;
+    f->is_unnamed = false;
+    return true;
+}
+
 bool os_data_file_name(struct os_data_file *f, struct error *err)
 {
     if (!f->temporary[0])
         return true;
     os_output_keep_old(f->path);
+    if (f->is_unnamed && name_first(f, f->path)) {
+        f->temporary[0] = 0;
+        return true;
+    }
+    if (f->is_unnamed && !name_first(f, f->temporary))
+        return fail(f, errno, err);
     if (rename(f->temporary, f->path) != 0)
         return fail(f, errno, err);
     f->temporary[0] = 0;
@@ -184,7 +179,8 @@ size_t os_data_file_retire(const char *path)
     char name[4096];
     size_t slash = str_rfind(str_of(path), '/');
     struct str base = str_of(path[slash] ? path + slash + 1 : path);
-    DIR *folder = opendir(folder_of(path, name, sizeof name));
+    format_text(name, sizeof name, "%.*s", STR_ARG(os_link_folder(path)));
+    DIR *folder = opendir(name);
     if (!folder)
         return 0;
     size_t count = each_numbered(folder, base, false, NULL);
@@ -274,7 +270,7 @@ bool os_data_file_close(struct os_data_file *f, struct error *err)
 {
     int fd = f->fd;
     f->fd = -1;
-    if (fd >= 0 && f->temporary[0])
+    if (fd >= 0 && f->temporary[0] && !f->is_unnamed)
         unlink(f->temporary);
     return fd < 0 || close(fd) == 0 || fail(f, errno, err);
 }

@@ -12,6 +12,7 @@ struct os_data_file {
     int fd;               /* -1: not open */
     char path[4096];      /* leads to it once it has its name */
     char temporary[4128]; /* the name that it has until then; empty: it has its own */
+    bool is_unnamed;      /* it has not even that, where the file system has such files */
 };
 
 /* Makes the file anew, for its owner's eyes, under a name that is not yet `path`. A link

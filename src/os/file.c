@@ -1,8 +1,11 @@
 #include "os/file.h"
+#include "base/number.h"
 #include "os/guard.h"
+#include "os/link.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,17 +19,10 @@ static bool fail_errno(struct error *err, const char *doing, const char *name, i
     return false;
 }
 
-/* The folder that a file of that name is in. */
-static struct str folder_of(const char *path)
-{
-    size_t slash = str_rfind(str_of(path), '/');
-    return slash == strlen(path) ? STR(".") : str_head(str_of(path), slash ? slash : 1);
-}
-
 /* Why an output cannot be opened, and what helps. */
 static bool fail_output(struct error *err, const char *path, int reason)
 {
-    struct str folder = folder_of(path);
+    struct str folder = os_link_folder(path);
     fail_errno(err, "write", path, reason);
     if (reason == ENOENT)
         error_hint(err, "mkdir -p %.*s", STR_ARG(folder));
@@ -40,7 +36,7 @@ static bool fail_output(struct error *err, const char *path, int reason)
 /* Why an input cannot be opened, and what helps. */
 static bool fail_input(struct error *err, const char *path, int reason)
 {
-    struct str folder = folder_of(path);
+    struct str folder = os_link_folder(path);
     fail_errno(err, "open", path, reason);
     if (reason == ENOENT)
         error_hint(err, "'ls %.*s' shows what there is", STR_ARG(folder));
@@ -333,9 +329,31 @@ static void temporary_path(const char *path, int64_t pid, char *room, size_t siz
     format_text(room, size, "%s.%lld.tmp", path, (long long)pid);
 }
 
+/* What is open already, by the kernel's own link to it, is written on from where it is. */
+static int open_again(const char *path)
+{
+    uint64_t number;
+    struct stat st, own;
+    struct str name = str_skip(str_of(path), str_rfind(str_of(path), '/') + 1);
+    if (number_parse_u64(name, &number) && number <= INT_MAX &&
+        fstat((int)number, &own) == 0 && stat(path, &st) == 0 &&
+        st.st_ino == own.st_ino && st.st_dev == own.st_dev)
+        return fcntl((int)number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+static bool fail_foreign(struct error *err, const char *path)
+{
+    error_set(err, "cannot write: it is a link that somebody else made, which is not "
+                   "followed");
+    format_text(err->file, sizeof err->file, "%s", path);
+    return error_hint(err, "-o FILE with the name that it leads to: 'readlink %s' tells",
+                      path);
+}
+
 bool os_output_open(struct os_output *out, const char *path, struct error *err)
 {
-    struct stat st;
+    enum os_link_end end;
     *out = (struct os_output){.fd = STDOUT_FILENO};
     if (strcmp(path, "-") == 0) {
         format_text(out->path, sizeof out->path, "standard output");
@@ -344,11 +362,17 @@ bool os_output_open(struct os_output *out, const char *path, struct error *err)
     if (strlen(path) >= sizeof out->path)
         return fail_errno(err, "write", path, ENAMETOOLONG);
     format_text(out->path, sizeof out->path, "%s", path);
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+    int why = os_link_follow(out->path, sizeof out->path, &end);
+    if (why)
+        return fail_output(err, path, why);
+    if (end == OS_LINK_FOREIGN)
+        return fail_foreign(err, path);
+    if (end == OS_LINK_OTHER || end == OS_LINK_OPEN) {
+        out->fd = end == OS_LINK_OPEN ? open_again(out->path)
+                                      : open(out->path, O_WRONLY | O_CLOEXEC);
         return out->fd >= 0 || fail_output(err, path, errno);
     }
-    temporary_path(path, getpid(), out->temporary, sizeof out->temporary);
+    temporary_path(out->path, getpid(), out->temporary, sizeof out->temporary);
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return out->fd >= 0 || fail_output(err, path, errno);
 }
@@ -390,15 +414,23 @@ bool os_output_is_there(const char *path)
 bool os_output_is_placed(const char *path)
 {
     struct stat st;
-    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
-           (lstat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    struct os_output out;
+    enum os_link_end end;
+    format_text(out.path, sizeof out.path, "%s", path);
+    if (os_link_follow(out.path, sizeof out.path, &end) || end == OS_LINK_OPEN)
+        return false;
+    return end != OS_LINK_OTHER || (lstat(path, &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
 void os_output_clean(const char *path, int64_t pid)
 {
-    char temporary[4128];
-    temporary_path(path, pid, temporary, sizeof temporary);
-    unlink(temporary);
+    struct os_output out;
+    enum os_link_end end;
+    format_text(out.path, sizeof out.path, "%s", path);
+    if (os_link_follow(out.path, sizeof out.path, &end))
+        return;
+    temporary_path(out.path, pid, out.temporary, sizeof out.temporary);
+    unlink(out.temporary);
 }
 
 uint64_t os_output_size(const char *path)

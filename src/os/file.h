@@ -49,11 +49,12 @@ bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, si
                       size_t *got, struct error *err);
 
 /* An output file. Written beside the target under a temporary name and renamed over it at
- * the end, so that a failure leaves no half a file. */
+ * the end, so that a failure leaves no half a file. A link is followed first (os/link.h):
+ * what it leads to is written. What is no plain file is written as it is. */
 struct os_output {
     int fd;
-    int error; /* errno of the first failed write; 0 for none */
-    char path[4096];
+    int error;            /* errno of the first failed write; 0 for none */
+    char path[4096];      /* behind the links */
     char temporary[4128]; /* empty for a standard stream or a device */
     bool keeps_old;       /* what is there becomes PATH.old at the end */
 };

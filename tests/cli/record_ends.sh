@@ -83,6 +83,18 @@ status 3 stoke record -q -o link.data ./load 100
 status 3 stoke record -q -o link.data ./load 100
 [ -L link.data ] && [ -s place/real.data ] && [ -s place/real.data.old ] ||
     fail "the link leads to $(ls place)"
+for command in "record -q -F 999 -o linked.svg ./load 100" "flamegraph link.data -o linked.svg"; do
+    rm -f place/real.svg
+    ln -sf place/real.svg linked.svg
+    got=0
+    stoke $command 2>err || got=$?
+    [ $got = 3 ] || [ $got = 0 ] || fail "$command ended with $got"
+    [ -L linked.svg ] || fail "$command took the link's place"
+    says '<title>leaf ' place/real.svg
+done
+stoke flamegraph link.data -o /dev/stdout >out.svg
+says '<title>leaf ' out.svg
+[ -L /dev/stdout ] || fail "/dev/stdout is no link any more"
 mkfifo pipe.data
 mkdir place.svg
 for to in 'place:it is a folder' 'pipe.data:it is a pipe' '/dev/null:it is a device' \
@@ -121,6 +133,12 @@ cp perf.stoke kept
 status 3 stoke record -q -F 999 --bundle ./load 100
 same kept perf.stoke.old
 [ "$(stat -c %a perf.stoke)" = 600 ] || fail "others may read a bundle"
+
+# One that is killed in its first milliseconds leaves nothing but a recording.
+for ms in 1 2 3 4 5 6 8 10 12 15 20 25; do
+    timeout -s KILL 0.0$((ms / 10))$((ms % 10)) stoke record -q -o killed.data ./load 20 || :
+done 2>err
+[ -z "$(ls | grep 'killed.*tmp')" ] || fail "left: $(ls)"
 
 # --- What is drawn at the end ------------------------------------------------------------
 

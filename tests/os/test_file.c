@@ -1,5 +1,9 @@
 #include "folder.h"
+#include "os/data_file.h"
 #include "os/file.h"
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 static size_t read_all(struct source *s, char *into, size_t room)
 {
@@ -72,6 +76,115 @@ static void an_output_is_there_whole_or_as_it_was(void **state)
     assert_true(holds(path, "after"));
 }
 
+static void write_text(const char *path, const char *text)
+{
+    struct os_output file;
+    struct error err = {0};
+    assert_true(os_output_open(&file, path, &err));
+    struct output out = os_output_stream(&file);
+    output_text(&out, text);
+    assert_true(os_output_close(&file, &out, &err));
+    output_deinit(&out);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Links may lead to links, to what is not there yet, and to what is no plain file. */
+static void what_a_link_leads_to_is_written(void **state)
+{
+    const char *folder = ((struct folder *)*state)->path;
+    char to[512], first[512], second[512];
+    snprintf(to, sizeof to, "%s/place", folder);
+    assert_int_equal(mkdir(to, 0700), 0);
+    snprintf(to, sizeof to, "%s/place/real", folder);
+    snprintf(first, sizeof first, "%s/first", folder);
+    snprintf(second, sizeof second, "%s/second", folder);
+    assert_int_equal(symlink("place/real", first), 0);
+    assert_int_equal(symlink(first, second), 0);
+    for (int i = 0; i < 2; i++) {
+        write_text(second, i ? "once more" : "once");
+        assert_true(is_link(first) && is_link(second));
+        assert_true(holds(to, i ? "once more" : "once"));
+    }
+    assert_int_equal(unlink(first), 0);
+    assert_int_equal(symlink("second", first), 0);
+    struct os_output file;
+    struct error err = {0};
+    assert_false(os_output_open(&file, first, &err));
+    assert_non_null(strstr(err.message, "symbolic links"));
+    assert_int_equal(unlink(first), 0);
+    assert_int_equal(symlink("/dev/null", first), 0);
+    write_text(second, "nothing");
+    assert_true(is_link(first));
+}
+
+/* What is open is written on, whatever it is: not replaced. */
+static void the_kernels_links_are_not_replaced(void **state)
+{
+    const char *path = folder_write(*state, "open", "before ", 7);
+    char name[64];
+    int fd = open(path, O_RDWR | O_APPEND);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    write_text(name, "after");
+    close(fd);
+    assert_true(holds(path, "before after"));
+    assert_false(os_output_is_placed("/proc/self/fd/0"));
+}
+
+/* A process that is killed before its recording has a name leaves nothing. */
+static void nothing_is_left_of_the_killed(void **state)
+{
+    const char *folder = ((struct folder *)*state)->path;
+    char path[512];
+    int fd = open(folder, O_RDWR | O_TMPFILE, 0600);
+    if (fd < 0)
+        skip(); /* a file system without files that have no name */
+    close(fd);
+    snprintf(path, sizeof path, "%s/killed.data", folder);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct os_data_file file;
+        struct os_person owner = {0};
+        struct error err = {0};
+        if (os_data_file_create(&file, path, &owner, &err) &&
+            os_data_file_write(&file, 0, STR("some"), &err))
+            raise(SIGKILL);
+        _exit(1);
+    }
+    int how = 0;
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFSIGNALED(how));
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        assert_null(strstr(e->d_name, "killed"));
+    closedir(d);
+}
+
+/* It takes the place of what was there, which is kept unless it is empty. */
+static void a_data_file_takes_its_name(void **state)
+{
+    const char *path = folder_write(*state, "x.data", "", 0);
+    char old[512];
+    snprintf(old, sizeof old, "%s.old", path);
+    for (int i = 0; i < 2; i++) {
+        struct os_data_file file;
+        struct os_person owner = {0};
+        struct error err = {0};
+        assert_true(os_data_file_create(&file, path, &owner, &err));
+        assert_true(os_data_file_write(&file, 0, i ? STR("second") : STR("first"), &err));
+        assert_true(os_data_file_name(&file, &err));
+        assert_true(os_data_file_close(&file, &err));
+        assert_true(holds(path, i ? "second" : "first"));
+        assert_int_equal(access(old, F_OK), i ? 0 : -1);
+    }
+    assert_true(holds(old, "first"));
+}
+
 static void a_full_disk_is_told(void **state)
 {
     (void)state;
@@ -91,6 +204,10 @@ int main(void)
         UNIT_IN_FOLDER(a_part_is_read_and_no_more),
         UNIT_IN_FOLDER(what_cannot_be_read_is_told),
         UNIT_IN_FOLDER(an_output_is_there_whole_or_as_it_was),
+        UNIT_IN_FOLDER(what_a_link_leads_to_is_written),
+        UNIT_IN_FOLDER(the_kernels_links_are_not_replaced),
+        UNIT_IN_FOLDER(nothing_is_left_of_the_killed),
+        UNIT_IN_FOLDER(a_data_file_takes_its_name),
         UNIT(a_full_disk_is_told),
     };
     return UNITS_RUN(tests);
