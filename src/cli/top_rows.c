@@ -28,8 +28,11 @@ static bool has_part(struct str text, const char *part)
     return false;
 }
 
-static bool is_wanted(const struct top_row *row, const struct top_wanted *wanted)
+static bool is_wanted(const struct top_row *row, double all,
+                      const struct top_wanted *wanted)
 {
+    if (100 * row->total < wanted->least * all)
+        return false;
     if (row->level == 'k' ? wanted->no_kernel : wanted->no_user)
         return false;
     struct str module = str_head(row->module, TOP_MODULE_MAX - 1);
@@ -150,7 +153,7 @@ static bool add_rows(struct top_rows *r, const struct breakdown *b,
         name_row(r, b, (uint32_t)breakdown_value(b, of, KEY_SYM), row);
         row->self = of->self;
         row->total = of->total;
-        if (!is_wanted(row, wanted))
+        if (!is_wanted(row, r->total, wanted))
             r->count--;
         else if (is_expanded(row, wanted))
             ok = add_callers(r, &graphs, order[i], err);

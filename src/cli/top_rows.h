@@ -15,6 +15,7 @@ struct top_wanted {
     enum top_sort sort;
     char filter[TOP_FILTER_MAX]; /* part of a function's or a module's name; or empty */
     bool no_kernel, no_user;
+    double least;                /* percent of all: functions with less are left out */
     char module[TOP_MODULE_MAX]; /* only its functions; or empty */
     bool expand_all;
     uint64_t expanded[32]; /* functions with their callers below, by top_row.key */

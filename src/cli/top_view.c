@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/visible.h"
+#include "os/file.h"
 #include "os/screen.h"
 
 /* Shares from which on a row is drawn hot, or warm, as in perf top. */
@@ -71,6 +72,11 @@ static void write_head(const struct top_view *v, struct output *out)
     if (v->wanted.module[0]) {
         output_text(out, "; of ");
         visible_print(out, str_of(v->wanted.module));
+    }
+    if (v->wanted.least > 0) {
+        output_text(out, "; from ");
+        output_fixed(out, v->wanted.least, 2);
+        output_text(out, "% on");
     }
     if (v->wanted.no_kernel || v->wanted.no_user)
         output_text(out, v->wanted.no_kernel ? "; no kernel" : "; no user code");
@@ -257,6 +263,8 @@ static const char *const help_lines[] = {
     "z  Z         zero: each look anew, or decaying; forget all that was counted",
     "f  p         pause, go on",
     "D            seconds from look to look",
+    "L            leave out what has less than so many percent",
+    "P            write the table to perf.hist.N",
     "i            count what idle CPUs do, too",
     "g            flame view, and back to the table",
     "Enter        flame view: zoom in; Escape: all; u: to the caller",
@@ -276,16 +284,21 @@ static void draw_help(unsigned columns, unsigned rows)
 
 static void draw_foot(const struct top_view *v, unsigned columns, unsigned rows)
 {
+    static const char *const questions[] = {
+        [TOP_ASKS_FILTER] = "only names with:",
+        [TOP_ASKS_DELAY] = "seconds from look to look:",
+        [TOP_ASKS_LEAST] = "from so many percent on:",
+    };
     struct output out = OUTPUT_KEEP;
     if (v->prompt)
-        output_format(&out, "%s %s_",
-                      v->prompt == TOP_ASKS_FILTER ? "only names with:"
-                                                   : "seconds from look to look:",
-                      v->typed);
+        output_format(&out, "%s %s_", questions[v->prompt], v->typed);
+    else if (v->said[0])
+        output_text(&out, v->said);
     else
         output_text(&out, "q quit  h help  g flames  / filter  o order  e callers  "
                           "d module  z zero  f pause  D delay");
-    draw_line(&out, rows - 1, 0, columns, v->prompt ? OS_STYLE_HEAD : OS_STYLE_FAINT);
+    draw_line(&out, rows - 1, 0, columns,
+              v->prompt || v->said[0] ? OS_STYLE_HEAD : OS_STYLE_FAINT);
     output_deinit(&out);
 }
 
@@ -389,6 +402,36 @@ static void flame_key(struct top_view *v, int key)
     }
 }
 
+static void ask(struct top_view *v, enum top_prompt what)
+{
+    v->prompt = what;
+    v->typed[0] = 0;
+}
+
+#define TABLES_MAX 10000
+#define COLUMNS_WRITTEN 160
+
+/* Writes the table as it is now to a file that is not there yet, as perf top does. */
+static void write_table(struct top_view *v)
+{
+    char path[32];
+    struct os_output file;
+    struct error err = {.message = ""};
+    int n = 0;
+    do
+        format_text(path, sizeof path, "perf.hist.%d", n++);
+    while (os_output_is_there(path) && n < TABLES_MAX);
+    bool ok = os_output_open(&file, path, &err);
+    if (ok) {
+        struct output out = os_output_stream(&file);
+        top_view_print(v, v->rows.count, COLUMNS_WRITTEN, &out);
+        ok = os_output_close(&file, &out, &err);
+        output_deinit(&out);
+    }
+    format_text(v->said, sizeof v->said, "%s%s%s", path, ok ? " is written" : ": ",
+                err.message);
+}
+
 static bool table_key(struct top_view *v, int key)
 {
     unsigned columns, rows;
@@ -421,6 +464,12 @@ static bool table_key(struct top_view *v, int key)
     case 'd':
         zoom_module(v);
         return true;
+    case 'L':
+        ask(v, TOP_ASKS_LEAST);
+        return true;
+    case 'P':
+        write_table(v);
+        return true;
     case OS_KEY_LEFT: /* as in perf top, out of what was zoomed into */
     case OS_KEY_ESCAPE:
         v->wanted.filter[0] = v->wanted.module[0] = 0;
@@ -432,12 +481,14 @@ static bool table_key(struct top_view *v, int key)
 
 static void end_prompt(struct top_view *v)
 {
-    double delay;
+    double number;
+    bool is_number = number_parse_double(str_of(v->typed), &number);
     if (v->prompt == TOP_ASKS_FILTER)
         memcpy(v->wanted.filter, v->typed, sizeof v->typed);
-    else if (number_parse_double(str_of(v->typed), &delay) && delay >= 0.1 &&
-             delay <= 3600)
-        v->delay = delay;
+    else if (v->prompt == TOP_ASKS_DELAY && is_number && number >= 0.1 && number <= 3600)
+        v->delay = number;
+    else if (v->prompt == TOP_ASKS_LEAST && is_number && number >= 0 && number <= 100)
+        v->wanted.least = number;
     v->prompt = TOP_NO_PROMPT;
 }
 
@@ -452,12 +503,6 @@ static void prompt_key(struct top_view *v, int key)
         v->typed[used - 1] = 0;
     else if (key >= ' ' && key < 127 && used + 1 < sizeof v->typed)
         memcpy(v->typed + used, (char[2]){(char)key, 0}, 2);
-}
-
-static void ask(struct top_view *v, enum top_prompt what)
-{
-    v->prompt = what;
-    v->typed[0] = 0;
 }
 
 /* What is the same in both views; false where the key is none of these. */
@@ -518,6 +563,7 @@ static bool common_key(struct top_view *v, int key)
 
 bool top_view_key(struct top_view *v, int key, struct error *err)
 {
+    v->said[0] = 0;
     if (v->prompt)
         prompt_key(v, key);
     else if (v->help && key != 'q')

@@ -18,7 +18,7 @@ struct top_facts {
     bool gone;            /* nobody is left to be looked at */
 };
 
-enum top_prompt { TOP_NO_PROMPT, TOP_ASKS_FILTER, TOP_ASKS_DELAY };
+enum top_prompt { TOP_NO_PROMPT, TOP_ASKS_FILTER, TOP_ASKS_DELAY, TOP_ASKS_LEAST };
 
 struct top_view {
     struct top_data *data;
@@ -29,6 +29,7 @@ struct top_view {
     bool clears; /* all is to be forgotten */
     enum top_prompt prompt;
     char typed[TOP_FILTER_MAX];
+    char said[256]; /* what came of the last key; or empty */
     struct top_rows rows;
     struct top_flame flames;
     struct flame_path zoom, chosen_box;

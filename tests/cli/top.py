@@ -170,6 +170,22 @@ def main():
     top.see("going on", r"decaying")
     top.keys("oo")
     top.see("ordered by name", r"self +total  \*function")
+    top.keys("L30\r")
+    top.see("what has much", r"; from 30.00% on")
+    if re.search(r"e..x1b.31mvil", top.screen.text()):
+        sys.exit("what has little is shown:\n" + top.screen.text())
+    top.keys("L120\r")
+    top.see("a share that there is not", r"; from 30.00% on")
+    top.keys("P")
+    top.see("where the table is", r"^perf.hist.0 is written$")
+    top.keys("L0\rP")
+    top.see("another table", r"^perf.hist.1 is written$")
+    for number, few in (0, True), (1, False):
+        with open(f"perf.hist.{number}") as file:
+            table = file.read()
+        rows = re.findall(r"^ +[0-9.]+% +[0-9.]+%  (\S+) +load$", table, re.M)
+        if "leaf" not in rows or ("e\\x1b[31mvil" in rows) == few or "\x1b" in table:
+            sys.exit(f"perf.hist.{number}:\n{table}")
     top.keys("h")
     top.see("help", r"^  q +quit$")
     top.keys("hD0.2\r")

@@ -73,6 +73,10 @@ refused() {
 refused 'cannot be sampled together' -a -p $load
 refused 'leave nothing to be sampled' --all-user --all-kernel -p $load
 refused 'leave nothing to be shown' -K -U -p $load
+status 0 stoke top -p $load -C 0-0 -i -n 1 -d 0.3 -g dwarf,4096 --all-user
+says " Hz, load " out
+status 0 stoke top --list-events
+says "^  cpu-clock\$" out
 refused 'not by both' -F 99 -c 1000 -p $load
 refused 'there is no CPU 8000' -C 8000
 refused "there is no user 'no-such-user'" -u no-such-user
