@@ -70,7 +70,7 @@ enum perf_misc {
     PERF_MODE_GUEST_KERNEL,
     PERF_MODE_GUEST_USER,
     PERF_MISC_COMM_EXEC = 1 << 13,
-    PERF_MISC_FORK_EXEC = 1 << 13, /* of a process that was there: its maps follow */
+    PERF_MISC_FORK_EXEC = 1 << 13,      /* of a process that was there: its maps follow */
     PERF_MISC_LOST_BY_FILTER = 1 << 15, /* of LOST_SAMPLES: they were not wanted */
     PERF_MISC_SWITCH_OUT = 1 << 13,
     PERF_MISC_SWITCH_OUT_PREEMPT = 1 << 14,
