@@ -83,6 +83,8 @@ static bool fill(struct builder *b, struct side *before, struct side *after,
     builder_merge_facts(b, before->profile);
     builder_merge_facts(b, after->profile);
     b->profile->facts.differential = true;
+    /* what was recorded at two times has no time of its own, nor have its samples */
+    b->profile->facts.time_first = b->profile->facts.time_last = TIME_NONE;
     if (before->profile->events[before->event].unit != unit)
         builder_warn(b, "the two profiles count different things", 0, 0, STR(""));
     bool filtered = b->profile->facts.filtered; /* to compare one event is no filter */

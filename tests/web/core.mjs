@@ -309,6 +309,32 @@ function checkLevels() {
     report("a row of many boxes looks the same from far and from near", info.boxes > 300000 ? wrong.slice(0, 5).join("\n") : `${info.boxes} boxes`);
 }
 
+/* Callers go on over waits, and over gaps that are shorter than the sampler's period, but
+ * not in the kernel; what waits is alone, and what is apart stays apart. By hand. */
+function checkWaits() {
+    const core = new Core();
+    const text = [];
+    const sample = (ms, event, length, ...names) => text.push(`prog 10/11 [000] ${(100 + ms / 1000).toFixed(6)}: ${length * 1e6} ${event}:`,
+        ...names.reverse().map((name) => name.startsWith("k") ? `\tffffffff81 ${name}+0x1 ([kernel.kallsyms])` : `\tffff02 ${name}+0x1 (/bin/prog)`), "");
+    const read = ["main", "read", "ksys", "kwait"];
+    sample(0, "cpu-clock", 10, "main", "work");
+    sample(60, "off-cpu", 50, ...read); /* 10 to 60 */
+    sample(65, "cpu-clock", 10, "main", "work"); /* after 5 of nothing */
+    sample(100, "off-cpu", 25, ...read); /* 75 to 100 */
+    sample(130, "off-cpu", 27, ...read); /* 103 to 130 */
+    sample(170, "cpu-clock", 10, "main", "work"); /* after 40: more than a period */
+    core.open(encoder.encode(text.join("\n")), "perf.txt");
+    core.call("core_show", "[]", 1, 0);
+    const info = core.json("core_chart", 4, 0);
+    const boxes = Array.from({ length: info.boxes }, (_, i) => core.json("core_box", 4, i))
+        .map((b) => [b.row, b.function.name, b.from / 1e6, b.to / 1e6, (b.waiting / 1e6).toFixed(0), b.off].join(" ")).sort();
+    const want = ["1 main 0 130 102 false", "1 main 170 180 0 false",
+        "2 read 10 60 50 true", "2 read 75 130 52 false", "2 work 0 10 0 false", "2 work 170 180 0 false", "2 work 65 75 0 false",
+        "3 ksys 10 60 50 true", "3 ksys 103 130 27 true", "3 ksys 75 100 25 true",
+        "4 kwait 10 60 50 true", "4 kwait 103 130 27 true", "4 kwait 75 100 25 true"];
+    report("callers go on over waits; what waits is alone", JSON.stringify(boxes) === JSON.stringify(want) ? "" : JSON.stringify(boxes));
+}
+
 /* From far away a box waits, and is called, as it is and does by itself. */
 function checkFarLooks() {
     const core = new Core();
@@ -454,6 +480,7 @@ checkLayout();
 checkNarrow();
 checkLevels();
 checkFarLooks();
+checkWaits();
 checkPart();
 checkSums();
 checkFilters();

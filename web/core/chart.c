@@ -102,9 +102,15 @@ string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box
                    : path_label(&s->paths, c->node[box]);
 }
 
+double chart_waits(const struct chart *c, uint32_t box)
+{
+    double length = c->end[box] - c->begin[box];
+    return c->waited && length > 0 ? (double)c->waited[box] / length : 0;
+}
+
 struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box)
 {
-    uint32_t off = c->off && c->off[box] ? SPAN_OFF : 0;
+    uint32_t off = chart_waits(c, box) >= ALL_WAITS ? SPAN_OFF : 0;
     return (struct span){c->begin[box], c->end[box], box, chart_label(c, s, box) | off};
 }
 
@@ -145,7 +151,7 @@ static uint32_t change_tone(const struct tree *t, uint32_t node)
 static uint32_t waits_of(const struct tree *t, uint32_t node)
 {
     double part = t->total[node] > 0 ? t->waiting[node] / t->total[node] : 0;
-    return part >= 0.995 ? (uint32_t)DRAWN_OFF << 16 : (uint32_t)(part * 255) << 24;
+    return part >= ALL_WAITS ? (uint32_t)DRAWN_OFF << 16 : (uint32_t)(part * 255) << 24;
 }
 
 static uint32_t look_of(const struct chart *c, const struct shown *s,
@@ -248,6 +254,8 @@ static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct outpu
     if (!d->level)
         span = chart_span(d->chart, d->shown, span.box);
     uint32_t look = look_of(d->chart, d->shown, d->looks, &span);
+    if (d->chart->waited && !(span.look & SPAN_OFF) && right - left >= 1)
+        look |= (uint32_t)(chart_waits(d->chart, span.box) * 255) << 24;
     struct drawn_box drawn = {(float)left, (float)(right - left), d->row,
                               span.box,    span.look & ~SPAN_OFF, look | flags};
     output_bytes(out, (const char *)&drawn, sizeof drawn);

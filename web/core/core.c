@@ -254,6 +254,7 @@ static void tell_shown(struct json_writer *w)
     json_begin(w, JSON_OBJECT);
     json_member_double(w, "total", s->total);
     json_member_double(w, "base_total", s->base_total);
+    json_member_double(w, "unnamed", s->unnamed);
     json_member_u64(w, "event", s->event);
     json_member_str(w, "unit",
                     s->count ? STR("samples") : str_of(unit_name((enum unit)e->unit)));
@@ -434,7 +435,9 @@ int EXPORT(core_box)(uint32_t kind, uint32_t box)
     }
     if (c->timed) {
         json_put_key(&w, "off");
-        json_put_bool(&w, c->off && c->off[box]);
+        json_put_bool(&w, chart_waits(c, box) >= ALL_WAITS);
+        if (c->waited)
+            json_member_double(&w, "waiting", (double)c->waited[box]);
     }
     json_put_key(&w, "function");
     tell_function(&w, &core.shown, &core.functions, node_label(c, node));

@@ -87,6 +87,7 @@ struct shown {
     bool count;               /* samples are counted, whatever they weigh */
     double *self, *base_self; /* by path; base_self NULL where nothing is compared */
     double total, base_total;
+    double unnamed;           /* of the total: ends in functions without a name */
     uint64_t samples;         /* of the event */
     frame_id *frame_of_label; /* the first frame of that label, if there is one the first
                                  whose file is known; 0 for threads */
@@ -113,7 +114,8 @@ static inline string_id tree_label(const struct tree *t, uint32_t node)
 
 /* --- chart.c: boxes in rows -------------------------------------------------------- */
 
-#define SPAN_OFF 0x80000000U /* the thread waits in it */
+#define SPAN_OFF 0x80000000U /* the thread waits in all of it */
+#define ALL_WAITS 0.995      /* of a box that is drawn as one that waits */
 
 /* level.c: rows of many boxes as they look from far away. What begins in the same cell of
  * the axis and is narrower than one is one span; it stands for the boxes from `box` up to
@@ -140,7 +142,7 @@ struct chart {
     uint32_t *row_first;
     double *begin, *end;
     uint32_t *node;          /* by box: of the tree, or, by time, of the paths */
-    uint8_t *off;            /* by box: whether the thread waits in it; or NULL */
+    float *waited;           /* by box: how much of it the thread waits; or NULL */
     const struct tree *tree; /* NULL: by time */
     double to;               /* all of it is from 0 to there */
     uint64_t origin;         /* by time: of the profile's clock, where 0 is */
@@ -177,6 +179,9 @@ uint32_t level_find(const struct level *l, uint32_t row, double x);
 /* The first box of the row that ends behind x, from `at` on; the row's end for none. */
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x);
 string_id chart_label(const struct chart *c, const struct shown *s, uint32_t box);
+
+/* How much of a box waits: from 0 to 1. */
+double chart_waits(const struct chart *c, uint32_t box);
 
 /* A box by itself, as one of a level's spans. */
 struct span chart_span(const struct chart *c, const struct shown *s, uint32_t box);

@@ -40,6 +40,34 @@ char *loading_room(struct loading *l, size_t room)
     return l->bytes + l->used;
 }
 
+/* What is given in place of a profile now and then. */
+static const struct {
+    const char *head, *what, *hint;
+} MISTAKEN[] = {
+    {"\x7f"
+     "ELF",
+     "this is a program, not a profile of one", "'stoke record ./program' makes one"},
+    {"\x89PNG", "this is a picture, not a profile", ""},
+    {"\xff\xd8\xff", "this is a picture, not a profile", ""},
+    {"%PDF", "this is a document, not a profile", ""},
+    {"<svg", "this is a picture, not a profile", "open what it was drawn from"},
+    {"<?xml version=\"1.0\" standalone", "this is a picture, not a profile",
+     "open what it was drawn from"},
+    {"<!doctype html", "there is no profile in this page", ""},
+    {"<!DOCTYPE html", "there is no profile in this page", ""},
+};
+
+static bool set_unknown(struct str head, struct error *err)
+{
+    for (size_t i = 0; i < sizeof MISTAKEN / sizeof *MISTAKEN; i++)
+        if (str_starts(head, str_of(MISTAKEN[i].head))) {
+            error_set(err, "%s", MISTAKEN[i].what);
+            return error_hint(err, "%s", MISTAKEN[i].hint);
+        }
+    error_set(err, "this is no profile, or of a format that is not known");
+    return error_hint(err, "the keys (?) list what can be opened");
+}
+
 static bool choose_importer(struct loading *l, struct error *err)
 {
     struct str bytes = {l->bytes ? l->bytes : "", l->used};
@@ -54,8 +82,7 @@ static bool choose_importer(struct loading *l, struct error *err)
         return true;
     if (l->used == 0)
         return error_set(err, "the file is empty");
-    error_set(err, "the format is not known");
-    return error_hint(err, "'stoke help formats' lists what can be read");
+    return set_unknown(l->head, err);
 }
 
 /* Reads the first `length` bytes. Lines are counted over all pieces. */

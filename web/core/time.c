@@ -6,7 +6,9 @@
  * thread's next one; what two that follow each other share from the root on is one box.
  *
  * Where the profile tells of waits, those are drawn between the samples of any other
- * event: up to their moment, as that is when the thread was back. */
+ * event: up to their moment, as that is when the thread was back. Their callers are one
+ * box with those of what runs before and after, where no sample was due in between; what
+ * waits itself is a box of its own. */
 struct clock {
     struct chart *chart;
     const struct shown *shown;
@@ -16,6 +18,7 @@ struct clock {
     uint32_t *depth; /* by path; the root's is 0 */
     uint8_t *waits;  /* by path: it waits in there */
     event_id off;    /* the event of waits, or 0 */
+    bool some_wait;
     bool timed;
     uint64_t origin;
     double typical; /* ns that a sample stands for whose weight does not say so */
@@ -26,8 +29,11 @@ struct clock {
     uint32_t row;   /* of the outermost frames */
     uint32_t *open; /* by depth: the path */
     double *since;
+    double *waited_then; /* as `waited`, when it began */
     uint32_t open_count;
-    bool waiting; /* in what is open */
+    bool waiting;  /* in the last sample */
+    double waited; /* ns of the lane so far */
+    double period; /* ns that the last sample stands for that does not wait */
     double last_end;
 };
 
@@ -68,9 +74,12 @@ static bool find_waits(struct clock *k)
         s->p->facts.time_first != TIME_NONE)
         k->off = off;
     k->waits = arena_zalloc(&k->scratch, paths->count, 1);
-    for (uint32_t n = 1; k->waits && n < paths->count; n++)
+    k->some_wait = k->off != 0;
+    for (uint32_t n = 1; k->waits && n < paths->count; n++) {
         k->waits[n] = k->waits[paths->nodes[n].parent] ||
                       s->marks_of_label[path_label(paths, n)] & DRAWN_OFF;
+        k->some_wait |= k->waits[n];
+    }
     return k->waits != NULL;
 }
 
@@ -140,23 +149,30 @@ static bool find_scale(struct clock *k)
     return true;
 }
 
+/* For how long a sample stands, by its weight. */
+static double length_of(const struct clock *k, const struct sample *s)
+{
+    enum unit unit = (enum unit)k->shown->p->events[s->event].unit;
+    double length = unit == UNIT_NANOSECONDS    ? s->weight
+                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
+                                                : k->typical;
+    return length > 0 ? length : 0;
+}
+
 /* When a sample begins and ends. */
 static void span_of(const struct clock *k, size_t i, double *begin, double *end)
 {
     const struct sample *s = &k->shown->p->samples[k->order[i]];
-    enum unit unit = (enum unit)k->shown->p->events[s->event].unit;
     if (!k->timed) {
         *begin = k->last_end;
         *end = k->last_end + shown_weight(k->shown, s);
         return;
     }
     bool last = i + 1 == k->count || !same_thread(k, i, i + 1);
-    double length = unit == UNIT_NANOSECONDS    ? s->weight
-                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
-                                                : k->typical;
+    double length = length_of(k, s);
     uint64_t time = time_of(k, s);
     *begin = time == TIME_NONE ? k->last_end : (double)(time - k->origin);
-    *end = *begin + (length > 0 ? length : 0);
+    *end = *begin + length;
     if (!last && sample_time(k, i + 1) != TIME_NONE) {
         double next = (double)(sample_time(k, i + 1) - k->origin);
         /* samplers are not punctual */
@@ -175,33 +191,53 @@ static void close_from(struct clock *k, uint32_t depth)
         c->begin[box] = k->since[d];
         c->end[box] = k->last_end;
         c->node[box] = k->open[d];
-        c->off[box] = k->waiting;
+        if (c->waited)
+            c->waited[box] = (float)(k->waited - k->waited_then[d]);
     }
     if (k->open_count > depth)
         k->open_count = depth;
+}
+
+/* How many frames of the path, from the outermost on, go on from the sample before. Over
+ * a gap those of the kernel do not: between two waits a thread comes out of it. */
+static uint32_t shared_with_last(const struct clock *k, uint32_t path, bool wait,
+                                 double begin)
+{
+    const struct path_node *nodes = k->shown->paths.nodes;
+    uint32_t shared = k->depth[path];
+    bool gap = begin > k->last_end, turn = wait || k->waiting;
+    if (gap && (!turn || begin - k->last_end > k->period))
+        return 0;
+    for (uint32_t at = path; shared > 0; at = nodes[at].parent, shared--) {
+        bool kernel =
+            k->shown->kind_of_label[path_label(&k->shown->paths, at)] == FRAME_KERNEL;
+        if (shared <= k->open_count && k->open[shared - 1] == at && !(gap && kernel))
+            break;
+    }
+    if (gap || wait != k->waiting) {
+        bool whole =
+            (wait && shared == k->depth[path]) || (k->waiting && shared == k->open_count);
+        shared -= whole && shared > 0;
+    }
+    return shared;
 }
 
 /* One sample on. */
 static void step(struct clock *k, uint32_t path, bool wait, double begin, double end)
 {
     const struct path_node *nodes = k->shown->paths.nodes;
-    uint32_t depth = k->depth[path], shared = depth, at = path;
-    if (begin > k->last_end || depth == 0 || wait != k->waiting)
-        shared = 0;
-    else
-        while (shared > 0 && (shared > k->open_count || k->open[shared - 1] != at)) {
-            at = nodes[at].parent;
-            shared--;
-        }
+    uint32_t depth = k->depth[path], at = path;
+    uint32_t shared = shared_with_last(k, path, wait, begin);
     close_from(k, shared);
     k->waiting = wait;
-    at = path;
     for (uint32_t d = depth; d > shared; d--) {
         k->open[d - 1] = at;
         k->since[d - 1] = begin;
+        k->waited_then[d - 1] = k->waited;
         at = nodes[at].parent;
     }
     k->open_count = depth;
+    k->waited += wait ? end - begin : 0;
     k->last_end = end;
 }
 
@@ -217,9 +253,13 @@ static void run_lanes(struct clock *k)
             k->row = c->lanes[lane++].row + 1;
             k->open_count = 0;
             k->last_end = 0;
+            k->period = k->typical;
+            k->waiting = false;
         }
         span_of(k, i, &begin, &end);
         step(k, path_of_stack(&k->shown->paths, s->stack), is_wait(k, s), begin, end);
+        if (!k->waiting)
+            k->period = length_of(k, s);
         if (end > c->to)
             c->to = end;
         if (i + 1 == k->count || !same_thread(k, i, i + 1))
@@ -282,7 +322,8 @@ static bool lay_lanes(struct clock *k)
         return false;
     k->open = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->open);
     k->since = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->since);
-    return k->open && k->since;
+    k->waited_then = arena_alloc(&k->scratch, (deepest + 1) * sizeof *k->waited_then);
+    return k->open && k->since && k->waited_then;
 }
 
 /* From the counts of boxes by row to where each row's begin. */
@@ -302,8 +343,9 @@ static bool make_room(struct clock *k)
     c->begin = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->begin);
     c->end = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->end);
     c->node = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->node);
-    c->off = arena_alloc(&c->arena, (size_t)total + 1);
-    return c->begin && c->end && c->node && c->off;
+    if (k->some_wait)
+        c->waited = arena_alloc(&c->arena, ((size_t)total + 1) * sizeof *c->waited);
+    return c->begin && c->end && c->node && (c->waited || !k->some_wait);
 }
 
 bool chart_of_time(struct chart *c, const struct shown *s, struct error *err)

@@ -109,6 +109,9 @@ bool shown_init(struct shown *s, const struct profile *p, event_id event, bool c
     }
     mark_labels(s);
     add_weights(s);
+    for (uint32_t path = 1; path < s->paths.count; path++)
+        if (s->marks_of_label[path_label(&s->paths, path)] & DRAWN_UNKNOWN)
+            s->unnamed += s->self[path];
     return mark_waits(s) || error_memory(err);
 }
 

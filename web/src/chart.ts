@@ -3,14 +3,16 @@
 import type { App, Steered } from "./app";
 import { colorTable, css, type Ink, ink, mix } from "./colors";
 import { count, share, shownName, threadName, time, weight } from "./format";
+import { Measure } from "./measure";
 import { type Boxes, type Painter, painterFor, roomFor } from "./painter";
-import { BOX_WORDS, type Chart, type ChartInfo, type Drawing, type Lane, CUT, MATCH, NONE, OFF, SAME, Tone, UNKNOWN } from "./protocol";
+import { BOX_WORDS, Chart, type ChartInfo, type Drawing, type Lane, CUT, MATCH, NONE, OFF, SAME, Tone, UNKNOWN } from "./protocol";
 
 export const ROW = 20;
 const RULER = 22;
 const MAP = 52;
 const MARK_ROWS = 1000; /* that are looked at for marks in the map */
 const TEXT_LEAST = 22; /* pixels of a box that has room for text */
+const LETTERS_LEAST = 4; /* of a name: fewer tell nothing */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const DRAG_LEAST = 4;
 const SHADE_LEAST = 8; /* pixels of a box: in a narrower one no pattern is seen */
@@ -50,8 +52,7 @@ export class ChartView implements Steered {
     private readonly mapPainter: Painter | null = null;
     private readonly tip: HTMLElement;
     private readonly patterns = new Map<string, CanvasPattern | null>();
-    private readonly widths = new Map<string, number>(); /* by character */
-    private readonly advances = new Float32Array(128); /* the same of ASCII */
+    private readonly measure = new Measure((text) => this.pen.measureText(text).width);
     private readonly watcher: ResizeObserver;
     private readonly gone = new AbortController();
 
@@ -134,7 +135,9 @@ export class ChartView implements Steered {
         const keeps = this.options.place && this.app.place.zoom;
         this.info = info;
         this.hover = NONE;
-        if (!keeps) {
+        if (keeps) {
+            this.setWindow(...keeps);
+        } else {
             this.from = 0;
             this.to = info.to || 1;
         }
@@ -358,6 +361,7 @@ export class ChartView implements Steered {
         const idle = faded(colors.idle);
         const off = faded(colors.off);
         const unknown = faded(colors.unknown);
+        const mixes = this.options.kind === Chart.Time; /* by time, what mostly waits looks like it */
         const named = place.color !== Tone.Self && place.color !== Tone.Change;
         const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
         if (boxes === this.boxes)
@@ -371,6 +375,8 @@ export class ChartView implements Steered {
             let color = flags & OFF ? off
                 : flags & (UNKNOWN | CUT) && named ? unknown
                 : kind === 5 ? idle : (plain[look & 255] as number);
+            if (mixes && look >>> 24)
+                color = mix(color, off, (look >>> 24) / 510);
             if (flags & MATCH)
                 color = colors.match;
             into.x[i] = sizes[at] as number;
@@ -412,7 +418,7 @@ export class ChartView implements Steered {
                 this.shade((words[at + 5] as number) >>> 16, sizes[at] as number, sizes[at + 1] as number,
                     this.yOf(words[at + 2] as number, this.drawn.scroll));
         pen.fillStyle = colors.waits;
-        for (let at = 0; at < words.length; at += BOX_WORDS)
+        for (let at = 0; at < words.length && this.options.kind !== Chart.Time; at += BOX_WORDS)
             if ((words[at + 5] as number) >>> 24 && (sizes[at + 1] as number) >= 3)
                 this.showWaits((words[at + 5] as number) >>> 24, sizes[at] as number, sizes[at + 1] as number,
                     this.yOf(words[at + 2] as number, this.drawn.scroll));
@@ -497,24 +503,6 @@ export class ChartView implements Steered {
             this.pen.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 2), ROW - 2);
     }
 
-    /* The width of a character. Texts are measured as sums of them: what a box has room
-     * for changes with every frame, and to measure each text anew takes long. */
-    private advance(character: string): number {
-        const code = character.length === 1 ? character.charCodeAt(0) : -1;
-        if (code >= 0 && code < 128 && (this.advances[code] as number) > 0)
-            return this.advances[code] as number;
-        let width = this.widths.get(character);
-        if (width === undefined) {
-            width = this.pen.measureText(character).width;
-            if (this.widths.size > 20000)
-                this.widths.clear();
-            this.widths.set(character, width);
-        }
-        if (code >= 0 && code < 128)
-            this.advances[code] = width;
-        return width;
-    }
-
     private write(label: number, x: number, width: number, y: number): void {
         const name = this.app.names.get(label);
         const left = Math.max(x, 0) + 4;
@@ -523,33 +511,11 @@ export class ChartView implements Steered {
             this.pen.fillText(this.fit(name, room), left, y + ROW / 2);
     }
 
-    /* As much of a name as there is room for, without its middle: names that begin alike
-     * are told by their ends. */
     private fit(name: string, room: number): string {
-        let width = 0;
-        for (let i = 0; i < name.length && width <= room; i++)
-            width += this.advance(name.charAt(i));
-        if (width <= room)
+        const cut = this.measure.fit(name, room);
+        if (!cut)
             return name;
-        let left = room - this.advance("\u2026");
-        let head = 0;
-        let tail = name.length;
-        while (head < tail) { /* in turn from both ends, whole characters */
-            const back = head > name.length - tail;
-            const at = back ? tail - 1 : head;
-            left -= this.advance(name.charAt(at));
-            if (left < 0)
-                break;
-            if (back)
-                tail--;
-            else
-                head++;
-        }
-        if (/[\ud800-\udbff]/.test(name.charAt(head - 1)))
-            head--;
-        if (/[\udc00-\udfff]/.test(name.charAt(tail)))
-            tail++;
-        return head > 0 ? `${name.slice(0, head)}\u2026${name.slice(tail)}` : "";
+        return cut.head + name.length - cut.tail >= LETTERS_LEAST ? `${name.slice(0, cut.head)}\u2026${name.slice(cut.tail)}` : "";
     }
 
     private writeLane(lane: Lane, colors: Ink): void {
@@ -865,7 +831,7 @@ export class ChartView implements Steered {
             const figure = info.total === undefined && this.info?.timed ? time(size) : weight(size, unit);
             const figures = document.createElement("b");
             figures.textContent = `${figure} (${((size / (of || 1)) * 100).toFixed(2)}%)`;
-            if (info.waiting)
+            if (info.waiting && !info.off)
                 figures.textContent += `, ${share(info.waiting, size)} of it waiting`;
             const name = document.createElement("span");
             name.textContent = shownName(info.function.name).slice(0, 300);

@@ -7,6 +7,7 @@ export interface Fault {
     column: number;
     offset?: number;
     text: string;
+    about?: string; /* the file that was to be opened */
 }
 
 export interface EventInfo {
@@ -41,6 +42,7 @@ export interface ProfileInfo {
 export interface Shown {
     total: number;
     base_total: number;
+    unnamed: number; /* of the total: ends in functions without a name */
     event: number;
     unit: string;
     event_name: string;

@@ -81,7 +81,8 @@ export function Details({ app }: { app: App }) {
                 <table class="numbers">
                     <caption>This box</caption>
                     <tbody>
-                        <tr><th>{box.off ? "Waited" : "Ran"}</th><td>{time(box.to - box.from)}</td></tr>
+                        <tr><th>{box.off ? "Waited" : box.waiting ? "Lasted" : "Ran"}</th><td>{time(box.to - box.from)}</td></tr>
+                        {!box.off && box.waiting ? <tr><th>Waited</th><td>{time(box.waiting)}</td></tr> : null}
                         <tr><th>From</th><td>{time(box.from)}</td></tr>
                     </tbody>
                 </table>
