@@ -246,7 +246,7 @@ module.exports = (test) => {
         await limit.fill("30");
         await limit.press("Enter");
         await page.waitForFunction(() => document.querySelectorAll(".graph .function").length === 6);
-        assert.match(await page.locator(".limits").textContent(), /6 functions; lighter: 3 functions and 3 calls/);
+        assert.match(await page.locator(".limits").textContent(), /6 functions are shown; 3 functions and 3 calls are lighter/);
         assert.match(page.url(), /nodes%22%3A30/);
         await page.locator(".graph .function", { hasText: "parse" }).dblclick();
         await settle(page);
@@ -272,8 +272,11 @@ module.exports = (test) => {
                     (words[at + 5] >>> 16) & 32].join(" "));
             return out;
         });
-        const wanted = ["main 0 20 0", "main 20 60 32", "main 80 10 0", "work 0 20 0", "wait 20 60 32", "work 80 10 0"];
+        const wanted = ["main 0 90 0", "work 0 20 0", "wait 20 60 32", "work 80 10 0"];
         assert.deepEqual(await boxes(), wanted);
+        await press(page, "main");
+        assert.match(await page.locator(".details").textContent(), /This boxLasted90 msWaited60 msFrom0/);
+        await key(page, "Escape");
         assert.equal(await total(page), 3e7);
         await page.getByLabel("What is weighed").selectOption("wall");
         await settle(page);
@@ -305,10 +308,12 @@ module.exports = (test) => {
         const rows = page.locator(".functions .row");
         assert.deepEqual(await rows.locator(".name").allTextContents(), [long("first"), long("second"), "main"]);
         for (const i of [0, 1]) {
-            const [head, tail, table] = await Promise.all([rows.nth(i).locator(".ends span").first(), rows.nth(i).locator(".ends span").last(),
-                page.locator(".functions")].map((one) => one.evaluate((element) => ({ right: element.getBoundingClientRect().right, cut: element.scrollWidth > element.clientWidth + 1 }))));
-            assert.ok(head.cut && !tail.cut && tail.right <= table.right, JSON.stringify([head, tail, table]));
+            const [head, middle, tail, name] = await Promise.all([".ends span:nth-child(1)", ".ends span:nth-child(2)", ".ends span:nth-child(3)", ".ends"].map((part) =>
+                rows.nth(i).locator(part).evaluate((element) => ({ ...element.getBoundingClientRect().toJSON(), text: element.textContent }))));
+            assert.ok(head.text.length > 8 && tail.text.length > 8 && middle.text.length > 50, JSON.stringify([head, tail]));
+            assert.ok(middle.width < 16 && Math.abs(head.right - middle.left) < 1 && Math.abs(middle.right - tail.left) < 1 && tail.right <= name.right + 0.5, JSON.stringify([head, middle, tail, name]));
         }
+        assert.equal(await rows.nth(2).locator(".ends span").count(), 0, "what fits is in one piece");
         const dots = () => rows.locator(".dot").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
         const drawn = () => page.evaluate((names) => {
             const { last, boxes } = window.stoke.steered, words = new Uint32Array(last.boxes), out = {};
@@ -344,6 +349,23 @@ module.exports = (test) => {
             const cells = await page.locator(".row").first().evaluate((row) => [...row.children].filter((cell) => cell.offsetWidth).map((cell) => cell.getBoundingClientRect().left));
             assert.deepEqual(heads, cells);
         }
+    });
+
+    test("on a telephone's width names are seen, and nothing lies over another", async (bench) => {
+        const page = await report(bench, perfScript(), "perf.txt", { viewport: { width: 400, height: 700 } });
+        await page.evaluate((text) => window.stoke.open(new Blob([text]), "before.txt", true), perfScript());
+        await settle(page);
+        for (const view of [VIEWS.sandwich, VIEWS.down, VIEWS.up]) {
+            await key(page, view);
+            const names = await page.locator(".row .name").evaluateAll((all) => all.map((name) => name.getBoundingClientRect().toJSON()));
+            assert.ok(names.length > 0 && names.every((name) => name.width > 90 && name.right <= 400), JSON.stringify(names));
+        }
+        const shown = await page.locator(".bar button:visible, .bar select:visible, .bar .legend > span, header button:visible").evaluateAll((all) =>
+            all.map((one) => one.getBoundingClientRect().toJSON()).filter((one) => one.left < 400));
+        for (const [i, a] of shown.entries())
+            for (const b of shown.slice(0, i))
+                assert.ok(a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1, JSON.stringify([a, b]));
+        assert.ok((await page.locator(".bar").boundingBox()).height < 90 && (await page.locator("header").boundingBox()).height < 80);
     });
 
     test("what is not known is marked where it is drawn: unknown, idle, cut short, lost, few", async (bench) => {
@@ -382,7 +404,7 @@ module.exports = (test) => {
 
     /* Lines of a file on this machine, two functions in it and one whose file is not here. */
     test("the source: each line's self and total beside its text; files that are away; opened from a function", async (bench) => {
-        const file = bench.write("prog.c", "int main()\n{\n\tloop(\"<b>\");\n}\n");
+        const file = bench.write("prog.c", `int main()\n{\n\tloop("<b>");\n}\n// ${"long ".repeat(90)}end\n`);
         const frames = [{ name: "main", file, line: 3 }, { name: "loop", file, line: 8 }, { name: "loop", file, line: 9 }, { name: "far", file: "/nowhere/x.c", line: 70000 },
             { name: "secret", file: "/etc/hostname", line: 1 }];
         const text = JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
@@ -397,6 +419,17 @@ module.exports = (test) => {
         await page.waitForSelector(".code .row[data-line='3']");
         assert.equal(await page.locator(".code .row[data-line='3'] .text").textContent(), "    loop(\"<b>\");");
         assert.match(await page.locator(".code .row[data-line='9']").textContent(), /^5050\.0%5050\.0%9$/);
+        const scrolled = await page.locator(".code .rows").evaluate((rows) => {
+            rows.scrollLeft = 1e6;
+            const last = document.createRange();
+            const text = rows.querySelector("[data-line='5'] .text").firstChild;
+            last.setStart(text, text.length - 3);
+            last.setEnd(text, text.length);
+            const number = rows.querySelector("[data-line='3'] .number").getBoundingClientRect();
+            return [rows.getBoundingClientRect(), last.getBoundingClientRect(), number].map((box) => [box.left, box.right]);
+        });
+        const [[left, right], end, number] = scrolled; /* the end of a long line, beside what stays */
+        assert.ok(end[1] <= right && end[0] > number[1] && number[0] > left && number[1] < (left + right) / 2, JSON.stringify(scrolled));
         assert.deepEqual(await page.locator(".files .name").allTextContents(), ["prog.c", "x.c", "hostname"]);
         assert.equal(await page.locator(".files .away").count(), 2);
         assert.equal(await page.evaluate(() => document.getElementById("sources").textContent.length < 400), true);
@@ -660,9 +693,9 @@ int main(void)
             await settle(page);
         };
         await choose("Control+o", bench.write("bad.txt", "\0\0nothing that is known"));
-        assert.match(await page.locator(".fault").textContent(), /the format is not known/);
+        assert.match(await page.locator(".fault").textContent(), /^bad.txt: this is no profile, or of a format that is not known\. the keys/);
         await choose("Control+o", bench.write("cut.json", "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"shared\": 7"));
-        assert.match(await page.locator(".fault").textContent(), /^line 1, column 78: nothing could be read as speedscope: the JSON text ends too early\{/);
+        assert.match(await page.locator(".fault").textContent(), /^cut.json: line 1, column 78: nothing could be read as speedscope: the JSON text ends too early\.\{/);
         const packed = spawnSync("gzip", ["-c"], { input: LINES }).stdout;
         await choose("Control+o", bench.write("after.folded.gz", packed));
         assert.deepEqual([await total(page), await page.locator(".fault").count()], [1000, 0]);
@@ -673,8 +706,11 @@ int main(void)
         await settle(page);
         const idle = page.locator(".functions .row", { hasText: "idle" });
         assert.equal(await idle.locator(".change").textContent(), "−25.00");
+        await key(page, VIEWS.summary);
+        assert.match(await page.locator(".summary").textContent(), /^before.folded → after.folded.gz.*Samples6Weight1,000 samples/);
         await page.locator(".status .quiet").click();
         await settle(page);
+        await key(page, VIEWS.sandwich);
         assert.equal(await page.locator(".change").count(), 0);
         await page.evaluate(() => {
             const data = new DataTransfer();
@@ -683,6 +719,71 @@ int main(void)
             document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
         });
         await page.waitForFunction(() => window.stoke.shown && window.stoke.shown.total === 7);
+    });
+
+    test("what is no profile is named, with what to do; a saved page is opened as the profile in it", async (bench) => {
+        const page = await openPage(bench, emptyPage());
+        const open = (bytes, name) => page.evaluate(async ([text, called]) => {
+            const good = await window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), called);
+            await new Promise((done) => setTimeout(done, 50));
+            return good ? window.stoke.shown.total : document.querySelector(".fault").textContent;
+        }, [Buffer.from(bytes).toString("base64"), name]);
+        assert.equal(await open("\x7fELF\x02\x01\x01", "/tmp/prog"), "prog: this is a program, not a profile of one. 'stoke record ./program' makes one\u2715");
+        assert.match(await open("<!doctype html><p>else", "x.html"), /^x.html: there is no profile in this page\./);
+        assert.match(await open("v 10400 3\nX ./prog\nI 1000 5e298d\ns 13 /tmp/prog\n+ 0\na 11c00 4\n", "ht"), /no profile, or of a format/);
+        const input = bench.write("in.folded", LINES), made = path.join(bench.folder, "made.html");
+        stoke("convert", "--quiet", input, "-o", made);
+        assert.equal(await open(fs.readFileSync(made), "made.html"), 1000);
+        assert.equal(await page.title(), "in.folded");
+    });
+
+    test("a recording without names says so, and what to do", async (bench) => {
+        const page = await openPage(bench, emptyPage());
+        await page.evaluate(async (text) => window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), "perf.data"),
+            fs.readFileSync(path.join(__dirname, "..", "import", "perf-data", "file.in")).toString("base64"));
+        await settle(page);
+        const unnamed = await page.evaluate(() => window.stoke.shown.unnamed / window.stoke.shown.total);
+        assert.ok(unnamed > 0.2, String(unnamed));
+        await page.locator(".caution", { hasText: /without names: what to do/ }).click();
+        await page.waitForFunction(() => /The recording has addresses.*stoke view FILE/s.test(document.querySelector(".summary")?.textContent));
+        const named = await report(bench, LINES);
+        assert.equal(await named.locator(".caution", { hasText: /without names/ }).count(), 0);
+    });
+
+    test("two recordings compared have no time of their own", async (bench) => {
+        const page = await report(bench, perfScript(), "perf.txt");
+        await page.evaluate((text) => window.stoke.open(new Blob([text]), "before.txt", true), perfScript().replace(/10000000 cpu/g, "20000000 cpu"));
+        await settle(page);
+        await key(page, VIEWS.summary);
+        const summary = await page.locator(".summary").textContent();
+        assert.match(summary, /^before.txt → perf.txt/);
+        assert.ok(!summary.includes("Duration"), summary);
+        await key(page, VIEWS.heat);
+        assert.match(await page.locator("main").textContent(), /have no times/);
+        assert.equal(await page.locator(".heat canvas").count(), 0);
+    });
+
+    test("an address that asks for what is not there shows all, and says why", async (bench) => {
+        const at = (place) => ({ hash: "#" + encodeURIComponent(JSON.stringify(place)) });
+        const focus = (text) => [{ verb: "focus", text }];
+        const page = await report(bench, LINES, "input.folded", at({ view: "sandwich", filters: focus("nothing like it") }));
+        await settle(page);
+        assert.deepEqual([await total(page), await chips(page)], [1000, []]);
+        assert.match(await page.locator(".fault").textContent(), /nothing is left by.*The address asks for it; all is shown instead/);
+        assert.equal(await page.evaluate(() => window.stoke.place.view), "sandwich");
+        await page.evaluate((hash) => { location.hash = hash; }, at({ filters: focus("parse") }).hash);
+        await page.waitForFunction(() => window.stoke.shown.total === 350);
+        await page.evaluate((hash) => { location.hash = hash; }, at({ filters: focus("(") }).hash);
+        await page.waitForFunction(() => /brackets/.test(document.querySelector(".fault")?.textContent));
+        assert.deepEqual([await total(page), await chips(page)], [350, ["stacks matching parse"]]);
+        await key(page, "Control+z");
+        assert.equal(await total(page), 1000);
+        const odd = await report(bench, LINES, "input.folded", at({ zoom: [5e18, 6e18], color: 4, order: 7 }));
+        await settle(odd);
+        assert.ok(Math.abs((await boxOf(odd, "app")).width - 1200) < 2);
+        assert.equal(await odd.getByLabel("Colour").inputValue(), "0");
+        await odd.evaluate((hash) => { location.hash = hash; }, at({ zoom: [0, 500], search: "lex" }).hash);
+        await odd.waitForFunction(() => window.stoke.steered.to === 500);
     });
 
     test("names that want to be markup, or turn the text around, are text everywhere", async (bench) => {
@@ -825,7 +926,7 @@ int main(void)
         assert.ok(new Set(card.pixels).size >= 5 && card.pixels.length === none.pixels.length && differ < card.pixels.length / 500, `${differ} differ`);
     });
 
-    test("files packed by gzip and zstd are opened, also of several frames, and damage is told", async (bench) => {
+    test("files packed by gzip, zstd and xz are opened, also of several frames, and damage is told", async (bench) => {
         if (!zstd("a 1\n")?.length) {
             bench.note("skipped: no zstd");
             return;
@@ -847,7 +948,19 @@ int main(void)
         const bent = Buffer.from(whole);
         bent.fill(0xff, 30, 60);
         assert.equal(await open(bent, "x.folded.zst"), "the packed data is damaged");
-        assert.match(await open(Buffer.from("fd377a585a000004", "hex"), "x.xz"), /^xz files are not opened in the browser$/);
+        const xz = (text, ...options) => spawnSync("xz", ["-c", "-q", ...options], { input: text, maxBuffer: 1 << 28 }).stdout;
+        if (xz("a 1\n")?.length) {
+            assert.equal(await open(xz(lines), "x.folded.xz"), 60000);
+            assert.equal(await open(xz(lines, "-T2", "--block-size=100000", "-9"), "x.folded.xz"), 60000);
+            assert.equal(await open(Buffer.concat([xz(lines), Buffer.alloc(8), xz("a;b 7\n", "--check=crc32"), xz(lines)]), "x.folded.xz"), 120007);
+            const packed = xz(lines), turned = Buffer.from(packed);
+            turned[packed.length >> 1] ^= 0x55;
+            for (const bad of [packed.subarray(0, 8), packed.subarray(0, packed.length - 4), packed.subarray(0, packed.length >> 1), turned, Buffer.concat([packed, Buffer.from("else")])])
+                assert.equal(await open(bad, "x.folded.xz"), "the packed data is damaged", String(bad.length));
+        } else {
+            bench.note("skipped: no xz");
+        }
+        assert.match(await open(Buffer.from("425a683931415926", "hex"), "x.bz2"), /^bzip2 files are not opened in the browser$/);
         assert.equal(await open(Buffer.from("a;b 3\n"), "plain.folded"), 3);
     });
 

@@ -3,6 +3,7 @@ import { baseName } from "./format";
 import { CoreError, type Core } from "./core";
 import type { BoxInfo, Fault, Found, FunctionInfo, ProfileInfo, Shown } from "./protocol";
 import { Tone } from "./protocol";
+import { reportIn } from "./report";
 import { type Filter, type Place, readPlace, START, type View, writePlace } from "./state";
 import type { Palette } from "./colors";
 
@@ -124,6 +125,9 @@ export class App {
 
     /* Reading takes no turn: what was read before, or is of this file, can be explored. */
     private async openNow(file: Blob, name: string, compare: boolean, place?: Place): Promise<boolean> {
+        const report = await reportIn(file);
+        if (report)
+            return this.openNow(report.file, report.name, compare, place ?? report.place);
         const slot = compare && this.profile ? 1 : 0;
         let begun = false; /* a part of it is shown */
         await this.last;
@@ -155,7 +159,7 @@ export class App {
             this.loading = null;
             if (this.part)
                 this.part.going = false;
-            this.fail(error);
+            this.fail(error, baseName(name));
             return false;
         }
     }
@@ -176,7 +180,20 @@ export class App {
             this.future = [];
         }
         this.title();
-        return this.show();
+        return this.showOrAll();
+    }
+
+    /* A link may ask for what there is nothing of: then all is shown, and why is said. */
+    private async showOrAll(): Promise<boolean> {
+        if (await this.show())
+            return true;
+        const { fault } = this;
+        this.place = { ...START, view: this.place.view };
+        if (!fault || !(await this.show()))
+            return false;
+        this.fault = { ...fault, hint: "The address asks for it; all is shown instead." };
+        this.changed();
+        return true;
     }
 
     compareNoMore(): Promise<void> {
@@ -193,9 +210,9 @@ export class App {
         document.title = this.comparedWith ? `${this.comparedWith} \u2192 ${this.name}` : this.name || "stoke";
     }
 
-    fail(error: unknown): void {
-        this.fault = error instanceof CoreError ? error.fault
-            : { message: String(error), hint: "", line: 0, column: 0, text: "" };
+    fail(error: unknown, about = ""): void {
+        this.fault = error instanceof CoreError ? { ...error.fault, about }
+            : { message: String(error), hint: "", line: 0, column: 0, text: "", about };
         this.changed();
     }
 
@@ -203,6 +220,8 @@ export class App {
 
     /* Asks the core for what the place says. */
     private async show(): Promise<boolean> {
+        if (this.place.color === Tone.Change && !this.comparedWith)
+            this.place = { ...this.place, color: Tone.Name };
         try {
             const { filters, event, count, wall, color, search, pattern, chosen } = this.place;
             const all = wall ? [{ verb: "wall-clock", text: this.profile?.events[event - 1]?.name ?? "" }, ...filters] : filters;
@@ -441,9 +460,18 @@ export class App {
     async follow(): Promise<void> {
         const place = readPlace(location.hash);
         if (this.profile && writePlace(place) !== writePlace(this.place))
-            await this.inTurn(() => {
+            await this.inTurn(async () => {
+                const before = this.place;
                 this.place = place;
-                return this.show();
+                if (!(await this.show())) {
+                    this.place = before;
+                    this.remember();
+                    this.changed();
+                } else if (JSON.stringify(before.filters) !== JSON.stringify(place.filters)) {
+                    this.past.push(before.filters);
+                    this.future = [];
+                    this.changed();
+                }
             });
     }
 }

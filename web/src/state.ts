@@ -85,8 +85,8 @@ export function readPlace(hash: string): Place {
         place.view = given["view"] as View;
     if (Array.isArray(given["filters"]))
         place.filters = given["filters"].filter(isFilter).slice(0, 200);
-    for (const key of ["event", "order", "color"] as const)
-        if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) < 1e6)
+    for (const [key, most] of [["event", 1e6], ["order", 1], ["color", Tone.Change]] as const)
+        if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= most)
             place[key] = given[key] as number;
     for (const key of ["count", "wall", "flame", "pattern"] as const)
         if (typeof given[key] === "boolean")

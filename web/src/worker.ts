@@ -2,6 +2,7 @@
 import { Decompress } from "fzstd";
 import { BOX_WORDS, type Argument, type Drawing, type Fault, type Progress, type Read, type Reply, type Request } from "./protocol";
 import { unpackImports } from "./unpack";
+import { unpackXz, XzDamage } from "./xz";
 
 interface Core {
     memory: WebAssembly.Memory;
@@ -203,10 +204,23 @@ function unpackedZstd(packed: Pieces): Pieces {
     };
 }
 
-/* gzip and zstd are opened, UTF-16 becomes UTF-8. A zip is a matter for the core, where it
+function piecesOf(unpacking: AsyncGenerator<Uint8Array>): Pieces {
+    return {
+        async next() {
+            try {
+                return (await unpacking.next()).value ?? null;
+            } catch (error) {
+                throw error instanceof XzDamage ? new Failure(DAMAGED) : error;
+            }
+        },
+        stop: () => void unpacking.return(undefined).catch(() => undefined),
+    };
+}
+
+/* gzip, zstd and xz are opened, UTF-16 becomes UTF-8. A zip is a matter for the core, where it
  * is an archive of many files that belong together. */
 async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pieces> {
-    const counting = new TransformStream<Uint8Array, Uint8Array>({
+    const counting = () => new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, to) {
             count(chunk.length);
             to.enqueue(chunk);
@@ -214,7 +228,7 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
     });
     const head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
     const begins = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte);
-    const raw = () => file.stream().pipeThrough(counting);
+    const raw = () => file.stream().pipeThrough(counting());
     if (begins(0x1f, 0x8b))
         return streamOf(raw().pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>));
     if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) {
@@ -225,10 +239,10 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
     }
     if (begins(0x28, 0xb5, 0x2f, 0xfd))
         return unpackedZstd(slicesOf(file, count));
-    for (const [what, ...magic] of [["xz", 0xfd, 0x37, 0x7a, 0x58],
-        ["bzip2", 0x42, 0x5a, 0x68]] as [string, ...number[]][])
-        if (begins(...magic))
-            throw new Failure(fault(`${what} files are not opened in the browser`, "unpack it first, and open what is in it"));
+    if (begins(0xfd, 0x37, 0x7a, 0x58))
+        return piecesOf(unpackXz(file, counting));
+    if (begins(0x42, 0x5a, 0x68))
+        throw new Failure(fault("bzip2 files are not opened in the browser", "unpack it first, and open what is in it"));
     if (begins(0x50, 0x4b, 3, 4) && !new TextDecoder("latin1").decode(head).includes(".trace/"))
         throw new Failure(fault("zip files are not opened in the browser", "unpack it first, and open what is in it"));
     return slicesOf(file, count);

@@ -6,6 +6,7 @@ import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
 import { exportAs, savePage, savePicture } from "../save";
 import { filterText } from "../state";
+import { Formats } from "./formats";
 
 function Dialog({ app, title, children }: { app: App; title: string; children: ComponentChildren }) {
     const host = useRef<HTMLDivElement>(null);
@@ -51,8 +52,10 @@ function Help({ app }: { app: App }) {
                     <p><span>Fit a box, or all</span><kbd>double click</kbd></p>
                     <p><span>Only this span, by time</span><kbd>Shift drag</kbd></p>
                     <p><span>What can be done with it</span><kbd>right click</kbd></p>
+                    <p><span>Open, compare (with Shift)</span><kbd>drop a file</kbd></p>
                 </section>
             </div>
+            <Formats app={app} />
         </Dialog>
     );
 }

@@ -264,9 +264,9 @@ function Limits({ app, info }: { app: App; info: GraphInfo | null }) {
             <Limit title="Functions" value={app.place.nodes} set={(to) => app.setLimits(to, app.place.edges)} />
             <Limit title="Calls" value={app.place.edges} set={(to) => app.setLimits(app.place.nodes, to)} />
             <span class="faint">
-                {info && `${count(info.functions.length)} functions`}
-                {said && `; lighter: ${said}`}
-                {info && info.functions.length === mostOf(app) && " (the heaviest; lower limits show more)"}
+                {info && `${count(info.functions.length)} functions are shown`}
+                {said && `; ${said} are lighter`}
+                {info && info.functions.length === FIRST && FIRST === mostOf(app) && `; with lower limits up to ${MOST} are shown`}
             </span>
         </div>
     );

@@ -1,11 +1,13 @@
 /* A function's name in a table: what it looks like in the charts, and as much of the name
  * as there is room for. */
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { colorTable, css, ink, type Packed } from "../colors";
 import { shownName } from "../format";
+import { Measure } from "../measure";
 import { type FunctionInfo, CUT, OFF, Tone, UNKNOWN } from "../protocol";
 
-const TAIL = 14; /* characters that are kept of the end */
+const NAME_MOST = 4000; /* characters */
 
 /* As its boxes are drawn. */
 export function colorOf(app: App, f: FunctionInfo): Packed {
@@ -45,17 +47,60 @@ export function Dot({ app, of }: { app: App; of: FunctionInfo }) {
     return <i class="dot" style={{ background: css(colorOf(app, of)) }} />;
 }
 
-/* Names that begin alike are told apart by their ends: where room is short the middle is
- * left out. */
+/* In the font of tables. */
+let measure: Measure | null = null;
+
+function ofTables(): Measure {
+    if (!measure) {
+        const pen = document.createElement("canvas").getContext("2d");
+        if (pen)
+            pen.font = getComputedStyle(document.body).font;
+        measure = new Measure((text) => pen?.measureText(text).width ?? 0);
+    }
+    return measure;
+}
+
+function piece(text: string, name = ""): HTMLElement {
+    const made = document.createElement("span");
+    made.className = name;
+    made.textContent = text;
+    return made;
+}
+
+/* The whole text is there, for those who copy it or have it read to them; of a middle
+ * without room only an ellipsis is seen. */
+function lay(host: HTMLElement, text: string, room: number): void {
+    const cut = ofTables().fit(text, room);
+    if (cut)
+        host.replaceChildren(piece(text.slice(0, cut.head)), piece(text.slice(cut.head, cut.tail), "cut"), piece(text.slice(cut.tail)));
+    else
+        host.textContent = text;
+}
+
+const texts = new WeakMap<Element, string>();
+const rooms = new WeakMap<Element, number>();
+
+/* Tells the rooms of all that are seen at once, when the browser knows them anyway. */
+const watcher = new ResizeObserver((entries) => {
+    for (const { target, contentRect } of entries) {
+        rooms.set(target, contentRect.width);
+        lay(target as HTMLElement, texts.get(target) ?? "", contentRect.width);
+    }
+});
+
+/* A name without its middle where room is short. */
 export function Ends({ text, title = text }: { text: string; title?: string }) {
-    const whole = shownName(text).slice(0, 4000);
-    let at = whole.length - Math.min(TAIL, whole.length >> 1);
-    if (/[\udc00-\udfff]/.test(whole.charAt(at)))
-        at--;
-    return (
-        <span class="ends" title={shownName(title).slice(0, 4000)}>
-            <span>{whole.slice(0, at)}</span>
-            <span>{whole.slice(at)}</span>
-        </span>
-    );
+    const host = useRef<HTMLSpanElement>(null);
+    const whole = shownName(text).slice(0, NAME_MOST);
+    useLayoutEffect(() => {
+        const at = host.current as HTMLElement;
+        watcher.observe(at);
+        return () => watcher.unobserve(at);
+    }, []);
+    useLayoutEffect(() => {
+        const at = host.current as HTMLElement;
+        texts.set(at, whole);
+        lay(at, whole, rooms.get(at) ?? Number.POSITIVE_INFINITY);
+    }, [whole]);
+    return <span class="ends" ref={host} title={shownName(title).slice(0, NAME_MOST)} />;
 }

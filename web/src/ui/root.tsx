@@ -1,6 +1,6 @@
 import type { App } from "../app";
 import { chooseFile } from "../commands";
-import { count, shownName, weightUnit } from "../format";
+import { count, share, shownName, weightUnit } from "../format";
 import { Chart } from "../protocol";
 import { VIEWS } from "../state";
 import { ChartPane } from "./chart";
@@ -39,12 +39,16 @@ function Content({ app }: { app: App }) {
     }
 }
 
+const UNNAMED_MOST = 0.2; /* of the whole, that may end in functions without a name */
+
 /* What a reader must not overlook, where all is drawn. */
 function Cautions({ app }: { app: App }) {
     const p = app.profile;
     if (!p || !app.shown)
         return null;
     const said: string[] = [];
+    if (app.shown.unnamed > app.shown.total * UNNAMED_MOST)
+        said.push(`${share(app.shown.unnamed, app.shown.total)} without names: what to do`);
     if (p.lost)
         said.push(`${count(p.lost)} samples lost`);
     if (p.truncated)
@@ -121,7 +125,7 @@ function Tabs({ app }: { app: App }) {
     );
 }
 
-const OF_COMMANDS = /(^| )--[a-z]/; /* a hint that names an option helps only there */
+const OF_COMMANDS = /(^| )--[a-z]|stoke (info|help) /; /* a hint that helps only there */
 
 function Fault({ app }: { app: App }) {
     const { fault } = app;
@@ -132,7 +136,7 @@ function Fault({ app }: { app: App }) {
     return (
         <div class="fault" role="alert">
             <p>
-                <b>{place}{fault.message}</b>
+                <b>{fault.about ? `${shownName(fault.about)}: ` : ""}{place}{fault.message}.</b>
                 {fault.hint && !OF_COMMANDS.test(fault.hint) && <span> {fault.hint}</span>}
             </p>
             {fault.text && <pre>{fault.text}</pre>}

@@ -13,9 +13,10 @@ interface Props {
     role: "rowgroup" | "tree";
     onKeyDown?(event: KeyboardEvent): void;
     showing?: number; /* a row that is to be seen */
+    wide?: number; /* pixels that rows have at least: what is wider than the table is scrolled to */
 }
 
-export function Rows({ count, row, onRange, label, role, onKeyDown, showing }: Props) {
+export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wide = 0 }: Props) {
     const host = useRef<HTMLDivElement>(null);
     const [range, setRange] = useState<[number, number]>([0, 60]);
     const look = (): void => {
@@ -44,7 +45,7 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing }: P
         rows.push(row(i));
     return (
         <div class="rows" ref={host} onScroll={look} {...{ role, "aria-label": label }} tabIndex={0} onKeyDown={onKeyDown ?? (() => undefined)}>
-            <div class="room" style={{ height: `${count * ROW_HEIGHT}px` }}>
+            <div class="room" style={{ height: `${count * ROW_HEIGHT}px`, minWidth: `${wide}px` }}>
                 <div style={{ transform: `translateY(${range[0] * ROW_HEIGHT}px)` }}>{rows}</div>
             </div>
         </div>

@@ -1,11 +1,16 @@
 /* What each line of a source file weighs, beside its text where the page has it. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
 import { unpack } from "../core";
 import { baseName, count, shownName } from "../format";
 import type { FileInfo, LineInfo } from "../protocol";
 import { Ends } from "./name";
 import { Figure, Rows } from "./rows";
+
+const LINE_MOST = 2000; /* characters */
+const TAB = "    ";
+const LETTER = 7.4; /* pixels of a character, about */
+const BESIDE = 350; /* pixels of the other columns */
 
 let texts: Promise<Map<string, string>> | null = null;
 
@@ -57,6 +62,7 @@ function Code({ app, name, text, lines }: { app: App; name: string; text: string
     const byLine = new Map(lines.map((line) => [line.line, line]));
     const sparse = text ? [] : lines.map((line) => line.line).sort((a, b) => a - b);
     const length = text ? Math.max(text.length, ...lines.map((line) => Math.min(line.line, text.length + 1000))) : sparse.length;
+    const longest = useMemo(() => (text ?? []).reduce((most, line) => Math.max(most, line.replace(/\t/g, TAB).length), 0), [text]);
     const own = lines.filter((line) => line.label === app.chosen?.label);
     const hottest = (own.length ? own : lines).reduce<LineInfo | null>((most, line) =>
         !most || line.self > most.self || (line.self === most.self && line.total > most.total) ? line : most, null);
@@ -67,7 +73,7 @@ function Code({ app, name, text, lines }: { app: App; name: string; text: string
                 <span>Self</span><span>Total</span><span>Line</span>
                 <span title={shownName(name)}>{shownName(name)}{text ? "" : ": its text is not in this page"}</span>
             </div>
-            <Rows key={name} count={length} label="Lines" role="rowgroup" showing={showing} row={(i) => {
+            <Rows key={name} count={length} wide={BESIDE + Math.min(LINE_MOST, longest) * LETTER} label="Lines" role="rowgroup" showing={showing} row={(i) => {
                 const number = text ? i + 1 : (sparse[i] as number);
                 const line = byLine.get(number);
                 return (
@@ -76,7 +82,7 @@ function Code({ app, name, text, lines }: { app: App; name: string; text: string
                         {line && line.self > 0 ? <Figure value={line.self} total={total} unit={unit} samples={samples} /> : <span />}
                         {line ? <Figure value={line.total} total={total} unit={unit} samples={samples} /> : <span />}
                         <span class="number" role="cell">{number}</span>
-                        <span class="text" role="cell">{shownName((text?.[i] ?? "").slice(0, 2000).replace(/\t/g, "    "))}</span>
+                        <span class="text" role="cell">{shownName((text?.[i] ?? "").replace(/\t/g, TAB).slice(0, LINE_MOST))}</span>
                     </div>
                 );
             }} />
@@ -106,6 +112,8 @@ export function Source({ app }: { app: App }) {
             app.core.lines(name).then((lines) => { if (!stale) setShown({ name, lines }); }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [files, name]);
+    const text = known.get(name);
+    const split = useMemo(() => text?.split("\n") ?? null, [text]);
     if (!files)
         return <p class="nothing">Adding up{"\u2026"}</p>;
     if (!files.length)
@@ -115,11 +123,10 @@ export function Source({ app }: { app: App }) {
                 <p>They come from debug information: programs built with <code>-g</code>, named on the machine that they ran on.</p>
             </div>
         );
-    const text = known.get(name);
     return (
         <div class="source">
             <Files app={app} files={files} known={known} now={name} />
-            {shown && shown.name === name ? <Code app={app} name={name} text={text === undefined ? null : text.split("\n")} lines={shown.lines} />
+            {shown && shown.name === name ? <Code app={app} name={name} text={split} lines={shown.lines} />
                 : <p class="nothing">Adding up{"\u2026"}</p>}
             {known.size === 0 && <span class="spoken">{count(files.length)} files, without their text</span>}
         </div>

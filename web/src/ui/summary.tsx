@@ -11,7 +11,7 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
         ["Host", p.host],
         ["Command", p.command],
         ["Duration", p.duration ? time(p.duration) : ""],
-        ["Samples", count(p.samples)],
+        ["Samples", count(app.comparedWith ? info.samples : p.samples)],
         ["Rate", p.rate ? `${count(Math.round(p.rate * 10) / 10)} a second and CPU` : ""],
         ["Weight", weightUnit(info.weight, app.shown?.unit ?? "")],
         ["Threads", count(p.threads)],
@@ -29,6 +29,8 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
     );
 }
 
+const UNNAMED_MOST = 0.2; /* of the whole: more is the first thing to mend */
+
 /* What makes the figures less than they seem. */
 function Careful({ app, info }: { app: App; info: SummaryInfo }) {
     const p = info.profile;
@@ -42,6 +44,9 @@ function Careful({ app, info }: { app: App; info: SummaryInfo }) {
         said.push(`${weight(info.unknown_leaf, unit)} (${share(info.unknown_leaf, info.weight)}) ends in functions without a name.`);
     else if (info.unknown_any)
         said.push(`${weight(info.unknown_any, unit)} (${share(info.unknown_any, info.weight)}) has functions without a name among its callers.`);
+    if (info.unknown_leaf > info.weight * UNNAMED_MOST && p.format === "perf-data")
+        said.push("The recording has addresses; their names are in files of the machine that it was made on. There, \u201cstoke view FILE\u201d " +
+            "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them.");
     if (info.samples < 1000)
         said.push(`There are ${count(info.samples)} samples: small shares are chance.`);
     if (!said.length && !p.warnings.length)
@@ -103,7 +108,7 @@ export function Summary({ app }: { app: App }) {
     const events = info.profile.events;
     return (
         <div class="summary">
-            <h1>{app.name}</h1>
+            <h1>{app.comparedWith ? `${shownName(app.comparedWith)} \u2192 ${shownName(app.name)}` : shownName(app.name)}</h1>
             <Facts app={app} info={info} />
             <Careful app={app} info={info} />
             {events.length > 1 && (
