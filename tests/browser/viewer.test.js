@@ -610,6 +610,57 @@ int main(void)
         assert.equal((await chips(again)).at(-1), "frames hidden ^read");
     });
 
+    test("Back and Forward go through views and filters", async (bench) => {
+        const page = await report(bench, LINES);
+        await settle(page);
+        await key(page, VIEWS.sandwich, VIEWS.down);
+        await page.evaluate(() => window.stoke.addFilter({ verb: "focus", text: "parse" }));
+        await settle(page);
+        const at = () => page.evaluate(() => [window.stoke.place.view, window.stoke.shown.total].join(" "));
+        const seen = [await at()];
+        for (const way of ["goBack", "goBack", "goBack", "goForward", "goForward", "goForward"]) {
+            await page[way]();
+            await page.waitForTimeout(100);
+            await settle(page);
+            seen.push(await at());
+        }
+        assert.deepEqual(seen, ["down 350", "down 1000", "sandwich 1000", "left 1000", "sandwich 1000", "down 1000", "down 350"]);
+        assert.equal(await page.locator(".calls .name", { hasText: "idle" }).count(), 0);
+    });
+
+    test("by keys alone: the menu, the dialogs, a wrong pattern, the heat map", async (bench) => {
+        const page = await report(bench, perfScript(), "perf.txt");
+        await settle(page);
+        const focused = () => page.evaluate(() => document.activeElement.textContent || document.activeElement.getAttribute("aria-label"));
+        await page.locator(".canvas").focus();
+        await key(page, "ArrowDown", "ArrowDown", "Shift+F10");
+        assert.equal(await focused(), "Copy name");
+        await key(page, "ArrowDown", "ArrowDown", "ArrowDown");
+        assert.equal(await focused(), "Only stacks with it");
+        await key(page, "Enter");
+        assert.deepEqual([await chips(page), await total(page)], [["stacks with wait"], 1e9]);
+        await key(page, "Control+z", "i");
+        assert.equal(await focused(), "Pattern");
+        await page.keyboard.type("((");
+        await key(page, "Enter");
+        await page.waitForSelector(".dialog .wrong");
+        for (let i = 0; i < 9; i++) {
+            await page.keyboard.press(i < 5 ? "Tab" : "Shift+Tab");
+            assert.ok(await page.evaluate(() => document.activeElement.closest(".dialog") !== null), `${i}`);
+        }
+        await page.getByLabel("Pattern").fill("work");
+        await key(page, "Enter");
+        assert.deepEqual([await chips(page), await page.locator(".dialog, .fault").count()], [["stacks matching work"], 0]);
+        await key(page, "Control+z", VIEWS.heat);
+        await page.waitForSelector(".heat canvas");
+        await page.locator(".cells").focus();
+        await key(page, "ArrowRight", "ArrowRight");
+        assert.match(await page.locator(".heat b").textContent(), /^50 ms:/);
+        await key(page, "Shift+ArrowRight", "Shift+ArrowRight", "Enter");
+        assert.deepEqual(await chips(page), ["50 ms \u2013 153 ms"]);
+        assert.equal(await total(page), 11e7);
+    });
+
     test("threads are chosen, and made frames", async (bench) => {
         const page = await report(bench, perfScript(), "perf.txt");
         await key(page, "t");

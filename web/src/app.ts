@@ -43,6 +43,9 @@ function store(key: string, value: string): void {
     }
 }
 
+/* What of a place the core must be asked for. */
+const SHOWN_BY = ["filters", "event", "count", "wall", "color", "search", "pattern", "chosen"] as const;
+
 export class App {
     profile: ProfileInfo | null = null;
     name = "";
@@ -219,7 +222,7 @@ export class App {
     /* --- What is shown ----------------------------------------------------------------------- */
 
     /* Asks the core for what the place says. */
-    private async show(): Promise<boolean> {
+    private async show(step = false): Promise<boolean> {
         if (this.place.color === Tone.Change && !this.comparedWith)
             this.place = { ...this.place, color: Tone.Name };
         try {
@@ -239,20 +242,25 @@ export class App {
         }
         this.fault = null;
         this.version++;
-        this.remember();
+        this.remember(step);
         this.changed();
         return true;
     }
 
-    private remember(): void {
+    /* A step is one that the browser's Back undoes. */
+    private remember(step = false): void {
         clearTimeout(this.zoomTimer);
-        history.replaceState(null, "", writePlace(this.place) || location.pathname + location.search);
+        const address = writePlace(this.place) || location.pathname + location.search;
+        if (step && writePlace(this.place) !== location.hash)
+            history.pushState(null, "", address);
+        else
+            history.replaceState(null, "", address);
     }
 
     private async setFilters(filters: Filter[]): Promise<boolean> {
         const before = this.place;
         this.place = { ...this.place, filters, zoom: null };
-        if (await this.show())
+        if (await this.show(true))
             return true;
         this.place = before;
         return false;
@@ -310,7 +318,7 @@ export class App {
         await this.inTurn(async () => {
             const before = this.place;
             this.place = { ...this.place, event, count, wall, zoom: null };
-            if (!(await this.show()))
+            if (!(await this.show(true)))
                 this.place = before;
         });
     }
@@ -346,13 +354,13 @@ export class App {
 
     openSource(file: string): void {
         this.place = { ...this.place, view: "source", file, zoom: null };
-        this.remember();
+        this.remember(true);
         this.changed();
     }
 
     setView(view: View): void {
         this.place = { ...this.place, view, zoom: null };
-        this.remember();
+        this.remember(true);
         this.changed();
     }
 
@@ -456,14 +464,18 @@ export class App {
         }
     }
 
-    /* The address was changed by hand, or a link was pasted. */
+    /* The address was changed: by hand, by a link that was pasted, or by Back. */
     async follow(): Promise<void> {
         const place = readPlace(location.hash);
         if (this.profile && writePlace(place) !== writePlace(this.place))
             await this.inTurn(async () => {
                 const before = this.place;
                 this.place = place;
-                if (!(await this.show())) {
+                const same = SHOWN_BY.every((key) => JSON.stringify(before[key]) === JSON.stringify(place[key]));
+                if (same) {
+                    this.version++;
+                    this.look();
+                } else if (!(await this.show())) {
                     this.place = before;
                     this.remember();
                     this.changed();

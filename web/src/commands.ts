@@ -24,6 +24,19 @@ const exactly = (app: App, verb: string): void => {
         void app.addFilter({ verb, text: app.chosen.name, exact: true });
 };
 
+/* By a key: beside what is told of the function. */
+function openMenu(app: App): void {
+    const { chosen, selected } = app;
+    const at = document.querySelector(".details .who")?.getBoundingClientRect();
+    if (!chosen)
+        return;
+    app.menu = {
+        x: at?.left ?? innerWidth / 3, y: at?.top ?? innerHeight / 3, function: chosen,
+        stack: selected?.function.label === chosen.label ? selected.stack : null,
+    };
+    app.changed();
+}
+
 export function focusSearch(): void {
     const field = document.getElementById("search") as HTMLInputElement | null;
     field?.focus();
@@ -100,6 +113,7 @@ export const COMMANDS: Command[] = [
     { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(location.href, "the link") },
     { title: "Open its source", keys: ["e"], group: "Views", when: (app) => Boolean(app.chosen?.file), run: (app) => app.openSource(app.chosen?.file ?? "") },
     { title: "Copy the function's name", keys: ["c"], group: "Page", when: chosen, run: (app) => void app.copy(app.chosen?.name ?? "", "the name") },
+    { title: "What can be done with the function", keys: ["ContextMenu", "Shift+F10"], group: "Page", when: chosen, run: (app) => openMenu(app) },
     { title: "Light theme", keys: [], group: "Page", run: (app) => app.setTheme("light") },
     { title: "Dark theme", keys: [], group: "Page", run: (app) => app.setTheme("dark") },
     { title: "The system's theme", keys: [], group: "Page", run: (app) => app.setTheme("system") },
@@ -125,8 +139,9 @@ export const COMMANDS: Command[] = [
 
 function keyOf(event: KeyboardEvent): string {
     const control = event.ctrlKey || event.metaKey;
+    const shift = event.shiftKey && (control || /^F\d/.test(event.key));
     const letter = event.key.length === 1 && control ? event.key.toUpperCase() : event.key;
-    return (control ? "Ctrl+" : "") + (control && event.shiftKey ? "Shift+" : "") + letter;
+    return (control ? "Ctrl+" : "") + (shift ? "Shift+" : "") + letter;
 }
 
 export function onKey(app: App, event: KeyboardEvent): void {

@@ -8,16 +8,30 @@ import { exportAs, savePage, savePicture } from "../save";
 import { filterText } from "../state";
 import { Formats } from "./formats";
 
+/* From the last thing in a dialog Tab goes to the first, and back. */
+function keepFocus(event: KeyboardEvent): void {
+    if (event.key !== "Tab")
+        return;
+    const all = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("input, select, button, summary")]
+        .filter((one) => !(one as HTMLButtonElement).disabled);
+    const edge = event.shiftKey ? all[0] : all[all.length - 1];
+    if (document.activeElement !== edge)
+        return;
+    event.preventDefault();
+    (event.shiftKey ? all[all.length - 1] : all[0])?.focus();
+}
+
 function Dialog({ app, title, children }: { app: App; title: string; children: ComponentChildren }) {
     const host = useRef<HTMLDivElement>(null);
     useEffect(() => {
         const before = document.activeElement as HTMLElement | null;
-        (host.current?.querySelector("input, select, button") as HTMLElement | null)?.focus();
+        const first = host.current?.querySelector("input") ?? host.current?.querySelector("select, button");
+        (first as HTMLElement | null | undefined)?.focus();
         return () => before?.focus();
     }, []);
     return (
         <div class="veil" onClick={(event) => { if (event.target === event.currentTarget) app.openDialog(null); }}>
-            <div class="dialog" role="dialog" aria-modal="true" aria-label={title} ref={host}>
+            <div class="dialog" role="dialog" aria-modal="true" aria-label={title} ref={host} onKeyDown={keepFocus}>
                 <h2>{title}</h2>
                 {children}
                 <button type="button" class="icon" aria-label="Close" onClick={() => app.openDialog(null)}>{"\u2715"}</button>
@@ -149,11 +163,15 @@ const PATTERN_VERBS: [string, string][] = [
 function AddFilter({ app }: { app: App }) {
     const [verb, setVerb] = useState("focus");
     const [text, setText] = useState("");
+    const [tried, setTried] = useState(false);
     const apply = (event: Event): void => {
         event.preventDefault();
-        app.openDialog(null);
-        if (text)
-            void app.addFilter({ verb, text });
+        app.fault = null;
+        setTried(true);
+        void (text ? app.addFilter({ verb, text }) : Promise.resolve(true)).then((good) => {
+            if (good)
+                app.openDialog(null);
+        });
     };
     return (
         <Dialog app={app} title="Add a filter">
@@ -165,6 +183,7 @@ function AddFilter({ app }: { app: App }) {
                     onInput={(event) => setText(event.currentTarget.value)} />
                 <button type="submit" class="primary">Add</button>
             </form>
+            {tried && app.fault && <p class="wrong" role="alert">{app.fault.message} <span class="faint">{app.fault.hint}</span></p>}
         </Dialog>
     );
 }
@@ -202,9 +221,13 @@ function ContextMenu({ app }: { app: App }) {
     const host = useRef<HTMLDivElement>(null);
     useEffect(() => {
         const close = (): void => { app.menu = null; app.changed(); };
+        const before = document.activeElement as HTMLElement | null;
         (host.current?.querySelector("button") as HTMLElement | null)?.focus();
         addEventListener("pointerdown", close);
-        return () => removeEventListener("pointerdown", close);
+        return () => {
+            removeEventListener("pointerdown", close);
+            before?.focus();
+        };
     }, [menu]);
     if (!menu)
         return null;
@@ -224,9 +247,18 @@ function ContextMenu({ app }: { app: App }) {
     ];
     if (menu.stack)
         items.splice(1, 0, ["Copy stack", act(() => void app.copy((menu.stack ?? []).join("\n"), "the stack"))]);
+    const move = (event: KeyboardEvent): void => {
+        const way = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+        const all = [...(host.current?.querySelectorAll("button") ?? [])];
+        const at = all.indexOf(document.activeElement as HTMLButtonElement);
+        if (!way)
+            return;
+        event.preventDefault();
+        all[(at + way + all.length) % all.length]?.focus();
+    };
     const style = { left: `${Math.min(menu.x, innerWidth - 220)}px`, top: `${Math.min(menu.y, innerHeight - items.length * 32 - 20)}px` };
     return (
-        <div class="menu" role="menu" ref={host} style={style} onPointerDown={(event) => event.stopPropagation()}>
+        <div class="menu" role="menu" ref={host} style={style} onKeyDown={move} onPointerDown={(event) => event.stopPropagation()}>
             {items.map(([title, run]) => <button type="button" role="menuitem" key={title} onClick={run}>{title}</button>)}
         </div>
     );

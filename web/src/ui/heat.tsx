@@ -124,11 +124,28 @@ export function HeatMap({ app }: { app: App }) {
         const y = Math.max(0, Math.min(heat.rows - 1, heat.rows - 1 - Math.floor(event.offsetY / row)));
         return { ns: (x + y / heat.rows) * heat.column, value: heat.cells[x * heat.rows + y] ?? 0 };
     };
+    /* Arrows go from cell to cell, with Shift over a span, which Enter looks at alone. */
+    const step = heat.column / heat.rows;
+    const key = (event: KeyboardEvent): void => {
+        const way = ({ ArrowUp: 1, ArrowDown: -1, ArrowRight: heat.rows, ArrowLeft: -heat.rows } as Record<string, number>)[event.key];
+        if (way !== undefined) {
+            const cell = Math.max(0, Math.min(Math.floor(heat.span / step), Math.round((at?.ns ?? -way * step) / step) + way));
+            setFrom(event.shiftKey ? (from ?? at?.ns ?? 0) : null);
+            setAt({ ns: cell * step, value: heat.cells[cell] ?? 0 });
+        } else if (event.key === "Enter" && span) {
+            setFrom(null);
+            void app.addFilter({ verb: "time", text: "", from: span[0], to: span[1] });
+        } else {
+            return;
+        }
+        event.preventDefault();
+        event.stopPropagation();
+    };
     return (
         <div class="heat">
             <p class="faint">
                 <span>
-                    Columns of {time(heat.column)}, upwards; cells of {time(heat.column / heat.rows)}. Drag over a span to look at it alone.
+                    Columns of {time(heat.column)}, upwards; cells of {time(heat.column / heat.rows)}. Drag over a span (or Shift and arrows, Enter) to look at it alone.
                 </span>
                 {at && <b>{time(at.ns)}: {weightUnit(at.value, unit)}</b>}
                 <span class="grow" />
@@ -141,19 +158,21 @@ export function HeatMap({ app }: { app: App }) {
                     </span>
                 </span>
             </p>
-            <canvas ref={canvas} aria-label="Heat map of samples over time" role="img"
-                onPointerDown={(event) => {
-                    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
-                    setFrom(find(event).ns);
-                    setAt(find(event));
-                }}
-                onPointerMove={(event) => setAt(find(event))}
-                onPointerLeave={() => { if (from === null) setAt(null); }}
-                onPointerUp={() => {
-                    setFrom(null);
-                    if (span)
-                        void app.addFilter({ verb: "time", text: "", from: span[0], to: span[1] });
-                }} />
+            <div class="cells" role="application" aria-label="Heat map: arrows go from cell to cell" tabIndex={0} onKeyDown={key}>
+                <canvas ref={canvas} aria-label="Heat map of samples over time" role="img"
+                    onPointerDown={(event) => {
+                        (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+                        setFrom(find(event).ns);
+                        setAt(find(event));
+                    }}
+                    onPointerMove={(event) => setAt(find(event))}
+                    onPointerLeave={() => { if (from === null) setAt(null); }}
+                    onPointerUp={() => {
+                        setFrom(null);
+                        if (span)
+                            void app.addFilter({ verb: "time", text: "", from: span[0], to: span[1] });
+                    }} />
+            </div>
         </div>
     );
 }
