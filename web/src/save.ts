@@ -22,7 +22,7 @@ const SUFFIX: Record<string, string> = {
 };
 
 function stem(app: App): string {
-    return app.name.replace(/\.(txt|data|json|gz|folded|out|pb|html)$/gi, "") || "profile";
+    return app.name.replace(/\.(txt|data|json|gz|zst|xz|folded|out|pb|html|stoke|zip)$/gi, "") || "profile";
 }
 
 export async function exportAs(app: App, format: string): Promise<void> {

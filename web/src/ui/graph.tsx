@@ -264,9 +264,9 @@ function Limits({ app, info }: { app: App; info: GraphInfo | null }) {
             <Limit title="Functions" value={app.place.nodes} set={(to) => app.setLimits(to, app.place.edges)} />
             <Limit title="Calls" value={app.place.edges} set={(to) => app.setLimits(app.place.nodes, to)} />
             <span class="faint">
-                {info && `${count(info.functions.length)} functions are shown`}
+                {info && `${count(info.functions.length)} functions`}
                 {said && `; ${said} are lighter`}
-                {info && info.functions.length === FIRST && FIRST === mostOf(app) && `; with lower limits up to ${MOST} are shown`}
+                {info && info.functions.length === FIRST && FIRST === mostOf(app) && `: lower limits show up to ${MOST}`}
             </span>
         </div>
     );

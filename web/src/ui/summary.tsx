@@ -47,8 +47,9 @@ function Careful({ app, info }: { app: App; info: SummaryInfo }) {
     if (info.unknown_leaf > info.weight * UNNAMED_MOST && p.format === "perf-data")
         said.push("The recording has addresses; their names are in files of the machine that it was made on. There, \u201cstoke view FILE\u201d " +
             "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them.");
-    if (info.samples < 1000)
-        said.push(`There are ${count(info.samples)} samples: small shares are chance.`);
+    const samples = app.shown?.samples ?? 0;
+    if (samples < 1000)
+        said.push(`There are ${count(samples)} samples: small shares are chance.`);
     if (!said.length && !p.warnings.length)
         return null;
     return (
