@@ -30,7 +30,7 @@ export interface Arrow {
 }
 
 const INCH = 72;
-const LABEL = { size: 10, width: 6.2, height: 13 };
+const LABEL = { size: 10, width: 6.2, digit: 5 }; /* pixels: the font, its widest digit, and that of the font that Graphviz measures by */
 
 function dotOf(boxes: Size[], arrows: Arrow[]): string {
     const lines = ["digraph g { graph [nodesep=0.25, ranksep=0.42]; node [shape=box, fixedsize=true, label=\"\"];",
@@ -38,7 +38,7 @@ function dotOf(boxes: Size[], arrows: Arrow[]): string {
     for (const [i, box] of boxes.entries())
         lines.push(`${i} [width=${(box.width / INCH).toFixed(4)}, height=${(box.height / INCH).toFixed(4)}];`);
     for (const arrow of arrows)
-        lines.push(`${arrow.from} -> ${arrow.to} [weight=${Math.max(1, Math.round(arrow.weight))}, label="${"0".repeat(arrow.label.length)}"];`);
+        lines.push(`${arrow.from} -> ${arrow.to} [weight=${Math.max(1, Math.round(arrow.weight))}, label="${"0".repeat(Math.ceil((arrow.label.length * LABEL.width) / LABEL.digit) + 1)}"];`);
     lines.push("}");
     return lines.join("\n");
 }
