@@ -78,6 +78,9 @@ def missing_tools(page, examples):
     return " ".join(missing)
 
 
+NO_VIEWER = "the viewer was not built"
+
+
 def run_example(script):
     with tempfile.TemporaryDirectory(prefix="stoke-man-") as folder:
         work = os.path.join(folder, "work")
@@ -89,6 +92,8 @@ def run_example(script):
         status, out, err = tap.run(["sh", "-eu", "-c", script], cwd=work, env=env)
         empty = [name for name in os.listdir(work)
                  if os.path.getsize(os.path.join(work, name)) == 0]
+    if b"built without its viewer" in err:
+        return NO_VIEWER
     if status != 0:
         return f"exit status {status}\n{script}\n{err.decode('utf-8', 'replace')}"
     if empty:
@@ -117,10 +122,11 @@ def main():
         missing = missing_tools(page, examples)
         for number, script in enumerate(examples, 1):
             name = f"{page.name}: example {number}"
-            if missing:
-                report.skip(name, f"no {missing}")
+            why = f"no {missing}" if missing else run_example(script)
+            if missing or why == NO_VIEWER:
+                report.skip(name, why)
             else:
-                report.result(name, run_example(script))
+                report.result(name, why)
     report.done()
 
 

@@ -52,6 +52,28 @@ static bool set_group(struct transform_options *o, struct str by)
     return false;
 }
 
+/* Threads become the outermost frames: one for all of a name, of a process, or of each. */
+static bool set_threads(struct transform_options *o, struct str by)
+{
+    o->thread_frames = true;
+    o->threads = str_equal(by, STR("process"))  ? THREAD_PID
+                 : str_equal(by, STR("thread")) ? THREAD_TID
+                                                : THREAD_COMM;
+    return by.len == 0 || str_equal(by, STR("name")) || o->threads != THREAD_COMM;
+}
+
+/* Names, one a line. */
+static bool set_names(struct transform_words *words, struct str text, struct arena *a,
+                      struct error *err)
+{
+    while (text.len) {
+        if (words->count == TRANSFORM_WORDS_MAX)
+            return error_set(err, "more than %d names", TRANSFORM_WORDS_MAX);
+        words->items[words->count++] = terminated(a, str_cut(&text, '\n'));
+    }
+    return true;
+}
+
 static struct time_point at_ns(double ns)
 {
     return (struct time_point){.at = TIME_POINT_FROM_FIRST,
@@ -63,7 +85,7 @@ static bool set_other(struct transform_options *o, const struct filter *f,
                       struct arena *a, struct error *err)
 {
     if (str_equal(f->verb, STR("comm")))
-        o->filter.comms = (struct transform_words){{terminated(a, f->text)}, 1};
+        return set_names(&o->filter.comms, f->text, a, err);
     else if (str_equal(f->verb, STR("drop-comm")))
         o->filter.drop_comms = (struct transform_words){{terminated(a, f->text)}, 1};
     else if (str_equal(f->verb, STR("tid")))
@@ -78,7 +100,7 @@ static bool set_other(struct transform_options *o, const struct filter *f,
     else if (str_equal(f->verb, STR("by")))
         return set_group(o, f->text) || error_set(err, "there is nothing to show by");
     else if (str_equal(f->verb, STR("threads")))
-        o->thread_frames = true;
+        return set_threads(o, f->text) || error_set(err, "there is nothing to merge by");
     else if (str_equal(f->verb, STR("wall-clock"))) {
         o->wall = true;
         o->wall_event = f->text.len ? terminated(a, f->text) : NULL;

@@ -44,6 +44,9 @@ function store(key: string, value: string): void {
 }
 
 /* What of a place the core must be asked for. */
+/* Filters by what a thread is. */
+const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
+
 const SHOWN_BY = ["filters", "event", "count", "wall", "color", "search", "pattern", "chosen"] as const;
 
 export class App {
@@ -279,8 +282,26 @@ export class App {
         });
     }
 
+    /* Merged threads have no numbers: what asks for those comes first. */
     addFilter(filter: Filter): Promise<boolean> {
-        return this.changeFilters((before) => [...before, filter]);
+        return this.changeFilters((before) => {
+            const merged = before.findIndex((f) => f.verb === "threads");
+            const at = merged >= 0 && OF_THREADS.includes(filter.verb) ? merged : before.length;
+            return [...before.slice(0, at), filter, ...before.slice(at)];
+        });
+    }
+
+    /* How threads are merged: those of a name, of a process, or none; asked for again, all. */
+    async mergeThreads(by: "name" | "process" | "thread" | "all"): Promise<void> {
+        await this.changeFilters((before) => {
+            const others = before.filter((f) => f.verb !== "threads");
+            return by === "all" || by === this.threadsBy ? others : [...others, { verb: "threads", text: by }];
+        });
+    }
+
+    get threadsBy(): string {
+        const merged = this.place.filters.find((f) => f.verb === "threads");
+        return merged ? merged.text || "name" : "all";
     }
 
     async removeFilter(at: number): Promise<void> {

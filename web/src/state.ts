@@ -126,12 +126,12 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         case "by":
             return `by ${f.text}`;
         case "threads":
-            return "threads apart";
+            return f.text === "thread" ? "threads apart" : `threads by ${f.text || "name"}`;
         case "reverse":
             return "reversed";
         case "strip":
             return "short names";
         default:
-            return `${said[f.verb] ?? f.verb} ${f.text}`;
+            return `${said[f.verb] ?? f.verb} ${f.text.replaceAll("\n", ", ")}`;
     }
 }

@@ -112,6 +112,8 @@ function CommandPalette({ app }: { app: App }) {
     );
 }
 
+const MERGED = [["all", "no threads"], ["name", "their names"], ["process", "their processes"], ["thread", "each thread"]] as const;
+
 function Threads({ app }: { app: App }) {
     const [info, setInfo] = useState<SummaryInfo | null>(null);
     const [text, setText] = useState("");
@@ -127,8 +129,12 @@ function Threads({ app }: { app: App }) {
         const tids = chosen.map((t) => t.tid).filter((tid) => tid !== undefined);
         if (chosen.length && tids.length === chosen.length)
             void app.addFilter({ verb: "tid", text: tids.join(",") });
-        else if (chosen[0])
-            void app.addFilter({ verb: "comm", text: chosen[0].name });
+        else if (chosen.length)
+            void app.addFilter({ verb: "comm", text: [...new Set(chosen.map((t) => t.name))].join("\n") });
+    };
+    const merge = (by: (typeof MERGED)[number][0]): void => {
+        app.openDialog(null);
+        void app.mergeThreads(by);
     };
     const flip = (i: number): void => {
         const next = new Set(picked);
@@ -146,10 +152,17 @@ function Threads({ app }: { app: App }) {
                         <span>{threadName(t)}</span><em>{weight(t.weight, app.shown?.unit ?? "")}</em>
                     </label>
                 ))}
+                {info && !threads.length && app.threadsBy !== "all" && <p class="faint">They are merged into frames: with no threads outermost, they can be chosen.</p>}
             </div>
             <p class="acts">
                 <button type="button" class="primary" disabled={picked.size === 0} onClick={apply}>These alone</button>
                 <button type="button" onClick={() => setPicked(new Set(seen.map((t) => t.i)))}>All of them</button>
+            </p>
+            <p class="acts">
+                <span class="faint">Outermost frames:</span>
+                {MERGED.map(([by, title]) => (
+                    <button type="button" key={by} disabled={app.threadsBy === by} onClick={() => merge(by)}>{title}</button>
+                ))}
             </p>
         </Dialog>
     );
