@@ -164,7 +164,8 @@ static void test_processes(void **state)
     assert_null(space_find(&p.spaces, processes_find(&p, 11)->space, 55));
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 11)->space, 75)->object, 3);
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 10)->space, 55)->object, 1);
-    processes_fork(&p, 10, 10, 12, 10, false); /* a thread: nothing of its own but the name */
+    processes_fork(&p, 10, 10, 12, 10,
+                   false); /* a thread: nothing of its own but the name */
     assert_str(task_name(&p, processes_task(&p, 12)), "sh");
     assert_int_equal(processes_find(&p, 12)->space, 0);
     processes_fork(&p, 13, 10, 13, 10, true); /* what it has mapped will be told */

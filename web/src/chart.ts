@@ -531,7 +531,8 @@ export class ChartView implements Steered {
         pen.stroke();
         pen.fillStyle = colors.faint;
         const unit = this.app.shown?.unit ?? "";
-        pen.fillText(`${threadName(lane)}  \u00b7  ${weight(lane.weight, unit)}`, 8, y + ROW / 2);
+        const name = lane.name || lane.tid !== undefined || this.app.threadsBy === "all" ? threadName(lane) : "all threads";
+        pen.fillText(`${name}  \u00b7  ${weight(lane.weight, unit)}`, 8, y + ROW / 2);
     }
 
     private paintRuler(colors: Ink): void {
