@@ -530,7 +530,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     }
 }
 
-#define ROWS_AHEAD 8
+#define ROWS_AHEAD ((size_t)8)
 
 /* Asks the machine to fetch the row that a sample of that stack is likely added to; twice
  * as far ahead, what tells which row that is. */
