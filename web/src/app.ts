@@ -17,6 +17,7 @@ export interface Steered {
     step(way: number): void; /* as core_step */
     enter(): void;
     match(back: boolean): void;
+    onTheWay?: Promise<void>; /* to the box that step or match goes to */
     picture(): HTMLCanvasElement | null;
 }
 

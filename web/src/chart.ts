@@ -75,7 +75,7 @@ export class ChartView implements Steered {
     private touches = new Map<number, PointerEvent>();
     private span: [number, number] | null = null; /* chosen by dragging */
     private disposed = false;
-    private going: Promise<void> = Promise.resolve(); /* the last step by a key */
+    onTheWay: Promise<void> = Promise.resolve(); /* the last step by a key */
     private moving = 0; /* the animation that is under way */
 
     constructor(readonly app: App, readonly host: HTMLElement, private options: ChartOptions) {
@@ -254,7 +254,7 @@ export class ChartView implements Steered {
     /* Steps follow each other, however fast the keys are: each begins where the last ended. */
     private go(find: (from: number) => Promise<number>): void {
         const { app, options } = this;
-        this.going = this.going.then(async () => {
+        this.onTheWay = this.onTheWay.then(async () => {
             const found = await find(app.selected && app.selectedIn === options.kind ? app.selected.box : NONE);
             if (found === NONE)
                 return;
@@ -269,9 +269,11 @@ export class ChartView implements Steered {
     }
 
     enter(): void {
-        const { selected } = this.app;
-        if (selected && this.app.selectedIn === this.options.kind)
-            this.glide(selected.from, selected.to);
+        void this.onTheWay.then(() => {
+            const { selected } = this.app;
+            if (selected && this.app.selectedIn === this.options.kind)
+                this.glide(selected.from, selected.to);
+        });
     }
 
     match(back: boolean): void {

@@ -161,9 +161,15 @@ export function onKey(app: App, event: KeyboardEvent): void {
         return;
     if ((key === "Enter" || key === " ") && target.matches("button, a, [role=button]"))
         return;
-    const command = COMMANDS.find((c) => c.keys.includes(key) && (!c.when || c.when(app)));
-    if (command) {
-        event.preventDefault();
+    /* What is meant is the box that the keys before it lead to. */
+    const way = app.steered?.onTheWay;
+    const waits = (c: Command): boolean => c.when === chosen && way !== undefined;
+    const command = COMMANDS.find((c) => c.keys.includes(key) && (!c.when || c.when(app) || waits(c)));
+    if (!command)
+        return;
+    event.preventDefault();
+    if (waits(command))
+        void way?.then(() => chosen(app) && command.run(app));
+    else
         command.run(app);
-    }
 }
