@@ -110,6 +110,7 @@ struct perf_data {
     struct idmap ids;         /* of events, to their place + 1 */
     struct idmap tracepoints; /* their numbers, to the same */
     bool one_layout;          /* all events' samples have the same fields */
+    bool asks_build_ids;      /* some event has the kernel look for those of maps */
     struct perf_unpacker *unpacker;
 
     struct perf_waiting *waiting, *sorted; /* in order up to `due`; room for sorting */

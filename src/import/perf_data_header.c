@@ -33,6 +33,7 @@ static void note_event(struct perf_data *d, const struct perf_event *e)
     d->one_layout = (d->one_layout || d->event_count == 1) &&
                     e->sample_type == first->sample_type &&
                     e->read_format == first->read_format;
+    d->asks_build_ids |= (e->flags & PERF_FLAG_BUILD_ID) != 0;
     if (e->type != PERF_TYPE_TRACEPOINT)
         return;
     uint64_t *at = idmap_put(&d->tracepoints, &d->arena, e->config);

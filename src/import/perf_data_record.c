@@ -168,14 +168,11 @@ static struct str take_text(struct bytes *b)
 static bool has_build_id(const struct perf_data *d, const struct perf_record *r,
                          struct bytes b)
 {
-    bool asked = false;
     uint32_t size = bytes_u8(&b), reserved = bytes_u8(&b);
     reserved |= bytes_u16(&b);
     if (r->type != PERF_MMAP2 || !(r->misc & PERF_MISC_MMAP_BUILD_ID) || reserved)
         return false;
-    for (size_t i = 0; i < d->event_count; i++)
-        asked |= d->events[i].flags & PERF_FLAG_BUILD_ID;
-    return size == 20 || size == 16 || (asked && size && size < 20);
+    return size == 20 || size == 16 || (d->asks_build_ids && size && size < 20);
 }
 
 bool perf_map_of(const struct perf_data *d, const struct perf_record *r,

@@ -44,10 +44,10 @@ function store(key: string, value: string): void {
     }
 }
 
-/* What of a place the core must be asked for. */
 /* Filters by what a thread is. */
 const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
 
+/* What of a place the core must be asked for. */
 const SHOWN_BY = ["filters", "event", "count", "wall", "color", "search", "pattern", "chosen"] as const;
 
 export class App {
