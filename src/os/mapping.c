@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,7 +35,7 @@ static bool map_handle(struct os_mapping *m, int fd, const struct stat *st,
     void *map = os_guard_map(fd, (size_t)st->st_size);
     if (!map)
         return fail(err, path, errno);
-    *m = (struct os_mapping){{map, (size_t)st->st_size}, map, NULL};
+    *m = (struct os_mapping){{map, (size_t)st->st_size}, map, ARENA_INIT};
     return true;
 }
 
@@ -128,40 +127,38 @@ bool os_mapping_open_inode(struct os_mapping *m, const char *path, uint32_t devi
     return ok;
 }
 
+/* The files of /proc are small, but for the kernel's symbols. */
+#define READ_FIRST ((size_t)64 << 10)
+
 bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
                      struct error *err)
 {
-    size_t used = 0, room = (size_t)1 << 20;
+    size_t used = 0, room = 0;
     ssize_t got = 1;
     *m = OS_MAPPING_NONE;
     int fd = open_to_read(path, 0);
     if (fd < 0)
         return fail(err, path, errno);
-    char *bytes = malloc(room);
+    char *bytes = arena_grow(&m->read, NULL, &room, READ_FIRST, 1);
     while (bytes && got > 0 && used < limit) {
         got = read(fd, bytes + used, room - used);
         used += got > 0 ? (size_t)got : 0;
-        char *more = used == room ? realloc(bytes, room *= 2) : bytes;
-        if (!more)
-            free(bytes);
-        bytes = more;
+        bytes = arena_grow(&m->read, bytes, &room, used + 1, 1);
     }
     int why = errno;
     close(fd);
-    if (!bytes)
-        return error_memory(err);
-    *m = (struct os_mapping){{bytes, used < limit ? used : limit}, NULL, bytes};
-    if (got >= 0)
+    m->bytes = (struct str){bytes, used < limit ? used : limit};
+    if (bytes && got >= 0)
         return true;
     os_mapping_close(m);
-    return fail(err, path, why);
+    return bytes ? fail(err, path, why) : error_memory(err);
 }
 
 void os_mapping_close(struct os_mapping *m)
 {
     if (m->map)
         munmap(m->map, m->bytes.len);
-    free(m->heap);
+    arena_deinit(&m->read);
     *m = OS_MAPPING_NONE;
 }
 

@@ -2,15 +2,16 @@
 #ifndef STOKE_OS_MAPPING_H
 #define STOKE_OS_MAPPING_H
 
+#include "base/arena.h"
 #include "base/error.h"
 
 struct os_mapping {
-    struct str bytes; /* the file's; empty for an empty file */
-    void *map;        /* NULL: it is not mapped */
-    void *heap;       /* NULL: it was not read */
+    struct str bytes;  /* the file's; empty for an empty file */
+    void *map;         /* NULL: it is not mapped */
+    struct arena read; /* what was read, where it is not mapped */
 };
 
-#define OS_MAPPING_NONE ((struct os_mapping){STR(""), NULL, NULL})
+#define OS_MAPPING_NONE ((struct os_mapping){STR(""), NULL, ARENA_INIT})
 
 /* Maps a regular file. Never waits, whatever the path leads to. False with the system's
  * reason. */

@@ -1,6 +1,5 @@
 #include "symbol/table.h"
 #include "base/sort.h"
-#include <stdlib.h>
 
 /* A last symbol whose end nobody knows reaches to the end of its page, and one further,
  * as perf has it. */
@@ -156,19 +155,17 @@ static size_t choose_best(struct symbol_table *t)
 
 /* Puts the entries in the order of their addresses; order[i].id is then where the i-th of
  * them had been. */
-static bool sort_entries(struct symbol_table *t, struct sort_key *order)
+static bool sort_entries(struct symbol_table *t, struct sort_key *order, struct arena *a)
 {
-    struct sort_key *scratch = malloc((t->count + 1) * sizeof *scratch);
-    struct symbol_entry *sorted = NULL;
-    if (scratch) {
-        for (size_t i = 0; i < t->count; i++)
-            order[i] = (struct sort_key){t->entries[i].address, (uint32_t)i};
-        sort_keys(order, t->count, scratch);
-        free(scratch);
-        sorted = arena_alloc(t->arena, t->count * sizeof *sorted);
-    }
-    if (!sorted)
+    size_t size = t->count * sizeof *order;
+    struct sort_key *scratch = arena_alloc(a, size);
+    struct symbol_entry *sorted = arena_alloc(t->arena, t->count * sizeof *sorted);
+    if (!scratch || !sorted)
         return false;
+    for (size_t i = 0; i < t->count; i++)
+        order[i] = (struct sort_key){t->entries[i].address, (uint32_t)i};
+    sort_keys(order, t->count, scratch);
+    arena_release(a, scratch, size);
     for (size_t i = 0; i < t->count; i++)
         sorted[i] = t->entries[order[i].id];
     arena_release(t->arena, t->entries, t->cap * sizeof *sorted);
@@ -185,9 +182,9 @@ static bool is_inner_label(const struct symbol_entry *e)
 
 /* Lays the entries flat; order[i].id says as which one the i-th of them was added. */
 static bool make_ranges(struct symbol_table *t, enum symbol_choice choice,
-                        const struct sort_key *order)
+                        const struct sort_key *order, struct arena *a)
 {
-    struct range *items = malloc((t->count + 1) * sizeof *items);
+    struct range *items = arena_alloc(a, t->count * sizeof *items);
     if (!items)
         return false;
     for (size_t i = 0; i < t->count; i++) {
@@ -197,22 +194,21 @@ static bool make_ranges(struct symbol_table *t, enum symbol_choice choice,
             rank = order[i].id;
         items[i] = (struct range){e->address, e->end, rank, (uint32_t)i};
     }
-    bool ok = ranges_init(&t->ranges, items, t->count, t->arena);
-    free(items);
-    return ok;
+    return ranges_init(&t->ranges, items, t->count, t->arena);
 }
 
 static bool finish(struct symbol_table *t, enum symbol_choice choice)
 {
-    struct sort_key *order = malloc((t->count + 1) * sizeof *order);
-    bool ok = order && sort_entries(t, order);
+    struct arena scratch = ARENA_INIT;
+    struct sort_key *order = arena_alloc(&scratch, t->count * sizeof *order);
+    bool ok = order && sort_entries(t, order, &scratch);
     if (ok) {
         close_open(t->entries, t->count);
         if (choice == SYMBOLS_BEST)
             t->count = choose_best(t);
-        ok = make_ranges(t, choice, order);
+        ok = make_ranges(t, choice, order, &scratch);
     }
-    free(order);
+    arena_deinit(&scratch);
     return ok;
 }
 

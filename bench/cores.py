@@ -1,0 +1,41 @@
+"""What a second core is worth: a program with one thread and with two, and two of it with
+one thread each at once, which is what the machine has to give.
+
+Machines are shared, and no minute is like the next: what is compared runs in turn, and of
+all turns' ratios the median counts. One run's best against another's would compare moments."""
+
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+TURNS = 15
+
+
+class Cores:
+    """`command` gives the words of the program with that option of threads. Each run has
+    an empty cache."""
+
+    def __init__(self, command):
+        turns = [self.turn(command) for _ in range(TURNS)]
+        self.times = statistics.median(one / two for one, two, _ in turns)
+        self.machine = statistics.median(2 * one / both for one, _, both in turns)
+        self.bar = (f"{self.times:.2f}x one thread, >= 1.7 (two programs at once: "
+                    f"{self.machine:.2f}x)", self.times >= 1.7)
+
+    def turn(self, command):
+        return (self.time([command("-j1")]), self.time([command("-j2")]),
+                self.time([command("-j1")] * 2))
+
+    @staticmethod
+    def time(commands):
+        with tempfile.TemporaryDirectory() as cache:
+            started = time.perf_counter()
+            running = [subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=dict(os.environ, XDG_CACHE_HOME=os.path.join(cache, str(number))))
+                for number, command in enumerate(commands)]
+            if any([process.wait() for process in running]):
+                raise subprocess.CalledProcessError(1, commands[0])
+            return time.perf_counter() - started
