@@ -457,15 +457,31 @@ struct os_crew *load_crew(const struct load_settings *settings)
                                                 : os_core_count());
 }
 
+/* The names of the events, as many as there is room for. */
+static void list_events(const struct profile *p, char *room, size_t size)
+{
+    const size_t behind = sizeof " and 4294967295 more";
+    size_t used = 0;
+    event_id e = 1;
+    room[0] = 0;
+    for (; e < p->event_count; e++) {
+        struct str name = profile_string(p, p->events[e].name);
+        if (used + name.len + 2 + behind > size)
+            break;
+        used += format_text(room + used, size - used, "%s%.*s", e > 1 ? ", " : "",
+                            STR_ARG(name));
+    }
+    if (e < p->event_count)
+        format_text(room + used, size - used, "%s%zu more", e > 1 ? " and " : "",
+                    p->event_count - e);
+}
+
 void load_note_event(const struct profile *p, bool quiet)
 {
-    char all[200] = "";
-    size_t used = 0;
+    char all[200];
     if (p->event_count <= 2 || p->facts.differential || quiet)
         return;
-    for (event_id e = 1; e < p->event_count && used < sizeof all - 1; e++)
-        used += format_text(all + used, sizeof all - used, "%s%.*s", e > 1 ? ", " : "",
-                            STR_ARG(profile_string(p, p->events[e].name)));
+    list_events(p, all, sizeof all);
     message_note("showing %.*s of %zu events (%s); choose with --event",
                  STR_ARG(profile_string(p, p->events[1].name)), p->event_count - 1, all);
 }

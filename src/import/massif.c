@@ -1,0 +1,293 @@
+/* massif.out.PID of valgrind's heap profiler: what was allocated and not yet freed, at
+ * moments of a run (valgrind's manual, chapter 9).
+ *
+ *   snapshot=48
+ *   #-----------
+ *   time=4888893299
+ *   mem_heap_B=19406715
+ *   mem_heap_extra_B=2901493
+ *   mem_stacks_B=0
+ *   heap_tree=peak
+ *   n19: 19406715 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ *    n0: 4699372 in 2377 places, all below massif's threshold (01.00%)
+ *    n2: 4251496 0x57B3D69: QTextEngine::LayoutData::reallocate(int) (qtextengine.cpp:2091)
+ *
+ * A space more is a caller further out. Bytes of different moments are not to be added up:
+ * each moment with a tree is an event of its own, the peak the first one. A file that has
+ * no tree of the peak tells at least how much it was. */
+#include "base/format.h"
+#include "base/number.h"
+#include "import/importer.h"
+#include "import/indent.h"
+#include "import/quantity.h"
+#include "model/name.h"
+
+/* One moment. */
+struct snapshot {
+    uint64_t number;
+    uint64_t heap, extra, stacks; /* bytes */
+};
+
+struct massif_reader {
+    struct builder *b;
+    const struct import_options *options;
+    struct lines lines;
+    struct indent tree;
+    struct snapshot now, largest;
+    event_id peak, largest_tree; /* 0: none */
+    double largest_tree_bytes;
+    bool has_peak_tree;
+};
+
+/* A row of a tree. */
+struct massif_row {
+    size_t column;
+    uint64_t callers, bytes;
+    struct str text; /* behind the bytes */
+};
+
+/* --- Rows ------------------------------------------------------------------------ */
+
+/* " n2: 4251496 0x57B3D69: ..." */
+static bool parse_row(struct str line, struct massif_row *row)
+{
+    size_t column = 0;
+    while (column < line.len && line.ptr[column] == ' ')
+        column++;
+    struct str rest = str_skip(line, column);
+    if (!str_starts(rest, STR("n")))
+        return false;
+    struct str count = str_cut(&rest, ':'), bytes = str_word(&rest);
+    row->column = column + 1;
+    row->text = str_trim_left(rest);
+    return number_parse_u64(str_skip(count, 1), &row->callers) &&
+           number_parse_u64(bytes, &row->bytes);
+}
+
+/* What is no function: the root, which stands for all functions that allocate, and what is
+ * too little to be told apart. */
+static frame_id marker(struct massif_reader *r, struct str name)
+{
+    struct frame f = {.name = builder_string(r->b, name), .kind = FRAME_MARKER};
+    return builder_frame(r->b, &f);
+}
+
+/* "(in /usr/lib/libc.so.6)" and "(main.c:12)" behind a name; the name without it. */
+static struct str take_place(struct massif_reader *r, struct str name, struct frame *f)
+{
+    size_t at = str_rfind(name, '(');
+    uint64_t line;
+    if (!str_ends(name, STR(")")) || at < 2 || name.ptr[at - 1] != ' ')
+        return name;
+    struct str place = str_head(str_skip(name, at + 1), name.len - at - 2);
+    size_t colon = str_rfind(place, ':');
+    if (str_starts(place, STR("in "))) {
+        f->module = builder_module(r->b, str_skip(place, 3), STR(""));
+    } else if (number_parse_u64(str_skip(place, colon + 1), &line) &&
+               line <= UINT32_MAX) {
+        if (r->options->lines) {
+            f->file = builder_string(r->b, str_head(place, colon));
+            f->line = (uint32_t)line;
+        }
+    } else {
+        return name;
+    }
+    return str_trim_right(str_head(name, at));
+}
+
+/* "0x651D960: ??? (in /usr/lib/libkateinterfaces.so.4.4.0)" */
+static frame_id function_of(struct massif_reader *r, struct str text)
+{
+    uint64_t address = 0;
+    struct frame f = {.kind = FRAME_USER};
+    struct str number = str_cut(&text, ':');
+    number_parse_hex(str_skip(number, 2), &address);
+    struct str name = take_place(r, str_trim(text), &f);
+    bool unknown = name.len == 0 || str_equal(name, STR("???"));
+    if (r->options->every_address || (unknown && r->options->addresses))
+        f.address = address;
+    struct str plain = name_without_arguments(name);
+    if (plain.len && !r->options->signatures) /* "(below main)" stays */
+        name = plain;
+    if (!unknown)
+        f.name = builder_string(r->b, name);
+    return builder_frame(r->b, &f);
+}
+
+static frame_id frame_of(struct massif_reader *r, const struct massif_row *row)
+{
+    if (str_starts(row->text, STR("0x")))
+        return function_of(r, row->text);
+    if (str_starts(row->text, STR("in ")))
+        return marker(r, STR("[below the threshold]"));
+    return row->callers ? 0 : marker(r, STR("[useful heap]"));
+}
+
+static void read_row(struct massif_reader *r, struct str line)
+{
+    struct massif_row row;
+    if (!r->tree.event || !parse_row(line, &row)) {
+        builder_warn(r->b, "not a row of a heap tree", r->lines.number, 1, line);
+    } else if ((double)row.bytes > QUANTITY_MAX) {
+        builder_warn(r->b, "a size that is too large", r->lines.number, row.column, line);
+    } else {
+        indent_open(&r->tree, row.column, frame_of(r, &row));
+        indent_total(&r->tree, (double)row.bytes, 0);
+    }
+}
+
+/* --- Moments --------------------------------------------------------------------- */
+
+static void add_bytes(struct massif_reader *r, event_id event, struct str name,
+                      uint64_t bytes)
+{
+    if (bytes && (double)bytes <= QUANTITY_MAX)
+        builder_add_stack(r->b, event, builder_push(r->b, 0, marker(r, name)),
+                          (double)bytes);
+}
+
+/* What massif counts beside the trees. */
+static void add_others(struct massif_reader *r, event_id event, const struct snapshot *s)
+{
+    add_bytes(r, event, STR("[extra heap]"), s->extra);
+    add_bytes(r, event, STR("[stacks]"), s->stacks);
+}
+
+static double bytes_of(const struct snapshot *s)
+{
+    return (double)s->heap + (double)s->extra + (double)s->stacks;
+}
+
+/* The last of a moment's facts: "empty" where its tree was not kept. */
+static void begin_tree(struct massif_reader *r, struct str kind)
+{
+    char name[48];
+    if (bytes_of(&r->now) > bytes_of(&r->largest))
+        r->largest = r->now;
+    if (str_equal(kind, STR("empty")))
+        return;
+    bool is_peak = str_equal(kind, STR("peak")) && !r->has_peak_tree;
+    size_t length = format_text(name, sizeof name, "snapshot %llu",
+                                (unsigned long long)r->now.number);
+    r->has_peak_tree |= is_peak;
+    r->tree.event =
+        is_peak ? r->peak : builder_event(r->b, (struct str){name, length}, UNIT_BYTES);
+    add_others(r, r->tree.event, &r->now);
+    if (r->largest_tree && bytes_of(&r->now) <= r->largest_tree_bytes)
+        return;
+    r->largest_tree = r->tree.event;
+    r->largest_tree_bytes = bytes_of(&r->now);
+}
+
+/* Massif keeps no tree of a peak that it did not see to be one, as that of a program which
+ * ends with all it ever had. */
+static void make_peak(struct massif_reader *r)
+{
+    const struct profile *p = r->b->profile;
+    size_t count = p->sample_count;
+    if (r->has_peak_tree)
+        return;
+    if (!r->largest_tree) {
+        add_bytes(r, r->peak, STR("[useful heap]"), r->largest.heap);
+        add_others(r, r->peak, &r->largest);
+        return;
+    }
+    for (size_t i = 0; i < count && i < p->sample_count; i++) {
+        struct sample s = p->samples[i];
+        bool wanted = s.event == r->largest_tree;
+        s.event = r->peak;
+        if (wanted)
+            builder_add_mapped(r->b, &s);
+    }
+    if (r->largest_tree_bytes < bytes_of(&r->largest))
+        builder_warn(r->b, "a peak without a tree: the largest tree stands for it", 0, 0,
+                     STR(""));
+}
+
+static void begin_snapshot(struct massif_reader *r, struct str number)
+{
+    indent_close(&r->tree, 0);
+    r->tree.event = 0;
+    r->now = (struct snapshot){0};
+    if (!r->peak)
+        r->peak = builder_event(r->b, STR("peak"), UNIT_BYTES);
+    if (!number_parse_u64(number, &r->now.number))
+        builder_warn(r->b, "a snapshot without a number", r->lines.number, 1, number);
+}
+
+static void read_size(struct massif_reader *r, struct str text, uint64_t *size)
+{
+    if (!number_parse_u64(text, size))
+        builder_warn(r->b, "not a size", r->lines.number, 1, text);
+}
+
+static void read_line(struct massif_reader *r, struct str line)
+{
+    struct str value = line, key;
+    if (line.len == 0 || line.ptr[0] == '#' || str_starts(line, STR("desc:")))
+        return;
+    if (line.ptr[0] == ' ' || line.ptr[0] == 'n') {
+        read_row(r, line);
+        return;
+    }
+    if (str_starts(line, STR("cmd:")) || str_starts(line, STR("time_unit:"))) {
+        if (line.ptr[0] == 'c')
+            r->b->profile->facts.command =
+                builder_string(r->b, str_trim(str_skip(line, 4)));
+        return;
+    }
+    key = str_cut(&value, '=');
+    if (str_equal(key, STR("snapshot")))
+        begin_snapshot(r, value);
+    else if (str_equal(key, STR("mem_heap_B")))
+        read_size(r, value, &r->now.heap);
+    else if (str_equal(key, STR("mem_heap_extra_B")))
+        read_size(r, value, &r->now.extra);
+    else if (str_equal(key, STR("mem_stacks_B")))
+        read_size(r, value, &r->now.stacks);
+    else if (str_equal(key, STR("heap_tree")))
+        begin_tree(r, value);
+    else if (!str_equal(key, STR("time")))
+        builder_warn(r->b, "not a line of massif's", r->lines.number, 1, line);
+}
+
+/* --- The format ------------------------------------------------------------------ */
+
+static bool massif_read(struct source *in, const struct import_options *options,
+                        struct builder *b, struct error *err)
+{
+    struct massif_reader r = {.b = b,
+                              .options = options,
+                              .lines = lines_of(in, err),
+                              .tree = {.b = b, .callers = true}};
+    struct str line;
+    while (!builder_failed(b) && lines_next(&r.lines, &line))
+        read_line(&r, str_trim_right(line));
+    indent_deinit(&r.tree);
+    make_peak(&r);
+    return !r.lines.failed;
+}
+
+static int massif_probe(struct str head)
+{
+    if (!str_starts(head, STR("desc:")))
+        return 0;
+    bool has_unit = false;
+    while (head.len && !has_unit) {
+        struct str line = str_cut(&head, '\n');
+        if (!str_starts(line, STR("desc:")) && !str_starts(line, STR("cmd:")) &&
+            !str_starts(line, STR("time_unit:")))
+            return 0;
+        has_unit = str_starts(line, STR("time_unit:"));
+    }
+    return has_unit ? 98 : 0;
+}
+
+const struct importer import_massif = {
+    .name = "massif",
+    .suffixes = "massif",
+    .summary = "valgrind massif: the heap at its peak, and at other moments",
+    .empty = "the program had allocated nothing at any of massif's snapshots",
+    .probe = massif_probe,
+    .read = massif_read,
+};

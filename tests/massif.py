@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""massif.out files, stoke's reading against another: of each moment with a tree, what it has
+in all, what each function that allocates has, and what the outermost callers have. Of the
+test's own files, the corpus's, and of a program that valgrind runs here, where it is."""
+
+import collections
+import glob
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import tap
+
+ROW = re.compile(r"^( *)n(\d+): (\d+) (.*)$")
+PLACE = re.compile(r" \((?:in [^()]*(?:\([^()]*\)[^()]*)*|[^():]*:\d+)\)$")
+OURS = os.path.join(tap.SOURCE_ROOT, "tests", "import", "massif")
+OTHERS = {"extra heap", "stacks"}
+
+
+def name_of(text):
+    """The function's name as the file has it; None where it has none."""
+    if text.startswith("in "):
+        return "[below the threshold]"
+    name = PLACE.sub("", text.split(": ", 1)[1])
+    return None if name == "???" else name
+
+
+class Moment:
+    """Bytes by function: of those next to the root, and of the outermost."""
+
+    def __init__(self):
+        self.kind, self.total = "", 0
+        self.near, self.far = collections.Counter(), collections.Counter()
+
+    def add_row(self, depth, callers, size, text):
+        if depth == 1:
+            self.near[name_of(text)] += size
+        if depth and callers == 0:
+            self.far[name_of(text)] += size
+
+
+def moments(path):
+    """{event: Moment} of those with a tree."""
+    found, now, peak = {}, None, False
+    for line in open(path, encoding="utf-8", errors="surrogateescape"):
+        key, _, value = line.rstrip("\n").partition("=")
+        row = ROW.match(line.rstrip("\n"))
+        if key == "snapshot":
+            now, number = Moment(), value
+        elif key in ("mem_heap_B", "mem_heap_extra_B", "mem_stacks_B"):
+            now.total += int(value)
+        elif key == "heap_tree" and value != "empty":
+            event = "peak" if value == "peak" else f"snapshot {number}"
+            found[event] = now
+        elif row:
+            now.add_row(len(row[1]), int(row[2]), int(row[3]), row[4])
+    return found
+
+
+def folded(path, event):
+    """[(stack, bytes)]"""
+    status, out, err = tap.run([tap.STOKE, "fold", "-q", "--keep-arguments", "--event", event,
+                                path])
+    if status:
+        raise RuntimeError(err.decode())
+    lines = out.decode("utf-8", "surrogateescape").splitlines()
+    return [(stack.split(";"), int(size)) for stack, _, size in
+            (line.rpartition(" ") for line in lines)]
+
+
+def is_nameless(name):
+    return name.startswith("[") and name not in ("[below the threshold]",)
+
+
+def compared(wanted, stacks, end):
+    got = collections.Counter()
+    for stack, size in stacks:
+        if not (len(stack) == 1 and stack[0].strip("[]") in OTHERS):
+            got[None if is_nameless(stack[end]) else stack[end]] += size
+    wanted = +wanted
+    return [f"{name}: {got[name]}, not {wanted[name]}" for name in got.keys() | wanted.keys()
+            if got[name] != wanted[name]]
+
+
+def check(report, path):
+    wrong = []
+    found = moments(path)
+    for event, moment in found.items():
+        if moment.total == 0:
+            continue
+        stacks = folded(path, event)
+        total = sum(size for _, size in stacks)
+        if total != moment.total:
+            wrong.append(f"{event}: {total} bytes, not {moment.total}")
+        for end, wanted in ((-1, moment.near), (0, moment.far)):
+            wrong += [f"{event}: {line}" for line in compared(wanted, stacks, end)]
+    report.result(f"{os.path.basename(path)}: {len(found)} moments", "\n".join(wrong))
+
+
+PROGRAM = r"""
+#include <stdlib.h>
+__attribute__((noinline)) void *thirty(void) { void *p = malloc(30000); return p; }
+__attribute__((noinline)) void *seventy(void) { void *p = malloc(70000); return p; }
+int main(void)
+{
+    void *volatile kept[3] = {thirty(), seventy(), thirty()};
+    for (int i = 0; i < 3; i++)
+        free(kept[i]);
+    return 0;
+}
+"""
+
+
+def check_here(report):
+    """What valgrind's of this machine writes of a program that has 130,000 bytes."""
+    if not shutil.which("valgrind") or not shutil.which("cc"):
+        report.skip("a program run here", "no valgrind, or no compiler")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        source, program, out = (os.path.join(folder, name)
+                                for name in ("heap.c", "heap", "massif.out"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        for command in (["cc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", program, source],
+                        ["valgrind", "-q", "--tool=massif", f"--massif-out-file={out}",
+                         program]):
+            status, _, err = tap.run(command)
+            if status:
+                raise RuntimeError(err.decode())
+        stacks = {tuple(stack): size for stack, size in folded(out, "peak")}
+    sizes = {stack[-1]: size for stack, size in stacks.items() if stack[-2:-1] == ("main",)}
+    report.result("a program run here: each function has what it allocated",
+                  "" if sizes == {"thirty": 60000, "seventy": 70000} else str(stacks))
+
+
+def main():
+    report = tap.Tap()
+    for name in ("pages", "plain", "stacks"):
+        check(report, os.path.join(OURS, name + ".in"))
+    theirs = sorted(glob.glob(os.path.join(tap.CORPUS, "massif", "massif.out.*")))
+    if not theirs:
+        report.skip("the corpus's files", "no corpus")
+    for path in theirs:
+        check(report, path)
+    check_here(report)
+    report.done()
+
+
+main()
