@@ -66,7 +66,7 @@ def folded(path, event):
     if status:
         raise RuntimeError(err.decode())
     lines = out.decode("utf-8", "surrogateescape").splitlines()
-    return [(stack.split(";"), int(size)) for stack, _, size in
+    return [(stack.replace("_[i]", "").split(";"), int(size)) for stack, _, size in
             (line.rpartition(" ") for line in lines)]
 
 
@@ -123,7 +123,8 @@ def check_here(report):
                                 for name in ("heap.c", "heap", "massif.out"))
         with open(source, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
-        for command in (["cc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", program, source],
+        for command in (["cc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", program,
+                         source],
                         ["valgrind", "-q", "--tool=massif", f"--massif-out-file={out}",
                          program]):
             status, _, err = tap.run(command)

@@ -12,9 +12,10 @@
  *    n0: 4699372 in 2377 places, all below massif's threshold (01.00%)
  *    n2: 4251496 0x57B3D69: QTextEngine::LayoutData::reallocate(int) (qtextengine.cpp:2091)
  *
- * A space more is a caller further out. Bytes of different moments are not to be added up:
- * each moment with a tree is an event of its own, the peak the first one. A file that has
- * no tree of the peak tells at least how much it was. */
+ * A space more is a caller further out; what is inlined has its caller's address. Bytes of
+ * different moments are not to be added up: each moment with a tree is an event of its
+ * own, the peak the first one. Where there is no tree of the peak the largest stands for
+ * it, and where there is none at all, how much it was. */
 #include "base/format.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -28,6 +29,13 @@ struct snapshot {
     uint64_t heap, extra, stacks; /* bytes */
 };
 
+/* A row of a tree. */
+struct massif_row {
+    size_t column;
+    uint64_t callers, bytes;
+    struct str text; /* behind the bytes */
+};
+
 struct massif_reader {
     struct builder *b;
     const struct import_options *options;
@@ -37,13 +45,8 @@ struct massif_reader {
     event_id peak, largest_tree; /* 0: none */
     double largest_tree_bytes;
     bool has_peak_tree;
-};
-
-/* A row of a tree. */
-struct massif_row {
-    size_t column;
-    uint64_t callers, bytes;
-    struct str text; /* behind the bytes */
+    struct massif_row held; /* the last row, not opened yet; column 0: there is none */
+    struct output held_text;
 };
 
 /* --- Rows ------------------------------------------------------------------------ */
@@ -96,10 +99,10 @@ static struct str take_place(struct massif_reader *r, struct str name, struct fr
 }
 
 /* "0x651D960: ??? (in /usr/lib/libkateinterfaces.so.4.4.0)" */
-static frame_id function_of(struct massif_reader *r, struct str text)
+static frame_id function_of(struct massif_reader *r, struct str text, bool inlined)
 {
     uint64_t address = 0;
-    struct frame f = {.kind = FRAME_USER};
+    struct frame f = {.kind = inlined ? FRAME_INLINED : FRAME_USER};
     struct str number = str_cut(&text, ':');
     number_parse_hex(str_skip(number, 2), &address);
     struct str name = take_place(r, str_trim(text), &f);
@@ -114,13 +117,43 @@ static frame_id function_of(struct massif_reader *r, struct str text)
     return builder_frame(r->b, &f);
 }
 
-static frame_id frame_of(struct massif_reader *r, const struct massif_row *row)
+static frame_id frame_of(struct massif_reader *r, const struct massif_row *row,
+                         bool inlined)
 {
     if (str_starts(row->text, STR("0x")))
-        return function_of(r, row->text);
+        return function_of(r, row->text, inlined);
     if (str_starts(row->text, STR("in ")))
         return marker(r, STR("[below the threshold]"));
     return row->callers ? 0 : marker(r, STR("[useful heap]"));
+}
+
+/* Whether the row that is held is inlined into its caller, which then has its address.
+ * So do calls of a function by itself, from the same place. */
+static bool is_inlined(const struct massif_row *row, const struct massif_row *caller)
+{
+    struct str text = row->text, outer = caller->text;
+    struct str address = str_cut(&text, ':'), same = str_cut(&outer, ':');
+    return caller->column == row->column + 1 && str_starts(address, STR("0x")) &&
+           str_equal(address, same) && !str_equal(text, outer);
+}
+
+/* Opens the row that is held; `next` is the one behind it, NULL where there is none. */
+static void open_held(struct massif_reader *r, const struct massif_row *next)
+{
+    struct massif_row row = r->held;
+    if (row.column == 0)
+        return;
+    row.text = output_kept(&r->held_text);
+    r->held.column = 0;
+    indent_open(&r->tree, row.column, frame_of(r, &row, next && is_inlined(&row, next)));
+    indent_total(&r->tree, (double)row.bytes, 0);
+}
+
+static void hold(struct massif_reader *r, const struct massif_row *row)
+{
+    r->held = *row;
+    r->held_text.used = 0;
+    output_str(&r->held_text, row->text);
 }
 
 static void read_row(struct massif_reader *r, struct str line)
@@ -131,8 +164,8 @@ static void read_row(struct massif_reader *r, struct str line)
     } else if ((double)row.bytes > QUANTITY_MAX) {
         builder_warn(r->b, "a size that is too large", r->lines.number, row.column, line);
     } else {
-        indent_open(&r->tree, row.column, frame_of(r, &row));
-        indent_total(&r->tree, (double)row.bytes, 0);
+        open_held(r, &row);
+        hold(r, &row);
     }
 }
 
@@ -206,6 +239,7 @@ static void make_peak(struct massif_reader *r)
 
 static void begin_snapshot(struct massif_reader *r, struct str number)
 {
+    open_held(r, NULL);
     indent_close(&r->tree, 0);
     r->tree.event = 0;
     r->now = (struct snapshot){0};
@@ -259,12 +293,16 @@ static bool massif_read(struct source *in, const struct import_options *options,
     struct massif_reader r = {.b = b,
                               .options = options,
                               .lines = lines_of(in, err),
-                              .tree = {.b = b, .callers = true}};
+                              .tree = {.b = b, .callers = true},
+                              .held_text = OUTPUT_KEEP};
     struct str line;
     while (!builder_failed(b) && lines_next(&r.lines, &line))
         read_line(&r, str_trim_right(line));
+    open_held(&r, NULL);
     indent_deinit(&r.tree);
     make_peak(&r);
+    b->profile->arena.failed |= r.held_text.failed;
+    output_deinit(&r.held_text);
     return !r.lines.failed;
 }
 
