@@ -110,17 +110,10 @@ static int sample_lines(struct str head, bool *differential)
     return stacks ? share : share / 4;
 }
 
-/* Its lines end in numbers too: "v VERSION FORMAT", "X COMMAND". */
-static bool is_heaptrack(struct str head)
-{
-    struct str first = str_cut(&head, '\n');
-    return str_starts(first, STR("v ")) && str_starts(head, STR("X "));
-}
-
 static int folded_probe(struct str head)
 {
     bool differential;
-    if (memchr(head.ptr, 0, head.len) || is_heaptrack(head))
+    if (memchr(head.ptr, 0, head.len))
         return 0;
     if (head.len == IMPORT_HEAD_SIZE && str_find(head, '\n') == head.len)
         return str_find(head, ';') < head.len ? 20 : 0; /* one very deep stack */

@@ -243,8 +243,6 @@ static void begin_snapshot(struct massif_reader *r, struct str number)
     indent_close(&r->tree, 0);
     r->tree.event = 0;
     r->now = (struct snapshot){0};
-    if (!r->peak)
-        r->peak = builder_event(r->b, STR("peak"), UNIT_BYTES);
     if (!number_parse_u64(number, &r->now.number))
         builder_warn(r->b, "a snapshot without a number", r->lines.number, 1, number);
 }
@@ -294,6 +292,7 @@ static bool massif_read(struct source *in, const struct import_options *options,
                               .options = options,
                               .lines = lines_of(in, err),
                               .tree = {.b = b, .callers = true},
+                              .peak = builder_event(b, STR("peak"), UNIT_BYTES),
                               .held_text = OUTPUT_KEEP};
     struct str line;
     while (!builder_failed(b) && lines_next(&r.lines, &line))

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""massif.out files, stoke's reading against another: of each moment with a tree, what it has
-in all, what each function that allocates has, and what the outermost callers have. Of the
-test's own files, the corpus's, and of a program that valgrind runs here, where it is."""
+"""Other tools' heap profiles, stoke's reading against another one.
+
+massif: of each moment with a tree, what it has in all, what each function that allocates has,
+and what the outermost callers have. Of the test's own files, the corpus's, and of a program
+that valgrind runs here, where it is. heaptrack: its events replayed one by one."""
 
 import collections
 import glob
@@ -15,7 +17,7 @@ import tap
 
 ROW = re.compile(r"^( *)n(\d+): (\d+) (.*)$")
 PLACE = re.compile(r" \((?:in [^()]*(?:\([^()]*\)[^()]*)*|[^():]*:\d+)\)$")
-OURS = os.path.join(tap.SOURCE_ROOT, "tests", "import", "massif")
+OURS = os.path.join(tap.SOURCE_ROOT, "tests", "import")
 OTHERS = {"extra heap", "stacks"}
 
 
@@ -136,16 +138,79 @@ def check_here(report):
                   "" if sizes == {"thirty": 60000, "seventy": 70000} else str(stacks))
 
 
+class Replay:
+    """heaptrack's events: of each allocation's place, how often and how many bytes."""
+
+    def __init__(self, path):
+        self.sizes, self.stacks, self.changes = [], [], []
+        addresses, calls = [()], [()]
+        for line in open(path, encoding="utf-8"):
+            words = line.split() or ["#"]
+            if words[0] == "i":  # a module, and the functions' names
+                addresses.append((words[2], *words[3::3]))
+            elif words[0] == "t":
+                calls.append((*calls[int(words[2], 16)], addresses[int(words[1], 16)]))
+            elif words[0] == "a":
+                self.sizes.append(int(words[1], 16))
+                self.stacks.append(calls[int(words[2], 16)])
+            elif words[0] in "+-":
+                self.changes.append((words[0], int(words[1], 16)))
+
+    def live(self, count):
+        """How much is live after so many changes: {allocation: bytes}"""
+        live = collections.Counter()
+        for what, number in self.changes[:count]:
+            live[number] += self.sizes[number] if what == "+" else -self.sizes[number]
+        return live
+
+    def peak(self):
+        now, most, at = 0, 0, 0
+        for i, (what, number) in enumerate(self.changes):
+            now += self.sizes[number] if what == "+" else -self.sizes[number]
+            if now > most:
+                most, at = now, i + 1
+        return self.live(at)
+
+    def values(self):
+        """{event: {allocation: value}}"""
+        made = [number for what, number in self.changes if what == "+"]
+        pairs = zip(self.changes, self.changes[1:])
+        return {"peak": self.peak(), "leaked": self.live(None),
+                "allocated": sum((collections.Counter({n: self.sizes[n]}) for n in made),
+                                 collections.Counter()),
+                "allocations": collections.Counter(made),
+                "temporary": collections.Counter(
+                    a[1] for a, b in pairs if a[0] == "+" and b == ("-", a[1]))}
+
+    def by_stack(self, values):
+        """The sums of those with the same functions."""
+        found = collections.Counter()
+        for number, value in values.items():
+            found[self.stacks[number]] += value
+        return sorted(value for value in found.values() if value)
+
+
+def check_heaptrack(report, path):
+    replay, wrong = Replay(path), []
+    for event, values in replay.values().items():
+        wanted = replay.by_stack(values)
+        got = sorted(size for _, size in folded(path, event))
+        if got != wanted:
+            wrong.append(f"{event}: {got}, not {wanted}")
+    report.result(f"heaptrack: {len(replay.changes)} events", "\n".join(wrong))
+
+
 def main():
     report = tap.Tap()
     for name in ("pages", "plain", "stacks"):
-        check(report, os.path.join(OURS, name + ".in"))
+        check(report, os.path.join(OURS, "massif", name + ".in"))
     theirs = sorted(glob.glob(os.path.join(tap.CORPUS, "massif", "massif.out.*")))
     if not theirs:
         report.skip("the corpus's files", "no corpus")
     for path in theirs:
         check(report, path)
     check_here(report)
+    check_heaptrack(report, os.path.join(OURS, "heaptrack", "plain.in"))
     report.done()
 
 

@@ -1,0 +1,356 @@
+/* heaptrack's files (heaptrack.PROGRAM.PID.zst), as heaptrack_interpret writes them. Words
+ * are hexadecimal; what has a number is counted from 1, in the order of its lines.
+ *
+ *   v 10400 3                        the version, and the file's
+ *   X ./prog                         what was run
+ *   s 4 main                         a string, with its length from version 3 on
+ *   i 56275b8ec18a 1 17 15 6 18 15 8 an address: its module, and function, file and line of
+ *                                    what is inlined there, the innermost first, and of what
+ *                                    that is in
+ *   t b a                            a call: its address, and the call it comes of
+ *   a 30d40 b                        bytes that are allocated at once, and by which call
+ *   + 2, - 2                         they are allocated, given back; counted from 0
+ *
+ * What was live at the peak is found in one reading: where bytes change for the first time
+ * after the largest peak so far, what they were is kept. A peak later on makes that void by
+ * its number alone. Temporary is what was given back before anything else happened. */
+#include "base/number.h"
+#include "import/importer.h"
+#include "import/quantity.h"
+#include "model/name.h"
+
+/* The frames of an address, the outermost first. */
+struct address {
+    size_t first, count;
+};
+
+/* Allocations of one size at one place. */
+struct allocation {
+    stack_id stack;
+    uint64_t size;
+    uint64_t times, temporary;
+    uint64_t live, at_peak; /* how many */
+    uint64_t peak;          /* which one that was */
+};
+
+enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, HEAP_EVENTS };
+
+static const struct {
+    const char *name;
+    enum unit unit;
+} heap_events[HEAP_EVENTS] = {
+    {"peak", UNIT_BYTES},        {"leaked", UNIT_BYTES},    {"allocated", UNIT_BYTES},
+    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT},
+};
+
+struct heaptrack_reader {
+    struct builder *b;
+    const struct import_options *options;
+    struct lines lines;
+    struct arena arena;
+    string_id *strings;
+    struct address *addresses;
+    frame_id *frames;
+    stack_id *calls;
+    struct allocation *allocations;
+    size_t string_count, string_cap, address_count, address_cap, frame_count, frame_cap,
+        call_count, call_cap, allocation_count, allocation_cap;
+    uint64_t version;
+    uint64_t bytes, most; /* live, and at the peak */
+    uint64_t peak;        /* the number of the largest one so far */
+    size_t last;          /* the allocation that the line before made, + 1; 0: none */
+};
+
+static bool take_hex(struct str *rest, uint64_t *number)
+{
+    return number_parse_hex(str_word(rest), number);
+}
+
+/* --- Names ----------------------------------------------------------------------- */
+
+/* What has a number gets it however its line ends: else all behind it had another's. */
+
+static bool read_string(struct heaptrack_reader *r, struct str rest)
+{
+    uint64_t length = rest.len;
+    bool sized = r->version >= 3;
+    bool ok = !sized || (take_hex(&rest, &length) && length < rest.len);
+    string_id *strings = arena_grow(&r->arena, r->strings, &r->string_cap,
+                                    r->string_count + 1, sizeof *strings);
+    if (!strings)
+        return true;
+    rest = str_skip(rest, sized);
+    r->strings = strings;
+    strings[r->string_count++] =
+        builder_string(r->b, ok ? str_head(rest, (size_t)length) : STR(""));
+    return ok;
+}
+
+/* The string of that number; empty for 0. */
+static bool take_string(const struct heaptrack_reader *r, struct str *rest, struct str *s)
+{
+    uint64_t number;
+    if (!take_hex(rest, &number) || number > r->string_count)
+        return false;
+    *s = number ? profile_string(r->b->profile, r->strings[number - 1]) : STR("");
+    return true;
+}
+
+/* Takes function, file and line. */
+static bool take_function(struct heaptrack_reader *r, struct str *rest, struct frame *f)
+{
+    uint64_t line = 0;
+    struct str name, file;
+    if (!take_string(r, rest, &name))
+        return false;
+    if (rest->len &&
+        (!take_string(r, rest, &file) || !take_hex(rest, &line) || line > UINT32_MAX))
+        return false;
+    struct str plain = name_without_arguments(name);
+    if (plain.len && !r->options->signatures)
+        name = plain;
+    if (name.len)
+        f->name = builder_string(r->b, name);
+    if (line && r->options->lines) {
+        f->file = builder_string(r->b, file);
+        f->line = (uint32_t)line;
+    }
+    return true;
+}
+
+/* Collects the address's frames, the innermost first, in the builder's path. */
+static bool collect_frames(struct heaptrack_reader *r, struct str rest)
+{
+    uint64_t address;
+    struct str path;
+    builder_path_clear(r->b);
+    if (!take_hex(&rest, &address) || !take_string(r, &rest, &path))
+        return false;
+    module_id module = builder_module(r->b, path, STR(""));
+    do {
+        struct frame f = {.module = module};
+        if (rest.len && !take_function(r, &rest, &f))
+            return false;
+        f.kind = rest.len ? FRAME_INLINED : FRAME_USER;
+        if (r->options->every_address || (!f.name && r->options->addresses))
+            f.address = address;
+        builder_path_add(r->b, builder_frame(r->b, &f));
+    } while (rest.len && !builder_failed(r->b));
+    return true;
+}
+
+static bool read_address(struct heaptrack_reader *r, struct str rest)
+{
+    bool ok = collect_frames(r, rest);
+    size_t first = r->frame_count, count = r->b->path.count;
+    struct address *addresses = arena_grow(&r->arena, r->addresses, &r->address_cap,
+                                           r->address_count + 1, sizeof *addresses);
+    frame_id *frames = arena_grow(&r->arena, r->frames, &r->frame_cap, first + count + 1,
+                                  sizeof *frames);
+    if (!addresses || !frames)
+        return true;
+    builder_path_reverse(r->b, 0);
+    if (count)
+        memcpy(frames + first, r->b->path.items, count * sizeof *frames);
+    r->addresses = addresses;
+    r->frames = frames;
+    r->frame_count += count;
+    addresses[r->address_count++] = (struct address){first, count};
+    return ok;
+}
+
+/* --- Allocations ----------------------------------------------------------------- */
+
+static bool read_call(struct heaptrack_reader *r, struct str rest)
+{
+    uint64_t address, caller;
+    bool ok = take_hex(&rest, &address) && take_hex(&rest, &caller) && address > 0 &&
+              address <= r->address_count && caller <= r->call_count;
+    stack_id *calls =
+        arena_grow(&r->arena, r->calls, &r->call_cap, r->call_count + 1, sizeof *calls);
+    if (!calls)
+        return true;
+    r->calls = calls;
+    calls[r->call_count] = 0;
+    if (ok) {
+        struct address a = r->addresses[address - 1];
+        calls[r->call_count] = builder_push_run(r->b, caller ? calls[caller - 1] : 0,
+                                                r->frames + a.first, a.count, NULL);
+    }
+    r->call_count++;
+    return ok;
+}
+
+static bool read_allocation(struct heaptrack_reader *r, struct str rest)
+{
+    uint64_t size, call;
+    bool ok = take_hex(&rest, &size) && take_hex(&rest, &call) && call <= r->call_count &&
+              (double)size <= QUANTITY_MAX;
+    struct allocation *all = arena_grow(&r->arena, r->allocations, &r->allocation_cap,
+                                        r->allocation_count + 1, sizeof *all);
+    if (!all)
+        return true;
+    r->allocations = all;
+    all[r->allocation_count] = (struct allocation){.peak = 0};
+    if (ok) {
+        all[r->allocation_count].size = size;
+        all[r->allocation_count].stack = call ? r->calls[call - 1] : 0;
+    }
+    r->allocation_count++;
+    return ok;
+}
+
+/* Before how much is live of it changes. */
+static void keep_peak(const struct heaptrack_reader *r, struct allocation *a)
+{
+    if (a->peak != r->peak)
+        a->at_peak = a->live;
+    a->peak = r->peak;
+}
+
+static bool read_change(struct heaptrack_reader *r, struct str rest, bool made)
+{
+    uint64_t number;
+    size_t last = r->last;
+    r->last = 0;
+    if (!take_hex(&rest, &number) || number >= r->allocation_count)
+        return false;
+    struct allocation *a = &r->allocations[number];
+    if (!made && a->live == 0)
+        return false;
+    keep_peak(r, a);
+    if (!made) {
+        a->live--;
+        r->bytes -= a->size;
+        a->temporary += last == number + 1;
+        return true;
+    }
+    a->live++;
+    a->times++;
+    r->bytes += a->size;
+    r->last = (size_t)number + 1;
+    if (r->bytes > r->most) {
+        r->most = r->bytes;
+        r->peak++;
+    }
+    return true;
+}
+
+/* --- The file -------------------------------------------------------------------- */
+
+static bool read_line(struct heaptrack_reader *r, struct str line)
+{
+    struct str rest = str_skip(line, 2);
+    switch (line.len > 1 && line.ptr[1] == ' ' ? line.ptr[0] : 0) {
+    case '+':
+        return read_change(r, rest, true);
+    case '-':
+        return read_change(r, rest, false);
+    case 't':
+        return read_call(r, rest);
+    case 'a':
+        return read_allocation(r, rest);
+    case 'i':
+        return read_address(r, rest);
+    case 's':
+        return read_string(r, rest);
+    case 'X':
+        r->b->profile->facts.command = builder_string(r->b, str_trim(rest));
+        return true;
+    case 'v':
+        str_word(&rest);
+        return take_hex(&rest, &r->version);
+    default: /* times, sizes of the process, what is not to be told as leaked */
+        return true;
+    }
+}
+
+static void add_allocation(struct heaptrack_reader *r, const event_id *events,
+                           stack_id unknown, const struct allocation *a)
+{
+    double size = (double)a->size;
+    const double weights[HEAP_EVENTS] = {
+        [PEAK] = (double)(a->peak == r->peak ? a->at_peak : a->live) * size,
+        [LEAKED] = (double)a->live * size,
+        [ALLOCATED] = (double)a->times * size,
+        [ALLOCATIONS] = (double)a->times,
+        [TEMPORARY] = (double)a->temporary,
+    };
+    struct sample s = {.time = TIME_NONE,
+                       .cpu = CPU_NONE,
+                       .event = events[ALLOCATIONS],
+                       .stack = a->stack ? a->stack : unknown,
+                       .count = a->times,
+                       .weight = weights[ALLOCATIONS]};
+    builder_add(r->b, &s);
+    for (int e = 0; e < HEAP_EVENTS; e++) {
+        s.event = events[e];
+        s.weight = weights[e];
+        if (e != ALLOCATIONS && s.weight > 0)
+            builder_add_mapped(r->b, &s);
+    }
+}
+
+static void add_all(struct heaptrack_reader *r)
+{
+    event_id events[HEAP_EVENTS];
+    for (int e = 0; e < HEAP_EVENTS; e++)
+        events[e] = builder_event(r->b, str_of(heap_events[e].name), heap_events[e].unit);
+    struct frame nameless = {.kind = FRAME_USER};
+    stack_id unknown = builder_push(r->b, 0, builder_frame(r->b, &nameless));
+    for (size_t i = 0; i < r->allocation_count; i++)
+        if (r->allocations[i].times)
+            add_allocation(r, events, unknown, &r->allocations[i]);
+}
+
+/* What the recorder itself writes has no names yet. */
+static bool is_raw(struct str line)
+{
+    return str_starts(line, STR("x ")) || str_starts(line, STR("m "));
+}
+
+static bool fail_raw(struct error *err)
+{
+    error_set(err, "heaptrack's raw data has no names");
+    return error_hint(err,
+                      "'/usr/lib/heaptrack/libexec/heaptrack_interpret < RAW > FILE' "
+                      "finds them, where the program was run");
+}
+
+static bool heaptrack_read(struct source *in, const struct import_options *options,
+                           struct builder *b, struct error *err)
+{
+    struct heaptrack_reader r = {.b = b, .options = options, .lines = lines_of(in, err)};
+    struct str line;
+    bool raw = false;
+    while (!raw && !builder_failed(b) && !r.arena.failed && lines_next(&r.lines, &line)) {
+        raw = is_raw(line);
+        if (!raw && !read_line(&r, line))
+            builder_warn(b, "not a line of heaptrack's", r.lines.number, 1, line);
+    }
+    add_all(&r);
+    b->profile->arena.failed |= r.arena.failed;
+    arena_deinit(&r.arena);
+    return !r.lines.failed && (!raw || fail_raw(err));
+}
+
+static int heaptrack_probe(struct str head)
+{
+    uint64_t number;
+    struct str first = str_cut(&head, '\n');
+    if (!str_starts(first, STR("v ")))
+        return 0;
+    first = str_skip(first, 2);
+    bool is = take_hex(&first, &number) &&
+              (first.len == 0 || take_hex(&first, &number)) && first.len == 0;
+    return is && (str_starts(head, STR("X ")) || str_starts(head, STR("x "))) ? 96 : 0;
+}
+
+const struct importer import_heaptrack = {
+    .name = "heaptrack",
+    .suffixes = "heaptrack",
+    .summary = "heaptrack: the heap at its peak, leaked, allocated, temporary",
+    .empty = "the program allocated nothing",
+    .probe = heaptrack_probe,
+    .read = heaptrack_read,
+};
