@@ -60,3 +60,42 @@ uint32_t trie_branch(struct trie *t, uint32_t parent, uint32_t key)
         index_fill(&t->branches, slot, hash, made);
     return made;
 }
+
+/* The rest of a run below the last node of all, which has no children: all are new. */
+static uint32_t lengthen(struct trie *t, const uint32_t *keys, size_t count,
+                         uint32_t *nodes)
+{
+    uint32_t last = (uint32_t)(t->count - 1);
+    struct trie_node *made =
+        count <= UINT32_MAX - t->count
+            ? arena_grow(t->arena, t->nodes, &t->cap, t->count + count, sizeof *made)
+            : NULL;
+    if (made)
+        t->nodes = made;
+    else
+        t->arena->failed = true;
+    for (size_t i = 0; i < count; i++) {
+        if (made && keys[i]) {
+            made[last + 1] = (struct trie_node){last, keys[i]};
+            last++;
+        }
+        if (nodes)
+            nodes[i] = last;
+    }
+    t->count = (size_t)last + 1;
+    return last;
+}
+
+uint32_t trie_descend(struct trie *t, uint32_t parent, const uint32_t *keys, size_t count,
+                      uint32_t *nodes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((size_t)parent + 1 == t->count)
+            return lengthen(t, keys + i, count - i, nodes ? nodes + i : NULL);
+        if (keys[i])
+            parent = trie_child(t, parent, keys[i]);
+        if (nodes)
+            nodes[i] = parent;
+    }
+    return parent;
+}

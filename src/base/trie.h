@@ -55,4 +55,10 @@ static inline uint32_t trie_child(struct trie *t, uint32_t parent, uint32_t key)
     return trie_branch(t, parent, key);
 }
 
+/* A run of children, one below the other from `parent` on, found or made for each key in
+ * turn; a key of 0 is passed over. The last one. With `nodes` (count entries), tells the
+ * node of each. When memory is short it ends where it was, and the arena tells. */
+uint32_t trie_descend(struct trie *t, uint32_t parent, const uint32_t *keys, size_t count,
+                      uint32_t *nodes);
+
 #endif

@@ -98,6 +98,7 @@ static int flamegraph_run(void *settings, int file_count, char **files)
         names_prepare(&s->names, s->no_comm ? THREAD_NONE : THREAD_COMM, &s->load,
                       &s->view, &options);
         s->load.keep = s->drawing.by_time;
+        s->load.modules_alike = true;
         view_prepare(&s->view, &s->load);
         struct profile *p = load_profiles(&s->load, file_count, files, &err);
         p = view_apply(&s->view, p, &err);

@@ -34,6 +34,7 @@ static int fold_run(void *settings, int file_count, char **files)
     struct error err = {.place = PLACE_NONE};
     struct export_options options = {0};
     names_prepare(&s->names, THREAD_COMM, &s->load, &s->view, &options);
+    s->load.modules_alike = true;
     view_prepare(&s->view, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);

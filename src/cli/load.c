@@ -1,7 +1,7 @@
 #include "cli/load.h"
 #include "base/decode.h"
 #include "base/nearest.h"
-#include "base/scan.h"
+#include "cli/load_parts.h"
 #include "cli/message.h"
 #include "cli/source_maps.h"
 #include "cli/together.h"
@@ -15,13 +15,6 @@
 #define OFF(field) offsetof(struct load_settings, field)
 
 #define THREADS_MAX 4096 /* more than any machine has cores */
-
-/* What is looked at to find where a record begins. */
-#define WINDOW_LEAST ((size_t)16 << 10)
-#define WINDOW_MOST ((size_t)256 << 10)
-
-/* A part smaller than this is not worth a thread. */
-#define PART_MIN ((uint64_t)4 << 20)
 
 static const char *const ghc_columns[] = {"time", "ticks", "bytes", NULL};
 
@@ -85,7 +78,6 @@ struct loading {
     const struct importer *alike; /* what the input looks like, where it was said to be of
                                      a format that it does not look like; else NULL */
     uint64_t done;
-    uint64_t begin; /* of the text: behind a byte-order mark */
 };
 
 static void on_progress(void *context, uint64_t bytes)
@@ -136,148 +128,16 @@ static bool choose_importer(struct loading *l, struct source *s, struct error *e
     return l->importer || no_format(l->name, head, err);
 }
 
-/* --- A file read in parts by several threads -------------------------------------- */
-
-struct part {
-    uint64_t from, to;
-    struct builder builder;
-    struct error err;
-    bool ok;
-};
-
-struct parts {
-    struct loading *loading;
-    struct part *items;
-    enum build_mode mode;
-};
-
-static void read_part(void *context, unsigned number)
-{
-    struct parts *parts = context;
-    struct part *part = &parts->items[number];
-    struct os_input input = os_input_part(&parts->loading->input, part->from, part->to);
-    input.progress = NULL;
-    struct source s = os_input_source(&input);
-    part->ok = builder_init(&part->builder, parts->mode) &&
-               parts->loading->importer->read(&s, &parts->loading->options,
-                                              &part->builder, &part->err);
-    source_deinit(&s);
-}
-
-/* Where a record begins behind `near`; at the end of the input where the next is longer
- * than the window. Most are short: a small part of it is tried first. */
-static bool next_record(struct loading *l, uint64_t near, char *window, uint64_t *from,
-                        struct error *err)
-{
-    *from = l->input.size;
-    for (size_t size = WINDOW_LEAST; size <= WINDOW_MOST; size *= 4) {
-        size_t got = 0;
-        if (!os_input_read_at(&l->input, near, window, size, &got, err))
-            return false;
-        size_t at = l->importer->split((struct str){window, got}, 0);
-        if (at < got) {
-            *from = near + at;
-            break;
-        }
-    }
-    return true;
-}
-
-/* Moves each part's beginning to where a record begins. */
-static bool place_parts(struct loading *l, struct part *parts, unsigned count,
-                        struct error *err)
-{
-    char *window = malloc(WINDOW_MOST);
-    bool ok = window || error_memory(err);
-    parts[0].from = l->begin;
-    for (unsigned i = 1; ok && i < count; i++) {
-        ok = next_record(l, l->input.size / count * i, window, &parts[i].from, err);
-        if (parts[i].from < parts[i - 1].from)
-            parts[i].from = parts[i - 1].from;
-    }
-    for (unsigned i = 0; i < count; i++)
-        parts[i].to = i + 1 < count ? parts[i + 1].from : l->input.size;
-    free(window);
-    return ok;
-}
-
-/* How many lines of the file lie in front of a part. */
-static uint64_t lines_before(const struct loading *l, uint64_t offset)
-{
-    struct error ignored;
-    uint64_t lines = 0;
-    size_t got = 1;
-    char *window = malloc(IMPORT_HEAD_SIZE);
-    for (uint64_t at = 0; window && at < offset && got; at += got) {
-        size_t size = offset - at < IMPORT_HEAD_SIZE ? offset - at : IMPORT_HEAD_SIZE;
-        if (!os_input_read_at(&l->input, at, window, size, &got, &ignored))
-            break;
-        lines += scan_count((struct str){window, got}, '\n');
-    }
-    free(window);
-    return lines;
-}
-
-/* A part counts its lines from its own beginning; messages tell the file's. */
-static void move_places(const struct loading *l, struct part *part)
-{
-    struct facts *facts = &part->builder.profile->facts;
-    bool any = facts->warning_count || part->err.place.line;
-    uint64_t lines = any && part->from ? lines_before(l, part->from) : 0;
-    for (unsigned i = 0; i < facts->warning_count; i++)
-        if (facts->warnings[i].first.line)
-            facts->warnings[i].first.line += lines;
-    if (part->err.place.line)
-        part->err.place.line += lines;
-}
-
-static bool merge_parts(struct loading *l, struct part *parts, unsigned count,
-                        struct builder *b, struct error *err)
-{
-    uint64_t before = b->profile->facts.samples;
-    for (unsigned i = 0; i < count; i++) {
-        if (parts[i].builder.profile)
-            move_places(l, &parts[i]);
-        if (!parts[i].ok) {
-            *err = parts[i].err;
-            return err->message[0] ? false : error_memory(err);
-        }
-        builder_absorb(b, &parts[i].builder);
-    }
-    return import_check(l->importer, &l->options, b, before, err);
-}
-
-static bool load_parts(struct loading *l, unsigned count, struct builder *b,
-                       struct error *err)
-{
-    struct part *items = calloc(count, sizeof *items);
-    struct parts parts = {l, items, b->mode};
-    if (!items)
-        return error_memory(err);
-    bool ok = place_parts(l, items, count, err);
-    unsigned used = count; /* of a few long records the last parts have none */
-    while (ok && used > 1 && items[used - 1].from == items[used - 1].to)
-        used--;
-    if (ok) {
-        os_parallel(used, read_part, &parts);
-        ok = merge_parts(l, items, used, b, err);
-    }
-    for (unsigned i = 0; i < count; i++)
-        builder_deinit(&items[i].builder);
-    free(items);
-    return ok;
-}
-
-static unsigned part_count(const struct loading *l, const struct decoder *d)
+/* How many threads are to read the file in parts; 1: it is read as a whole. */
+static unsigned thread_count(const struct loading *l, const struct decoder *d)
 {
     uint64_t wanted =
         l->settings->threads > 0 ? (uint64_t)l->settings->threads : os_core_count();
-    uint64_t useful = l->input.size / PART_MIN;
     if (!l->input.regular || d->what || !l->importer->split)
         return 1;
     if (lseek(l->input.fd, 0, SEEK_CUR) != (off_t)l->done)
         return 1; /* what was handed to us was not at its beginning */
-    return (unsigned)(useful < wanted ? useful : wanted);
+    return parts_threads(l->input.size, wanted);
 }
 
 /* --- One file, all files ------------------------------------------------------------ */
@@ -317,10 +177,11 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
     }
     bool ok = choose_importer(l, &d.source, err);
     if (ok) {
-        unsigned parts = part_count(l, &d);
-        l->begin = d.source.offset;
-        l->options.head = parts > 1 ? input_head(&d.source) : STR("");
-        ok = parts > 1 ? load_parts(l, parts, b, err) : load_kept(l, &d.source, b, err);
+        unsigned threads = thread_count(l, &d);
+        struct parts_input in = {&l->input, d.source.offset, l->importer, &l->options};
+        l->options.head = threads > 1 ? input_head(&d.source) : STR("");
+        ok = threads > 1 ? parts_read(&in, threads, b, err)
+                         : load_kept(l, &d.source, b, err);
     }
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
@@ -387,6 +248,7 @@ static bool load_together(const struct load_settings *settings, int file_count,
     for (int i = 0; ok && i < file_count; i++) {
         if (!builder_init(&part, b->mode))
             return error_memory(err);
+        part.modules_alike = b->modules_alike;
         ok = load_file(settings, files[i], resolver, &part, err) &&
              (together_add(&together, b, &part, files[i]) || error_memory(err));
         builder_deinit(&part);
@@ -433,6 +295,7 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
                       settings->threads, err) &&
          ok;
     bool built = builder_init(&b, settings->keep ? BUILD_KEEP : BUILD_COUNT);
+    b.modules_alike = settings->modules_alike;
     ok = ok && (built || error_memory(err));
     if (ok && file_count == 1)
         ok = load_file(&with_maps, files[0], &symbols.seam, &b, err);

@@ -98,6 +98,8 @@ void view_prepare(const struct view_settings *view, struct load_settings *load)
     load->keep |= view->transform.wall;
     load->events_apart |= f->events.count || f->drop_events.count || view->transform.wall;
     load->import.lines |= view->transform.group == GROUP_FILE;
+    load->modules_alike &= view->transform.group != GROUP_MODULE;
+    load->modules_alike &= view->transform.collapse_module.count == 0;
 }
 
 struct profile *view_apply_any(const struct view_settings *view, struct profile *p,

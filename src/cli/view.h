@@ -23,7 +23,7 @@ extern const struct option view_options[];
 
 /* Before the input is read: has kept what the options need of it, the samples one by one
  * for their time or CPU, the events that are to be chosen from, source files for --by
- * file. */
+ * file, modules for --by module and --collapse-module. */
 void view_prepare(const struct view_settings *view, struct load_settings *load);
 
 /* Applies the options to p, which it takes over: gives back p itself or a new profile.

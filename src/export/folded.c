@@ -5,6 +5,7 @@
  * The order is found without making the lines: a stack's line sorts by its names, each
  * with what follows it, ';' or the end. All names are ranked once in both forms; sorting
  * siblings by rank and walking the tree gives every stack its place. */
+#include "base/bits.h"
 #include "base/sort.h"
 #include "export/exporter.h"
 #include "export/folded_text.h"
@@ -18,17 +19,23 @@ struct row {
     double weight, base;
 };
 
-/* What a path is to the lines. */
-enum { ENDS_LINE = 1, HAS_CHILD = 2, HAS_CHILDREN = 4 };
-
-/* A run of paths, each the only child of the one before it, none but the last the end of
- * a line: where lines part or end, a run does. There are far fewer runs than paths, and
- * the first label of a run tells its place among those beside it. */
+/* A run of paths, each the only child of the one before it and behind it in number, none
+ * but the last the end of a line: where lines part or end, a run does. There are far fewer
+ * runs than paths, and the first label of a run tells its place among those beside it. */
 struct run {
+    uint32_t first; /* path */
     uint32_t parent;
-    string_id label;
-    bool is_longer; /* than one path */
+    string_id label; /* of the first path */
+    bool is_longer;  /* than one path */
     bool ends_line, has_children;
+};
+
+/* Which paths are the first of a run: a bit for each, and how many there are in front of
+ * each word of bits. */
+struct run_starts {
+    uint64_t *bits;
+    uint32_t *before;
+    size_t words;
 };
 
 /* The ranks of all labels, found while the rows are collected. */
@@ -48,7 +55,7 @@ struct folded_writer {
     string_id *label_of_thread;
     const uint32_t *rank; /* as in a ranking */
     uint32_t *thread_rank;
-    uint32_t *run_of; /* by path */
+    struct run_starts starts;
     struct run *runs; /* [0]: the root */
     size_t run_count;
     uint32_t *place; /* by run: of the line at its end */
@@ -99,48 +106,93 @@ static void rank_errand(struct errand *errand, unsigned hand)
 
 /* --- Runs ------------------------------------------------------------------------- */
 
-/* By path, what it is to the lines. NULL when memory is short. */
-static uint8_t *mark_paths(struct folded_writer *w)
+static void mark_start(struct run_starts *s, uint32_t path)
+{
+    s->bits[path / 64] |= (uint64_t)1 << path % 64;
+}
+
+/* Most paths have the number behind their caller's. One that does not parts from what
+ * does: both begin a run, as does what is behind the end of a line. */
+static void mark_starts(struct folded_writer *w)
 {
     const struct path_node *nodes = w->paths.nodes;
-    uint8_t *marks = arena_zalloc(&w->arena, w->paths.count, sizeof *marks);
-    for (size_t i = 0; marks && i < w->row_count; i++)
-        marks[w->rows[i].path] |= ENDS_LINE;
-    for (size_t n = 1; marks && n < w->paths.count; n++) {
-        uint8_t *parent = &marks[nodes[n].parent];
-        *parent |= *parent & HAS_CHILD ? HAS_CHILDREN : HAS_CHILD;
+    struct run_starts *s = &w->starts;
+    mark_start(s, 0);
+    mark_start(s, 1);
+    for (uint32_t n = 1; n < w->paths.count; n++) {
+        if (nodes[n].parent + 1 == n)
+            continue;
+        mark_start(s, n);
+        mark_start(s, nodes[n].parent + 1);
     }
-    return marks;
+    for (size_t i = 0; i < w->row_count; i++)
+        mark_start(s, w->rows[i].path + 1);
+}
+
+/* Counts the runs; the path behind the last is not one. */
+static size_t count_starts(struct run_starts *s, size_t paths)
+{
+    size_t count = 0;
+    s->bits[paths / 64] &= ((uint64_t)1 << paths % 64) - 1;
+    for (size_t i = 0; i < s->words; i++) {
+        s->before[i] = (uint32_t)count;
+        count += bits_count(s->bits[i]);
+    }
+    return count;
+}
+
+/* The run that the path is of. */
+static uint32_t run_at(const struct folded_writer *w, uint32_t path)
+{
+    const struct run_starts *s = &w->starts;
+    uint64_t up_to = s->bits[path / 64] & (UINT64_MAX >> (63 - path % 64));
+    return s->before[path / 64] + bits_count(up_to) - 1;
+}
+
+static void find_firsts(struct folded_writer *w)
+{
+    struct run *run = w->runs;
+    for (size_t i = 0; i < w->starts.words; i++)
+        for (uint64_t bits = w->starts.bits[i]; bits; bits &= bits - 1)
+            run++->first = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
+}
+
+/* So far ahead the first path of a run is fetched. */
+#define RUNS_AHEAD 12
+
+static void fill_runs(struct folded_writer *w)
+{
+    const struct paths *t = &w->paths;
+    struct run *runs = w->runs;
+    for (size_t i = 1; i < w->run_count; i++) {
+        struct run *run = &runs[i];
+        size_t next = i + 1 < w->run_count ? run[1].first : t->count;
+        if (i + RUNS_AHEAD < w->run_count)
+            __builtin_prefetch(&t->nodes[run[RUNS_AHEAD].first]);
+        run->parent = run_at(w, t->nodes[run->first].parent);
+        run->label = path_label(t, run->first);
+        run->is_longer = next - run->first > 1;
+        runs[run->parent].has_children = true;
+    }
+    for (size_t i = 0; i < w->row_count; i++)
+        runs[run_at(w, w->rows[i].path)].ends_line = true;
 }
 
 static bool make_runs(struct folded_writer *w)
 {
-    const struct paths *t = &w->paths;
-    const uint8_t *marks = mark_paths(w);
-    size_t cap = 0;
-    w->run_of = arena_zalloc(&w->arena, t->count, sizeof *w->run_of);
-    w->runs = arena_grow(&w->arena, NULL, &cap, 256, sizeof *w->runs);
-    if (!marks || !w->run_of || !w->runs)
+    struct run_starts *s = &w->starts;
+    s->words = w->paths.count / 64 + 1;
+    s->bits = arena_zalloc(&w->arena, s->words, sizeof *s->bits);
+    s->before = arena_alloc(&w->arena, s->words * sizeof *s->before);
+    if (!s->bits || !s->before)
         return false;
-    w->runs[0] = (struct run){.ends_line = marks[0] & ENDS_LINE};
-    w->run_count = 1;
-    for (uint32_t n = 1; n < t->count; n++) {
-        uint32_t parent = t->nodes[n].parent, at = w->run_of[parent];
-        if (parent == 0 || marks[parent] & (ENDS_LINE | HAS_CHILDREN)) {
-            struct run *runs =
-                arena_grow(&w->arena, w->runs, &cap, w->run_count + 1, sizeof *runs);
-            if (!runs)
-                return false;
-            w->runs = runs;
-            runs[at].has_children = true;
-            runs[w->run_count] = (struct run){.parent = at, .label = path_label(t, n)};
-            at = (uint32_t)w->run_count++;
-        } else {
-            w->runs[at].is_longer = true;
-        }
-        w->runs[at].ends_line |= marks[n] & ENDS_LINE;
-        w->run_of[n] = at;
-    }
+    mark_starts(w);
+    w->run_count = count_starts(s, w->paths.count);
+    w->runs = arena_zalloc(&w->arena, w->run_count, sizeof *w->runs);
+    if (!w->runs)
+        return false;
+    find_firsts(w);
+    fill_runs(w);
     return true;
 }
 
@@ -285,7 +337,7 @@ static uint32_t *order_rows(struct folded_writer *w)
     for (uint32_t i = 0; i < w->row_count; i++) {
         struct row *r = &w->rows[i];
         order[i] = i;
-        r->place = w->place[w->run_of[r->path]];
+        r->place = w->place[run_at(w, r->path)];
         r->thread_rank = w->thread_rank[r->thread * 2 + (r->place != 0)];
     }
     bool ok = sort_by_key(w, order, scratch, row_place, w->run_count + 1) &&

@@ -20,7 +20,7 @@ struct kept_symbol {
     struct run run;
 };
 
-#define KEPT_SYMBOLS 4096
+#define KEPT_SYMBOLS 32768
 
 struct finish {
     struct perf_profile *p;

@@ -69,7 +69,6 @@ static void release_indexes(struct builder *b)
     for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++)
         arena_release(a, indexes[i]->slots,
                       (indexes[i]->mask + 1) * sizeof *indexes[i]->slots);
-    arena_release(a, b->first_rows, b->first_row_cap * sizeof *b->first_rows);
     trie_seal(&b->stack_tree);
     arena_release(a, b->path.items, b->path.cap * sizeof *b->path.items);
 }
@@ -138,19 +137,22 @@ static bool same_frame(const void *context, uint32_t id)
            a->line == f->line && a->kind == f->kind && a->address == f->address;
 }
 
-frame_id builder_frame(struct builder *b, const struct frame *f)
+frame_id builder_frame(struct builder *b, const struct frame *frame)
 {
     struct profile *p = b->profile;
+    struct frame f = *frame;
+    if (b->modules_alike && f.name)
+        f.module = 0;
     if (builder_failed(b) || !index_reserve(&b->frames, &p->arena, 1))
         return 0;
-    uint64_t place = hash_pair(f->file, f->line) ^ f->address;
+    uint64_t place = hash_pair(f.file, f.line) ^ f.address;
     uint32_t hash =
-        (uint32_t)hash_mix(hash_pair(f->name, f->module) + f->kind, place ^ HASH_C);
+        (uint32_t)hash_mix(hash_pair(f.name, f.module) + f.kind, place ^ HASH_C);
     struct index_slot *slot =
-        index_find(&b->frames, hash, same_frame, &(struct wanted){p, f});
+        index_find(&b->frames, hash, same_frame, &(struct wanted){p, &f});
     if (slot->id)
         return slot->id;
-    if (!COLUMN_APPEND(b, p->frames, &b->frame_cap, p->frame_count, f))
+    if (!COLUMN_APPEND(b, p->frames, &b->frame_cap, p->frame_count, &f))
         return 0;
     index_fill(&b->frames, slot, hash, (uint32_t)p->frame_count);
     return (frame_id)p->frame_count++;
@@ -219,14 +221,9 @@ stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
 stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
                           size_t count, stack_id *stacks)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (frames[i])
-            parent = trie_child(&b->stack_tree, parent, frames[i]);
-        if (stacks)
-            stacks[i] = parent;
-    }
+    stack_id stack = trie_descend(&b->stack_tree, parent, frames, count, stacks);
     show_stacks(b);
-    return parent;
+    return stack;
 }
 
 void builder_path_add(struct builder *b, frame_id frame)
@@ -269,35 +266,19 @@ static bool same_sample(const void *context, uint32_t id)
     return a->stack == s->stack && a->thread == s->thread && a->event == s->event;
 }
 
-/* Where the number of the stack's first row, plus one, is kept; NULL when memory is
- * short. Most stacks have one row: further ones, of other threads and events, are hashed.
- */
-static uint32_t *first_row(struct builder *b, stack_id stack)
+static uint32_t hash_sample(const struct sample *s)
 {
-    struct arena *a = &b->profile->arena;
-    size_t before = b->first_row_cap;
-    if (stack >= before) {
-        uint32_t *rows = arena_grow(a, b->first_rows, &b->first_row_cap,
-                                    b->profile->stack_count, sizeof *rows);
-        if (!rows)
-            return NULL;
-        memset(rows + before, 0, (b->first_row_cap - before) * sizeof *rows);
-        b->first_rows = rows;
-    }
-    return &b->first_rows[stack];
+    return (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
 }
 
 /* The place for the number of the sample's row, plus one; 0 stands there where the row is
  * not made yet. NULL when memory is short. */
 static uint32_t *find_row(struct builder *b, const struct sample *s)
 {
-    uint32_t *first = first_row(b, s->stack);
-    struct wanted w = {b->profile, s};
-    if (!first || *first == 0 || same_sample(&w, *first))
-        return first;
     if (!index_reserve(&b->samples, &b->profile->arena, 1))
         return NULL;
-    uint32_t hash = (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
+    uint32_t hash = hash_sample(s);
+    struct wanted w = {b->profile, s};
     struct index_slot *slot = index_find(&b->samples, hash, same_sample, &w);
     if (slot->id == 0)
         index_fill(&b->samples, slot, hash, 0);
@@ -531,21 +512,57 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
 }
 
 #define ROWS_AHEAD ((size_t)8)
+#define STACKS_AHEAD ((size_t)8)
 
-/* Asks the machine to fetch the row that a sample of that stack is likely added to; twice
- * as far ahead, what tells which row that is. */
-static void prefetch_rows(const struct builder *b, const struct profile *other,
-                          const stack_id *stacks, size_t i)
+/* Another profile's numbers to the builder's. */
+struct maps {
+    const thread_id *threads;
+    const event_id *events;
+    const stack_id *stacks;
+};
+
+static struct sample mapped(const struct maps *m, const struct sample *sample)
 {
-    if (i + ROWS_AHEAD * 2 >= other->sample_count || b->mode == BUILD_KEEP)
+    struct sample s = *sample;
+    s.thread = m->threads[s.thread];
+    s.event = m->events[s.event];
+    s.stack = m->stacks[s.stack];
+    return s;
+}
+
+/* Asks the machine to fetch where a stack that comes soon is looked for, where its caller
+ * is mapped already and it is not the first callee. */
+static void fetch_stack(const struct builder *b, const struct profile *other,
+                        const frame_id *frames, const stack_id *stacks, size_t i)
+{
+    size_t ahead = i + STACKS_AHEAD;
+    if (ahead >= other->stack_count)
         return;
-    stack_id far = stacks[other->samples[i + ROWS_AHEAD * 2].stack];
-    stack_id near = stacks[other->samples[i + ROWS_AHEAD].stack];
-    if (far < b->first_row_cap)
-        __builtin_prefetch(&b->first_rows[far]);
-    uint32_t row = near < b->first_row_cap ? b->first_rows[near] : 0;
-    if (row)
-        __builtin_prefetch(&b->profile->samples[row - 1]);
+    struct stack s = other->stacks[ahead];
+    if (s.parent < i && s.parent + 1 != ahead)
+        trie_prefetch(&b->stack_tree, stacks[s.parent], frames[s.frame]);
+}
+
+/* The stacks of the other profile, each below its caller's. */
+static void map_stacks(struct builder *b, const struct profile *other,
+                       const frame_id *frames, stack_id *stacks)
+{
+    for (size_t i = 1; i < other->stack_count; i++) {
+        struct stack s = other->stacks[i];
+        fetch_stack(b, other, frames, stacks, i);
+        stacks[i] = trie_child(&b->stack_tree, stacks[s.parent], frames[s.frame]);
+    }
+    show_stacks(b);
+}
+
+/* Asks the machine to fetch where the row of a sample that comes soon is looked for. */
+static void fetch_row(const struct builder *b, const struct profile *other,
+                      const struct maps *maps, size_t i)
+{
+    if (i + ROWS_AHEAD >= other->sample_count || !b->samples.slots)
+        return;
+    struct sample s = mapped(maps, &other->samples[i + ROWS_AHEAD]);
+    index_prefetch(&b->samples, hash_sample(&s));
 }
 
 void builder_merge(struct builder *b, const struct profile *other)
@@ -556,15 +573,11 @@ void builder_merge(struct builder *b, const struct profile *other)
     stack_id *stacks = map_alloc(b, other->stack_count);
     if (!frames || !threads || !events || !stacks)
         return;
-    for (size_t i = 1; i < other->stack_count; i++)
-        stacks[i] = builder_push(b, stacks[other->stacks[i].parent],
-                                 frames[other->stacks[i].frame]);
+    struct maps maps = {threads, events, stacks};
+    map_stacks(b, other, frames, stacks);
     for (size_t i = 0; i < other->sample_count; i++) {
-        struct sample s = other->samples[i];
-        prefetch_rows(b, other, stacks, i);
-        s.thread = threads[s.thread];
-        s.event = events[s.event];
-        s.stack = stacks[s.stack];
+        struct sample s = mapped(&maps, &other->samples[i]);
+        fetch_row(b, other, &maps, i);
         builder_add_mapped(b, &s);
     }
     builder_merge_facts(b, other);

@@ -23,14 +23,13 @@ struct frame_path {
 struct builder {
     struct profile *profile;
     enum build_mode mode;
+    bool modules_alike; /* functions of one name are one, whatever modules they are of */
     struct frame_path path;
     void *grown; /* the column that was made room in last */
     size_t module_cap, frame_cap, thread_cap, event_cap, sample_cap;
     struct index modules, frames, threads, events;
-    struct index samples;   /* the rows that are not their stack's first */
+    struct index samples;   /* where they are counted: their rows */
     struct trie stack_tree; /* the profile's stacks */
-    uint32_t *first_rows;   /* by stack: its first row in the samples, plus one */
-    size_t first_row_cap;
 };
 
 /* False when memory is short; the builder is then safe to deinit, and nothing else. */

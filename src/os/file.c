@@ -232,18 +232,6 @@ bool os_input_is_given(void)
     return fstat(STDIN_FILENO, &st) == 0 && !S_ISCHR(st.st_mode);
 }
 
-struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to)
-{
-    struct os_input part = *in;
-    part.part = true;
-    part.map = NULL;
-    part.files = NULL;
-    part.file_count = 0;
-    part.at = from;
-    part.end = to;
-    return part;
-}
-
 static ssize_t read_again(int fd, char *into, size_t room)
 {
     ssize_t n;
@@ -268,19 +256,11 @@ static bool input_read(void *context, char *into, size_t room, size_t *got,
                        struct error *err)
 {
     struct os_input *in = context;
+    ssize_t n = read_again(in->fd, into, room);
     *got = 0;
-    if (in->part) {
-        if (room > in->end - in->at)
-            room = (size_t)(in->end - in->at);
-        if (!os_input_read_at(in, in->at, into, room, got, err))
-            return false;
-        in->at += *got;
-    } else {
-        ssize_t n = read_again(in->fd, into, room);
-        if (n < 0)
-            return fail_errno(err, "read", in->name, errno);
-        *got = (size_t)n;
-    }
+    if (n < 0)
+        return fail_errno(err, "read", in->name, errno);
+    *got = (size_t)n;
     if (in->progress)
         in->progress(in->progress_context, *got);
     return true;
@@ -289,7 +269,7 @@ static bool input_read(void *context, char *into, size_t room, size_t *got,
 static bool input_map(void *context, struct str *all)
 {
     struct os_input *in = context;
-    if (in->part || !in->at_begin || in->size == 0)
+    if (!in->at_begin || in->size == 0)
         return false;
     if (!in->map) {
         void *map = os_guard_map(in->fd, (size_t)in->size);

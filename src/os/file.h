@@ -11,8 +11,6 @@
 /* An input under way; give its address as the source's context. */
 struct os_input {
     int fd;
-    uint64_t at, end; /* a part of a file: reads there, and only there */
-    bool part;
     uint64_t size; /* of a regular file; 0 for what has no size */
     bool regular;
     bool at_begin;             /* nothing of it was read before it was handed to us */
@@ -32,10 +30,6 @@ struct os_input {
  * with the system's reason. */
 bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
-
-/* The same file, from byte `from` up to `to`: shares the handle, may be read by another
- * thread at the same time. Regular files only. */
-struct os_input os_input_part(const struct os_input *in, uint64_t from, uint64_t to);
 
 /* Whether standard input was given something to read: a pipe or a file, where it is not
  * a terminal or /dev/null. */

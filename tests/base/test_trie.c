@@ -49,11 +49,39 @@ static void any_order_makes_the_same_tree(void **state)
     arena_deinit(&a);
 }
 
+/* A run gives what its keys one by one give, in a tree that has some of it. */
+static void a_run_is_its_keys_one_by_one(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct trie t, wanted;
+    uint32_t random = 1, keys[9], nodes[9];
+    (void)state;
+    assert_true(trie_init(&t, &a) && trie_init(&wanted, &a));
+    for (int i = 0; i < 3000; i++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t parent = (random >> 8) % (uint32_t)wanted.count, at = parent;
+        size_t count = (random >> 4) % 10;
+        for (size_t k = 0; k < count; k++)
+            keys[k] = (random >> (k + 8)) % 4;
+        uint32_t last = trie_descend(&t, parent, keys, count, i % 2 ? nodes : NULL);
+        for (size_t k = 0; k < count; k++) {
+            at = keys[k] ? trie_child(&wanted, at, keys[k]) : at;
+            assert_true(i % 2 == 0 || nodes[k] == at);
+        }
+        assert_int_equal(last, at);
+        assert_int_equal(t.count, wanted.count);
+    }
+    assert_memory_equal(t.nodes, wanted.nodes, t.count * sizeof *t.nodes);
+    assert_true(t.count > 1000);
+    arena_deinit(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(a_child_is_made_once),
         UNIT(any_order_makes_the_same_tree),
+        UNIT(a_run_is_its_keys_one_by_one),
     };
     return UNITS_RUN(units);
 }
