@@ -5,7 +5,7 @@
 
 /* Less than this is not worth a thread at the beginning, nor to be taken over later. */
 #define PART_MIN ((uint64_t)4 << 20)
-#define TAKEN_MIN ((uint64_t)1 << 20)
+#define TAKEN_MIN ((uint64_t)4 << 20)
 
 /* What is looked at to find where a record begins. */
 #define WINDOW_LEAST ((size_t)16 << 10)
