@@ -66,34 +66,41 @@ struct folded_writer {
     struct output *out;
 };
 
-/* Names ordered as if the mark followed them: item * 2 is the name alone, + 1 "name;". */
-static bool before_marked(const void *context, uint32_t a, uint32_t b)
+static bool before_name(const void *context, uint32_t a, uint32_t b)
 {
     const struct strings *labels = context;
-    struct str x = labels->items[a / 2], y = labels->items[b / 2];
-    size_t shorter = x.len < y.len ? x.len : y.len;
-    int order = shorter ? memcmp(x.ptr, y.ptr, shorter) : 0;
-    if (order)
-        return order < 0;
-    int next_x = x.len > shorter ? (unsigned char)x.ptr[shorter] : a % 2 ? ';' : -1;
-    int next_y = y.len > shorter ? (unsigned char)y.ptr[shorter] : b % 2 ? ';' : -1;
-    return next_x != next_y ? next_x < next_y : x.len < y.len;
+    return str_compare(labels->items[a], labels->items[b]) < 0;
 }
 
-/* Ranks of all labels, alone and followed by ';'. NULL when memory is short. */
+/* Whether a label comes before "name;" where it comes behind the name. */
+static bool comes_between(struct str name, struct str label)
+{
+    return str_starts(label, name) && label.len > name.len && label.ptr[name.len] < ';' &&
+           label.ptr[name.len] >= 0;
+}
+
+/* Ranks of all labels, alone and followed by ';'. Sorted are those alone: behind a name
+ * come those that it begins, then it with its ';'. NULL when memory is short. */
 static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
 {
-    size_t count = labels->count * 2;
+    size_t count = labels->count, open = 0;
     uint32_t *items = arena_alloc(a, count * sizeof *items);
-    uint32_t *scratch = arena_alloc(a, count * sizeof *scratch);
-    uint32_t *rank = arena_alloc(a, count * sizeof *rank);
+    uint32_t *scratch = arena_alloc(a, count * sizeof *scratch), *opened = scratch;
+    uint32_t *rank = arena_alloc(a, count * 2 * sizeof *rank), next = 0;
     if (!items || !scratch || !rank)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
         items[i] = i;
-    sort_u32(items, count, scratch, before_marked, labels);
-    for (uint32_t i = 0; i < count; i++)
-        rank[items[i]] = i;
+    sort_u32(items, count, scratch, before_name, labels);
+    for (size_t i = 0; i < count; i++) {
+        struct str label = labels->items[items[i]];
+        while (open && !comes_between(labels->items[opened[open - 1]], label))
+            rank[opened[--open] * 2 + 1] = next++;
+        rank[items[i] * 2] = next++;
+        opened[open++] = items[i];
+    }
+    while (open)
+        rank[opened[--open] * 2 + 1] = next++;
     return rank;
 }
 

@@ -140,16 +140,23 @@ static void add_symbol(struct finish *f, const struct perf_place *place,
     } while (rest.len);
 }
 
+/* Where the frames of such a symbol are remembered. */
+static struct kept_symbol *kept_at(const struct finish *f, const struct perf_place *place,
+                                   struct str symbol, bool inlined)
+{
+    uint64_t hash = hash_mix((uint64_t)(uintptr_t)symbol.ptr ^ HASH_A,
+                             hash_pair(place->file, inlined) ^ symbol.len ^
+                                 (uint64_t)place->of_waker << 63);
+    return &f->kept[hash % KEPT_SYMBOLS];
+}
+
 /* The same, from memory where nothing but the name tells the frames apart. */
 static void add_kept_symbol(struct finish *f, const struct perf_place *place,
                             struct str symbol, bool inlined,
                             const struct resolved_frame *at)
 {
     const struct import_options *options = f->p->options;
-    uint64_t hash = hash_mix((uint64_t)(uintptr_t)symbol.ptr ^ HASH_A,
-                             hash_pair(place->file, inlined) ^ symbol.len ^
-                                 (uint64_t)place->of_waker << 63);
-    struct kept_symbol *kept = &f->kept[hash % KEPT_SYMBOLS];
+    struct kept_symbol *kept = kept_at(f, place, symbol, inlined);
     struct run run = {(uint32_t)f->frame_count, 0};
     if (options->every_address || options->lines) {
         add_symbol(f, place, symbol, inlined, at);
@@ -193,6 +200,27 @@ static void add_marker(struct finish *f, const struct perf_file *file)
     add_frame(f, &frame);
 }
 
+/* So far ahead what a place's frames are made of is fetched, and nearer, what is
+ * remembered of them. */
+#define NAMES_AHEAD 16
+#define KEPT_AHEAD 8
+
+static void fetch_names(const struct finish *f, size_t i)
+{
+    const struct perf_profile *p = f->p;
+    if (!p->jobs || i + NAMES_AHEAD >= p->places.count)
+        return;
+    const struct name_job *far = &p->jobs[i + NAMES_AHEAD],
+                          *near = &p->jobs[i + KEPT_AHEAD];
+    const struct perf_place *place = &p->places.items[i + KEPT_AHEAD];
+    if (far->count)
+        __builtin_prefetch(far->frames);
+    for (size_t k = 0; k < near->count; k++) {
+        const struct resolved_frame *at = &near->frames[k];
+        __builtin_prefetch(kept_at(f, place, at->name, at->kind == FRAME_INLINED));
+    }
+}
+
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
@@ -202,6 +230,7 @@ static bool make_runs(struct finish *f)
         const struct perf_place *place = &p->places.items[i];
         const struct perf_file *file = &p->files[place->file];
         size_t first = f->frame_count;
+        fetch_names(f, i);
         if (file->marker) {
             add_marker(f, file);
         } else if (p->jobs && p->jobs[i].count) {
