@@ -7,6 +7,7 @@ oracle_dwfl is left out where libdw-dev is not installed. STOKE_TRUTH_FOLDER kee
 built and recorded; STOKE_TRUTH_SHOWN is how many differences of a class are printed."""
 
 import collections
+import fnmatch
 import lzma
 import os
 import re
@@ -274,29 +275,40 @@ class Classes:
         return next((how for how in self.ORDER if how in found), "")
 
 
-def pair(ours, theirs, classes):
-    """Takes away what differs in a known way, what differs least first: {class: [count,
-    an example]}."""
-    found = {}
-    by_thread = collections.defaultdict(list)
-    for stack in ours:
-        by_thread[stack.split(";")[0]].append(stack)
-    pairs = ((mine, stack) for stack in theirs for mine in by_thread[stack.split(";")[0]])
-    ranked = collections.defaultdict(list)
-    for mine, stack in pairs:
-        how = classes.stack(mine, stack)
-        if how is not None:
-            far = len(mine.split(";")) - len(os.path.commonprefix(
-                [mine.split(";")[::-1], stack.split(";")[::-1]]))
-            ranked[how in (classes.LOST, classes.ASTRAY), far].append((how, mine, stack))
-    for rank in sorted(ranked):
-        for how, mine, stack in ranked[rank]:
-            count = min(ours[mine], theirs[stack])
-            ours[mine] -= count
-            theirs[stack] -= count
-            if count:
-                found.setdefault(how, [0, (mine, stack)])[0] += count
-    return found
+def pair(mine, theirs, classes):
+    """The classes of two lists of stacks of one thread and moment: [(class, ours, perf's)];
+    what is left of both."""
+    found = []
+    for stack in list(theirs):
+        how, own = next(((classes.stack(own, stack), own) for own in mine
+                         if classes.stack(own, stack) is not None), (None, None))
+        if own is not None:
+            found.append((how, own, stack))
+            mine.remove(own)
+            theirs.remove(stack)
+    return found, mine, theirs
+
+
+SAMPLE = re.compile(r"\s*(\S.*?)\s+(-?\d+/-?\d+)\s+(\d+\.\d+):")
+
+
+def by_moment(text, event, comms):
+    """{thread and moment: stacks} of perf script's text: each sample is folded by itself,
+    as one of a thread that is called like its moment."""
+    lines, wanted = [], True
+    for line in text.splitlines():
+        match = SAMPLE.match(line)
+        if match:
+            wanted = not comms or any(fnmatch.fnmatch(match[1], name) for name in comms)
+            line = f"{match[3]} {match[2]} {match[3]}:{line[match.end():]}"
+        if wanted:
+            lines.append(line)
+    moments = collections.defaultdict(list)
+    chosen = FOLD + (["--event", event] if event else []) + ["--format", "perf"]
+    for stack, count in folded(output([tap.STOKE, "fold", *chosen], input="\n".join(lines)
+                                      .encode("utf-8", "surrogateescape"))).items():
+        moments[stack.split(";")[0]] += [stack] * count
+    return moments
 
 
 def comment(text):
@@ -304,21 +316,44 @@ def comment(text):
         print("#", line[:600], flush=True)
 
 
-def compare_event(recording, event, text, starts, more):
+def script_of_ours(recording):
+    return output([tap.STOKE, "script", "--no-inline", "-q", "-F", FIELDS + ",symoff",
+                   recording.path])
+
+
+def check_roads(report, recording):
+    """What is compared with perf's text is ours; the direct road leads to the same, but
+    for unknown addresses, which the text has as perf's does."""
+    text = script_of_ours(recording).encode("utf-8", "surrogateescape")
+    how = [option for option in FOLD if option != "--addrs"]
+    by_text = folded(output([tap.STOKE, "fold", "--format", "perf", *how], input=text))
+    direct = folded(output([tap.STOKE, "fold", *how, recording.path]))
+    left = [f"+{n} {s}" for s, n in (direct - by_text).items()][:SHOWN]
+    left += [f"-{n} {s}" for s, n in (by_text - direct).items()][:SHOWN]
+    report.result(f"{recording.name}: folded as its text is", "\n".join(left) if direct
+                  else "there are no samples")
+
+
+def compare_event(recording, event, text, starts, comms):
     """(samples, equal, in a known way, what is wrong)"""
-    chosen = FOLD + more + (["--event", event] if event else [])
-    mine = folded(output([tap.STOKE, "fold", *chosen, recording.path]))
-    theirs = folded(output([tap.STOKE, "fold", "--format", "perf", *chosen],
-                           input=text.encode("utf-8", "surrogateescape")))
-    total = max(sum(theirs.values()), sum(mine.values()))
-    equal = sum((mine & theirs).values())
-    mine, theirs = mine - theirs, theirs - mine
-    known = pair(mine, theirs, Classes(starts, recording))
-    for how, (count, example) in known.items():
-        comment(f"  {count}: {how}\n    ours {example[0]}\n    perf {example[1]}")
-    left = [f"+{n} {s}" for s, n in mine.items() if n][:SHOWN]
-    left += [f"-{n} {s}" for s, n in theirs.items() if n][:SHOWN]
-    return total, equal, sum(count for count, _ in known.values()), left
+    own = script_of_ours(recording)
+    mine, theirs = by_moment(own, event, comms), by_moment(text, event, comms)
+    classes = Classes(starts, recording)
+    equal, known, left = 0, collections.defaultdict(list), []
+    for moment in set(mine) | set(theirs):
+        same = collections.Counter(mine[moment]) & collections.Counter(theirs[moment])
+        equal += sum(same.values())
+        pairs, more, less = pair(
+            list((collections.Counter(mine[moment]) - same).elements()),
+            list((collections.Counter(theirs[moment]) - same).elements()), classes)
+        for how, *example in pairs:
+            known[how].append(example)
+        left += ["+" + stack for stack in more] + ["-" + stack for stack in less]
+    for how, examples in known.items():
+        comment(f"  {len(examples)}: {how}\n    ours {examples[0][0]}\n"
+                f"    perf {examples[0][1]}")
+    total = max(sum(map(len, mine.values())), sum(map(len, theirs.values())))
+    return total, equal, sum(map(len, known.values())), left[:2 * SHOWN]
 
 
 def events_of(path):
@@ -332,10 +367,9 @@ def check_script(report, recording):
     events = events_of(recording.path) if recording.name in ("several events",
                                                              "off-CPU") else [None]
     # other programs of the machine may change their files at any time
-    more = (["--comm", "fp", "--comm", "worker*", "--comm", "another name", "--comm",
-             "swapper"] if "-a" in recording.how else [])
+    comms = (["fp", "worker*", "another name", "swapper"] if "-a" in recording.how else [])
     for event in events:
-        total, equal, known, left = compare_event(recording, event, text, starts, more)
+        total, equal, known, left = compare_event(recording, event, text, starts, comms)
         good = total and equal + known >= WANTED * total
         report.result(f"{recording.name}{', ' + event if event else ''}: as perf script: "
                       f"{share(equal, total)} equal, {known} in a known way",
@@ -894,6 +928,7 @@ def check_recordings(report, folder):
         if recording.is_dwarf:
             recording.as_dwfl = dwfl_frames(report, recording.name, recording.path)
         check_script(report, recording)
+        check_roads(report, recording)
         if not recording.is_dwarf or recording.name.startswith("zstd"):
             check_records(report, recording.name, recording.path)
         check_cores(report, recording)
