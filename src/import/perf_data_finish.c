@@ -348,15 +348,20 @@ static bool is_all_code(const struct finish *f)
     return all;
 }
 
-/* So far ahead what a stack's first frame is looked for by is fetched. */
+/* So far ahead a stack's run is fetched, its frames, and what the first of them is looked
+ * for by. */
+#define RUNS_AHEAD 36
+#define FRAMES_AHEAD 24
 #define STACKS_AHEAD 12
 
-static void fetch_ahead(const struct finish *f, const stack_id *stacks, size_t done,
-                        size_t ahead)
+static void fetch_ahead(const struct finish *f, const stack_id *stacks, size_t done)
 {
-    struct stack s = f->raw->stacks[ahead];
+    const struct stack *soon = &f->raw->stacks[done];
+    struct stack s = soon[STACKS_AHEAD];
     struct run run = f->runs[s.frame];
-    if (f->frames && s.parent < done && s.parent + 1 != ahead && run.count)
+    __builtin_prefetch(&f->runs[soon[RUNS_AHEAD].frame]);
+    __builtin_prefetch(&f->frames[f->runs[soon[FRAMES_AHEAD].frame].first]);
+    if (s.parent < done && s.parent + 1 != done + STACKS_AHEAD && run.count)
         builder_prefetch(f->b, stacks[s.parent], f->frames[run.first]);
 }
 
@@ -367,8 +372,8 @@ static void make_code_stacks(struct finish *f, stack_id *stacks)
     size_t count = raw->stack_count;
     for (size_t i = 1; i < count; i++) {
         struct stack s = raw->stacks[i];
-        if (i + STACKS_AHEAD < count)
-            fetch_ahead(f, stacks, i, i + STACKS_AHEAD);
+        if (f->frames && i + RUNS_AHEAD < count)
+            fetch_ahead(f, stacks, i);
         stacks[i] = push_frames(f, stacks[s.parent], f->runs[s.frame]);
     }
 }
