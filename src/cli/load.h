@@ -14,12 +14,11 @@ struct load_settings {
     int64_t threads;               /* 0: as many as there are cores */
     bool keep; /* set by a command that needs each sample with its time */
     bool quiet;
-    bool events_apart; /* of several files: events of different names stay different; set
+    bool events_apart;  /* of several files: events of different names stay different; set
                           by a command that shows all, or where the user chooses */
-    bool
-        modules_alike; /* functions of one name are one, whatever modules they are of: set
-                           by a command that does not show modules */
-    bool own_warnings; /* set by a command that shows the warnings itself */
+    bool modules_alike; /* functions of one name are one, whatever module they are of;
+                           set by a command that shows no modules */
+    bool own_warnings;  /* set by a command that shows the warnings itself */
     const struct perf_taker *taker; /* set by a command that is to be given the samples of
                                      * recordings one by one: the profile has none then */
     struct import_options import;

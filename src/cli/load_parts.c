@@ -3,9 +3,10 @@
 #include "os/parallel.h"
 #include <stdlib.h>
 
-/* Less than this is not worth a thread at the beginning, nor to be taken over later. */
+/* Less than this is not worth a thread at the beginning, nor to be taken over later: each
+ * part learns its names anew. */
 #define PART_MIN ((uint64_t)4 << 20)
-#define TAKEN_MIN ((uint64_t)4 << 20)
+#define TAKEN_MIN ((uint64_t)2 << 20)
 
 /* What is looked at to find where a record begins. */
 #define WINDOW_LEAST ((size_t)16 << 10)

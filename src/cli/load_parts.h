@@ -20,7 +20,7 @@ struct parts_input {
 /* How many threads are worth having for a file of that size, of those wanted. */
 unsigned parts_threads(uint64_t size, uint64_t wanted);
 
-/* Adds what the file holds to b. False as importer_read is. */
+/* Adds what the file holds to b. False as import_read is. */
 bool parts_read(const struct parts_input *in, unsigned threads, struct builder *b,
                 struct error *err);
 
