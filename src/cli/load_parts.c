@@ -20,15 +20,20 @@ struct part {
     struct part *next; /* what lies behind it in the file */
     struct builder builder;
     struct error err;
-    bool ok, by_caller;
+    bool by_caller;
+    bool ok; /* it is read, and well */
 };
 
 struct reading {
     const struct parts_input *in;
-    const struct builder *wanted; /* what each part is to be built like */
-    struct os_lock lock;
+    enum build_mode mode; /* how each part is built */
+    bool modules_alike;
+    struct os_lock lock; /* of the parts' pieces, and of the below */
     struct part first;
-    uint64_t untold; /* bytes read that the progress was not told of */
+    uint64_t untold;       /* bytes read that the progress was not told of */
+    struct part *unmerged; /* the first that is not in the whole; NULL: all are */
+    struct builder *whole; /* the caller's; who is merging has it */
+    bool merging;
 };
 
 unsigned parts_threads(uint64_t size, uint64_t wanted)
@@ -70,13 +75,16 @@ static bool part_read(void *context, char *into, size_t room, size_t *got,
 
 static void read_part(struct part *part)
 {
-    const struct parts_input *in = part->reading->in;
-    struct source s = source_reading(part_read, part, str_of(in->file->name));
-    part->ok = builder_init(&part->builder, part->reading->wanted->mode);
-    part->builder.modules_alike = part->reading->wanted->modules_alike;
-    part->ok =
-        part->ok && in->importer->read(&s, in->options, &part->builder, &part->err);
+    struct reading *r = part->reading;
+    const struct importer *importer = r->in->importer;
+    struct source s = source_reading(part_read, part, str_of(r->in->file->name));
+    bool ok = builder_init(&part->builder, r->mode);
+    part->builder.modules_alike = r->modules_alike;
+    ok = ok && importer->read(&s, r->in->options, &part->builder, &part->err);
     source_deinit(&s);
+    os_lock_take(&r->lock);
+    part->ok = ok;
+    os_lock_give(&r->lock);
 }
 
 /* Where a record begins behind `near`; at the end of the file where the next is longer
@@ -131,16 +139,6 @@ static struct part *take_over(struct reading *r)
     return part;
 }
 
-static void read_parts(void *context, unsigned thread)
-{
-    struct reading *r = context;
-    struct part *part = thread == 0 ? &r->first : take_over(r);
-    for (; part; part = take_over(r)) {
-        part->by_caller = thread == 0;
-        read_part(part);
-    }
-}
-
 /* --- All parts made one ------------------------------------------------------------- */
 
 /* How many lines of the file lie in front of a part. */
@@ -174,31 +172,68 @@ static void move_places(struct part *part)
         part->err.place.line += lines;
 }
 
-static bool merge(struct reading *r, struct builder *b, struct error *err)
+/* The next part of the file that is to go into the whole, where it is read and nobody is
+ * at one before it; who gets it is merging. NULL where there is none. */
+static struct part *begin_merge(struct reading *r)
 {
-    uint64_t before = b->profile->facts.samples;
-    for (struct part *part = &r->first; part; part = part->next) {
-        if (part->builder.profile)
-            move_places(part);
-        if (!part->ok) {
-            *err = part->err;
-            return err->message[0] ? false : error_memory(err);
-        }
-        builder_absorb(b, &part->builder);
+    os_lock_take(&r->lock);
+    struct part *part = r->merging ? NULL : r->unmerged;
+    part = part && part->ok ? part : NULL;
+    r->merging |= part != NULL;
+    os_lock_give(&r->lock);
+    return part;
+}
+
+/* Puts what is read into the whole, as long as there is some. */
+static void merge(struct reading *r)
+{
+    for (struct part *part = begin_merge(r); part; part = begin_merge(r)) {
+        move_places(part);
+        builder_absorb(r->whole, &part->builder);
+        os_lock_take(&r->lock);
+        r->unmerged = part->next;
+        r->merging = false;
+        os_lock_give(&r->lock);
     }
-    return import_check(r->in->importer, r->in->options, b, before, err);
+}
+
+/* --- Who does what ------------------------------------------------------------------ */
+
+static void read_parts(void *context, unsigned thread)
+{
+    struct reading *r = context;
+    struct part *part = thread == 0 ? &r->first : take_over(r);
+    for (; part; part = take_over(r)) {
+        part->by_caller = thread == 0;
+        read_part(part);
+        merge(r);
+    }
+}
+
+/* The first part that could not be read: why, as the file's. */
+static bool fail(struct part *part, struct error *err)
+{
+    if (part->builder.profile)
+        move_places(part);
+    *err = part->err;
+    return err->message[0] ? false : error_memory(err);
 }
 
 bool parts_read(const struct parts_input *in, unsigned threads, struct builder *b,
                 struct error *err)
 {
-    struct reading r = {.in = in, .wanted = b};
+    uint64_t before = b->profile->facts.samples;
+    struct reading r = {.in = in, .mode = b->mode, .modules_alike = b->modules_alike};
     r.first = (struct part){
         .reading = &r, .from = in->begin, .at = in->begin, .to = in->file->size};
+    r.unmerged = &r.first;
+    r.whole = b;
     if (!os_lock_init(&r.lock))
         return error_memory(err);
     os_parallel(threads, read_parts, &r);
-    bool ok = merge(&r, b, err);
+    merge(&r);
+    bool ok = r.unmerged ? fail(r.unmerged, err)
+                         : import_check(in->importer, in->options, b, before, err);
     for (struct part *part = &r.first, *next; part; part = next) {
         next = part->next;
         builder_deinit(&part->builder);

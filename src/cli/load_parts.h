@@ -2,8 +2,8 @@
  *
  * A thread that has nothing left to read takes half of what the one with the most has
  * before it, from where a record begins; so all end at the same time, however fast each
- * is. The parts are put together in the order of the file: the answer is that of one
- * thread. */
+ * is. The parts are put together in the order of the file, by who has time for it: the
+ * answer is that of one thread. */
 #ifndef STOKE_CLI_LOAD_PARTS_H
 #define STOKE_CLI_LOAD_PARTS_H
 
