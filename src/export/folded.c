@@ -75,8 +75,8 @@ static bool before_name(const void *context, uint32_t a, uint32_t b)
 /* Whether a label comes before "name;" where it comes behind the name. */
 static bool comes_between(struct str name, struct str label)
 {
-    return str_starts(label, name) && label.len > name.len && label.ptr[name.len] < ';' &&
-           label.ptr[name.len] >= 0;
+    return str_starts(label, name) && label.len > name.len &&
+           (unsigned char)label.ptr[name.len] < ';';
 }
 
 /* Ranks of all labels, alone and followed by ';'. Sorted are those alone: behind a name

@@ -141,15 +141,15 @@ static bool is_number(struct str s)
     return number_parse_u64(s, &v);
 }
 
-/* "12", "12/34" or "-1": a process's or thread's number. */
+/* "12", "12/34", "-1" or "12/-1": a process's or thread's number; one that is gone has
+ * none, and is -1. */
 static bool is_id(struct str word)
 {
     if (word.len == 0 || (!byte_is_digit(word.ptr[0]) && word.ptr[0] != '-'))
         return false;
     struct str first = str_cut(&word, '/');
-    if (str_equal(first, STR("-1")))
-        return word.len == 0 || str_equal(word, STR("-1"));
-    return is_number(first) && (word.len == 0 || is_number(word));
+    return (is_number(first) || str_equal(first, STR("-1"))) &&
+           (word.len == 0 || is_number(word) || str_equal(word, STR("-1")));
 }
 
 static bool is_cpu(struct str word)
