@@ -95,12 +95,12 @@ static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
     for (size_t i = 0; i < count; i++) {
         struct str label = labels->items[items[i]];
         while (open && !comes_between(labels->items[opened[open - 1]], label))
-            rank[opened[--open] * 2 + 1] = next++;
-        rank[items[i] * 2] = next++;
+            rank[(size_t)opened[--open] * 2 + 1] = next++;
+        rank[(size_t)items[i] * 2] = next++;
         opened[open++] = items[i];
     }
     while (open)
-        rank[opened[--open] * 2 + 1] = next++;
+        rank[(size_t)opened[--open] * 2 + 1] = next++;
     return rank;
 }
 
