@@ -28,11 +28,11 @@ struct reading {
     const struct parts_input *in;
     enum build_mode mode; /* how each part is built */
     bool modules_alike;
-    struct os_lock lock; /* of the parts' pieces, and of the below */
-    struct part first;
-    uint64_t untold;       /* bytes read that the progress was not told of */
-    struct part *unmerged; /* the first that is not in the whole; NULL: all are */
-    struct builder *whole; /* the caller's; who is merging has it */
+    struct os_lock lock;        /* of the parts' pieces, and of the below */
+    struct part first, *second; /* what the first two threads begin with */
+    uint64_t untold;            /* bytes read that the progress was not told of */
+    struct part *unmerged;      /* the first that is not in the whole; NULL: all are */
+    struct builder *whole;      /* the caller's; who is merging has it */
     bool merging;
 };
 
@@ -202,7 +202,7 @@ static void merge(struct reading *r)
 static void read_parts(void *context, unsigned thread)
 {
     struct reading *r = context;
-    struct part *part = thread == 0 ? &r->first : take_over(r);
+    struct part *part = thread == 0 ? &r->first : thread == 1 ? r->second : take_over(r);
     for (; part; part = take_over(r)) {
         part->by_caller = thread == 0;
         read_part(part);
@@ -230,7 +230,8 @@ bool parts_read(const struct parts_input *in, unsigned threads, struct builder *
     r.whole = b;
     if (!os_lock_init(&r.lock))
         return error_memory(err);
-    os_parallel(threads, read_parts, &r);
+    r.second = take_over(&r); /* of one long record there is none */
+    os_parallel(r.second ? threads : 1, read_parts, &r);
     merge(&r);
     bool ok = r.unmerged ? fail(r.unmerged, err)
                          : import_check(in->importer, in->options, b, before, err);
