@@ -12,9 +12,7 @@
 struct hand {
     struct arena arena; /* the texts and frames handed out; what is below */
     struct unwind_cache *cache;
-    struct errand errand; /* its part of what is done by all together */
-    void (*work)(void *context, unsigned hand);
-    void *context;
+    struct namer *namer; /* while names are asked for */
 };
 
 /* An object, and whether it is being made ready to be asked for names, or left. */
@@ -23,6 +21,7 @@ struct entry {
     struct object *object;
     const struct resolve_settings *settings;
     bool is_under_way; /* the errand */
+    bool is_ready;     /* atomic: there is no need to wait for the errand */
     bool is_left;
 };
 
@@ -58,15 +57,18 @@ struct machine_resolver *machine_resolver_create(const struct resolve_settings *
     return NULL;
 }
 
-/* Waits for what is still being made ready, or left. */
+/* Waits until the object is ready, or left, if it is to be. */
+static void finish_errand(struct machine_resolver *m, struct entry *entry)
+{
+    if (entry->is_under_way)
+        crew_finish(&m->crew, &entry->errand);
+    entry->is_under_way = false;
+}
+
 static void finish_errands(struct machine_resolver *m)
 {
-    for (size_t i = 1; i < m->entries.count; i++) {
-        struct entry *entry = entry_at(m, i);
-        if (entry->is_under_way)
-            crew_finish(&m->crew, &entry->errand);
-        entry->is_under_way = false;
-    }
+    for (size_t i = 1; i < m->entries.count; i++)
+        finish_errand(m, entry_at(m, i));
 }
 
 void machine_resolver_destroy(struct machine_resolver *m)
@@ -135,6 +137,7 @@ static void make_ready(struct errand *e, unsigned hand)
     object_known_names(entry->object, entry->settings);
     if (!name_cache_has_any(&entry->object->names))
         object_names(entry->object, entry->settings);
+    __atomic_store_n(&entry->is_ready, true, __ATOMIC_RELEASE);
 }
 
 static void resolver_expect(void *context, object_id id)
@@ -169,32 +172,6 @@ static void resolver_leave(void *context)
         entry->is_under_way = entry->is_left = true;
         crew_start(&m->crew, &entry->errand);
     }
-}
-
-/* --- Work of all hands ------------------------------------------------------------- */
-
-static void work_together(struct errand *e, unsigned hand)
-{
-    struct hand *h = (struct hand *)(void *)((char *)e - offsetof(struct hand, errand));
-    h->work(h->context, hand);
-}
-
-/* Calls `work` by as many hands as so many pieces are worth, the caller's among them. */
-static void do_together(struct machine_resolver *m, size_t pieces,
-                        void (*work)(void *context, unsigned hand), void *context)
-{
-    unsigned count = pieces < m->crew.hands ? (unsigned)pieces : m->crew.hands;
-    for (unsigned i = 1; i < count; i++) {
-        struct hand *h = &m->hands[i];
-        h->errand = (struct errand){.work = work_together};
-        h->work = work;
-        h->context = context;
-        crew_start(&m->crew, &h->errand);
-    }
-    if (count)
-        work(context, 0);
-    for (unsigned i = 1; i < count; i++)
-        crew_finish(&m->crew, &m->hands[i].errand);
 }
 
 /* --- Unwinding --------------------------------------------------------------------- */
@@ -232,59 +209,69 @@ static void resolver_unwind(void *context, unsigned hand, struct unwind_job *job
 
 /* Addresses of one object, in order. */
 struct share {
-    struct object *object;
+    struct errand errand; /* answers them */
+    struct naming *naming;
+    struct entry *entry;
     uint32_t *jobs; /* numbers */
     struct dwarf_query *queries;
     size_t count;
     size_t asked; /* of the first one of an object: the first of its jobs are not kept */
+    struct share *next; /* piece of the object, or none */
 };
 
 struct naming {
     struct machine_resolver *m;
     struct name_job *jobs;
-    struct share *shares;                /* first one an object, then pieces of them */
-    size_t share_count, share_cap, next; /* next is atomic */
+    struct dwarf_query *queries;
+    struct share *shares; /* one an object */
+    size_t share_count, share_cap;
     struct arena scratch;
 };
 
-/* Jobs by object, those of one object as they came: in order of address they are put by
- * their object's own rules. */
-static bool by_object(const void *context, uint32_t a, uint32_t b)
-{
-    const struct name_job *jobs = context;
-    return jobs[a].object < jobs[b].object;
-}
-
-static bool add_share(struct naming *n, struct share share)
+static bool add_share(struct naming *n, const struct share *share)
 {
     struct share *shares = arena_grow(&n->scratch, n->shares, &n->share_cap,
                                       n->share_count + 1, sizeof *shares);
     if (!shares)
         return false;
     n->shares = shares;
-    shares[n->share_count++] = share;
+    shares[n->share_count++] = *share;
     return true;
+}
+
+/* The jobs' numbers, those of one object together. */
+static struct sort_key *order_jobs(struct naming *n, size_t count)
+{
+    struct sort_key *order = arena_alloc(&n->scratch, 2 * (count + 1) * sizeof *order);
+    if (!order || count >= UINT32_MAX)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        n->jobs[i].frames = NULL;
+        n->jobs[i].count = 0;
+        order[i] = (struct sort_key){n->jobs[i].object, i};
+    }
+    sort_keys(order, count, order + count);
+    return order;
 }
 
 /* One share an object. */
 static bool group_jobs(struct naming *n, size_t count)
 {
-    uint32_t *order = arena_alloc(&n->scratch, (count + 1) * sizeof *order);
-    uint32_t *room = arena_alloc(&n->scratch, (count + 1) * sizeof *room);
-    if (!order || !room || count >= UINT32_MAX)
+    const struct sort_key *order = order_jobs(n, count);
+    uint32_t *jobs = arena_alloc(&n->scratch, (count + 1) * sizeof *jobs);
+    n->queries = arena_zalloc(&n->scratch, count + 1, sizeof *n->queries);
+    if (!order || !jobs || !n->queries)
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        n->jobs[i].frames = NULL;
-        n->jobs[i].count = 0;
-        order[i] = i;
-    }
-    sort_u32(order, count, room, by_object, n->jobs);
     for (size_t from = 0, to; from < count; from = to) {
-        object_id id = n->jobs[order[from]].object;
-        for (to = from + 1; to < count && n->jobs[order[to]].object == id; to++)
-            ;
-        struct share share = {object_of(n->m, id), order + from, NULL, to - from, 0};
-        if (share.object && !add_share(n, share))
+        object_id id = (object_id)order[from].key;
+        for (to = from; to < count && order[to].key == id; to++)
+            jobs[to] = order[to].id;
+        struct share share = {.naming = n,
+                              .entry = entry_at(n->m, id),
+                              .jobs = jobs + from,
+                              .queries = n->queries + from,
+                              .count = to - from};
+        if (id && !add_share(n, &share))
             return false;
     }
     return true;
@@ -293,11 +280,12 @@ static bool group_jobs(struct naming *n, size_t count)
 /* Answers what is kept, and leaves the rest of the jobs in the share. */
 static void answer_known(struct naming *n, struct share *s, struct arena *arena)
 {
+    struct object *o = s->entry->object;
     size_t left = 0;
-    object_known_names(s->object, n->m->settings);
+    object_known_names(o, n->m->settings);
     for (size_t i = 0; i < s->count; i++) {
         uint32_t number = s->jobs[i];
-        if (!name_cache_find(&s->object->names, &n->jobs[number], arena))
+        if (!name_cache_find(&o->names, &n->jobs[number], arena))
             s->jobs[left++] = number;
     }
     s->count = s->asked = left;
@@ -307,54 +295,26 @@ static void answer_known(struct naming *n, struct share *s, struct arena *arena)
  * is asked for is where the call is, not where it returns to. */
 static void make_queries(struct naming *n, struct share *s)
 {
+    const struct object *o = s->entry->object;
     for (size_t i = 0; i < s->count; i++) {
         const struct name_job *job = &n->jobs[s->jobs[i]];
         uint64_t address;
-        bool inside = object_address(s->object, job->address, &address);
+        bool inside = object_address(o, job->address, &address);
         s->queries[i] = (struct dwarf_query){
             .address = inside ? address - job->is_call : 0, .tag = s->jobs[i]};
     }
-    if (s->object->has_dwarf)
-        dwarf_order(&s->object->dwarf, s->queries, s->count);
+    if (o->has_dwarf)
+        dwarf_order(&o->dwarf, s->queries, s->count);
 }
 
 /* Makes an object ready for what is not known of it. */
-static void prepare_share(void *context, unsigned hand)
+static void prepare_share(struct naming *n, struct share *s)
 {
-    struct naming *n = context;
-    for (;;) {
-        size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
-        if (i >= n->share_count)
-            return;
-        struct share *s = &n->shares[i];
-        answer_known(n, s, &n->m->hands[hand].arena);
-        if (s->count == 0)
-            continue;
-        object_names(s->object, n->m->settings);
-        make_queries(n, s);
-    }
-}
-
-/* Cuts what is much for one thread. */
-static bool cut_shares(struct naming *n)
-{
-    size_t whole = n->share_count;
-    for (size_t i = 0; i < whole; i++) {
-        struct share rest = n->shares[i];
-        while (rest.count > NAME_SHARE && n->m->crew.hands > 1) {
-            size_t cut = rest.object->has_dwarf
-                             ? dwarf_cut(rest.queries, rest.count, NAME_SHARE)
-                             : NAME_SHARE;
-            struct share piece = rest;
-            piece.count = cut;
-            rest.queries += cut;
-            rest.count -= cut;
-            if (!add_share(n, piece))
-                return false;
-        }
-        n->shares[i] = rest;
-    }
-    return true;
+    answer_known(n, s, &n->m->hands[0].arena);
+    if (s->count == 0)
+        return;
+    object_names(s->entry->object, n->m->settings);
+    make_queries(n, s);
 }
 
 /* A text of the reader's or the file's, remembered by where it lies: the names of one
@@ -497,7 +457,7 @@ static void answer_share(struct naming *n, struct namer *r, const struct share *
         return;
     struct dwarf_reader reader;
     struct error ignored;
-    struct object *o = s->object;
+    struct object *o = s->entry->object;
     const struct jitdump *jit = object_jitdump(o, n->m->settings);
     bool reads = o->has_dwarf && dwarf_reader_init(&reader, &o->dwarf, &ignored);
     if (reads && !dwarf_find(&reader, s->queries, s->count, &ignored))
@@ -515,51 +475,105 @@ static void answer_share(struct naming *n, struct namer *r, const struct share *
     memset(r->readers, 0, sizeof r->readers); /* other texts may lie there now */
 }
 
-static void name_shares(void *context, unsigned hand)
+static struct namer *namer_make(const struct resolve_settings *settings,
+                                struct arena *arena)
 {
-    struct naming *n = context;
     struct namer *r = calloc(1, sizeof *r);
     if (!r)
-        return;
-    r->settings = n->m->settings;
-    r->arena = &n->m->hands[hand].arena;
+        return NULL;
+    r->settings = settings;
+    r->arena = arena;
     r->scratch = OUTPUT_KEEP;
-    for (;;) {
-        size_t i = __atomic_fetch_add(&n->next, 1, __ATOMIC_RELAXED);
-        if (i >= n->share_count)
-            break;
-        answer_share(n, r, &n->shares[n->share_count - 1 - i]);
-    }
-    output_deinit(&r->scratch);
+    return r;
+}
+
+static void namer_destroy(struct namer *r)
+{
+    if (r)
+        output_deinit(&r->scratch);
     free(r);
 }
 
-/* Keeps the answers of an object for the next time. */
-static void remember(const struct naming *n, const struct share *s)
+static void name_share(struct errand *e, unsigned number)
 {
+    const struct share *s = (const struct share *)(const void *)e;
+    struct machine_resolver *m = s->naming->m;
+    struct hand *hand = &m->hands[number];
+    if (!hand->namer)
+        hand->namer = namer_make(m->settings, &hand->arena);
+    if (hand->namer)
+        answer_share(s->naming, hand->namer, s);
+}
+
+/* A piece of the share, the first `count` of it, as one of its own behind it. */
+static bool cut_off(struct naming *n, struct share *s, size_t count)
+{
+    struct share *piece = arena_alloc(&n->scratch, sizeof *piece);
+    if (!piece)
+        return false;
+    *piece = *s;
+    piece->count = count;
+    s->next = piece;
+    s->queries += count;
+    s->count -= count;
+    return true;
+}
+
+/* Gives the share to the crew, what is much for one hand in pieces. */
+static void send_share(struct naming *n, struct share *s)
+{
+    const struct object *o = s->entry->object;
+    while (s->count > NAME_SHARE && n->m->crew.hands > 1) {
+        size_t cut =
+            o->has_dwarf ? dwarf_cut(s->queries, s->count, NAME_SHARE) : NAME_SHARE;
+        if (cut == s->count || !cut_off(n, s, cut))
+            break;
+    }
+    for (struct share *piece = s; piece; piece = piece->next) {
+        piece->errand = (struct errand){.work = name_share};
+        crew_start(&n->m->crew, &piece->errand);
+    }
+}
+
+/* Those objects first that are ready: the others' errands go on beside them. */
+static void send_shares(struct naming *n)
+{
+    for (int late = 0; late < 2; late++) {
+        for (size_t i = 0; i < n->share_count; i++) {
+            struct share *s = &n->shares[i];
+            bool ready = !s->entry->is_under_way ||
+                         __atomic_load_n(&s->entry->is_ready, __ATOMIC_ACQUIRE);
+            if (s->errand.work || (!late && !ready))
+                continue;
+            finish_errand(n->m, s->entry);
+            prepare_share(n, s);
+            send_share(n, s);
+        }
+    }
+}
+
+/* Waits for the answers of an object, and keeps them for the next time. */
+static void take_answers(struct naming *n, struct share *s)
+{
+    for (struct share *piece = s; piece; piece = piece->next)
+        crew_finish(&n->m->crew, &piece->errand);
     for (size_t i = 0; i < s->asked; i++)
-        name_cache_add(&s->object->names, &n->jobs[s->jobs[i]]);
+        name_cache_add(&s->entry->object->names, &n->jobs[s->jobs[i]]);
 }
 
 static void resolver_name(void *context, struct name_job *jobs, size_t count)
 {
     struct machine_resolver *m = context;
     struct naming n = {.m = m, .jobs = jobs, .scratch = ARENA_INIT};
-    struct dwarf_query *queries = arena_zalloc(&n.scratch, count + 1, sizeof *queries);
-    bool ok = queries && group_jobs(&n, count);
-    for (size_t i = 0, at = 0; ok && i < n.share_count; i++) {
-        n.shares[i].queries = queries + at;
-        at += n.shares[i].count;
+    if (group_jobs(&n, count)) {
+        send_shares(&n);
+        for (size_t i = 0; i < n.share_count; i++)
+            take_answers(&n, &n.shares[i]);
     }
     finish_errands(m);
-    if (ok)
-        do_together(m, n.share_count, prepare_share, &n);
-    n.next = 0;
-    size_t objects = n.share_count;
-    if (ok && cut_shares(&n)) {
-        do_together(m, n.share_count, name_shares, &n);
-        for (size_t i = 0; i < objects; i++)
-            remember(&n, &n.shares[i]);
+    for (unsigned i = 0; i < m->crew.hands; i++) {
+        namer_destroy(m->hands[i].namer);
+        m->hands[i].namer = NULL;
     }
     arena_deinit(&n.scratch);
 }

@@ -29,14 +29,6 @@ uint32_t dwarf_unit_at(const struct dwarf *d, uint64_t address)
     return found ? found->value : DWARF_NO_UNIT;
 }
 
-static bool query_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct dwarf_query *one = (const struct dwarf_query *)context + a;
-    const struct dwarf_query *two = (const struct dwarf_query *)context + b;
-    return one->unit < two->unit ||
-           (one->unit == two->unit && one->address < two->address);
-}
-
 bool dwarf_order(const struct dwarf *d, struct dwarf_query *queries, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -45,16 +37,20 @@ bool dwarf_order(const struct dwarf *d, struct dwarf_query *queries, size_t coun
         return true;
     if (count > UINT32_MAX / 2)
         return false;
-    struct dwarf_query *copy = malloc(count * (sizeof *copy + 2 * sizeof(uint32_t)));
+    struct dwarf_query *copy =
+        malloc(count * (sizeof *copy + 2 * sizeof(struct sort_key)));
     if (!copy)
         return false;
-    uint32_t *order = (uint32_t *)(copy + count);
+    struct sort_key *order = (struct sort_key *)(void *)(copy + count);
     memcpy(copy, queries, count * sizeof *copy);
     for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
-    sort_u32(order, count, order + count, query_before, copy);
+        order[i] = (struct sort_key){queries[i].address, (uint32_t)i};
+    sort_keys(order, count, order + count);
     for (size_t i = 0; i < count; i++)
-        queries[i] = copy[order[i]];
+        order[i].key = copy[order[i].id].unit;
+    sort_keys(order, count, order + count);
+    for (size_t i = 0; i < count; i++)
+        queries[i] = copy[order[i].id];
     free(copy);
     return true;
 }
