@@ -39,12 +39,20 @@ static bool is_running_kernel(struct object *o)
     return has.len ? find_same_build_id(o->wanted.build_id, has) : same_release;
 }
 
+/* A copy is mapped; the kernel's own file, which seems empty, is read. */
+static bool open_kallsyms(struct os_mapping *m, const char *path)
+{
+    struct error ignored;
+    return (os_mapping_open(m, path, &ignored) && m->bytes.len) ||
+           os_mapping_read(m, path, KALLSYMS_MAX, &ignored);
+}
+
 static bool read_kallsyms(struct object *o, const char *path)
 {
     struct kallsyms_facts facts;
     struct error ignored;
     uint64_t now;
-    if (!os_mapping_read(&o->text, path, KALLSYMS_MAX, &ignored))
+    if (!open_kallsyms(&o->text, path))
         return false;
     if (!kallsyms_init(&o->symbols, o->text.bytes, &o->arena, &facts, &ignored))
         return false;

@@ -1,19 +1,21 @@
 #include "symbol/kallsyms.h"
 #include "base/number.h"
 
+/* A line of the kernel's has so many bytes and more: "ffffffff81000000 T _text". */
+#define LINE_LEAST 22
+
 struct line {
     uint64_t address;
     char type;
     struct str name, module;
 };
 
-/* False where the line is none of kallsyms'. */
-static bool parse_line(struct str text, struct line *line)
+/* Copies may have blanks where the kernel has the tab. */
+static void cut_module(struct line *line, struct str rest)
 {
-    struct str address = str_cut(&text, ' '), type = str_cut(&text, ' ');
-    *line = (struct line){.name = str_cut(&text, '\t'), .module = str_trim(text)};
+    line->name = str_cut(&rest, '\t');
+    line->module = str_trim(rest);
     line->name = str_trim_right(line->name);
-    /* Copies may have blanks where the kernel has the tab. */
     size_t bracket = str_find(line->name, '[');
     if (line->module.len == 0 && bracket < line->name.len && bracket &&
         line->name.ptr[bracket - 1] == ' ') {
@@ -23,6 +25,17 @@ static bool parse_line(struct str text, struct line *line)
     if (line->module.len >= 2 && line->module.ptr[0] == '[' &&
         str_ends(line->module, STR("]")))
         line->module = str_head(str_skip(line->module, 1), line->module.len - 2);
+}
+
+/* False where the line is none of kallsyms'. */
+static bool parse_line(struct str text, struct line *line)
+{
+    struct str address = str_cut(&text, ' '), type = str_cut(&text, ' ');
+    bool is_plain = text.len && text.ptr[text.len - 1] > ' ' &&
+                    text.ptr[text.len - 1] != ']' && str_find(text, '\t') == text.len;
+    *line = (struct line){.name = text, .module = STR("")};
+    if (!is_plain)
+        cut_module(line, text);
     line->type = type.len == 1 ? type.ptr[0] : 0;
     return line->type && line->name.len && address.len <= 16 &&
            number_parse_hex(address, &line->address);
@@ -54,6 +67,7 @@ bool kallsyms_init(struct symbol_table *t, struct str text, struct arena *arena,
     uint64_t lines = 0, seen = 0;
     *facts = (struct kallsyms_facts){0};
     symbol_table_init(t, arena);
+    symbol_table_reserve(t, text.len / LINE_LEAST);
     while (text.len) {
         struct line line;
         struct str s = str_cut(&text, '\n');

@@ -1,15 +1,38 @@
 #include "symbol/ranges.h"
 #include <stdlib.h>
 
+/* From `at` on this is the answer. */
+static void append(struct ranges *r, uint64_t at, uint32_t owner)
+{
+    if (r->count && r->starts[r->count - 1] == at)
+        r->count--; /* it was the answer nowhere */
+    if (r->count ? r->owners[r->count - 1] == owner : owner == RANGE_NONE)
+        return;
+    r->starts[r->count] = at;
+    r->owners[r->count++] = owner;
+}
+
+bool ranges_begin(struct ranges *r, size_t count, struct arena *arena)
+{
+    size_t most = 2 * count + 1;
+    *r = (struct ranges){.starts = arena_alloc(arena, most * sizeof *r->starts),
+                         .owners = arena_alloc(arena, most * sizeof *r->owners)};
+    return r->starts && r->owners;
+}
+
+void ranges_lay(struct ranges *r, uint64_t start, uint64_t end, uint32_t owner)
+{
+    append(r, start, owner);
+    append(r, end, RANGE_NONE);
+}
+
 /* A walk over the address space. The ranges that cover the place where it is stand in a
  * heap, the answer on top; those that have ended go when they come up. */
 struct sweep {
     const struct range *items;
     uint32_t *heap;
     size_t heap_count;
-    uint64_t *starts;
-    uint32_t *owners;
-    size_t count;
+    struct ranges *to;
 };
 
 static bool outranks(const struct sweep *s, size_t a, size_t b)
@@ -47,18 +70,6 @@ static void heap_pop(struct sweep *s)
     }
 }
 
-/* From `at` on the range on top is the answer. */
-static void sweep_emit(struct sweep *s, uint64_t at)
-{
-    uint32_t owner = s->heap_count ? s->items[s->heap[0]].owner : RANGE_NONE;
-    if (s->count && s->starts[s->count - 1] == at)
-        s->count--; /* it was the answer nowhere */
-    if (s->count ? s->owners[s->count - 1] == owner : owner == RANGE_NONE)
-        return;
-    s->starts[s->count] = at;
-    s->owners[s->count++] = owner;
-}
-
 static void sweep(struct sweep *s, size_t count)
 {
     size_t next = 0;
@@ -71,34 +82,20 @@ static void sweep(struct sweep *s, size_t count)
         } else {
             heap_push(s, (uint32_t)next++);
         }
-        sweep_emit(s, at);
+        append(s->to, at, s->heap_count ? s->items[s->heap[0]].owner : RANGE_NONE);
     }
 }
 
 bool ranges_init(struct ranges *r, const struct range *items, size_t count,
                  struct arena *arena)
 {
-    size_t most = 2 * count + 1;
-    struct sweep s = {.items = items};
-    *r = (struct ranges){0};
+    struct sweep s = {.items = items, .to = r};
+    bool ok = ranges_begin(r, count, arena);
     s.heap = malloc((count + 1) * sizeof *s.heap);
-    s.starts = malloc(most * sizeof *s.starts);
-    s.owners = malloc(most * sizeof *s.owners);
-    bool ok = s.heap && s.starts && s.owners;
-    if (ok) {
+    ok &= s.heap != NULL;
+    if (ok)
         sweep(&s, count);
-        r->starts = arena_alloc(arena, (s.count + 1) * sizeof *r->starts);
-        r->owners = arena_alloc(arena, (s.count + 1) * sizeof *r->owners);
-        ok = r->starts && r->owners;
-    }
-    if (ok) {
-        memcpy(r->starts, s.starts, s.count * sizeof *r->starts);
-        memcpy(r->owners, s.owners, s.count * sizeof *r->owners);
-        r->count = s.count;
-    }
     free(s.heap);
-    free(s.starts);
-    free(s.owners);
     return ok;
 }
 

@@ -21,6 +21,12 @@ struct ranges {
     size_t count;
 };
 
+/* Room in the arena for the parts of `count` ranges; what is not used costs no memory but
+ * addresses. Then they may be laid one by one, in order of their starts, where none lies
+ * over another. */
+bool ranges_begin(struct ranges *r, size_t count, struct arena *arena);
+void ranges_lay(struct ranges *r, uint64_t start, uint64_t end, uint32_t owner);
+
 /* Lays `count` ranges flat, which must be in the order of their starts. The result is the
  * arena's. False when memory is short. */
 bool ranges_init(struct ranges *r, const struct range *items, size_t count,

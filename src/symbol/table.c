@@ -41,19 +41,26 @@ uint16_t symbol_table_module(struct symbol_table *t, struct str name)
     return (uint16_t)n;
 }
 
+void symbol_table_reserve(struct symbol_table *t, size_t count)
+{
+    struct symbol_entry *grown =
+        arena_grow(t->arena, t->entries, &t->cap, t->count + count, sizeof *grown);
+    if (grown)
+        t->entries = grown;
+    else
+        t->failed = true;
+}
+
 void symbol_table_add(struct symbol_table *t, struct symbol_entry entry)
 {
-    struct symbol_entry *grown;
     if (t->count >= 4000000000u)
         return;
-    grown = arena_grow(t->arena, t->entries, &t->cap, t->count + 1, sizeof *grown);
-    if (!grown) {
-        t->failed = true;
+    if (t->count == t->cap)
+        symbol_table_reserve(t, 1);
+    if (t->failed)
         return;
-    }
     if (!entry.open && entry.end < entry.address)
         entry.end = entry.address;
-    t->entries = grown;
     t->entries[t->count++] = entry;
 }
 
@@ -153,6 +160,14 @@ static size_t choose_best(struct symbol_table *t)
 
 /* --- Finishing -------------------------------------------------------------------- */
 
+static bool in_order(const struct symbol_table *t)
+{
+    for (size_t i = 1; i < t->count; i++)
+        if (t->entries[i].address < t->entries[i - 1].address)
+            return false;
+    return true;
+}
+
 /* Puts the entries in the order of their addresses; order[i].id is then where the i-th of
  * them had been. */
 static bool sort_entries(struct symbol_table *t, struct sort_key *order, struct arena *a)
@@ -180,7 +195,27 @@ static bool is_inner_label(const struct symbol_entry *e)
     return e->open && e->kind == SYMBOL_LABEL && e->binding == SYMBOL_LOCAL;
 }
 
-/* Lays the entries flat; order[i].id says as which one the i-th of them was added. */
+/* Whether none reaches over the next one's address, so that it does not matter which of
+ * two would be chosen. */
+static bool is_flat(const struct symbol_table *t)
+{
+    for (size_t i = 1; i < t->count; i++)
+        if (t->entries[i - 1].end > t->entries[i].address)
+            return false;
+    return true;
+}
+
+static bool lay_flat(struct symbol_table *t)
+{
+    if (!ranges_begin(&t->ranges, t->count, t->arena))
+        return false;
+    for (size_t i = 0; i < t->count; i++)
+        ranges_lay(&t->ranges, t->entries[i].address, t->entries[i].end, (uint32_t)i);
+    return true;
+}
+
+/* The same of entries that overlap; order[i].id says as which one the i-th of them was
+ * added, NULL: as the i-th. */
 static bool make_ranges(struct symbol_table *t, enum symbol_choice choice,
                         const struct sort_key *order, struct arena *a)
 {
@@ -191,7 +226,7 @@ static bool make_ranges(struct symbol_table *t, enum symbol_choice choice,
         const struct symbol_entry *e = &t->entries[i];
         uint32_t rank = is_inner_label(e) ? 0 : (uint32_t)i + 1;
         if (choice == SYMBOLS_NEWEST)
-            rank = order[i].id;
+            rank = order ? order[i].id : (uint32_t)i;
         items[i] = (struct range){e->address, e->end, rank, (uint32_t)i};
     }
     return ranges_init(&t->ranges, items, t->count, t->arena);
@@ -200,13 +235,17 @@ static bool make_ranges(struct symbol_table *t, enum symbol_choice choice,
 static bool finish(struct symbol_table *t, enum symbol_choice choice)
 {
     struct arena scratch = ARENA_INIT;
-    struct sort_key *order = arena_alloc(&scratch, t->count * sizeof *order);
-    bool ok = order && sort_entries(t, order, &scratch);
+    struct sort_key *order = NULL;
+    bool ok = true;
+    if (!in_order(t)) {
+        order = arena_alloc(&scratch, t->count * sizeof *order);
+        ok = order && sort_entries(t, order, &scratch);
+    }
     if (ok) {
         close_open(t->entries, t->count);
         if (choice == SYMBOLS_BEST)
             t->count = choose_best(t);
-        ok = make_ranges(t, choice, order, &scratch);
+        ok = is_flat(t) ? lay_flat(t) : make_ranges(t, choice, order, &scratch);
     }
     arena_deinit(&scratch);
     return ok;

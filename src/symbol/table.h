@@ -72,6 +72,9 @@ struct symbol_table {
 
 void symbol_table_init(struct symbol_table *t, struct arena *arena);
 
+/* Makes room for so many symbols at once, where that can be told. */
+void symbol_table_reserve(struct symbol_table *t, size_t count);
+
 /* Makes known a text in which names end with a zero; its number, for symbol_entry. The
  * 9th and later ones are refused: UINT_MAX. */
 unsigned symbol_table_text(struct symbol_table *t, struct str text);
