@@ -523,7 +523,7 @@ static bool cut_off(struct naming *n, struct share *s, size_t count)
 static void send_share(struct naming *n, struct share *s)
 {
     const struct object *o = s->entry->object;
-    while (s->count > NAME_SHARE && n->m->crew.hands > 1) {
+    while (s->count > NAME_SHARE) {
         size_t cut =
             o->has_dwarf ? dwarf_cut(s->queries, s->count, NAME_SHARE) : NAME_SHARE;
         if (cut == s->count || !cut_off(n, s, cut))
