@@ -175,12 +175,34 @@ void name_cache_add(struct name_cache *c, const struct name_job *job)
 
 /* --- Writing ----------------------------------------------------------------------- */
 
+/* A text that was written, remembered by where it lies: the namers hand the same ones out
+ * again and again. */
+struct written {
+    struct str text;
+    uint32_t number;
+};
+
+#define WRITTEN 4096
+
 struct cache_writer {
-    struct output entries, frames, slots;
+    struct output entries, frames;
     struct strings texts;
+    struct written *written;
     struct arena arena;
     struct head head;
 };
+
+static uint32_t text_number(struct cache_writer *w, struct str text)
+{
+    struct written *at =
+        &w->written[hash_mix((uint64_t)(uintptr_t)text.ptr ^ HASH_A, text.len ^ HASH_B) %
+                    WRITTEN];
+    if (text.len == 0)
+        return 0;
+    if (at->text.ptr != text.ptr || at->text.len != text.len)
+        *at = (struct written){text, strings_add(&w->texts, text)};
+    return at->number;
+}
 
 static void write_job(struct cache_writer *w, const struct name_job *job)
 {
@@ -189,9 +211,8 @@ static void write_job(struct cache_writer *w, const struct name_job *job)
     w->head.entries++;
     for (size_t i = 0; i < job->count; i++) {
         const struct resolved_frame *from = &job->frames[i];
-        struct kept_frame f = {strings_add(&w->texts, from->name),
-                               strings_add(&w->texts, from->file), from->line, from->kind,
-                               from->offset};
+        struct kept_frame f = {text_number(w, from->name), text_number(w, from->file),
+                               from->line, from->kind, from->offset};
         output_bytes(&w->frames, (const char *)&f, sizeof f);
         w->head.frames++;
     }
@@ -268,7 +289,9 @@ static void write_file(struct cache_writer *w, const char *path)
 void name_cache_write(struct name_cache *c)
 {
     struct cache_writer w = {.arena = ARENA_INIT};
-    if (c->added_count < WORTH_WRITING || !strings_init(&w.texts, &w.arena)) {
+    if (c->added_count >= WORTH_WRITING)
+        w.written = arena_zalloc(&w.arena, WRITTEN, sizeof *w.written);
+    if (!w.written || !strings_init(&w.texts, &w.arena)) {
         arena_deinit(&w.arena);
         return;
     }
