@@ -294,6 +294,28 @@ def check_roads(path, folder):
     return f"other stacks: {', '.join(differ)}" if differ or not folded["file"] else ""
 
 
+def fold_all(path, *more):
+    return subprocess.run([tap.STOKE, "fold", "-q", "--all", *more, path],
+                          capture_output=True, text=True).stdout
+
+
+def check_skip_after(path):
+    """Without the callers of a function, the lines are those of the whole from it on."""
+    sums, whole = {}, fold_all(path).splitlines()
+    stacks = [line.rpartition(" ")[0].split(";") for line in whole]
+    inner = [frame for stack in stacks for frame in stack[2:-1] if frame[0] != "["]
+    name = max(set(inner), key=inner.count) if inner else ""
+    for stack, line in zip(stacks, whole):
+        last = max((i for i, frame in enumerate(stack) if i and frame == name), default=1)
+        key = ";".join(stack[:1] + stack[last:])
+        sums[key] = sums.get(key, 0) + int(line.rpartition(" ")[2])
+    got = fold_all(path, "--skip-after", name.removesuffix("_[i]").removesuffix("_[k]"))
+    wanted = sorted(f"{stack} {weight}" for stack, weight in sums.items())
+    if not name or wanted == sorted(whole):
+        return "no function is called by another"
+    return "" if sorted(got.splitlines()) == wanted else f"other stacks behind {name}"
+
+
 def main():
     report = tap.Tap()
     parts = sys.argv[1:]
@@ -318,6 +340,7 @@ def main():
                 if not os.path.isdir(path):
                     report.result(f"recorded: {name}: by every road",
                                   check_roads(path, folder))
+                    report.result(f"recorded: {name}: skip after", check_skip_after(path))
             else:
                 report.skip("recorded: " + name, "perf record does not work here")
     report.done()

@@ -61,4 +61,19 @@ static inline uint32_t trie_child(struct trie *t, uint32_t parent, uint32_t key)
 uint32_t trie_descend(struct trie *t, uint32_t parent, const uint32_t *keys, size_t count,
                       uint32_t *nodes);
 
+/* The same where no key is 0 and the last node alone is asked for: quicker where `parent`
+ * is the newest node of all, and so all below it are to be made. */
+static inline uint32_t trie_extend(struct trie *t, uint32_t parent, const uint32_t *keys,
+                                   size_t count)
+{
+    size_t end = t->count + count;
+    if ((size_t)parent + 1 != t->count || end > t->cap || end > UINT32_MAX)
+        return trie_descend(t, parent, keys, count, NULL);
+    struct trie_node *made = &t->nodes[t->count];
+    for (size_t i = 0; i < count; i++)
+        made[i] = (struct trie_node){parent + (uint32_t)i, keys[i]};
+    t->count = end;
+    return parent + (uint32_t)count;
+}
+
 #endif

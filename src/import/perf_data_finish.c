@@ -6,18 +6,13 @@
 #include "import/wait_reason.h"
 #include "model/name.h"
 
-/* What becomes of a place: a run of frames, outermost first. */
-struct run {
-    uint32_t first, count;
-};
-
 /* The frames of a symbol that was met before, remembered by where its text lies: names of
  * functions come again and again, and from the resolver with the same text. */
 struct kept_symbol {
     struct str symbol;
     uint32_t file; /* of the place */
     bool inlined, of_waker;
-    struct run run;
+    struct frame_run run;
 };
 
 #define KEPT_SYMBOLS 32768
@@ -27,7 +22,7 @@ struct finish {
     struct builder *b;         /* of the profile that is made */
     const struct profile *raw; /* stacks of places, and samples */
     struct arena *arena;
-    struct run *runs; /* by place */
+    struct frame_run *runs; /* by place: what becomes of it */
     frame_id *frames;
     size_t frame_count, frame_cap;
     bool is_last;        /* the recording is read to its end */
@@ -157,7 +152,7 @@ static void add_kept_symbol(struct finish *f, const struct perf_place *place,
 {
     const struct import_options *options = f->p->options;
     struct kept_symbol *kept = kept_at(f, place, symbol, inlined);
-    struct run run = {(uint32_t)f->frame_count, 0};
+    struct frame_run run = {(uint32_t)f->frame_count, 0};
     if (options->every_address || options->lines) {
         add_symbol(f, place, symbol, inlined, at);
         return;
@@ -241,7 +236,7 @@ static bool make_runs(struct finish *f)
             struct frame frame = frame_at(f, place, false, false);
             add_frame(f, &frame);
         }
-        f->runs[i] = (struct run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
+        f->runs[i] = (struct frame_run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
     }
     return f->runs && f->kept && !f->arena->failed && !builder_failed(f->b);
 }
@@ -264,7 +259,7 @@ static bool find_skipped(struct finish *f)
     return f->drops_callers;
 }
 
-static stack_id push_frames(struct finish *f, stack_id parent, struct run run)
+static stack_id push_frames(struct finish *f, stack_id parent, struct frame_run run)
 {
     const frame_id *frames = f->frames ? f->frames + run.first : NULL;
     size_t first = 0;
@@ -303,7 +298,7 @@ static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
 /* An interrupt ends waits, too; whom it interrupted has nothing to do with them. The
  * functions are those by which the kernel is entered, of x86-64 and of AArch64. */
 static bool is_interrupt_entry(const struct finish *f, const struct perf_place *place,
-                               struct run run)
+                               struct frame_run run)
 {
     static const char *const entries[] = {"asm_sysvec_", "asm_common_interrupt",
                                           "asm_exc_nmi", "el1h_64_irq", "el0t_64_irq"};
@@ -336,46 +331,17 @@ static stack_id push_place(struct finish *f, stack_id parent, frame_id number)
     return push_frames(f, parent, f->runs[number]);
 }
 
-/* Whether every place is code that ran, which is most often so. */
+/* Whether every place is code that ran, called by what is below it, which is most often
+ * so: then its frames are all that it becomes. */
 static bool is_all_code(const struct finish *f)
 {
     const struct perf_profile *p = f->p;
-    bool all = true;
+    bool all = f->frames && !f->drops_callers;
     for (size_t i = 1; all && i < p->places.count; i++) {
         const struct perf_place *place = &p->places.items[i];
         all = !place->of_waker && !p->files[place->file].marker;
     }
     return all;
-}
-
-/* So far ahead a stack's run is fetched, its frames, and what the first of them is looked
- * for by. */
-#define RUNS_AHEAD 36
-#define FRAMES_AHEAD 24
-#define STACKS_AHEAD 12
-
-static void fetch_ahead(const struct finish *f, const stack_id *stacks, size_t done)
-{
-    const struct stack *soon = &f->raw->stacks[done];
-    struct stack s = soon[STACKS_AHEAD];
-    struct run run = f->runs[s.frame];
-    __builtin_prefetch(&f->runs[soon[RUNS_AHEAD].frame]);
-    __builtin_prefetch(&f->frames[f->runs[soon[FRAMES_AHEAD].frame].first]);
-    if (s.parent < done && s.parent + 1 != done + STACKS_AHEAD && run.count)
-        builder_prefetch(f->b, stacks[s.parent], f->frames[run.first]);
-}
-
-/* The profile's stacks where all is code. */
-static void make_code_stacks(struct finish *f, stack_id *stacks)
-{
-    const struct profile *raw = f->raw;
-    size_t count = raw->stack_count;
-    for (size_t i = 1; i < count; i++) {
-        struct stack s = raw->stacks[i];
-        if (f->frames && i + RUNS_AHEAD < count)
-            fetch_ahead(f, stacks, i);
-        stacks[i] = push_frames(f, stacks[s.parent], f->runs[s.frame]);
-    }
 }
 
 /* The profile's stack for each stack of places. */
@@ -384,7 +350,7 @@ static stack_id *make_stacks(struct finish *f)
     const struct profile *raw = f->raw;
     stack_id *stacks = arena_zalloc(f->arena, raw->stack_count, sizeof *stacks);
     if (stacks && is_all_code(f)) {
-        make_code_stacks(f, stacks);
+        builder_map_runs(f->b, raw, f->runs, f->frames, stacks);
         return stacks;
     }
     bool *interrupt = arena_zalloc(f->arena, raw->stack_count, sizeof *interrupt);

@@ -565,6 +565,42 @@ static void fetch_row(const struct builder *b, const struct profile *other,
     index_prefetch(&b->samples, hash_sample(&s));
 }
 
+/* So far ahead a stack's run is fetched, its frames, and what the first of them is looked
+ * for by. */
+#define RUNS_AHEAD ((size_t)36)
+#define FRAMES_AHEAD ((size_t)24)
+#define BRANCHES_AHEAD ((size_t)12)
+
+static void fetch_run(const struct builder *b, const struct profile *other,
+                      const struct frame_run *runs, const frame_id *frames,
+                      const stack_id *stacks, size_t i)
+{
+    const struct stack *soon = &other->stacks[i];
+    if (i + RUNS_AHEAD >= other->stack_count)
+        return;
+    struct stack s = soon[BRANCHES_AHEAD];
+    struct frame_run run = runs[s.frame];
+    __builtin_prefetch(&runs[soon[RUNS_AHEAD].frame]);
+    __builtin_prefetch(&frames[runs[soon[FRAMES_AHEAD].frame].first]);
+    if (s.parent < i && s.parent + 1 != i + BRANCHES_AHEAD && run.count)
+        trie_prefetch(&b->stack_tree, stacks[s.parent], frames[run.first]);
+}
+
+void builder_map_runs(struct builder *b, const struct profile *other,
+                      const struct frame_run *runs, const frame_id *frames,
+                      stack_id *stacks)
+{
+    stacks[0] = 0;
+    for (size_t i = 1; i < other->stack_count; i++) {
+        struct stack s = other->stacks[i];
+        struct frame_run run = runs[s.frame];
+        fetch_run(b, other, runs, frames, stacks, i);
+        stacks[i] = trie_extend(&b->stack_tree, stacks[s.parent], frames + run.first,
+                                run.count);
+    }
+    show_stacks(b);
+}
+
 void builder_merge(struct builder *b, const struct profile *other)
 {
     frame_id *frames = builder_map_frames(b, other);

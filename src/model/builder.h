@@ -64,13 +64,6 @@ stack_id builder_push(struct builder *b, stack_id parent, frame_id frame);
 stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
                           size_t count, stack_id *stacks);
 
-/* Asks the machine to fetch what builder_push will look at. */
-static inline void builder_prefetch(const struct builder *b, stack_id parent,
-                                    frame_id frame)
-{
-    trie_prefetch(&b->stack_tree, parent, frame);
-}
-
 /* Adds a sample. A weight that is not finite is refused with a warning. */
 void builder_add(struct builder *b, const struct sample *sample);
 
@@ -124,6 +117,17 @@ frame_id *builder_map_frames(struct builder *b, const struct profile *other);
 thread_id *builder_map_threads(struct builder *b, const struct profile *other);
 event_id *builder_map_events(struct builder *b, const struct profile *other);
 module_id *builder_map_modules(struct builder *b, const struct profile *other);
+
+/* Frames that stand for one of another profile's, outermost first. */
+struct frame_run {
+    uint32_t first, count; /* among frames that the caller has */
+};
+
+/* The other profile's stacks with a run in place of each frame: fills stacks, by the old
+ * id; stacks[0] is 0. */
+void builder_map_runs(struct builder *b, const struct profile *other,
+                      const struct frame_run *runs, const frame_id *frames,
+                      stack_id *stacks);
 
 /* Adds up the other profile's facts and warnings. */
 void builder_merge_facts(struct builder *b, const struct profile *other);

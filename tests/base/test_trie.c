@@ -76,12 +76,37 @@ static void a_run_is_its_keys_one_by_one(void **state)
     arena_deinit(&a);
 }
 
+/* The quick way below the newest node, and where it is another, or there is no room. */
+static void extended_is_descended(void **state)
+{
+    struct arena a = ARENA_INIT;
+    struct trie t, wanted;
+    uint32_t random = 7, keys[9];
+    (void)state;
+    assert_true(trie_init(&t, &a) && trie_init(&wanted, &a));
+    for (int i = 0; i < 3000; i++) {
+        random = random * 1664525 + 1013904223;
+        bool newest = random >> 31;
+        uint32_t parent = (uint32_t)(newest ? t.count - 1 : (random >> 8) % t.count);
+        size_t count = (random >> 4) % 10;
+        for (size_t k = 0; k < count; k++)
+            keys[k] = (random >> (k + 8)) % 4 + 1;
+        assert_int_equal(trie_extend(&t, parent, keys, count),
+                         trie_descend(&wanted, parent, keys, count, NULL));
+        assert_int_equal(t.count, wanted.count);
+    }
+    assert_memory_equal(t.nodes, wanted.nodes, t.count * sizeof *t.nodes);
+    assert_true(t.count > 5000);
+    arena_deinit(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(a_child_is_made_once),
         UNIT(any_order_makes_the_same_tree),
         UNIT(a_run_is_its_keys_one_by_one),
+        UNIT(extended_is_descended),
     };
     return UNITS_RUN(units);
 }

@@ -255,6 +255,25 @@ static void merging_interns_and_sums(void **state)
     profile_destroy(p);
 }
 
+/* A frame becomes several, one or none. */
+static void runs_stand_for_frames(void **state)
+{
+    (void)state;
+    struct builder places = started(BUILD_COUNT), b = started(BUILD_COUNT);
+    stack_id first = push_names(&places, "one;two;none;one");
+    stack_id second = push_names(&places, "one;none;two"), ends[8];
+    frame_id frames[] = {builder_named_frame(&b, STR("a")),
+                         builder_named_frame(&b, STR("b")),
+                         builder_named_frame(&b, STR("c"))};
+    struct frame_run runs[] = {{0, 0}, {0, 1}, {1, 2}, {0, 0}};
+    builder_map_runs(&b, places.profile, runs, frames, ends);
+    assert_int_equal(ends[first], push_names(&b, "a;b;c;a"));
+    assert_int_equal(ends[second], push_names(&b, "a;b;c"));
+    assert_int_equal(b.profile->stack_count, 5);
+    builder_deinit(&places);
+    builder_deinit(&b);
+}
+
 static void failure_sticks_and_is_told(void **state)
 {
     (void)state;
@@ -339,6 +358,7 @@ int main(void)
         UNIT(warnings_are_counted_by_their_text),
         UNIT(more_kinds_of_warnings_than_there_is_room_for),
         UNIT(merging_interns_and_sums),
+        UNIT(runs_stand_for_frames),
         UNIT(failure_sticks_and_is_told),
         UNIT(a_stack_of_half_a_million_frames),
         UNIT(a_copy_stands_by_itself),
