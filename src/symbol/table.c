@@ -43,8 +43,10 @@ uint16_t symbol_table_module(struct symbol_table *t, struct str name)
 
 void symbol_table_reserve(struct symbol_table *t, size_t count)
 {
-    struct symbol_entry *grown =
-        arena_grow(t->arena, t->entries, &t->cap, t->count + count, sizeof *grown);
+    struct symbol_entry *grown = t->entries;
+    if (count <= t->cap - t->count)
+        return;
+    grown = arena_grow(t->arena, grown, &t->cap, t->count + count, sizeof *grown);
     if (grown)
         t->entries = grown;
     else
