@@ -32,49 +32,26 @@ struct finish {
 
 /* --- Names ------------------------------------------------------------------------- */
 
-/* The places from `from` on, of files that the resolver knows; `of`: which they are. */
-static size_t collect_jobs(const struct perf_profile *p, size_t from,
-                           struct name_job *jobs, uint32_t *of)
-{
-    size_t count = 0;
-    for (size_t i = from ? from : 1; i < p->places.count; i++) {
-        const struct perf_place *place = &p->places.items[i];
-        object_id object = p->files[place->file].object;
-        if (!object)
-            continue;
-        of[count] = (uint32_t)i;
-        jobs[count++] = (struct name_job){
-            .object = object,
-            .address = place->address,
-            .is_call = place->is_call,
-            .version = place->version,
-        };
-    }
-    return count;
-}
-
 bool perf_places_name(struct perf_profile *p)
 {
-    struct arena scratch = ARENA_INIT;
-    size_t from = p->named_count, more = p->places.count - from;
-    struct name_job *all =
-        arena_grow(&p->arena, p->jobs, &p->job_cap, p->places.count + 1, sizeof *all);
-    uint32_t *of = arena_alloc(&scratch, (more + 1) * sizeof *of);
-    struct name_job *jobs = arena_alloc(&scratch, (more + 1) * sizeof *jobs);
-    bool ok = all && of && jobs;
-    if (all)
-        p->jobs = all;
-    if (ok) {
-        memset(all + from, 0, more * sizeof *all);
-        p->named_count = p->places.count;
-        size_t asked = collect_jobs(p, from, jobs, of);
-        if (asked)
-            p->resolver->name(p->resolver->context, jobs, asked);
-        for (size_t i = 0; i < asked; i++)
-            all[of[i]] = jobs[i];
+    size_t from = p->named_count, count = p->places.count;
+    struct name_job *jobs =
+        arena_grow(&p->arena, p->jobs, &p->job_cap, count + 1, sizeof *jobs);
+    if (!jobs)
+        return false;
+    p->jobs = jobs;
+    p->named_count = count;
+    jobs[0] = from ? jobs[0] : (struct name_job){0}; /* place 0 is none */
+    for (size_t i = from ? from : 1; i < count; i++) {
+        const struct perf_place *place = &p->places.items[i];
+        jobs[i] = (struct name_job){.object = p->files[place->file].object,
+                                    .address = place->address,
+                                    .is_call = place->is_call,
+                                    .version = place->version};
     }
-    arena_deinit(&scratch);
-    return ok;
+    if (count > from)
+        p->resolver->name(p->resolver->context, jobs + from, count - from);
+    return true;
 }
 
 /* --- Frames ------------------------------------------------------------------------ */

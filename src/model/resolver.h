@@ -72,7 +72,7 @@ struct resolved_frame {
 
 /* One address to name. What is handed out lives as long as the resolver. */
 struct name_job {
-    object_id object;
+    object_id object; /* 0: nobody knows its file, and nothing is answered */
     uint64_t address; /* in a file: the offset in it; kernel and JIT: as recorded */
     bool is_call;     /* a return address: what counts is the call before it */
     uint32_t version; /* of a JIT's code, as resolver->version told; 0: what was last */
@@ -97,6 +97,7 @@ struct resolver {
      * others and as the caller's `object` and `expect`. */
     void (*unwind)(void *context, unsigned hand, struct unwind_job *jobs, size_t count);
 
+    /* Answers the jobs, which stay as they are but for `frames` and `count`. */
     void (*name)(void *context, struct name_job *jobs, size_t count);
 
     /* Of the objects known so far no more will be asked: what was found out may be kept
