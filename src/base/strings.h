@@ -25,6 +25,11 @@ string_id strings_add(struct strings *t, struct str s);
 /* The number of s, or 0 where it was never added (or is empty). */
 string_id strings_find(const struct strings *t, struct str s);
 
+/* Puts numbers in the bytewise order of their texts. Takes little more than reading the
+ * bytes by which texts differ from those beside them. False when memory is short. */
+bool strings_sort(const struct strings *t, string_id *ids, size_t count,
+                  struct arena *scratch);
+
 static inline struct str strings_get(const struct strings *t, string_id id)
 {
     return t->items[id];

@@ -66,12 +66,6 @@ struct folded_writer {
     struct output *out;
 };
 
-static bool before_name(const void *context, uint32_t a, uint32_t b)
-{
-    const struct strings *labels = context;
-    return str_compare(labels->items[a], labels->items[b]) < 0;
-}
-
 /* Whether a label comes before "name;" where it comes behind the name. */
 static bool comes_between(struct str name, struct str label)
 {
@@ -85,13 +79,14 @@ static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
 {
     size_t count = labels->count, open = 0;
     uint32_t *items = arena_alloc(a, count * sizeof *items);
-    uint32_t *scratch = arena_alloc(a, count * sizeof *scratch), *opened = scratch;
+    uint32_t *opened = arena_alloc(a, count * sizeof *opened);
     uint32_t *rank = arena_alloc(a, count * 2 * sizeof *rank), next = 0;
-    if (!items || !scratch || !rank)
+    if (!items || !opened || !rank)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
         items[i] = i;
-    sort_u32(items, count, scratch, before_name, labels);
+    if (!strings_sort(labels, items, count, a))
+        return NULL;
     for (size_t i = 0; i < count; i++) {
         struct str label = labels->items[items[i]];
         while (open && !comes_between(labels->items[opened[open - 1]], label))

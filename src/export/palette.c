@@ -1,7 +1,6 @@
 #include "export/palette.h"
 #include "base/number.h"
 #include "base/output.h"
-#include "base/sort.h"
 #include "model/label.h"
 
 #define STOPS_MAX 5
@@ -386,22 +385,14 @@ bool palette_map_read(struct palette_map *m, struct str line)
     return true;
 }
 
-static bool before_by_name(const void *context, uint32_t a, uint32_t b)
-{
-    const struct palette_map *m = context;
-    return str_compare(strings_get(&m->names, a), strings_get(&m->names, b)) < 0;
-}
-
 bool palette_map_write(struct palette_map *m, struct output *out)
 {
     size_t count = m->names.count - 1; /* without the empty one */
     uint32_t *order = arena_alloc(&m->arena, (count + 1) * sizeof *order);
-    uint32_t *scratch = arena_alloc(&m->arena, (count + 1) * sizeof *scratch);
-    if (!order || !scratch)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; order && i < count; i++)
         order[i] = i + 1;
-    sort_u32(order, count, scratch, before_by_name, m);
+    if (!order || !strings_sort(&m->names, order, count, &m->arena))
+        return false;
     for (size_t i = 0; i < count; i++) {
         color c = m->colors[order[i]];
         output_str(out, strings_get(&m->names, order[i]));

@@ -98,6 +98,13 @@ static void add_frames(struct perf_reader *r, uint64_t frames)
         builder_path_add(r->b, r->links[(uint32_t)frames + i]);
 }
 
+/* Whether what was learned of a frame line's text goes for this line, too: an address alone
+ * is a frame only where it is indented. */
+static bool may_be_known(struct str line)
+{
+    return line.len && (byte_is_space(line.ptr[0]) || line.ptr[line.len - 1] == ')');
+}
+
 /* Adds the frames of a line met before to the path; false where it was not. */
 static bool add_known_frame(struct perf_reader *r, struct str line)
 {
@@ -255,12 +262,14 @@ static bool read_unknown_callers(struct perf_reader *r)
     for (size_t i = 0; i < unknown; i++) {
         if (i % LINES_AT_ONCE == 0)
             hash_lines(r, i, unknown, keys);
-        const uint64_t *frames = memo_find(&r->frames, keys[i % LINES_AT_ONCE]);
+        struct str line = callers_line(c, i);
+        const uint64_t *frames =
+            may_be_known(line) ? memo_find(&r->frames, keys[i % LINES_AT_ONCE]) : NULL;
         lines_skip(&r->lines, callers_line_size(c, i), 1);
         if (frames)
             add_frames(r, *frames);
         else
-            read_line(r, callers_line(c, i));
+            read_line(r, line);
         if (!r->only_frames)
             return false;
         c->frames_at[i] = r->b->path.count;
@@ -388,7 +397,7 @@ static void read_line(struct perf_reader *r, struct str line)
         end_sample(r);
     } else if (line.ptr[0] == '#') {
         read_comment(r, line);
-    } else if (!r->in_sample || !add_known_frame(r, text)) {
+    } else if (!r->in_sample || !may_be_known(line) || !add_known_frame(r, text)) {
         read_new_line(r, line, text);
     }
 }

@@ -349,21 +349,14 @@ static string_id draft_label(const struct draft *d, uint32_t node)
     return n->path ? path_label(&d->tree->paths, n->path) : n->thread_label;
 }
 
-static bool before_by_text(const void *context, uint32_t a, uint32_t b)
-{
-    const struct strings *labels = context;
-    return str_compare(labels->items[a], labels->items[b]) < 0;
-}
-
 /* Ranks the labels that kept nodes have. */
 static bool rank_labels(struct draft *d)
 {
     const struct strings *labels = &d->tree->paths.labels;
     size_t count = 0;
     uint32_t *used = arena_alloc(&d->arena, labels->count * sizeof *used);
-    uint32_t *scratch = arena_alloc(&d->arena, labels->count * sizeof *scratch);
     d->rank = arena_zalloc(&d->arena, labels->count, sizeof *d->rank);
-    if (!used || !scratch || !d->rank)
+    if (!used || !d->rank)
         return false;
     for (uint32_t n = 1; n < d->count; n++) {
         string_id label = draft_label(d, n);
@@ -372,7 +365,8 @@ static bool rank_labels(struct draft *d)
         d->rank[label] = 1;
         used[count++] = label;
     }
-    sort_u32(used, count, scratch, before_by_text, labels);
+    if (!strings_sort(labels, used, count, &d->arena))
+        return false;
     for (size_t i = 0; i < count; i++)
         d->rank[used[i]] = (uint32_t)i + 1;
     return true;

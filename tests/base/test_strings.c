@@ -118,12 +118,48 @@ static void the_memo_remembers_the_newest_two_of_a_place(void **state)
     arena_deinit(&a);
 }
 
+/* Texts over few bytes, of which one begins with another now and then, ends in zeros, or
+ * has much in common with the rest. */
+static size_t make_text(char *text, size_t size)
+{
+    static const char bytes[] = {0, 0, 'a', 'b', (char)0xff};
+    size_t count = (size_t)rand() % size, common = rand() % 3 ? 0 : count / 2;
+    for (size_t i = 0; i < count; i++)
+        text[i] = i < common ? 'x' : bytes[(size_t)rand() % sizeof bytes];
+    return count;
+}
+
+static void texts_are_sorted_bytewise(void **state)
+{
+    (void)state;
+    srand(11);
+    for (int round = 0; round < 300; round++) {
+        struct arena a = ARENA_INIT;
+        struct strings t;
+        char text[64];
+        assert_true(strings_init(&t, &a));
+        size_t wanted = (size_t)rand() % 400, longest = 1 + (size_t)rand() % 63;
+        for (size_t i = 0; i < wanted; i++)
+            strings_add(&t, (struct str){text, make_text(text, longest)});
+        string_id *ids = arena_alloc(&a, (t.count + 1) * sizeof *ids);
+        for (size_t i = 0; i < t.count; i++)
+            ids[i] = (string_id)(t.count - 1 - i);
+        ids[t.count] = 77;
+        assert_true(strings_sort(&t, ids, t.count, &a));
+        for (size_t i = 1; i < t.count; i++)
+            assert_true(str_compare(t.items[ids[i - 1]], t.items[ids[i]]) < 0);
+        assert_int_equal(ids[t.count], 77);
+        arena_deinit(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(equal_strings_are_one_number),
         UNIT(the_empty_string_is_zero),
         UNIT(zero_bytes_and_long_names_are_kept),
+        UNIT(texts_are_sorted_bytewise),
         UNIT(many_strings_are_all_found),
         UNIT(after_a_failure_nothing_is_added),
         UNIT(each_byte_changes_the_hash),
