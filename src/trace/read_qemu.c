@@ -10,7 +10,7 @@
 /* A word may say that a block which calls ran half a billion times more. So that no trace
  * takes for ever, each byte allows for a recursion of this depth, and all for one more.
  */
-#define STEPS_PER_BYTE 2048
+#define STEPS_PER_BYTE 1024
 #define STEPS_AT_ALL ((uint64_t)1 << 20) /* deeper than a stack of 8 MB */
 
 /* A block as it was described. */
