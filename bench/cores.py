@@ -13,9 +13,26 @@ import time
 TURNS = 15
 
 
+def seconds_of(commands):
+    """Of commands that run at once, each with an empty cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        started = time.perf_counter()
+        running = [subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=dict(os.environ, XDG_CACHE_HOME=os.path.join(cache, str(number))))
+            for number, command in enumerate(commands)]
+        if any([process.wait() for process in running]):
+            raise subprocess.CalledProcessError(1, commands[0])
+        return time.perf_counter() - started
+
+
+def ratio(one, other):
+    """How many times as long the one command takes as the other."""
+    return statistics.median(seconds_of([one]) / seconds_of([other]) for _ in range(TURNS))
+
+
 class Cores:
-    """`command` gives the words of the program with that option of threads. Each run has
-    an empty cache."""
+    """`command` gives the words of the program with that option of threads."""
 
     def __init__(self, command):
         turns = [self.turn(command) for _ in range(TURNS)]
@@ -24,18 +41,7 @@ class Cores:
         self.bar = (f"{self.times:.2f}x one thread, >= 1.7 (two programs at once: "
                     f"{self.machine:.2f}x)", self.times >= 1.7)
 
-    def turn(self, command):
-        return (self.time([command("-j1")]), self.time([command("-j2")]),
-                self.time([command("-j1")] * 2))
-
     @staticmethod
-    def time(commands):
-        with tempfile.TemporaryDirectory() as cache:
-            started = time.perf_counter()
-            running = [subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=dict(os.environ, XDG_CACHE_HOME=os.path.join(cache, str(number))))
-                for number, command in enumerate(commands)]
-            if any([process.wait() for process in running]):
-                raise subprocess.CalledProcessError(1, commands[0])
-            return time.perf_counter() - started
+    def turn(command):
+        return (seconds_of([command("-j1")]), seconds_of([command("-j2")]),
+                seconds_of([command("-j1")] * 2))
