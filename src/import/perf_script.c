@@ -333,18 +333,19 @@ static void place_frame(struct perf_reader *r, struct str text)
     path->items[path->count - 1] = builder_frame(r->b, &f);
 }
 
-/* Newer perfs print "(inlined)" behind the place where they print places: the innermost
- * frame so far is then the inlined one. */
-static bool mark_inlined(struct perf_reader *r, struct str text)
+/* Newer perfs print "(inlined)" behind the place where they print places; that place. */
+static bool is_inlined_place(struct str text, struct str *place)
 {
-    struct frame_path *path = &r->b->path;
     struct str end = STR(" (inlined)");
     text = str_trim_right(text);
-    if (!r->in_sample || path->count == 0 || !str_ends(text, end))
-        return false;
-    struct str place = str_head(text, text.len - end.len);
-    if (!perf_is_annotation(place))
-        return false;
+    *place = str_head(text, text.len < end.len ? 0 : text.len - end.len);
+    return str_ends(text, end) && perf_is_annotation(*place);
+}
+
+/* The innermost frame so far is an inlined one, at that place. */
+static void mark_inlined(struct perf_reader *r, struct str place)
+{
+    struct frame_path *path = &r->b->path;
     struct frame f = r->b->profile->frames[path->items[path->count - 1]];
     f.kind = FRAME_INLINED;
     f.module = 0;
@@ -353,7 +354,6 @@ static bool mark_inlined(struct perf_reader *r, struct str text)
     r->only_frames = false;
     r->places = true;
     place_frame(r, place);
-    return true;
 }
 
 /* A line that was not met before as a frame's. */
@@ -361,16 +361,22 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
 {
     struct perf_frame_line frame;
     struct perf_head head;
+    struct str place;
     bool indented = text.ptr != line.ptr, has_head = perf_find_head(text, &head);
+    bool is_place = is_inlined_place(text, &place);
     if (has_head && head.sure) {
         end_sample(r);
         if (start_sample(r, &head))
             return;
     }
-    if (mark_inlined(r, text))
+    if (is_place && r->in_sample && r->b->path.count) {
+        mark_inlined(r, place);
         return;
+    }
     if (perf_parse_frame(text, &frame, indented && r->in_sample)) {
-        if (r->in_sample)
+        if (r->in_sample && is_place) /* behind another frame it would be none */
+            add_frames(r, make_frames(r, &frame));
+        else if (r->in_sample)
             add_new_frame(r, text, &frame);
         return; /* frames of a record that is no sample are passed over */
     }

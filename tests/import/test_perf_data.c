@@ -295,6 +295,8 @@ static void fake_name(void *context, struct name_job *jobs, size_t count)
     struct fake *f = context;
     for (size_t i = 0; i < count; i++) {
         struct name_job *job = &jobs[i];
+        if (job->object == 0)
+            continue;
         assert_int_equal(job->object, 1);
         f->named++;
         job->count = 1;
