@@ -213,7 +213,8 @@ static bool make_runs(struct finish *f)
             struct frame frame = frame_at(f, place, false, false);
             add_frame(f, &frame);
         }
-        f->runs[i] = (struct frame_run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
+        f->runs[i] =
+            (struct frame_run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
     }
     return f->runs && f->kept && !f->arena->failed && !builder_failed(f->b);
 }

@@ -595,8 +595,8 @@ void builder_map_runs(struct builder *b, const struct profile *other,
         struct stack s = other->stacks[i];
         struct frame_run run = runs[s.frame];
         fetch_run(b, other, runs, frames, stacks, i);
-        stacks[i] = trie_extend(&b->stack_tree, stacks[s.parent], frames + run.first,
-                                run.count);
+        stacks[i] =
+            trie_extend(&b->stack_tree, stacks[s.parent], frames + run.first, run.count);
     }
     show_stacks(b);
 }
