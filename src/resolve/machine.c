@@ -555,7 +555,8 @@ static void send_shares(struct naming *n)
 /* Waits for the answers of an object, and keeps them for the next time. */
 static void take_answers(struct naming *n, struct share *s)
 {
-    for (struct share *piece = s; piece; piece = piece->next)
+    crew_finish(&n->m->crew, &s->errand);
+    for (struct share *piece = s->next; piece; piece = piece->next)
         crew_finish(&n->m->crew, &piece->errand);
     for (size_t i = 0; i < s->asked; i++)
         name_cache_add(&s->entry->object->names, &n->jobs[s->jobs[i]]);
