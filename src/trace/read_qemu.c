@@ -11,7 +11,7 @@
  * takes for ever, each byte allows for a recursion of this depth, and all for one more.
  */
 #define STEPS_PER_BYTE 1024
-#define STEPS_AT_ALL ((uint64_t)1 << 20) /* deeper than a stack of 8 MB */
+#define STEPS_AT_ALL ((uint64_t)1 << 19) /* frames of 16 bytes in a stack of 8 MB */
 
 /* A block as it was described. */
 struct block {
