@@ -59,6 +59,10 @@ string_id strings_find(const struct strings *t, struct str s)
 #define KEY sizeof(uint64_t)
 #define FEW 12 /* so many texts are compared as they are */
 
+/* So far ahead it is looked for what texts have in common: the first may have much with
+ * the second, and little with the last. */
+#define AHEAD 64
+
 /* Texts that have their first `skip` bytes in common. */
 struct group {
     size_t from, to, skip;
@@ -101,7 +105,7 @@ static void sort_few(const struct text_sort *s, size_t from, size_t to)
 static size_t in_common(const struct text_sort *s, const struct group *g)
 {
     struct str first = strings_get(s->strings, s->ids[g->from]);
-    size_t common = first.len;
+    size_t common = first.len < g->skip + AHEAD ? first.len : g->skip + AHEAD;
     for (size_t i = g->from + 1; i < g->to && common > g->skip; i++) {
         struct str text = strings_get(s->strings, s->ids[i]);
         size_t most = text.len < common ? text.len : common, at = g->skip;

@@ -25,8 +25,8 @@ string_id strings_add(struct strings *t, struct str s);
 /* The number of s, or 0 where it was never added (or is empty). */
 string_id strings_find(const struct strings *t, struct str s);
 
-/* Puts numbers in the bytewise order of their texts. Takes little more than reading the
- * bytes by which texts differ from those beside them. False when memory is short. */
+/* Puts numbers in the bytewise order of their texts. Reads each text a few times as far as
+ * it is like those beside it. False when memory is short. */
 bool strings_sort(const struct strings *t, string_id *ids, size_t count,
                   struct arena *scratch);
 

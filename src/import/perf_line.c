@@ -43,6 +43,7 @@ bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare)
     if (open == rest.len && !bare)
         return false;
     f->module = STR("[unknown]");
+    f->is_bare = open == rest.len;
     if (open < rest.len)
         f->module = str_skip(str_head(rest, rest.len - 1), open + 1);
     struct str symbol = str_trim_right(str_head(rest, open));

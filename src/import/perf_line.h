@@ -11,6 +11,7 @@
 /* A frame's line; symbol may be empty. */
 struct perf_frame_line {
     struct str pc, symbol, module;
+    bool is_bare; /* without a module */
 };
 
 /* False where the line is no frame's. With `bare`, the module may be missing (perf script

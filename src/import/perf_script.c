@@ -98,11 +98,12 @@ static void add_frames(struct perf_reader *r, uint64_t frames)
         builder_path_add(r->b, r->links[(uint32_t)frames + i]);
 }
 
-/* Whether what was learned of a frame line's text goes for this line, too: an address alone
- * is a frame only where it is indented. */
+/* Whether what was learned of a frame line's text goes for this line, too: one without a
+ * module is a frame only where it is indented. */
 static bool may_be_known(struct str line)
 {
-    return line.len && (byte_is_space(line.ptr[0]) || line.ptr[line.len - 1] == ')');
+    return line.len &&
+           (byte_is_space(line.ptr[0]) || str_ends(str_trim_right(line), STR(")")));
 }
 
 /* Adds the frames of a line met before to the path; false where it was not. */
@@ -114,12 +115,17 @@ static bool add_known_frame(struct perf_reader *r, struct str line)
     return known != NULL;
 }
 
-static void add_new_frame(struct perf_reader *r, struct str line,
-                          const struct perf_frame_line *parsed)
+/* Remembered is what would be the same wherever the text stood, as `anywhere` says. */
+static void add_new_frame(struct perf_reader *r, struct str text,
+                          const struct perf_frame_line *parsed, bool anywhere)
 {
+    size_t links = r->link_count;
     uint64_t frames = make_frames(r, parsed);
-    memo_put(&r->frames, hash_bytes128(line.ptr, line.len), frames);
     add_frames(r, frames);
+    if (anywhere && !(parsed->is_bare && str_ends(str_trim_right(text), STR(")"))))
+        memo_put(&r->frames, hash_bytes128(text.ptr, text.len), frames);
+    else
+        r->link_count = links;
 }
 
 /* --- Header lines ------------------------------------------------------------------- */
@@ -374,10 +380,8 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
         return;
     }
     if (perf_parse_frame(text, &frame, indented && r->in_sample)) {
-        if (r->in_sample && is_place) /* behind another frame it would be none */
-            add_frames(r, make_frames(r, &frame));
-        else if (r->in_sample)
-            add_new_frame(r, text, &frame);
+        if (r->in_sample) /* behind another frame a place would be none */
+            add_new_frame(r, text, &frame, !is_place);
         return; /* frames of a record that is no sample are passed over */
     }
     if (has_head && !indented) {

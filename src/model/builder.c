@@ -582,7 +582,7 @@ static void fetch_run(const struct builder *b, const struct profile *other,
     struct frame_run run = runs[s.frame];
     __builtin_prefetch(&runs[soon[RUNS_AHEAD].frame]);
     __builtin_prefetch(&frames[runs[soon[FRAMES_AHEAD].frame].first]);
-    if (s.parent < i && s.parent + 1 != i + BRANCHES_AHEAD && run.count)
+    if (s.parent < i && run.count)
         trie_prefetch(&b->stack_tree, stacks[s.parent], frames[run.first]);
 }
 

@@ -52,6 +52,7 @@ static bool read_kallsyms(struct object *o, const char *path)
     struct kallsyms_facts facts;
     struct error ignored;
     uint64_t now;
+    os_mapping_close(&o->text); /* of a file that told nothing */
     if (!open_kallsyms(&o->text, path))
         return false;
     if (!kallsyms_init(&o->symbols, o->text.bytes, &o->arena, &facts, &ignored))

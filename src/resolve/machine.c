@@ -10,9 +10,9 @@
 
 /* What a hand of the crew has to itself. */
 struct hand {
-    struct arena arena; /* the texts and frames handed out; what is below */
-    struct unwind_cache *cache;
-    struct namer *namer; /* while names are asked for */
+    struct arena arena;         /* the texts and frames handed out */
+    struct unwind_cache *cache; /* the arena's */
+    struct namer *namer;        /* while names are asked for */
 };
 
 /* An object, and whether it is being made ready to be asked for names, or left. */
@@ -21,7 +21,7 @@ struct entry {
     struct object *object;
     const struct resolve_settings *settings;
     bool is_under_way; /* the errand */
-    bool is_ready;     /* atomic: there is no need to wait for the errand */
+    bool is_ready;     /* atomic: the errand that is under way is done */
     bool is_left;
 };
 
@@ -140,6 +140,16 @@ static void make_ready(struct errand *e, unsigned hand)
     __atomic_store_n(&entry->is_ready, true, __ATOMIC_RELEASE);
 }
 
+/* Lets the crew do it with the object. */
+static void start_errand(struct machine_resolver *m, struct entry *entry,
+                         void (*work)(struct errand *e, unsigned hand))
+{
+    entry->errand = (struct errand){.work = work, .can_wait = true};
+    entry->is_ready = false;
+    entry->is_under_way = true;
+    crew_start(&m->crew, &entry->errand);
+}
+
 static void resolver_expect(void *context, object_id id)
 {
     struct machine_resolver *m = context;
@@ -147,9 +157,7 @@ static void resolver_expect(void *context, object_id id)
     if (id == 0 || entry->is_under_way || entry->is_left || entry->object->named ||
         m->crew.hands == 1)
         return;
-    entry->errand = (struct errand){.work = make_ready, .can_wait = true};
-    entry->is_under_way = true;
-    crew_start(&m->crew, &entry->errand);
+    start_errand(m, entry, make_ready);
 }
 
 static void leave_object(struct errand *e, unsigned hand)
@@ -168,9 +176,8 @@ static void resolver_leave(void *context)
         struct entry *entry = entry_at(m, i);
         if (entry->is_left || !entry->object->knows)
             continue;
-        entry->errand = (struct errand){.work = leave_object, .can_wait = true};
-        entry->is_under_way = entry->is_left = true;
-        crew_start(&m->crew, &entry->errand);
+        entry->is_left = true;
+        start_errand(m, entry, leave_object);
     }
 }
 
@@ -215,16 +222,19 @@ struct share {
     uint32_t *jobs; /* numbers */
     struct dwarf_query *queries;
     size_t count;
-    size_t asked; /* of the first one of an object: the first of its jobs are not kept */
     struct share *next; /* piece of the object, or none */
+
+    /* Of the first one of an object: */
+    bool is_known; /* what is kept was answered */
+    size_t asked;  /* the first of its jobs, which were not kept */
 };
 
 struct naming {
     struct machine_resolver *m;
     struct name_job *jobs;
-    struct dwarf_query *queries;
     struct share *shares; /* one an object */
     size_t share_count, share_cap;
+    bool failed; /* atomic: memory was short, and some were not answered for that */
     struct arena scratch;
 };
 
@@ -259,8 +269,8 @@ static bool group_jobs(struct naming *n, size_t count)
 {
     const struct sort_key *order = order_jobs(n, count);
     uint32_t *jobs = arena_alloc(&n->scratch, (count + 1) * sizeof *jobs);
-    n->queries = arena_zalloc(&n->scratch, count + 1, sizeof *n->queries);
-    if (!order || !jobs || !n->queries)
+    struct dwarf_query *queries = arena_zalloc(&n->scratch, count + 1, sizeof *queries);
+    if (!order || !jobs || !queries)
         return false;
     for (size_t from = 0, to; from < count; from = to) {
         object_id id = (object_id)order[from].key;
@@ -269,7 +279,7 @@ static bool group_jobs(struct naming *n, size_t count)
         struct share share = {.naming = n,
                               .entry = entry_at(n->m, id),
                               .jobs = jobs + from,
-                              .queries = n->queries + from,
+                              .queries = queries + from,
                               .count = to - from};
         if (id && !add_share(n, &share))
             return false;
@@ -278,10 +288,14 @@ static bool group_jobs(struct naming *n, size_t count)
 }
 
 /* Answers what is kept, and leaves the rest of the jobs in the share. */
-static void answer_known(struct naming *n, struct share *s, struct arena *arena)
+static void answer_known(struct naming *n, struct share *s)
 {
     struct object *o = s->entry->object;
+    struct arena *arena = &n->m->hands[0].arena;
     size_t left = 0;
+    if (s->is_known)
+        return;
+    s->is_known = true;
     object_known_names(o, n->m->settings);
     for (size_t i = 0; i < s->count; i++) {
         uint32_t number = s->jobs[i];
@@ -310,7 +324,7 @@ static void make_queries(struct naming *n, struct share *s)
 /* Makes an object ready for what is not known of it. */
 static void prepare_share(struct naming *n, struct share *s)
 {
-    answer_known(n, s, &n->m->hands[0].arena);
+    answer_known(n, s);
     if (s->count == 0)
         return;
     object_names(s->entry->object, n->m->settings);
@@ -451,28 +465,28 @@ static bool answer_jit(struct namer *r, const struct jitdump *jit,
     return true;
 }
 
-static void answer_share(struct naming *n, struct namer *r, const struct share *s)
+/* False when memory is short. */
+static bool answer_share(struct naming *n, struct namer *r, const struct share *s)
 {
-    if (s->count == 0)
-        return;
     struct dwarf_reader reader;
     struct error ignored;
     struct object *o = s->entry->object;
     const struct jitdump *jit = object_jitdump(o, n->m->settings);
     bool reads = o->has_dwarf && dwarf_reader_init(&reader, &o->dwarf, &ignored);
-    if (reads && !dwarf_find(&reader, s->queries, s->count, &ignored))
-        for (size_t i = 0; i < s->count; i++)
-            s->queries[i].count = 0;
+    bool found = reads && dwarf_find(&reader, s->queries, s->count, &ignored);
+    for (size_t i = 0; reads && !found && i < s->count; i++)
+        s->queries[i].count = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct name_job *job = &n->jobs[s->queries[i].tag];
         bool dumped = jit && job->version <= jit->code_count;
         if (!dumped || !answer_jit(r, jit, &s->queries[i], job))
             answer(r, o, &s->queries[i], job);
     }
-    if (!reads)
-        return;
-    dwarf_reader_deinit(&reader);
-    memset(r->readers, 0, sizeof r->readers); /* other texts may lie there now */
+    if (reads) {
+        dwarf_reader_deinit(&reader);
+        memset(r->readers, 0, sizeof r->readers); /* other texts may lie there now */
+    }
+    return found || !o->has_dwarf;
 }
 
 static struct namer *namer_make(const struct resolve_settings *settings,
@@ -501,8 +515,8 @@ static void name_share(struct errand *e, unsigned number)
     struct hand *hand = &m->hands[number];
     if (!hand->namer)
         hand->namer = namer_make(m->settings, &hand->arena);
-    if (hand->namer)
-        answer_share(s->naming, hand->namer, s);
+    if (!hand->namer || !answer_share(s->naming, hand->namer, s) || hand->arena.failed)
+        __atomic_store_n(&s->naming->failed, true, __ATOMIC_RELAXED);
 }
 
 /* A piece of the share, the first `count` of it, as one of its own behind it. */
@@ -523,6 +537,8 @@ static bool cut_off(struct naming *n, struct share *s, size_t count)
 static void send_share(struct naming *n, struct share *s)
 {
     const struct object *o = s->entry->object;
+    if (s->count == 0)
+        return;
     while (s->count > NAME_SHARE) {
         size_t cut =
             o->has_dwarf ? dwarf_cut(s->queries, s->count, NAME_SHARE) : NAME_SHARE;
@@ -535,29 +551,61 @@ static void send_share(struct naming *n, struct share *s)
     }
 }
 
+static void read_names(struct errand *e, unsigned hand)
+{
+    struct entry *entry = (struct entry *)(void *)e;
+    (void)hand;
+    object_names(entry->object, entry->settings);
+    __atomic_store_n(&entry->is_ready, true, __ATOMIC_RELEASE);
+}
+
+/* Whether the object is ready to be asked what is not known of it. Where it is to be read
+ * first, the crew does that, beside others. */
+static bool is_ready(struct naming *n, struct share *s)
+{
+    struct entry *entry = s->entry;
+    if (entry->is_under_way && !__atomic_load_n(&entry->is_ready, __ATOMIC_ACQUIRE))
+        return false;
+    finish_errand(n->m, entry);
+    answer_known(n, s);
+    if (s->count == 0 || entry->object->named || n->m->crew.hands == 1)
+        return true;
+    start_errand(n->m, entry, read_names);
+    return false;
+}
+
 /* Those objects first that are ready: the others' errands go on beside them. */
 static void send_shares(struct naming *n)
 {
-    for (int late = 0; late < 2; late++) {
-        for (size_t i = 0; i < n->share_count; i++) {
-            struct share *s = &n->shares[i];
-            bool ready = !s->entry->is_under_way ||
-                         __atomic_load_n(&s->entry->is_ready, __ATOMIC_ACQUIRE);
-            if (s->errand.work || (!late && !ready))
-                continue;
-            finish_errand(n->m, s->entry);
-            prepare_share(n, s);
-            send_share(n, s);
-        }
+    for (size_t i = 0; i < n->share_count; i++) {
+        struct share *s = &n->shares[i];
+        if (!is_ready(n, s))
+            continue;
+        prepare_share(n, s);
+        send_share(n, s);
+    }
+    for (size_t i = 0; i < n->share_count; i++) {
+        struct share *s = &n->shares[i];
+        if (s->errand.work)
+            continue;
+        finish_errand(n->m, s->entry);
+        prepare_share(n, s);
+        send_share(n, s);
     }
 }
 
-/* Waits for the answers of an object, and keeps them for the next time. */
+/* Waits for the answers of an object. */
 static void take_answers(struct naming *n, struct share *s)
 {
-    crew_finish(&n->m->crew, &s->errand);
+    if (s->errand.work)
+        crew_finish(&n->m->crew, &s->errand);
     for (struct share *piece = s->next; piece; piece = piece->next)
         crew_finish(&n->m->crew, &piece->errand);
+}
+
+/* Keeps the answers of an object for the next time. */
+static void remember(const struct naming *n, const struct share *s)
+{
     for (size_t i = 0; i < s->asked; i++)
         name_cache_add(&s->entry->object->names, &n->jobs[s->jobs[i]]);
 }
@@ -570,6 +618,8 @@ static void resolver_name(void *context, struct name_job *jobs, size_t count)
         send_shares(&n);
         for (size_t i = 0; i < n.share_count; i++)
             take_answers(&n, &n.shares[i]);
+        for (size_t i = 0; !n.failed && i < n.share_count; i++)
+            remember(&n, &n.shares[i]);
     }
     finish_errands(m);
     for (unsigned i = 0; i < m->crew.hands; i++) {

@@ -3,6 +3,7 @@
 
 /* A line of the kernel's has so many bytes and more: "ffffffff81000000 T _text". */
 #define LINE_LEAST 22
+#define RESERVED_MOST ((size_t)1 << 20)
 
 struct line {
     uint64_t address;
@@ -32,7 +33,7 @@ static bool parse_line(struct str text, struct line *line)
 {
     struct str address = str_cut(&text, ' '), type = str_cut(&text, ' ');
     bool is_plain = text.len && text.ptr[text.len - 1] > ' ' &&
-                    text.ptr[text.len - 1] != ']' && str_find(text, '\t') == text.len;
+                    str_find(text, '[') == text.len && str_find(text, '\t') == text.len;
     *line = (struct line){.name = text, .module = STR("")};
     if (!is_plain)
         cut_module(line, text);
@@ -67,7 +68,8 @@ bool kallsyms_init(struct symbol_table *t, struct str text, struct arena *arena,
     uint64_t lines = 0, seen = 0;
     *facts = (struct kallsyms_facts){0};
     symbol_table_init(t, arena);
-    symbol_table_reserve(t, text.len / LINE_LEAST);
+    size_t lines_most = text.len / LINE_LEAST;
+    symbol_table_reserve(t, lines_most < RESERVED_MOST ? lines_most : RESERVED_MOST);
     while (text.len) {
         struct line line;
         struct str s = str_cut(&text, '\n');

@@ -21,8 +21,8 @@ struct ranges {
     size_t count;
 };
 
-/* Room in the arena for the parts of `count` ranges; what is not used costs no memory but
- * addresses. Then they may be laid one by one, in order of their starts, where none lies
+/* Room in the arena for the parts of `count` ranges; of a large one what is not used costs
+ * no memory but addresses. Then they may be laid one by one, in order of their starts, where none lies
  * over another. */
 bool ranges_begin(struct ranges *r, size_t count, struct arena *arena);
 void ranges_lay(struct ranges *r, uint64_t start, uint64_t end, uint32_t owner);

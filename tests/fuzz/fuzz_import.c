@@ -64,7 +64,7 @@ static void fake_name(void *context, struct name_job *jobs, size_t count)
     };
     (void)context;
     for (size_t i = 0; i < count; i++) {
-        size_t first = jobs[i].address % 4;
+        size_t first = jobs[i].object ? jobs[i].address % 4 : 3;
         jobs[i].frames = &frames[first % 3];
         jobs[i].count = first == 3 ? 0 : 3 - first;
     }
