@@ -366,7 +366,9 @@ static void number_events(const struct finish *f, event_id *events, enum perf_wa
 static event_id *make_events(const struct finish *f)
 {
     event_id *events = arena_zalloc(f->arena, f->p->data.event_count + 1, sizeof *events);
-    for (int wait = WAIT_NONE; events && wait <= WAIT_OFF_CPU; wait++)
+    /* One with samples whose name came to tell of wakers when they were read has them. */
+    int last = f->p->event_count ? WAIT_WAKER : WAIT_OFF_CPU;
+    for (int wait = WAIT_NONE; events && wait <= last; wait++)
         number_events(f, events, (enum perf_wait)wait);
     return events;
 }
