@@ -81,24 +81,56 @@ static void open_browser(const char *address)
         message_note("no browser was opened: %s", err.message);
 }
 
+/* Which of the server's addresses is whose. */
+enum { FOR_TERMINAL, FOR_BROWSER };
+
+#define BROWSER_SECONDS 120 /* in which the browser that is started here asks */
+
+/* Its arguments can be seen by others, so its address is good once, and not for long. */
+static void invite_browser(struct os_server *server)
+{
+    char address[OS_SERVER_ADDRESS];
+    struct error err;
+    if (os_server_invite(server, FOR_BROWSER, BROWSER_SECONDS, address, &err))
+        open_browser(address);
+    else
+        message_note("no browser was opened: %s", err.message);
+}
+
+/* Serves until a signal ends it. Where the printed address is used up, the next one is
+ * printed, for another browser. */
+static bool serve_browsers(struct os_server *server, struct os_wait *wait, bool quiet,
+                           struct error *err)
+{
+    char address[OS_SERVER_ADDRESS];
+    int patience = -1;
+    while (!(os_wait_for(wait, patience) & OS_WAIT_STOP)) {
+        patience = os_server_serve(server);
+        if (quiet || !os_server_was_used(server, FOR_TERMINAL))
+            continue;
+        if (!os_server_invite(server, FOR_TERMINAL, 0, address, err))
+            return false;
+        message_note("for another browser: %s", address);
+    }
+    return true;
+}
+
 static bool serve(const struct viewer_settings *s, struct str page, struct error *err)
 {
-    char address[128];
+    char address[OS_SERVER_ADDRESS];
     struct os_wait wait;
-    struct os_server server = {.fd = -1};
+    struct os_server server = {.listeners = {-1, -1}, .epoll = -1};
     bool ok = os_wait_init(&wait, err) &&
-              os_server_open(&server, (unsigned)s->port, &wait, err);
+              os_server_open(&server, (unsigned)s->port, page, &wait, err) &&
+              os_server_invite(&server, FOR_TERMINAL, 0, address, err);
     if (ok) {
-        format_text(address, sizeof address, "http://127.0.0.1:%u/%s/", server.port,
-                    server.token);
         printf("%s\n", address);
         fflush(stdout);
         if (!s->load.quiet)
-            message_note("the page is served until Ctrl-C");
+            message_note("the page is served until Ctrl-C; the address works once");
         if (!s->no_browser)
-            open_browser(address);
-        while (!(os_wait_for(&wait, -1) & OS_WAIT_STOP))
-            os_server_serve(&server, page);
+            invite_browser(&server);
+        ok = serve_browsers(&server, &wait, s->load.quiet, err);
     }
     os_server_close(&server);
     os_wait_deinit(&wait);

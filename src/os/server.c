@@ -1,209 +1,501 @@
 #include "os/server.h"
 #include "base/format.h"
+#include "os/http.h"
+#include "os/machine.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SEND_PATIENCE 5000 /* ms that a client may take none of the answer */
+#define SECOND 1000000000ULL
+#define HEAD_TIME (5 * SECOND)   /* in which a request must have come */
+#define STALL_TIME (15 * SECOND) /* in which a client must take some of the answer */
+#define LEAST_RATE 10000         /* bytes a second that it must take in the long run */
+#define LAST_TIME (1 * SECOND)   /* in which it must close, after the answer */
+#define AT_A_TIME \
+    ((size_t)1 << 20) /* bytes that are sent before others have their turn */
+#define PORT_TRIES 20
+#define ANSWER_HEAD 1024
+
+enum stage {
+    STAGE_FREE,
+    STAGE_HEAD,   /* the request comes */
+    STAGE_ANSWER, /* the answer goes */
+    STAGE_LAST,   /* what still comes is dropped, until the client closes: a connection
+                      closed with bytes unread takes the answer with it */
+};
 
 struct os_server_client {
-    int fd; /* -1: free */
+    enum stage stage;
+    int fd;
     size_t used;
+    uint64_t since;  /* the stage */
+    uint64_t until;  /* something must happen */
+    struct str rest; /* of the answer's body */
+    size_t answer_used, answer_sent;
+    char answer[ANSWER_HEAD];
     char head[OS_SERVER_HEAD];
 };
 
-static bool make_token(char *out)
+/* --- Secrets ------------------------------------------------------------------------ */
+
+static bool make_secret(char out[OS_SERVER_TOKEN + 1], struct error *err)
 {
     unsigned char bytes[OS_SERVER_TOKEN / 2];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return false;
+        return error_set(err, "cannot get random bytes: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
         format_text(out + 2 * i, 3, "%02x", bytes[i]);
     return true;
 }
 
-static bool listen_at(struct os_server *s, unsigned port)
+bool os_server_invite(struct os_server *s, unsigned which, unsigned seconds,
+                      char address[OS_SERVER_ADDRESS], struct error *err)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    int yes = 1;
-    s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->fd < 0)
+    struct os_server_token *t = &s->tokens[which];
+    *t = (struct os_server_token){.until = UINT64_MAX};
+    if (!make_secret(t->text, err))
         return false;
-    setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (bind(s->fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(s->fd, 16) != 0 ||
-        getsockname(s->fd, (struct sockaddr *)&at, &size) != 0)
-        return false;
-    s->port = ntohs(at.sin_port);
+    if (seconds)
+        t->until = os_clock_monotonic() + seconds * SECOND;
+    format_text(address, OS_SERVER_ADDRESS, "http://127.0.0.1:%u/%s/", s->port, t->text);
     return true;
 }
 
-bool os_server_open(struct os_server *s, unsigned port, struct os_wait *w,
-                    struct error *err)
+bool os_server_was_used(const struct os_server *s, unsigned which)
 {
-    *s = (struct os_server){.fd = -1, .wait = w};
+    return s->tokens[which].used;
+}
+
+/* Whether the address lets a browser in; it does so once. */
+static bool take_token(struct os_server *s, struct str asked)
+{
+    uint64_t now = os_clock_monotonic();
+    for (size_t i = 0; i < OS_SERVER_TOKENS; i++) {
+        struct os_server_token *t = &s->tokens[i];
+        if (!http_same_secret(asked, str_of(t->text)) || t->used || now > t->until)
+            continue;
+        t->used = true;
+        return true;
+    }
+    return false;
+}
+
+/* --- Opening and closing ------------------------------------------------------------ */
+
+static int listen_at(const struct sockaddr *at, socklen_t size)
+{
+    int yes = 1;
+    int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (at->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    if (bind(fd, at, size) == 0 && listen(fd, OS_SERVER_CLIENTS) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+/* Both addresses have the same port, so that nobody else has the one that "localhost"
+ * may mean. Machines without IPv6 have one. */
+static bool listen_once(struct os_server *s, unsigned port)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+                               .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    socklen_t size = sizeof four;
+    s->listeners[0] = listen_at((struct sockaddr *)&four, size);
+    if (s->listeners[0] < 0 ||
+        getsockname(s->listeners[0], (struct sockaddr *)&four, &size) != 0)
+        return false;
+    s->port = ntohs(four.sin_port);
+    six.sin6_port = four.sin_port;
+    s->listeners[1] = listen_at((struct sockaddr *)&six, sizeof six);
+    if (s->listeners[1] >= 0 || errno != EADDRINUSE)
+        return true;
+    close(s->listeners[0]);
+    s->listeners[0] = -1;
+    errno = EADDRINUSE;
+    return false;
+}
+
+static bool listen_at_port(struct os_server *s, unsigned port, struct error *err)
+{
+    for (int i = 0; i < PORT_TRIES; i++) {
+        if (listen_once(s, port))
+            return true;
+        if (port || errno != EADDRINUSE)
+            break;
+    }
+    error_set(err, "cannot serve at port %u of this machine: %s", port, strerror(errno));
+    return error_hint(err, "--port names another one, or none");
+}
+
+static bool watch(const struct os_server *s, int fd, void *whose, struct error *err)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = whose};
+    return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) == 0 ||
+           error_set(err, "cannot wait for a handle: %s", strerror(errno));
+}
+
+bool os_server_open(struct os_server *s, unsigned port, struct str page,
+                    struct os_wait *w, struct error *err)
+{
+    *s = (struct os_server){.listeners = {-1, -1}, .epoll = -1, .wait = w, .page = page};
     s->clients = calloc(OS_SERVER_CLIENTS, sizeof *s->clients);
     if (!s->clients)
         return error_memory(err);
-    for (size_t i = 0; i < OS_SERVER_CLIENTS; i++)
-        s->clients[i].fd = -1;
-    if (!make_token(s->token) || !listen_at(s, port)) {
-        error_set(err, "cannot serve at port %u of this machine: %s", port,
-                  strerror(errno));
-        return error_hint(err, "--port names another one, or none");
-    }
-    return os_wait_add(w, s->fd, err);
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (s->epoll < 0)
+        return error_set(err, "cannot wait for clients: %s", strerror(errno));
+    if (!make_secret(s->key, err) || !listen_at_port(s, port, err))
+        return false;
+    for (size_t i = 0; i < OS_SERVER_LISTENERS; i++)
+        if (s->listeners[i] >= 0 && !watch(s, s->listeners[i], NULL, err))
+            return false;
+    return os_wait_add(w, s->epoll, err);
 }
 
-static void drop(struct os_server *s, struct os_server_client *c)
+static void drop(struct os_server_client *c)
 {
-    os_wait_remove(s->wait, c->fd);
     close(c->fd);
-    c->fd = -1;
-    c->used = 0;
+    c->stage = STAGE_FREE;
 }
 
 void os_server_close(struct os_server *s)
 {
     for (size_t i = 0; s->clients && i < OS_SERVER_CLIENTS; i++)
-        if (s->clients[i].fd >= 0)
-            drop(s, &s->clients[i]);
-    if (s->fd >= 0) {
-        os_wait_remove(s->wait, s->fd);
-        close(s->fd);
+        if (s->clients[i].stage != STAGE_FREE)
+            drop(&s->clients[i]);
+    for (size_t i = 0; i < OS_SERVER_LISTENERS; i++)
+        if (s->listeners[i] >= 0)
+            close(s->listeners[i]);
+    if (s->epoll >= 0) {
+        os_wait_remove(s->wait, s->epoll);
+        close(s->epoll);
     }
     free(s->clients);
-    *s = (struct os_server){.fd = -1};
-}
-
-/* --- What is asked ------------------------------------------------------------------ */
-
-static bool same_letters(struct str a, const char *small)
-{
-    if (a.len != strlen(small))
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        char c = a.ptr[i];
-        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != small[i])
-            return false;
-    }
-    return true;
-}
-
-/* The one Host that the request names; empty where it names none, or several. */
-static struct str host_of(struct str head)
-{
-    struct str host = STR("");
-    unsigned count = 0;
-    while (head.len) {
-        struct str line = str_trim_right(str_cut(&head, '\n'));
-        struct str name = str_cut(&line, ':');
-        if (!same_letters(name, "host"))
-            continue;
-        host = str_trim(line);
-        count++;
-    }
-    return count == 1 ? host : STR("");
-}
-
-/* The status that the request gets. */
-static const char *judge(const struct os_server *s, struct str head)
-{
-    char host[32], path[OS_SERVER_TOKEN + 3];
-    struct str line = str_trim_right(str_cut(&head, '\n'));
-    struct str method = str_cut(&line, ' '), asked = str_cut(&line, ' ');
-    format_text(host, sizeof host, "127.0.0.1:%u", s->port);
-    format_text(path, sizeof path, "/%s/", s->token);
-    if (!str_equal(line, STR("HTTP/1.1")) && !str_equal(line, STR("HTTP/1.0")))
-        return "400 Bad Request";
-    if (!str_equal(host_of(head), str_of(host)))
-        return "421 Misdirected Request";
-    if (!str_equal(asked, str_of(path)))
-        return "404 Not Found";
-    return str_equal(method, STR("GET")) ? "200 OK" : "405 Method Not Allowed";
+    *s = (struct os_server){.listeners = {-1, -1}, .epoll = -1};
 }
 
 /* --- What is answered --------------------------------------------------------------- */
 
-static bool send_all(int fd, struct str bytes)
+#define TEXT_HEAD \
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>stoke view</title>"
+#define TEXT_STYLE \
+    "<body style=\"font:16px/1.5 sans-serif;max-width:38em;margin:4em auto\">"
+
+struct answer {
+    const char *status;
+    const char *field; /* one more of the head, with its line end */
+    const char *text;  /* NULL: the page */
+};
+
+static const struct answer page_answer = {"200 OK", "", NULL};
+
+static const struct answer bad_answer = {
+    "400 Bad Request", "", TEXT_HEAD "<p>This is not a request of HTTP/1.1.\n"};
+
+static const struct answer long_answer = {"431 Request Header Fields Too Large", "",
+                                          TEXT_HEAD TEXT_STYLE
+                                          "<h1>The request is too long</h1><p>The "
+                                          "browser sends more than 32 KB with it: remove "
+                                          "cookies of this host.\n"};
+
+static const struct answer host_answer = {
+    "421 Misdirected Request", "",
+    TEXT_HEAD TEXT_STYLE
+    "<h1>Not served by this name</h1><p><code>stoke view</code> answers to the names "
+    "<code>localhost</code>, <code>127.0.0.1</code> and <code>[::1]</code> alone, at any "
+    "port, so that no other site can read the profile.<p>From another machine, forward a "
+    "port and open it there by one of these names: <code>ssh -L "
+    "8080:localhost:PORT HOST</code>, then <code>http://localhost:8080/</code> with what "
+    "follows the port in the address that <code>stoke view</code> printed. Or copy a "
+    "page "
+    "there: <code>stoke convert FILE -o page.html</code>.\n"};
+
+static const struct answer method_answer = {"405 Method Not Allowed", "Allow: GET\r\n",
+                                            TEXT_HEAD "<p>Only GET is answered here.\n"};
+
+static const struct answer missing_answer = {
+    "404 Not Found", "", TEXT_HEAD "<p>There is nothing at this address.\n"};
+
+static const struct answer used_answer = {
+    "410 Gone", "",
+    TEXT_HEAD TEXT_STYLE
+    "<h1>This address was used already</h1><p>An address that <code>stoke view</code> "
+    "prints works once; after that, the browser that opened it has a cookie. If it was "
+    "this one: <a href=\"/\">open the profile</a>.<p>For another browser, use the "
+    "latest address that <code>stoke view</code> printed in its terminal, or start it "
+    "again.<p>If no browser of yours opened it, somebody else on the machine did: end "
+    "<code>stoke view</code> with Ctrl-C.\n"};
+
+static const struct answer key_answer = {
+    "403 Forbidden", "",
+    TEXT_HEAD TEXT_STYLE
+    "<h1>This browser may not read the profile yet</h1><p>Open the address that "
+    "<code>stoke view</code> printed in its terminal: it lets one browser in. Links "
+    "without it work only in a browser that was let in before, as long as the same "
+    "<code>stoke view</code> runs.\n"};
+
+/* A browser that follows a link from another site does not show its cookie. It does when
+ * a page of ours leads it on; by a script, as the link may have a fragment. */
+static const struct answer again_answer = {
+    "200 OK", "",
+    TEXT_HEAD "<script>location.replace(\"/?again\"+location.hash)</script><p><a "
+              "href=\"/?again\">Open the profile</a>\n"};
+
+#define SCRIPT_HASH "sha256-5I6uu1c2CHb4xCcjBdRxF79tpZ2CWulJWNhpHfeDlV4="
+
+static bool is_token(struct str text)
 {
-    while (bytes.len) {
-        ssize_t sent = send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent > 0) {
-            bytes = str_skip(bytes, (size_t)sent);
-            continue;
-        }
-        struct pollfd room = {.fd = fd, .events = POLLOUT};
-        if (sent == 0 || (errno != EAGAIN && errno != EINTR) ||
-            poll(&room, 1, SEND_PATIENCE) <= 0)
+    for (size_t i = 0; i < text.len; i++)
+        if (!byte_is_hex(text.ptr[i]))
             return false;
-    }
-    return true;
+    return text.len == OS_SERVER_TOKEN;
 }
 
-static void answer(const struct os_server *s, struct os_server_client *c, struct str page)
+/* The cookie's name has the port that the browser sees, as browsers keep cookies for all
+ * ports of a host together. */
+static void cookie_name(char room[32], unsigned port)
 {
-    char head[512];
-    const char *status = judge(s, (struct str){c->head, c->used});
-    struct str body = status[0] == '2' ? page : str_of(status);
-    size_t length =
-        format_text(head, sizeof head,
-                    "HTTP/1.1 %s\r\nContent-Type: text/%s; charset=utf-8\r\n"
-                    "Content-Length: %zu\r\nCache-Control: no-store\r\n"
-                    "X-Content-Type-Options: nosniff\r\n"
-                    "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
-                    "Cross-Origin-Resource-Policy: same-origin\r\n"
-                    "Connection: close\r\n\r\n",
-                    status, status[0] == '2' ? "html" : "plain", body.len);
-    if (send_all(c->fd, (struct str){head, length}) && send_all(c->fd, body))
-        shutdown(c->fd, SHUT_WR);
+    format_text(room, 32, "stoke-%u", port);
 }
 
-/* --- Whoever comes ------------------------------------------------------------------ */
+/* What the request gets; `field` has room for one that is made for it. */
+static struct answer judge(struct os_server *s, struct str head, char *field, size_t size)
+{
+    struct http_request r;
+    char name[32];
+    if (!http_parse(head, &r))
+        return bad_answer;
+    if (!r.host)
+        return host_answer;
+    if (!str_equal(r.method, STR("GET")))
+        return method_answer;
+    cookie_name(name, r.port);
+    bool known = http_has_cookie(&r, str_of(name), str_of(s->key));
+    struct str query = r.path, path = str_cut(&query, '?');
+    if (str_equal(path, STR("/"))) {
+        bool again = r.from_elsewhere && query.len == 0;
+        return known ? page_answer : again ? again_answer : key_answer;
+    }
+    struct str token = str_skip(path, 1);
+    if (str_ends(token, STR("/")))
+        token.len--;
+    if (!str_starts(path, STR("/")) || !is_token(token))
+        return missing_answer;
+    if (!take_token(s, token) && !known)
+        return used_answer;
+    format_text(field, size,
+                "Location: /\r\nSet-Cookie: %s=%s; Path=/; HttpOnly; "
+                "SameSite=Strict\r\n",
+                name, s->key);
+    return (struct answer){"303 See Other", field,
+                           TEXT_HEAD "<p><a href=\"/\">Open</a>\n"};
+}
+
+static void enter(struct os_server_client *c, enum stage stage, uint64_t time)
+{
+    c->stage = stage;
+    c->since = os_clock_monotonic();
+    c->until = c->since + time;
+}
+
+static void begin_answer(const struct os_server *s, struct os_server_client *c,
+                         struct answer a)
+{
+    c->rest = a.text ? str_of(a.text) : s->page;
+    c->answer_sent = 0;
+    c->answer_used = format_text(
+        c->answer, sizeof c->answer,
+        "HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\n"
+        "Content-Length: %zu\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+        "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n"
+        "Cross-Origin-Resource-Policy: same-origin\r\n%s%sConnection: close\r\n\r\n",
+        a.status, c->rest.len,
+        a.text ? "Content-Security-Policy: default-src 'none'; style-src "
+                 "'unsafe-inline'; script-src '" SCRIPT_HASH
+                 "'; frame-ancestors 'none'\r\n"
+               : "",
+        a.field);
+    enter(c, STAGE_ANSWER, STALL_TIME);
+}
+
+/* --- Clients ------------------------------------------------------------------------ */
+
+static bool would_block(void)
+{
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+/* Sends some; gives how much, -1 where the client is gone. */
+static ssize_t send_some(struct os_server_client *c)
+{
+    bool head = c->answer_sent < c->answer_used;
+    const char *bytes = head ? c->answer + c->answer_sent : c->rest.ptr;
+    size_t length = head ? c->answer_used - c->answer_sent : c->rest.len;
+    ssize_t sent = send(c->fd, bytes, length < AT_A_TIME ? length : AT_A_TIME,
+                        MSG_NOSIGNAL | MSG_DONTWAIT | (head ? MSG_MORE : 0));
+    if (sent < 0)
+        return would_block() ? 0 : -1;
+    if (head)
+        c->answer_sent += (size_t)sent;
+    else
+        c->rest = str_skip(c->rest, (size_t)sent);
+    return sent;
+}
+
+static void wait_for(const struct os_server *s, struct os_server_client *c,
+                     uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = c};
+    if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e) != 0)
+        drop(c);
+}
+
+static void tell(const struct os_server *s, struct os_server_client *c)
+{
+    size_t turn = 0;
+    while (turn < AT_A_TIME && (c->answer_sent < c->answer_used || c->rest.len)) {
+        ssize_t sent = send_some(c);
+        if (sent < 0) {
+            drop(c);
+            return;
+        }
+        if (sent == 0)
+            break;
+        turn += (size_t)sent;
+    }
+    if (turn)
+        c->until = os_clock_monotonic() + STALL_TIME;
+    if (c->answer_sent < c->answer_used || c->rest.len) {
+        wait_for(s, c, EPOLLOUT);
+        return;
+    }
+    shutdown(c->fd, SHUT_WR);
+    enter(c, STAGE_LAST, LAST_TIME);
+    wait_for(s, c, EPOLLIN);
+}
+
+/* Takes what the client has sent; answers when its request is whole. */
+static void hear(struct os_server *s, struct os_server_client *c)
+{
+    char field[256] = "";
+    if (c->stage == STAGE_LAST)
+        c->used = 0;
+    ssize_t got = recv(c->fd, c->head + c->used, sizeof c->head - c->used, MSG_DONTWAIT);
+    if (got < 0 && would_block())
+        return;
+    if (got <= 0) {
+        drop(c);
+        return;
+    }
+    size_t before = c->used < 3 ? 0 : c->used - 3;
+    c->used += (size_t)got;
+    if (c->stage != STAGE_HEAD)
+        return;
+    struct str head = {c->head, c->used};
+    if (str_has(str_skip(head, before), STR("\r\n\r\n")))
+        begin_answer(s, c, judge(s, head, field, sizeof field));
+    else if (c->used == sizeof c->head)
+        begin_answer(s, c, long_answer);
+    if (c->stage == STAGE_ANSWER)
+        tell(s, c);
+}
+
+static bool is_late(const struct os_server *s, const struct os_server_client *c,
+                    uint64_t now)
+{
+    if (c->stage != STAGE_ANSWER)
+        return now >= c->until;
+    uint64_t sent = s->page.len > c->rest.len ? s->page.len - c->rest.len : 0;
+    return now >= c->until ||
+           now - c->since > 2 * STALL_TIME + sent * (SECOND / LEAST_RATE);
+}
+
+/* A free place; where there is none, that of who has not asked yet, the longest first:
+ * nobody can keep others out by connecting. NULL where all are answered. */
+static struct os_server_client *find_place(struct os_server *s)
+{
+    struct os_server_client *oldest = NULL;
+    for (size_t i = 0; i < OS_SERVER_CLIENTS; i++) {
+        struct os_server_client *c = &s->clients[i];
+        if (c->stage == STAGE_FREE)
+            return c;
+        if (c->stage != STAGE_ANSWER && (!oldest || c->since < oldest->since))
+            oldest = c;
+    }
+    if (oldest)
+        drop(oldest);
+    return oldest;
+}
 
 static void take_client(struct os_server *s, int fd)
 {
     struct error ignored;
-    struct os_server_client *c = s->clients;
-    while (c < s->clients + OS_SERVER_CLIENTS && c->fd >= 0)
-        c++;
-    if (c == s->clients + OS_SERVER_CLIENTS) { /* the first has waited longest */
-        c = s->clients;
-        drop(s, c);
+    struct os_server_client *c = find_place(s);
+    if (!c || !watch(s, fd, c, &ignored)) {
+        close(fd);
+        return;
     }
     c->fd = fd;
-    if (!os_wait_add(s->wait, fd, &ignored))
-        drop(s, c);
+    c->used = 0;
+    enter(c, STAGE_HEAD, HEAD_TIME);
+    hear(s, c);
 }
 
-/* Takes what the client has sent; answers when its request is whole. */
-static void hear(struct os_server *s, struct os_server_client *c, struct str page)
+static void take_clients(struct os_server *s)
 {
-    ssize_t got = recv(c->fd, c->head + c->used, sizeof c->head - c->used, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got > 0)
-        c->used += (size_t)got;
-    bool whole = str_has((struct str){c->head, c->used}, STR("\r\n\r\n"));
-    if (whole)
-        answer(s, c, page);
-    if (whole || got <= 0 || c->used == sizeof c->head)
-        drop(s, c);
+    for (size_t i = 0; i < OS_SERVER_LISTENERS; i++)
+        for (size_t n = 0; s->listeners[i] >= 0 && n < OS_SERVER_CLIENTS; n++) {
+            int fd = accept4(s->listeners[i], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            if (fd < 0)
+                break;
+            take_client(s, fd);
+        }
 }
 
-void os_server_serve(struct os_server *s, struct str page)
+/* Drops who is late; gives how long until the next may be, in ms. */
+static int drop_late(struct os_server *s)
 {
-    int fd;
-    while ((fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-        take_client(s, fd);
-    for (size_t i = 0; i < OS_SERVER_CLIENTS; i++)
-        if (s->clients[i].fd >= 0)
-            hear(s, &s->clients[i], page);
+    uint64_t now = os_clock_monotonic(), next = UINT64_MAX;
+    for (size_t i = 0; i < OS_SERVER_CLIENTS; i++) {
+        struct os_server_client *c = &s->clients[i];
+        if (c->stage != STAGE_FREE && is_late(s, c, now))
+            drop(c);
+        else if (c->stage != STAGE_FREE && c->until < next)
+            next = c->until;
+    }
+    return next == UINT64_MAX ? -1 : (int)((next - now) / 1000000 + 1);
+}
+
+int os_server_serve(struct os_server *s)
+{
+    struct epoll_event events[OS_SERVER_CLIENTS];
+    int count = epoll_wait(s->epoll, events, OS_SERVER_CLIENTS, 0);
+    bool fresh = false;
+    for (int i = 0; i < count; i++) {
+        struct os_server_client *c = events[i].data.ptr;
+        if (!c)
+            fresh = true;
+        else if (c->stage == STAGE_ANSWER)
+            tell(s, c);
+        else if (c->stage != STAGE_FREE)
+            hear(s, c);
+    }
+    if (fresh)
+        take_clients(s); /* last: places that are free now had events above */
+    return drop_late(s);
 }

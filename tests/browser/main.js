@@ -17,6 +17,8 @@ class Bench {
         this.folder = folder;
         this.notes = [];
         this.problems = []; /* what went wrong in a page without the test asking */
+        this.children = []; /* to be ended with the test */
+        this.online = /^(file|blob|data):/; /* what pages may ask for */
     }
 
     write(name, content) {
@@ -38,8 +40,16 @@ class Bench {
     }
 
     async open(address, options) {
-        const context = await this.browser.newContext(
-            Object.assign({ viewport: { width: 1200, height: 800 } }, options));
+        const page = await this.openIn(await this.context(options), options);
+        await page.goto(address);
+        return page;
+    }
+
+    context(options) {
+        return this.browser.newContext(Object.assign({ viewport: { width: 1200, height: 800 } }, options));
+    }
+
+    async openIn(context, options) {
         const page = await context.newPage();
         if (options && options.init)
             await page.addInitScript(options.init);
@@ -49,10 +59,9 @@ class Bench {
                 this.problems.push("console: " + message.text());
         });
         page.on("request", (request) => {
-            if (!/^(file|blob|data):/.test(request.url()))
+            if (!this.online.test(request.url()))
                 this.problems.push("a request: " + request.url());
         });
-        await page.goto(address);
         return page;
     }
 
@@ -73,6 +82,8 @@ async function runOne(browser, test) {
     }
     for (const context of browser.contexts())
         await context.close();
+    for (const child of bench.children)
+        child.close();
     fs.rmSync(folder, { recursive: true });
     return { why, notes: bench.notes };
 }

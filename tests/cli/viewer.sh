@@ -22,74 +22,82 @@ says 'data-name="&#60;b&#62;&#34;&#38;.in"' odd.html
 # No file refers to anything outside of itself.
 ! grep -o '\(src\|href\)="*http[^ ]*' report.html || fail "the page refers to another place"
 
-# ask OPTION...: the status that the server answers, the page in ./page.
-ask() {
-    python3 - "$port" "$@" <<'END'
-import socket, sys
-port, request = int(sys.argv[1]), sys.argv[2].encode().decode("unicode_escape").encode()
-with socket.create_connection(("127.0.0.1", port), 10) as s:
-    s.sendall(request)
-    got = b""
-    while piece := s.recv(65536):
-        got += piece
-open("page", "wb").write(got.partition(b"\r\n\r\n")[2])
-print(got.split(b"\r\n")[0].decode())
-END
+command -v python3 >/dev/null || {
+    echo "python3 is missing"
+    exit 77
 }
 
-stoke view --no-browser -q "$in" >address 2>err &
-server=$!
-trap 'kill $server 2>/dev/null || true' EXIT
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    [ -s address ] || sleep 0.2
-done
-address=$(cat address)
-port=$(echo "$address" | sed 's|http://127.0.0.1:\([0-9]*\)/.*|\1|')
-path=$(echo "$address" | sed 's|http://[^/]*||')
-host=127.0.0.1:$port
-[ "${#path}" = 34 ] || fail "no token in '$address'"
+# begin_view NAME OPTION...: serves until it is killed; ./NAME.out has its address, ./NAME.err
+# what it says. Sets $server.
+begin_view() {
+    served=$1
+    shift
+    stoke view "$@" >"$served.out" 2>"$served.err" &
+    server=$!
+    trap 'kill $server 2>/dev/null || true' EXIT
+    until [ -s "$served.out" ]; do
+        kill -0 $server || fail "stoke view ended: $(cat "$served.err")"
+        sleep 0.05
+    done
+}
 
-got=$(ask "GET $path HTTP/1.1\r\nHost: $host\r\n\r\n")
-[ "$got" = "HTTP/1.1 200 OK" ] || fail "the page: $got"
+end_view() {
+    kill -INT $server
+    wait $server || fail "stopped, it ended with $?"
+    trap - EXIT
+}
+
+# gets STATUS ADDRESS WHAT
+gets() {
+    got=$(python3 "$TESTS/cli/viewer_fetch.py" "$2")
+    [ "$got" = "$1" ] || fail "$3: $got, not $1"
+}
+
+# What it answers, to whom, and that nobody holds others up.
 status 0 stoke convert -q --with-callgraph --with-source "$in" -o whole.html
-cmp -s page whole.html || fail "the page served is not the page written"
-for wrong in "GET / HTTP/1.1\r\nHost: $host|404" \
-    "GET ${path%?}x/ HTTP/1.1\r\nHost: $host|404" \
-    "GET ${path}etc/passwd HTTP/1.1\r\nHost: $host|404" \
-    "GET $path HTTP/1.1\r\nHost: localhost:$port|421" \
-    "GET $path HTTP/1.1\r\nHost: evil.example:$port|421" \
-    "GET $path HTTP/1.1\r\nHost: $host\r\nHost: $host|421" \
-    "GET $path HTTP/1.1|421" \
-    "POST $path HTTP/1.1\r\nHost: $host|405" \
-    "GET|400"; do
-    got=$(ask "${wrong%|*}\r\n\r\n")
-    case $got in
-    "HTTP/1.1 ${wrong#*|} "*) ;;
-    *) fail "'${wrong%|*}' got '$got'" ;;
-    esac
-    [ "$(wc -c <page)" -lt 100 ] || fail "'${wrong%|*}' got a page"
-done
+begin_view first --no-browser "$in"
+python3 "$TESTS/cli/viewer.py" "$(cat first.out)" whole.html || fail "see above"
+says 'the address works once' first.err
 
-# A client that sends too much, or says nothing, holds nobody up.
-python3 - "$port" <<'END' &
-import socket, sys, time
-idle = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10) for _ in range(40)]
-s = idle.pop()
-try:
-    s.sendall(b"GET " + b"x" * 100000)
-except OSError:
-    pass
-time.sleep(1)
+# The next browser is invited in the terminal, by an address that works once too.
+again=$(sed -n 's/.*for another browser: //p' first.err)
+says '^stoke: .*for another browser: http://127.0.0.1:[0-9]*/[0-9a-f]*/$' first.err
+[ "$again" != "$(cat first.out)" ] || fail "the same address again"
+[ "$(echo "$again" | wc -l)" = 1 ] || fail "more than one: $again"
+gets 303 "$again" "the second address"
+gets 410 "$again" "the second address, again"
+end_view
+
+# The arguments of the browser hold an address of its own, which works once too.
+mkdir bin
+cat >bin/xdg-open <<'END'
+#!/bin/sh
+echo "$@" >opened.part
+mv opened.part opened
 END
-sleep 0.3
-got=$(ask "GET $path HTTP/1.1\r\nHost: $host\r\n\r\n")
-[ "$got" = "HTTP/1.1 200 OK" ] || fail "beside others: $got"
+chmod +x bin/xdg-open
+(
+    PATH=$PWD/bin:$PATH DISPLAY=:99
+    export PATH DISPLAY
+    begin_view second "$in"
+    until [ -s opened ]; do
+        kill -0 $server || fail "stoke view ended: $(cat second.err)"
+        sleep 0.05
+    done
+    [ "$(cat opened)" != "$(cat second.out)" ] || fail "the browser gets the address that is printed"
+    gets 303 "$(cat opened)" "the browser's address"
+    gets 410 "$(cat opened)" "the browser's address, again"
+    gets 303 "$(cat second.out)" "the printed address, beside the browser's"
+    end_view
+)
+
+begin_view third --no-browser -q "$in"
+gets 303 "$(cat third.out)" "the address"
+[ ! -s third.err ] || fail "it says something: $(cat third.err)"
 
 # The port is taken: another one is told of it.
+port=$(sed 's|http://127.0.0.1:\([0-9]*\)/.*|\1|' third.out)
 status 1 stoke view --no-browser --port "$port" "$in"
 says "cannot serve at port $port"
 says "try: --port"
-
-kill -INT $server
-wait $server || fail "stopped, it ended with $?"
-trap - EXIT
+end_view
