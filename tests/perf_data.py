@@ -49,6 +49,9 @@ RECORDED = {
     "fp": ["-g"],
     "no chains": [],
     "several events": ["-g", "-e", "cpu-clock,context-switches,page-faults"],
+    "groups": ["-g", "-e", "{page-faults,context-switches},cpu-clock"],
+    "a tracepoint first": ["-g", "-e", "sched:sched_process_exit,cpu-clock,page-faults"],
+    "by thread": ["-g", "--per-thread", "-e", "cpu-clock,page-faults"],
     "all processes": ["-g", "-a"],
     "period": ["-c", "1000000", "-e", "cpu-clock:u"],
     "compressed": ["-g", "-z"],
@@ -192,6 +195,16 @@ def has_dumps(path):
     return any(kind & (1 << 13) for kind in sample_types)
 
 
+def check_order(path, events):
+    """The events with samples stand in the order of perf's evlist, the default first."""
+    listing = subprocess.run([PERF, "evlist", "-i", path], capture_output=True, check=False)
+    names = [line.strip() for line in listing.stdout.decode().splitlines()
+             if not line.startswith("#")]
+    wanted = [name for name in dict.fromkeys(names) if name in events]
+    got = [name for name in events if name in wanted]
+    return "" if wanted == got else f"events in the order {got}, perf evlist has {wanted}"
+
+
 def compare(path):
     ours = events_of(path)
     if isinstance(ours, bytes):
@@ -206,6 +219,9 @@ def compare(path):
         if isinstance(theirs, bytes):
             return "stoke does not read perf's text: " + theirs.decode()
         theirs["lost"] = lost_of(path)
+        why = check_order(path, [event["name"] for event in ours["events"]])
+        if why:
+            return why
         for what in ("samples", "lost"):
             if ours[what] != theirs[what]:
                 return f"{what}: {ours[what]}, perf has {theirs[what]}"

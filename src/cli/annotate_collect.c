@@ -57,7 +57,7 @@ struct annotate_collector {
     size_t hit_count, hit_cap;
 
     struct arena arena;
-    struct strings events;      /* those that have samples, in the order of appearance */
+    struct strings events;      /* those that have samples, in the recording's order */
     struct event_total *totals; /* by the events' numbers */
     size_t total_cap;
     struct strings keys;        /* of the functions; their numbers are the functions' */
@@ -128,6 +128,15 @@ static uint32_t event_of(struct annotate_collector *c, const struct perf_event *
         totals[number] =
             (struct event_total){0, perf_event_unit(e->name, perf_prints_period(e))};
     return number;
+}
+
+/* Numbers the events with samples in the order in which they were recorded, so that the
+ * first one is the one that is shown by default. */
+static void add_events(struct annotate_collector *c, const struct perf_profile *p)
+{
+    for (size_t i = 0; i < p->data.event_count; i++)
+        if (perf_event_seen(p, i))
+            event_of(c, &p->data.events[i]);
 }
 
 /* What tells a function from all others: its name, the file it is in and where there. Of
@@ -546,6 +555,7 @@ static void take_end(void *context, struct perf_profile *p)
     struct annotations *a = c->a;
     perf_files_finish(p);
     bool ok = !p->resolver || perf_places_name(p);
+    add_events(c, p);
     for (size_t i = 0; ok && i < c->hit_count; i++)
         add_spot(c, p, &c->hits[i]);
     ok = ok && !c->hit_arena.failed && !c->arena.failed;

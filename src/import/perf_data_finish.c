@@ -343,31 +343,34 @@ static stack_id *make_stacks(struct finish *f)
     return interrupt ? stacks : NULL;
 }
 
+static bool has_samples(const struct perf_profile *p)
+{
+    return p->seen_events.count > 0;
+}
+
 /* Numbers those events that tell of waits in that way. */
 static void number_events(const struct finish *f, event_id *events, enum perf_wait wait)
 {
     const struct perf_profile *p = f->p;
     const struct perf_data *d = &p->data;
-    size_t count = p->event_count ? p->event_count : d->event_count;
-    for (size_t i = 0; i < count; i++) {
-        size_t number = p->event_count ? p->events[i] : i;
-        const struct perf_event *e = &d->events[number];
-        if (perf_wait_of(e) != wait)
+    for (size_t i = 0; i < d->event_count; i++) {
+        const struct perf_event *e = &d->events[i];
+        if (perf_wait_of(e) != wait || (has_samples(p) && !perf_event_seen(p, i)))
             continue;
         enum unit unit =
             perf_event_unit(e->name, perf_prints_period(e) && !p->options->samples);
-        events[number] = builder_event(f->b, e->name, unit);
+        events[i] = builder_event(f->b, e->name, unit);
     }
 }
 
 /* The profile's number for each of the recording's events: of those with samples, in the
- * order of appearance; of a recording that has none, all. What runs comes before what
- * waits. */
+ * order in which they were recorded, which is perf's; of a recording without samples, of
+ * all. What runs comes before what waits. */
 static event_id *make_events(const struct finish *f)
 {
     event_id *events = arena_zalloc(f->arena, f->p->data.event_count + 1, sizeof *events);
     /* One with samples whose name came to tell of wakers when they were read has them. */
-    int last = f->p->event_count ? WAIT_WAKER : WAIT_OFF_CPU;
+    int last = has_samples(f->p) ? WAIT_WAKER : WAIT_OFF_CPU;
     for (int wait = WAIT_NONE; events && wait <= last; wait++)
         number_events(f, events, (enum perf_wait)wait);
     return events;

@@ -35,19 +35,17 @@ thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid
     return task->tag;
 }
 
-/* Remembers that samples of the event came, in which order. */
+/* Remembers that samples of the event came. */
 static void note_event(struct perf_profile *p, uint32_t event)
 {
     uint64_t *seen = idmap_put(&p->seen_events, &p->arena, event);
-    uint32_t *events = arena_grow(&p->arena, p->events, &p->event_cap, p->event_count + 1,
-                                  sizeof *events);
-    if (!seen || !events)
-        return;
-    p->events = events;
-    if (*seen)
-        return;
-    *seen = 1;
-    events[p->event_count++] = event;
+    if (seen)
+        *seen = 1;
+}
+
+bool perf_event_seen(const struct perf_profile *p, size_t event)
+{
+    return idmap_find(&p->seen_events, event) != NULL;
 }
 
 /* "dummy" events have no samples but those. */

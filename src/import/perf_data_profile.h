@@ -91,10 +91,8 @@ struct perf_profile {
     struct builder raw; /* stacks of places, and samples */
     frame_id *path;     /* the stack under way, leaf first */
     size_t path_count, path_cap;
-    uint32_t *events; /* places among the recording's, in the order of appearance */
-    size_t event_count, event_cap;
-    struct idmap seen_events;
-    struct idmap counters; /* by id: the last value */
+    struct idmap seen_events; /* by the place of the event: it has samples */
+    struct idmap counters;    /* by id: the last value */
 
     unsigned hands; /* of the crew */
     struct perf_walk_settings walk;
@@ -182,6 +180,9 @@ void perf_profile_finish(struct perf_profile *p);
  * it was given them. The recording may go on. False when memory is short. */
 bool perf_profile_snapshot(struct perf_profile *p, const struct profile *raw,
                            struct builder *b);
+
+/* Whether the recording's event of that number has samples so far. */
+bool perf_event_seen(const struct perf_profile *p, size_t event);
 
 /* perf_data_import.c: the number of the sample's thread among the profile's. */
 thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid);
