@@ -1,5 +1,6 @@
 #include "cli/message.h"
 #include "base/visible.h"
+#include "model/losses.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -78,8 +79,22 @@ void message_error(const struct error *err)
     }
 }
 
+static void put_losses(const struct facts *facts, const char *file)
+{
+    char line[LOSS_LINE_MAX];
+    for (unsigned i = 0; i < LOSS_LINES; i++) {
+        if (losses_line(facts, i, line) == 0)
+            continue;
+        put_head("warning", "1;35");
+        put_place(file, &PLACE_NONE);
+        put_clean(line);
+        fputc('\n', stderr);
+    }
+}
+
 void message_warnings(const struct profile *p, const char *file)
 {
+    put_losses(&p->facts, file);
     for (unsigned i = 0; i < p->facts.warning_count; i++) {
         const struct warning *w = &p->facts.warnings[i];
         if (w->inferred)

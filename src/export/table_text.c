@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "base/visible.h"
 #include "export/table_parts.h"
+#include "model/losses.h"
 
 #define CELL_MAX MEASURE_TEXT_MAX
 #define COLUMNS_MAX 6
@@ -39,15 +40,10 @@ static void write_fact(struct output *out, const char *name, struct str value)
 
 static void write_losses(struct output *out, const struct facts *facts)
 {
-    if (facts->lost) {
-        output_text(out, "# the profiler lost ");
-        write_count(out, facts->lost, "sample\n", "samples\n");
-    }
-    if (facts->truncated) {
-        output_text(out, "# ");
-        write_count(out, facts->truncated, "stack is cut short\n",
-                    "stacks are cut short\n");
-    }
+    char line[LOSS_LINE_MAX];
+    for (unsigned i = 0; i < LOSS_LINES; i++)
+        if (losses_line(facts, i, line))
+            output_format(out, "# %s\n", line);
     for (unsigned i = 0; i < facts->warning_count; i++) {
         output_text(out, "# ");
         write_count(out, facts->warnings[i].count, "time: ", "times: ");
