@@ -98,8 +98,9 @@ static void tell_cautions(const struct record_session *s)
                      "asked for (sysctl kernel.perf_event_max_sample_rate)",
                      (unsigned long long)c->throttled);
     if (s->kernel_hidden && !(events->items[0].exclude & PERF_FLAG_EXCLUDE_KERNEL))
-        message_note("the system hides the kernel's addresses (sysctl "
-                     "kernel.kptr_restrict): its functions will have no names");
+        message_note("the system hides the kernel's addresses (sysctl %s): its functions "
+                     "will have no names",
+                     os_kernel_hidden_by());
 }
 
 /* Which files there are, where it is not the one that was named. */

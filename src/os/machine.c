@@ -109,6 +109,17 @@ struct str os_read_text(const char *path, char *room, size_t size)
     return (struct str){room, used};
 }
 
+/* The kernel shows them with kptr_restrict at 0 and perf_event_paranoid at 1 or less
+ * (kallsyms_show_value of kernel/ksyms_common.c). */
+const char *os_kernel_hidden_by(void)
+{
+    char room[32];
+    struct str text =
+        str_trim(os_read_text("/proc/sys/kernel/kptr_restrict", room, sizeof room));
+    return str_equal(text, STR("0")) ? "kernel.perf_event_paranoid"
+                                     : "kernel.kptr_restrict";
+}
+
 bool os_folder_each(const char *path, void (*each)(void *context, struct str name),
                     void *context)
 {

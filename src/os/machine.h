@@ -32,6 +32,10 @@ void os_machine_read(struct os_machine *m);
  * they fit. Empty where it cannot be read. */
 struct str os_read_text(const char *path, char *room, size_t size);
 
+/* The sysctl that hides the kernel's addresses from who may not see them: with
+ * kernel.kptr_restrict at 0 it is kernel.perf_event_paranoid. */
+const char *os_kernel_hidden_by(void);
+
 /* Calls for each name in a folder, in no order; false where it cannot be read. */
 bool os_folder_each(const char *path, void (*each)(void *context, struct str name),
                     void *context);
