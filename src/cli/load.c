@@ -225,6 +225,7 @@ static bool load_file(const struct load_settings *settings, const char *name,
     if (ok) {
         l.input.progress = on_progress;
         l.input.progress_context = &l;
+        l.options.written = l.input.written;
         ok = load_decoded(&l, b, err);
         tell_format(&l, ok, err);
         os_input_close(&l.input);
@@ -301,6 +302,8 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
         ok = load_file(&with_maps, files[0], &symbols.seam, &b, err);
     else if (ok)
         ok = load_together(&with_maps, file_count, files, &symbols.seam, &b, err);
+    if (ok)
+        symbols_warn(&symbols, &b);
     if (ok && !settings->quiet && !settings->own_warnings)
         symbols_report(&symbols);
     if (ok && !settings->quiet)

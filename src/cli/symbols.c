@@ -1,8 +1,10 @@
 #include "cli/symbols.h"
 #include "base/format.h"
 #include "cli/message.h"
+#include "os/machine.h"
 #include "resolve/kernel.h"
 #include <stdlib.h>
+#include <string.h>
 
 const char *const demangle_choices[] = {"simple", "no", "full", NULL};
 static const enum demangle demangle_values[] = {DEMANGLE_SIMPLE, DEMANGLE_NO,
@@ -55,8 +57,53 @@ void symbols_deinit(struct symbols *s)
     free(s->debug_dirs);
 }
 
-static void report_kernel(const struct resolve_report *r)
+/* So many files are named; of those beyond them there is one warning. */
+#define DOUBTS_MAX 6
+
+struct doubts {
+    struct builder *b;
+    unsigned count;
+};
+
+static bool has_warning(const struct facts *facts, const char *what)
 {
+    for (unsigned i = 0; i < facts->warning_count; i++)
+        if (strcmp(facts->warnings[i].what, what) == 0)
+            return true;
+    return false;
+}
+
+/* A file may be several objects: of several processes or inputs. */
+static void add_doubt(void *context, const char *why)
+{
+    struct doubts *d = context;
+    if (has_warning(&d->b->profile->facts, why))
+        return;
+    if (++d->count > DOUBTS_MAX) {
+        builder_warn_times(d->b, "names in more such files may be wrong", 1);
+        return;
+    }
+    struct str with_end = {why, strlen(why) + 1};
+    struct str kept = arena_str(&d->b->profile->arena, with_end);
+    if (kept.len)
+        builder_warn_times(d->b, kept.ptr, 1);
+}
+
+void symbols_warn(const struct symbols *s, struct builder *b)
+{
+    machine_resolver_doubts(s->machine, add_doubt, &(struct doubts){.b = b});
+}
+
+static void report_kernel(const struct symbols *s, const struct resolve_report *r)
+{
+    if (r->kernel_hidden && s->settings.kallsyms)
+        message_note("the kernel's functions have no names: all addresses in %s are 0, "
+                     "as in a copy that is not made by root",
+                     s->settings.kallsyms);
+    else if (r->kernel_hidden)
+        message_note("the kernel hides its addresses (sysctl %s), so its functions have "
+                     "no names: give --kallsyms or --vmlinux, or run this as root",
+                     os_kernel_hidden_by());
     if (r->kernel_unknown && r->kernel_release.len)
         message_note("the symbols of the recorded kernel, %.*s, are not here, so its "
                      "functions have no names: give its --kallsyms or --vmlinux",
@@ -83,11 +130,7 @@ void symbols_report(const struct symbols *s)
                      r.changed == 1 ? "was" : "were", r.changed == 1 ? "" : "the first ",
                      STR_ARG(r.changed_path), r.changed == 1 ? "its" : "their",
                      r.changed == 1 ? "one is" : "ones are");
-    if (r.kernel_hidden)
-        message_note("the kernel hides its addresses (sysctl kernel.kptr_restrict), so "
-                     "its functions have no names: give --kallsyms or --vmlinux, or run "
-                     "this as root");
-    report_kernel(&r);
+    report_kernel(s, &r);
     if (r.unread)
         message_note("a JIT's code has no names by %.*s%s", STR_ARG(r.unread_why),
                      r.unread == 1 ? "" : ", and others by files like it");

@@ -4,6 +4,7 @@
 #define STOKE_CLI_SYMBOLS_H
 
 #include "cli/option.h"
+#include "model/builder.h"
 #include "resolve/machine.h"
 
 struct symbol_settings {
@@ -33,6 +34,9 @@ void symbols_deinit(struct symbols *s);
 
 /* Where unwind tables are kept, in `room`; NULL where there is no place for them. */
 const char *symbols_cache_dir(char *room, size_t size);
+
+/* Adds a warning to the profile for each file whose names may be those of another. */
+void symbols_warn(const struct symbols *s, struct builder *b);
 
 /* Says what was not found, where it mattered. */
 void symbols_report(const struct symbols *s);

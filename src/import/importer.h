@@ -38,6 +38,7 @@ struct import_options {
     size_t skip_after_count;
     struct source_maps *source_maps; /* of JavaScript's files; NULL: none */
     const struct resolver *resolver; /* who unwinds and names addresses; NULL: nobody */
+    uint64_t written; /* when the input was written, ns since the epoch; 0: not known */
     struct str
         head; /* of a part read by itself: how the whole input begins; else empty */
 };

@@ -148,6 +148,8 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
         .major = m->major,
         .minor = m->minor,
         .inode = m->inode,
+        .written = p->options->written,
+        .host = p->data.facts.host,
         .release = p->data.facts.release,
         .jit_map = jit ? perf_data_jit_map(&p->data, m->pid) : STR(""),
     };

@@ -28,6 +28,8 @@ struct object_wanted {
     uint64_t reference;          /* the kernel's: where its reference symbol was, or 0 */
     uint32_t major, minor;       /* the device of the file */
     uint64_t inode;              /* its number there; 0: not known */
+    uint64_t written;            /* when the recording was, ns since the epoch; or 0 */
+    struct str host;             /* where it was made, or empty */
     struct str release;          /* of the recorded kernel, as uname -r says; or empty */
     struct str jit_map;          /* FRAME_JIT: the perf map, where the recording has it */
 };

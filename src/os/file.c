@@ -1,4 +1,5 @@
 #include "os/file.h"
+#include "base/format.h"
 #include "base/number.h"
 #include "os/guard.h"
 #include "os/link.h"
@@ -188,6 +189,27 @@ static bool open_folder(struct os_input *in, const char *folder, struct error *e
     return true;
 }
 
+/* When the content was written last, in ns since the epoch. */
+static uint64_t written_at(const struct stat *st)
+{
+    bool valid = st->st_mtim.tv_sec > 0;
+    return valid
+               ? (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec
+               : 0;
+}
+
+bool os_file_facts(struct os_file_facts *facts, struct str path)
+{
+    struct stat st;
+    char text[4096];
+    if (format_text(text, sizeof text, "%.*s", STR_ARG(path)) + 1 >= sizeof text ||
+        stat(text, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *facts = (struct os_file_facts){
+        .inode = st.st_ino, .size = (uint64_t)st.st_size, .changed = written_at(&st)};
+    return true;
+}
+
 bool os_input_open(struct os_input *in, const char *name, struct error *err)
 {
     struct stat st;
@@ -207,6 +229,7 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err)
     }
     in->regular = S_ISREG(st.st_mode);
     in->size = in->regular ? (uint64_t)st.st_size : 0;
+    in->written = in->regular ? written_at(&st) : 0;
     in->at_begin = in->regular && lseek(in->fd, 0, SEEK_CUR) == 0;
     return true;
 }

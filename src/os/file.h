@@ -13,6 +13,7 @@ struct os_input {
     int fd;
     uint64_t size; /* of a regular file; 0 for what has no size */
     bool regular;
+    uint64_t written;          /* when a regular file was, ns since the epoch; or 0 */
     bool at_begin;             /* nothing of it was read before it was handed to us */
     void *map;                 /* the whole file, once it was asked for; or NULL */
     struct source_file *files; /* of a folder, which is mapped as it is opened; or NULL */
@@ -41,6 +42,15 @@ struct source os_input_source(struct os_input *in);
 /* Reads up to `size` bytes at an offset of a regular file. False on an error. */
 bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, size_t size,
                       size_t *got, struct error *err);
+
+/* What tells a file at a path from another that was there before. */
+struct os_file_facts {
+    uint64_t inode, size;
+    uint64_t changed; /* its content, in ns since the epoch */
+};
+
+/* False where there is no such regular file. */
+bool os_file_facts(struct os_file_facts *facts, struct str path);
 
 /* An output file. Written beside the target under a temporary name and renamed over it at
  * the end, so that a failure leaves no half a file. A link is followed first (os/link.h):

@@ -3,6 +3,7 @@
 #include "base/idmap.h"
 #include "base/shelf.h"
 #include "base/sort.h"
+#include "resolve/doubt.h"
 #include <stdlib.h>
 
 /* Jobs of a thread at a time: few enough that none waits long for the last. */
@@ -707,4 +708,13 @@ void machine_resolver_report(const struct machine_resolver *m, struct resolve_re
         if (o->result == FIND_OTHER && r->changed++ == 0)
             r->changed_path = o->wanted.path;
     }
+}
+
+void machine_resolver_doubts(const struct machine_resolver *m,
+                             void (*each)(void *context, const char *why), void *context)
+{
+    char why[DOUBT_MAX];
+    for (size_t i = 1; i < m->entries.count; i++)
+        if (object_doubt(entry_at(m, i)->object, m->settings, why))
+            each(context, why);
 }

@@ -33,6 +33,10 @@ struct resolve_report {
     struct str unsplit_path, unshared_path; /* the first such .dwo; the first of dwz's */
 };
 
+/* Calls for each file whose names may be those of another file (doubt.h), with why. */
+void machine_resolver_doubts(const struct machine_resolver *m,
+                             void (*each)(void *context, const char *why), void *context);
+
 void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r);
 
 #endif

@@ -29,6 +29,7 @@ struct object *object_create(const struct object_wanted *wanted)
     o->wanted.path = arena_str(&o->arena, wanted->path);
     o->wanted.build_id = arena_str(&o->arena, wanted->build_id);
     o->wanted.release = arena_str(&o->arena, wanted->release);
+    o->wanted.host = arena_str(&o->arena, wanted->host);
     o->wanted.jit_map = arena_str(&o->arena, wanted->jit_map);
     o->is_dump = wanted->kind == FRAME_USER && is_jitdump(wanted->path);
     o->file.mapping = o->debug.mapping = o->alternate.mapping = o->text = OS_MAPPING_NONE;
