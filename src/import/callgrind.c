@@ -9,52 +9,38 @@
  *   calls=1 50                called once, at line 50; on the next line,
  *   16 400                    where from, and the cost of all within
  *
+ * A callee without a file of its own (cfi=, cfl=) is in the file that the caller's lines
+ * are of at that place, which fi= and fe= change; one that is nowhere defined there is
+ * looked for in the caller's own file, then by its name alone.
+ *
  * It does not tell stacks, but who calls whom. They are made by going down from those
  * that nobody calls: the cost of a function that is called by two is shared between them
  * as the calls say. A call of what is on the stack already (recursion) stays with its
  * caller, and so do parts too small to be told. */
-#include "base/hash.h"
-#include "base/idmap.h"
+#include "import/callgrind.h"
 #include "base/number.h"
-#include "import/importer.h"
+#include "import/stated.h"
+#include <math.h>
 
-#define EVENTS_MAX 32
-#define DEPTH_MAX 4096
-#define PATHS_MAX 2000000 /* stacks that are made, of each event */
-#define SHARE_LEAST 1e-7  /* of the whole; what is smaller is not gone into */
 #define COST_MOST ((double)1e18)
-
-struct function {
-    string_id name, file, module;
-    uint32_t first_call; /* call, or 0 */
-    double self[EVENTS_MAX];
-};
-
-struct call {
-    uint32_t caller, callee, next; /* next call of the same caller, or 0 */
-    double cost[EVENTS_MAX];
-};
 
 /* Names that the file gives numbers. */
 enum name_table { FILES, FUNCTIONS, MODULES, NAME_TABLES };
 
-struct callgrind {
-    struct builder *b;
-    const struct import_options *options;
+/* What the next line with costs is. */
+enum cost_kind { COST_SELF, COST_CALL, COST_JUMP };
+
+struct reader {
+    struct callgrind graph;
     struct lines lines;
-    struct arena arena;
     struct idmap names[NAME_TABLES];
-    struct function *functions; /* [0] is none */
-    struct call *calls;
-    size_t function_count, function_cap, call_count, call_cap;
-    struct index function_index, call_index;
-    event_id events[EVENTS_MAX];
-    double scales[EVENTS_MAX];
-    size_t event_count, position_count;
-    string_id file, module, called_file, called_module;
-    uint32_t function, called; /* the one whose lines these are; whom it calls */
-    bool in_call;              /* the next line is the cost of the call */
-    struct function wanted;
+    size_t columns[CALLGRIND_EVENTS_MAX]; /* which event each is */
+    size_t column_count, position_count;
+    string_id own_file;     /* fl= */
+    string_id file, module; /* fl=, fi= or fe=; ob= */
+    string_id called_name, called_file, called_module;
+    bool has_called_name, has_called_file, has_called_module;
+    enum cost_kind next;
 };
 
 /* --- Tables -------------------- */
@@ -62,21 +48,21 @@ struct callgrind {
 static bool same_function(const void *context, uint32_t id)
 {
     const struct callgrind *c = context;
-    const struct function *a = &c->functions[id], *f = &c->wanted;
+    const struct callgrind_function *a = &c->functions[id], *f = &c->wanted;
     return a->name == f->name && a->file == f->file && a->module == f->module;
 }
 
 static uint32_t function_of(struct callgrind *c, string_id name, string_id file,
                             string_id module)
 {
-    c->wanted = (struct function){.name = name, .file = file, .module = module};
+    c->wanted = (struct callgrind_function){.name = name, .file = file, .module = module};
     uint32_t hash = (uint32_t)hash_mix(hash_pair(name, file), HASH_A ^ module);
     if (!index_reserve(&c->function_index, &c->arena, 1))
         return 0;
     struct index_slot *slot = index_find(&c->function_index, hash, same_function, c);
     if (slot->id)
         return slot->id;
-    struct function *functions = arena_grow(&c->arena, c->functions, &c->function_cap,
+    struct callgrind_function *functions = arena_grow(&c->arena, c->functions, &c->function_cap,
                                             c->function_count + 1, sizeof *functions);
     if (!functions)
         return 0;
@@ -93,7 +79,7 @@ static bool same_call(const void *context, uint32_t id)
 }
 
 /* The calls from c->function of c->called. NULL when memory is short. */
-static struct call *call_of(struct callgrind *c)
+static struct callgrind_call *call_of(struct callgrind *c)
 {
     uint32_t hash = (uint32_t)hash_pair(c->function, c->called);
     if (!index_reserve(&c->call_index, &c->arena, 1))
@@ -101,42 +87,43 @@ static struct call *call_of(struct callgrind *c)
     struct index_slot *slot = index_find(&c->call_index, hash, same_call, c);
     if (slot->id)
         return &c->calls[slot->id];
-    struct call *calls =
+    struct callgrind_call *calls =
         arena_grow(&c->arena, c->calls, &c->call_cap, c->call_count + 1, sizeof *calls);
     if (!calls)
         return NULL;
     c->calls = calls;
-    struct function *caller = &c->functions[c->function];
-    calls[c->call_count] = (struct call){
+    struct callgrind_function *caller = &c->functions[c->function];
+    calls[c->call_count] = (struct callgrind_call){
         .caller = c->function, .callee = c->called, .next = caller->first_call};
     caller->first_call = (uint32_t)c->call_count;
     index_fill(&c->call_index, slot, hash, (uint32_t)c->call_count);
     return &calls[c->call_count++];
 }
 
-/* --- Lines -------------------- */
+/* --- Names -------------------- */
 
-static void warn(struct callgrind *c, const char *what, struct str line)
+static void warn(struct reader *r, const char *what, struct str line)
 {
-    builder_warn(c->b, what, c->lines.number, 1, line);
+    builder_warn(r->graph.b, what, r->lines.number, 1, line);
 }
 
 /* "(3) name" gives the name a number, "(3)" is it, and "name" has none. */
-static string_id take_name(struct callgrind *c, enum name_table table, struct str text)
+static string_id take_name(struct reader *r, enum name_table table, struct str text)
 {
+    struct builder *b = r->graph.b;
     struct str rest = str_trim(text);
     uint64_t number;
     if (str_equal(rest, STR("???"))) /* not known */
         return 0;
     if (!str_starts(rest, STR("(")))
-        return builder_string(c->b, rest);
+        return builder_string(b, rest);
     rest = str_skip(rest, 1);
     if (!number_parse_u64(str_cut(&rest, ')'), &number))
-        return builder_string(c->b, str_trim(text));
-    uint64_t *name = idmap_put(&c->names[table], &c->arena, number);
+        return builder_string(b, str_trim(text));
     rest = str_trim(rest);
+    uint64_t *name = idmap_put(&r->names[table], &r->graph.arena, number);
     if (name && rest.len)
-        *name = builder_string(c->b, str_equal(rest, STR("???")) ? STR("") : rest);
+        *name = builder_string(b, str_equal(rest, STR("???")) ? STR("") : rest);
     return name ? (string_id)*name : 0;
 }
 
@@ -176,296 +163,316 @@ static enum unit unit_of(struct str *name, double *scale)
     return UNIT_EVENTS;
 }
 
-static void read_events(struct callgrind *c, struct str rest)
+/* The number of the event of that name, which several parts of a file may name. */
+static size_t event_of(struct reader *r, struct str text)
 {
-    c->event_count = 0;
+    struct callgrind *c = &r->graph;
+    struct str name = text;
+    double scale;
+    enum unit unit = unit_of(&name, &scale);
+    string_id id = builder_string(c->b, text);
+    size_t i = 0;
+    while (i < c->event_count && c->events[i].name != id)
+        i++;
+    if (i == c->event_count && i < CALLGRIND_EVENTS_MAX) {
+        c->events[i] = (struct callgrind_event){.name = id, .scale = scale};
+        c->events[i].event =
+            builder_event(c->b, name, c->options->samples ? UNIT_COUNT : unit);
+        c->event_count++;
+    }
+    return i;
+}
+
+static void read_events(struct reader *r, struct str rest)
+{
+    r->column_count = 0;
     for (struct str name; (name = str_word(&rest)).len;) {
-        if (c->event_count == EVENTS_MAX) {
-            warn(c, "more events than are read", name);
+        size_t event = event_of(r, name);
+        if (r->column_count == CALLGRIND_EVENTS_MAX || event == CALLGRIND_EVENTS_MAX) {
+            warn(r, "more events than are read", name);
             return;
         }
-        enum unit unit = unit_of(&name, &c->scales[c->event_count]);
-        c->events[c->event_count++] =
-            builder_event(c->b, name, c->options->samples ? UNIT_COUNT : unit);
+        r->columns[r->column_count++] = event;
     }
 }
 
-static void read_positions(struct callgrind *c, struct str rest)
+static void read_positions(struct reader *r, struct str rest)
 {
-    c->position_count = 0;
+    r->position_count = 0;
     while (str_word(&rest).len)
-        c->position_count++;
+        r->position_count++;
 }
 
-/* What a line costs: behind its positions, a number for each event, the last ones of
- * which may be missing. */
-static void read_costs(struct callgrind *c, struct str line)
+/* --- Costs -------------------- */
+
+static bool parse_cost(struct str word, double *cost)
 {
-    struct str rest = line;
-    struct call *call = c->in_call ? call_of(c) : NULL;
-    double *into = call ? call->cost : c->functions[c->function].self;
-    if (c->in_call && !call)
-        return;
-    for (size_t i = 0; i < c->position_count; i++)
-        str_word(&rest);
-    for (size_t i = 0; i < c->event_count; i++) {
+    uint64_t hex;
+    if (!str_starts(word, STR("0x")))
+        return number_parse_double(word, cost) && *cost > -COST_MOST && *cost < COST_MOST;
+    bool ok = number_parse_hex(word, &hex);
+    *cost = ok ? (double)hex : 0;
+    return ok && *cost < COST_MOST;
+}
+
+/* A number for each event, the last ones of which may be missing. */
+static void add_costs(struct reader *r, struct str line, struct str rest, double *into)
+{
+    struct callgrind *c = &r->graph;
+    for (size_t i = 0; i < r->column_count; i++) {
         struct str word = str_word(&rest);
+        const struct callgrind_event *e = &c->events[r->columns[i]];
         double cost;
         if (word.len == 0)
-            break;
-        if (number_parse_double(word, &cost) && cost >= 0 && cost < COST_MOST)
-            into[i] += cost * c->scales[i];
-        else
-            warn(c, "a cost that is no number", line);
+            return;
+        if (!parse_cost(word, &cost)) {
+            warn(r, "a cost that is not a number", line);
+        } else if (cost < 0) {
+            warn(r, "a negative cost is left out", line);
+        } else {
+            cost *= e->scale;
+            c->fractions |= cost != floor(cost);
+            into[r->columns[i]] += cost;
+        }
     }
-    if (c->in_call) {
-        c->called_file = c->file;
-        c->called_module = c->module;
+}
+
+/* The function of the lines at hand; one without a name where no fn= came first. */
+static uint32_t current_function(struct reader *r)
+{
+    struct callgrind *c = &r->graph;
+    if (!c->function)
+        c->function = function_of(c, 0, r->file, r->module);
+    if (c->function)
+        c->functions[c->function].defined = true;
+    return c->function;
+}
+
+/* The callee of the call at hand, which may be defined later in the file. */
+static uint32_t called_function(struct reader *r)
+{
+    struct callgrind *c = &r->graph;
+    uint32_t id = function_of(c, r->called_name,
+                              r->has_called_file ? r->called_file : r->file,
+                              r->has_called_module ? r->called_module : r->module);
+    if (id && !c->functions[id].other_file && !r->has_called_file)
+        c->functions[id].other_file = r->own_file;
+    return id;
+}
+
+static void forget_called(struct reader *r)
+{
+    r->has_called_name = r->has_called_file = r->has_called_module = false;
+}
+
+static void read_call_costs(struct reader *r, struct str line, struct str rest)
+{
+    struct callgrind *c = &r->graph;
+    if (!r->has_called_name) {
+        warn(r, "a call without the name of its callee", line);
+        forget_called(r);
+        return;
     }
-    c->in_call = false;
+    c->called = called_function(r);
+    struct callgrind_call *call = c->called ? call_of(c) : NULL;
+    if (call)
+        add_costs(r, line, rest, call->cost);
+    forget_called(r);
+}
+
+static void read_costs(struct reader *r, struct str line)
+{
+    struct callgrind *c = &r->graph;
+    struct str rest = line;
+    enum cost_kind kind = r->next;
+    r->next = COST_SELF;
+    if (kind == COST_JUMP || !current_function(r))
+        return;
+    for (size_t i = 0; i < r->position_count; i++)
+        str_word(&rest);
+    if (kind == COST_CALL)
+        read_call_costs(r, line, rest);
+    else
+        add_costs(r, line, rest, c->functions[c->function].self);
+}
+
+/* --- Lines -------------------- */
+
+static void read_called(struct reader *r, struct str key, struct str value)
+{
+    if (str_equal(key, STR("cfn"))) {
+        r->called_name = take_name(r, FUNCTIONS, value);
+        r->has_called_name = true;
+    } else if (str_equal(key, STR("cob"))) {
+        r->called_module = take_name(r, MODULES, value);
+        r->has_called_module = true;
+    } else {
+        r->called_file = take_name(r, FILES, value);
+        r->has_called_file = true;
+    }
+}
+
+/* "fn=..."; the function is in the file of fl=, whatever fi= or fe= came behind it. */
+static void read_function(struct reader *r, struct str value)
+{
+    struct callgrind *c = &r->graph;
+    r->file = r->own_file;
+    c->function = function_of(c, take_name(r, FUNCTIONS, value), r->file, r->module);
+    current_function(r);
+    forget_called(r);
+    r->next = COST_SELF;
 }
 
 /* "fn=...", "cfi=..."; false where the line is none of them. */
-static bool read_name(struct callgrind *c, struct str key, struct str value)
+static bool read_name(struct reader *r, struct str key, struct str value)
 {
-    if (str_equal(key, STR("fl")) || str_equal(key, STR("fi")) ||
-        str_equal(key, STR("fe"))) {
-        string_id file = take_name(c, FILES, value);
-        if (key.ptr[1] == 'l') /* the others are of inlined lines */
-            c->file = c->called_file = file;
+    if (str_equal(key, STR("fl"))) {
+        r->own_file = r->file = take_name(r, FILES, value);
+    } else if (str_equal(key, STR("fi")) || str_equal(key, STR("fe"))) {
+        r->file = take_name(r, FILES, value);
     } else if (str_equal(key, STR("ob"))) {
-        c->module = c->called_module = take_name(c, MODULES, value);
+        r->module = take_name(r, MODULES, value);
     } else if (str_equal(key, STR("fn"))) {
-        c->function = function_of(c, take_name(c, FUNCTIONS, value), c->file, c->module);
-        c->called_file = c->file;
-        c->called_module = c->module;
-    } else if (str_equal(key, STR("cfl")) || str_equal(key, STR("cfi"))) {
-        c->called_file = take_name(c, FILES, value);
-    } else if (str_equal(key, STR("cob"))) {
-        c->called_module = take_name(c, MODULES, value);
-    } else if (str_equal(key, STR("cfn"))) {
-        c->called = function_of(c, take_name(c, FUNCTIONS, value), c->called_file,
-                                c->called_module);
+        read_function(r, value);
+    } else if (str_equal(key, STR("cfl")) || str_equal(key, STR("cfi")) ||
+               str_equal(key, STR("cob")) || str_equal(key, STR("cfn"))) {
+        read_called(r, key, value);
     } else if (str_equal(key, STR("calls"))) {
-        c->in_call = c->called != 0;
+        r->next = COST_CALL;
+    } else if (str_equal(key, STR("jump")) || str_equal(key, STR("jcnd"))) {
+        r->next = COST_JUMP;
+    } else if (str_equal(key, STR("jfi"))) {
+        take_name(r, FILES, value);
+    } else if (str_equal(key, STR("jfn"))) {
+        take_name(r, FUNCTIONS, value);
     } else {
-        return str_equal(key, STR("jump")) || str_equal(key, STR("jcnd")) ||
-               str_equal(key, STR("jfi")) || str_equal(key, STR("jfn"));
+        return false;
     }
     return true;
 }
 
-static void read_line(struct callgrind *c, struct str line)
+/* "totals: 12 34", a number for each event; each part of a file has its own. */
+static void read_stated(struct reader *r, struct str rest, int which)
+{
+    for (size_t i = 0; i < r->column_count; i++) {
+        struct callgrind_event *e = &r->graph.events[r->columns[i]];
+        double cost;
+        if (parse_cost(str_word(&rest), &cost) && cost > 0)
+            e->stated[which] += cost * e->scale;
+    }
+}
+
+static void read_header(struct reader *r, struct str line)
+{
+    struct str rest = line, key = str_cut(&rest, ':');
+    struct builder *b = r->graph.b;
+    if (str_equal(key, STR("events")))
+        read_events(r, rest);
+    else if (str_equal(key, STR("positions")))
+        read_positions(r, rest);
+    else if (str_equal(key, STR("totals")))
+        read_stated(r, rest, 0);
+    else if (str_equal(key, STR("summary")))
+        read_stated(r, rest, 1);
+    else if (str_equal(key, STR("cmd")))
+        b->profile->facts.command = builder_string(b, str_trim(rest));
+    else if (key.len == line.len)
+        warn(r, "not a line of a callgrind profile", line);
+}
+
+static void read_line(struct reader *r, struct str line)
 {
     struct str text = str_trim(line), rest = text;
     char first = text.len ? text.ptr[0] : '#';
     if (first == '#')
         return;
     if (byte_is_digit(first) || first == '+' || first == '-' || first == '*') {
-        if (c->function || c->in_call)
-            read_costs(c, text);
+        read_costs(r, text);
         return;
     }
     struct str key = str_cut(&rest, '=');
-    if (key.len < text.len && key.len <= 5 && read_name(c, key, rest))
-        return;
-    rest = text;
-    key = str_cut(&rest, ':');
-    if (str_equal(key, STR("events")))
-        read_events(c, rest);
-    else if (str_equal(key, STR("positions")))
-        read_positions(c, rest);
-    else if (str_equal(key, STR("cmd")))
-        c->b->profile->facts.command = builder_string(c->b, str_trim(rest));
-    else if (key.len == text.len)
-        warn(c, "not a line of a callgrind profile", line);
+    if (key.len == text.len || key.len > 5 || !read_name(r, key, rest))
+        read_header(r, text);
 }
 
-/* --- Stacks -------------------- */
+/* --- Calls of what is not defined under that name and file -------------------- */
 
-/* A function under way, on the way down. */
-struct visit {
-    uint32_t function, call; /* the call that is looked at next */
-    stack_id stack;
-    double share; /* of what the file tells that is this stack's */
-    double kept;  /* of calls that were not gone into */
+/* The functions of a name that are defined: how many, and the first. */
+struct named {
+    uint32_t count, first;
 };
 
-struct descent {
-    struct callgrind *c;
-    size_t event;
-    double *whole;  /* by function: with all that it calls */
-    double *called; /* by function: what others call it for */
-    bool *open;     /* by function */
-    struct visit *visits;
-    size_t depth, paths;
-    double left;  /* of the cost of all */
-    double least; /* what is smaller is not gone into */
-};
-
-static frame_id frame_of(struct callgrind *c, const struct function *f)
+static struct named *find_named(struct callgrind *c)
 {
-    struct profile *p = c->b->profile;
-    return builder_frame(
-        c->b, &(struct frame){
-                  .name = f->name,
-                  .file = c->options->lines ? f->file : 0,
-                  .module = builder_module(c->b, profile_string(p, f->module), STR(""))});
-}
-
-/* The cost of a function that is entered goes to itself and to those of its calls that
- * are gone into, as they share it in the file: what is on the stack already is in their
- * costs. */
-static void enter(struct descent *d, uint32_t function, stack_id parent, double cost)
-{
-    struct callgrind *c = d->c;
-    const struct function *f = &c->functions[function];
-    struct visit *v = &d->visits[d->depth++];
-    double whole = f->self[d->event];
-    d->open[function] = true;
-    d->paths++;
-    for (uint32_t i = f->first_call; i; i = c->calls[i].next)
-        if (!d->open[c->calls[i].callee])
-            whole += c->calls[i].cost[d->event];
-    *v = (struct visit){.function = function,
-                        .stack = builder_push(c->b, parent, frame_of(c, f))};
-    if (whole > 0) {
-        v->call = f->first_call;
-        v->share = cost / whole;
-    } else {
-        v->kept = cost;
+    struct named *named =
+        arena_zalloc(&c->arena, c->b->profile->strings.count + 1, sizeof *named);
+    for (uint32_t i = 1; named && i < c->function_count; i++) {
+        struct named *n = &named[c->functions[i].name];
+        if (c->functions[i].defined && n->count++ == 0)
+            n->first = i;
     }
+    return named;
 }
 
-static void leave(struct descent *d)
+/* The defined function that a call of this one is meant for; itself where none is. */
+static uint32_t meant(struct callgrind *c, const struct named *named, uint32_t id)
 {
-    struct callgrind *c = d->c;
-    const struct visit *v = &d->visits[--d->depth];
-    double cost = c->functions[v->function].self[d->event] * v->share + v->kept;
-    d->open[v->function] = false;
-    if (cost > 0)
-        builder_add_stack(c->b, c->events[d->event], v->stack,
-                          c->options->samples ? 1 : cost);
+    const struct callgrind_function *f = &c->functions[id];
+    if (f->defined || !f->name || named[f->name].count == 0)
+        return id;
+    if (named[f->name].count == 1)
+        return named[f->name].first;
+    uint32_t other = function_of(c, f->name, f->other_file, f->module);
+    return other && c->functions[other].defined ? other : id;
 }
 
-/* Goes down from a function that so much of the cost is of. */
-static void descend(struct descent *d, uint32_t root, double cost)
+static void resolve_calls(struct callgrind *c)
 {
-    struct callgrind *c = d->c;
-    enter(d, root, 0, cost);
-    while (d->depth && !builder_failed(c->b)) {
-        struct visit *v = &d->visits[d->depth - 1];
-        if (!v->call) {
-            leave(d);
-            continue;
-        }
-        const struct call *call = &c->calls[v->call];
-        double part = call->cost[d->event] * v->share;
-        v->call = call->next;
-        if (!(part > 0) || d->open[call->callee])
-            continue;
-        if (part < d->least || d->depth == DEPTH_MAX || d->paths >= PATHS_MAX)
-            v->kept += part;
-        else
-            enter(d, call->callee, v->stack, part);
-    }
-}
-
-/* By function: what it costs with all that it calls, and what others call it for. Calls
- * of itself are in its cost. */
-static void sum_calls(struct descent *d)
-{
-    const struct callgrind *c = d->c;
-    for (size_t i = 1; i < c->function_count; i++)
-        d->whole[i] = c->functions[i].self[d->event];
-    for (size_t i = 1; i < c->call_count; i++) {
-        const struct call *call = &c->calls[i];
-        if (call->caller == call->callee)
-            continue;
-        d->whole[call->caller] += call->cost[d->event];
-        d->called[call->callee] += call->cost[d->event];
-    }
-}
-
-/* The cost of all: of what the file tells nothing about, that of its calls. */
-static double sum_all(const struct descent *d)
-{
-    const struct callgrind *c = d->c;
-    double all = 0;
-    for (size_t i = 1; i < c->function_count; i++)
-        all += d->whole[i] > 0 ? c->functions[i].self[d->event] : d->called[i];
-    return all;
-}
-
-static void descend_from(struct descent *d, uint32_t root, double cost)
-{
-    if (cost > d->least) {
-        d->left -= cost;
-        descend(d, root, cost);
-    }
-}
-
-/* With no more than is left of the cost of all. */
-static void descend_within(struct descent *d, uint32_t root, double cost)
-{
-    descend_from(d, root, cost < d->left ? cost : d->left);
-}
-
-/* First those that nobody calls; then those that cost more than they are called for; at
- * last, where functions call each other in circles, whatever costs most. Sums of the same
- * numbers in another order differ a little. */
-static void descend_all(struct descent *d)
-{
-    uint32_t largest = 0;
-    for (uint32_t i = 1; i < d->c->function_count; i++) {
-        if (!(d->called[i] > 0))
-            descend_from(d, i, d->whole[i]);
-        if (d->whole[i] > d->whole[largest])
-            largest = i;
-    }
-    for (uint32_t i = 1; i < d->c->function_count; i++)
-        if (d->called[i] > 0 && d->whole[i] - d->called[i] > d->whole[i] * 1e-9)
-            descend_within(d, i, d->whole[i] - d->called[i]);
-    if (largest && d->left > d->least * 100)
-        descend_within(d, largest, d->left);
-}
-
-static void add_event(struct callgrind *c, size_t event)
-{
+    const struct named *named = find_named(c);
     size_t count = c->function_count;
-    struct descent d = {.c = c, .event = event};
-    d.whole = arena_zalloc(&c->arena, count, sizeof *d.whole);
-    d.called = arena_zalloc(&c->arena, count, sizeof *d.called);
-    d.open = arena_zalloc(&c->arena, count, sizeof *d.open);
-    d.visits = arena_zalloc(&c->arena, DEPTH_MAX, sizeof *d.visits);
-    if (!d.whole || !d.called || !d.open || !d.visits)
+    uint32_t *targets = arena_alloc(&c->arena, (count + 1) * sizeof *targets);
+    if (!named || !targets)
         return;
-    sum_calls(&d);
-    d.left = sum_all(&d);
-    d.least = d.left * SHARE_LEAST;
-    descend_all(&d);
-    builder_warn_times(c->b, "more stacks than are made: the rest is with their callers",
-                       d.paths >= PATHS_MAX);
-    arena_release(&c->arena, d.visits, DEPTH_MAX * sizeof *d.visits);
+    for (uint32_t i = 1; i < count; i++)
+        targets[i] = meant(c, named, i);
+    for (size_t i = 1; i < c->call_count; i++)
+        c->calls[i].callee = targets[c->calls[i].callee];
+}
+
+static void check_totals(const struct reader *r)
+{
+    const struct callgrind *c = &r->graph;
+    for (size_t e = 0; e < c->event_count; e++) {
+        const struct callgrind_event *event = &c->events[e];
+        double stated = event->stated[0] > 0 ? event->stated[0] : event->stated[1];
+        double sum = 0;
+        for (size_t i = 1; i < c->function_count; i++)
+            sum += c->functions[i].self[e];
+        if (stated > 0)
+            stated_check(c->b, profile_string(c->b->profile, event->name),
+                         sum / event->scale, stated / event->scale);
+    }
 }
 
 static bool callgrind_read(struct source *in, const struct import_options *options,
                            struct builder *b, struct error *err)
 {
-    struct callgrind c = {.b = b,
-                          .options = options,
-                          .lines = lines_of(in, err),
-                          .function_count = 1,
-                          .call_count = 1,
-                          .position_count = 1};
+    struct reader r = {
+        .graph = {.b = b, .options = options, .function_count = 1, .call_count = 1},
+        .lines = lines_of(in, err),
+        .position_count = 1};
+    struct callgrind *c = &r.graph;
     struct str line;
-    while (!builder_failed(b) && !c.arena.failed && lines_next(&c.lines, &line))
-        read_line(&c, line);
-    for (size_t i = 0; i < c.event_count && !c.arena.failed && c.functions; i++)
-        add_event(&c, i);
-    b->profile->arena.failed |= c.arena.failed;
-    arena_deinit(&c.arena);
-    return !c.lines.failed;
+    while (!builder_failed(b) && !c->arena.failed && lines_next(&r.lines, &line))
+        read_line(&r, line);
+    if (!c->arena.failed && c->functions) {
+        check_totals(&r);
+        resolve_calls(c);
+        callgrind_add_stacks(c);
+    }
+    b->profile->arena.failed |= c->arena.failed;
+    arena_deinit(&c->arena);
+    return !r.lines.failed;
 }
 
 static int callgrind_probe(struct str head)
