@@ -99,6 +99,7 @@ static int flamegraph_run(void *settings, int file_count, char **files)
                       &s->view, &options);
         s->load.keep = s->drawing.by_time;
         s->load.modules_alike = true;
+        s->load.pipe_is_folded = true;
         view_prepare(&s->view, &s->load);
         struct profile *p = load_profiles(&s->load, file_count, files, &err);
         p = view_apply(&s->view, p, &err);

@@ -5,6 +5,8 @@
 #include "cli/message.h"
 #include "cli/source_maps.h"
 #include "cli/together.h"
+#include "import/detect.h"
+#include "import/folded.h"
 #include "os/file.h"
 #include "os/guard.h"
 #include "os/parallel.h"
@@ -13,6 +15,9 @@
 #include <unistd.h>
 
 #define OFF(field) offsetof(struct load_settings, field)
+
+/* More of an input that only comes by is not kept in memory to find its format. */
+#define DETECT_WINDOW_MAX ((size_t)64 << 20)
 
 #define THREADS_MAX 4096 /* more than any machine has cores */
 
@@ -78,6 +83,8 @@ struct loading {
     const struct importer *alike; /* what the input looks like, where it was said to be of
                                      a format that it does not look like; else NULL */
     uint64_t done;
+    struct os_spool spool; /* what the format was looked for in, where it was long */
+    struct source kept;    /* over that */
 };
 
 static void on_progress(void *context, uint64_t bytes)
@@ -88,18 +95,21 @@ static void on_progress(void *context, uint64_t bytes)
         message_progress(l->name, l->done, l->input.size);
 }
 
-static bool no_format(const char *name, struct str head, struct error *err)
+static bool no_format(const struct loading *l, struct str head, struct error *err)
 {
+    char names[400];
     if (head.len == 0) {
         error_set(err, "the input is empty");
         return error_hint(err, "check the command that wrote it");
     }
     error_set(err, "the format is not known");
-    if (strcmp(name, "-") != 0)
-        error_hint(err, "--format NAME; 'stoke help formats' lists what can be read");
-    else
-        error_hint(err, "look at what is piped in, or name it with --format");
-    return false;
+    struct folded_share lines = folded_share(head);
+    if (lines.stacks)
+        error_set(err,
+                  "the format is not known: %zu of the first %zu lines are folded stacks",
+                  lines.good, lines.good + lines.bad);
+    detect_candidates(head, str_of(l->name), names, sizeof names);
+    return error_hint(err, "--format NAME, where it is one of: %s", names);
 }
 
 static struct str input_head(const struct source *s)
@@ -111,21 +121,65 @@ static struct str input_head(const struct source *s)
 static const struct importer *looks_like(const struct importer *said, struct str head,
                                          const char *name)
 {
-    return said->probe(head) ? NULL : importer_probe(head, str_of(name));
+    int score;
+    return said->probe(head) ? NULL : importer_probe(head, str_of(name), &score);
 }
 
-static bool choose_importer(struct loading *l, struct source *s, struct error *err)
+/* Makes more of the input visible: what is mapped, all of it; else the window grows, up
+ * to a size from which on the rest goes to a file. */
+static bool see_more(struct loading *l, struct source **in, struct error *err)
 {
-    if (!source_peek(s, IMPORT_HEAD_SIZE, err))
+    struct source *s = *in;
+    struct str all;
+    if (source_map(s, &all))
+        return true;
+    if ((size_t)(s->end - s->begin) < DETECT_WINDOW_MAX)
+        return source_more(s, s->begin, err);
+    if (!os_spool_keep(&l->spool, s, &l->kept, err))
         return false;
-    struct str head = input_head(s);
+    *in = &l->kept;
+    return true;
+}
+
+static bool detect_format(struct loading *l, struct source **in, struct error *err)
+{
+    struct detection *d = malloc(sizeof *d);
+    struct str name = str_of(l->name);
+    bool ok = d && source_peek(*in, IMPORT_HEAD_SIZE, err);
+    if (!d)
+        return error_memory(err);
+    detection_init(d);
+    while (ok && !detect(d, str_span((*in)->begin, (*in)->end), (*in)->last, name))
+        ok = see_more(l, in, err);
+    l->importer = d->found;
+    free(d);
+    return ok;
+}
+
+/* What is piped to a command that others pipe folded stacks to is read as such where only
+ * some lines are. */
+static bool takes_as_folded(const struct loading *l, struct str head)
+{
+    return l->settings->pipe_is_folded && strcmp(l->name, "-") == 0 &&
+           detect_some_folded(head);
+}
+
+static bool choose_importer(struct loading *l, struct source **in, struct error *err)
+{
+    if (!source_peek(*in, IMPORT_HEAD_SIZE, err))
+        return false;
+    struct str head = input_head(*in);
     if (l->settings->format) {
         l->importer = l->settings->format;
         l->alike = looks_like(l->importer, head, l->name);
-        return head.len || no_format(l->name, head, err);
+        return head.len || no_format(l, head, err);
     }
-    l->importer = importer_probe(head, str_of(l->name));
-    return l->importer || no_format(l->name, head, err);
+    if (!detect_format(l, in, err))
+        return false;
+    head = input_head(*in);
+    if (!l->importer && takes_as_folded(l, head))
+        l->importer = importer_named(STR("folded"));
+    return l->importer || no_format(l, head, err);
 }
 
 /* How many threads are to read the file in parts; 1: it is read as a whole. */
@@ -175,18 +229,19 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         source_deinit(&raw);
         return false;
     }
-    bool ok = choose_importer(l, &d.source, err);
+    struct source *in = &d.source;
+    bool ok = choose_importer(l, &in, err);
     if (ok) {
         unsigned threads = thread_count(l, &d);
-        struct parts_input in = {&l->input, d.source.offset, l->importer, &l->options};
-        l->options.head = threads > 1 ? input_head(&d.source) : STR("");
-        ok = threads > 1 ? parts_read(&in, threads, b, err)
-                         : load_kept(l, &d.source, b, err);
+        struct parts_input parts = {&l->input, in->offset, l->importer, &l->options};
+        l->options.head = threads > 1 ? input_head(in) : STR("");
+        ok = threads > 1 ? parts_read(&parts, threads, b, err) : load_kept(l, in, b, err);
     }
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
     if (ok && os_guard_was_cut())
         builder_warn(b, "a file that was cut short while it was read", 0, 0, STR(""));
+    os_spool_free(&l->spool);
     decoder_deinit(&d);
     source_deinit(&raw);
     return ok;

@@ -12,7 +12,9 @@ struct load_settings {
                                */
     const struct importer *format; /* NULL: found from the content */
     int64_t threads;               /* 0: as many as there are cores */
-    bool keep; /* set by a command that needs each sample with its time */
+    bool pipe_is_folded; /* standard input of no known format is folded stacks if some of
+                            its lines are; set by a command that peers pipe those to */
+    bool keep;           /* set by a command that needs each sample with its time */
     bool quiet;
     bool events_apart;  /* of several files: events of different names stay different; set
                           by a command that shows all, or where the user chooses */

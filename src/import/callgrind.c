@@ -62,8 +62,9 @@ static uint32_t function_of(struct callgrind *c, string_id name, string_id file,
     struct index_slot *slot = index_find(&c->function_index, hash, same_function, c);
     if (slot->id)
         return slot->id;
-    struct callgrind_function *functions = arena_grow(&c->arena, c->functions, &c->function_cap,
-                                            c->function_count + 1, sizeof *functions);
+    struct callgrind_function *functions =
+        arena_grow(&c->arena, c->functions, &c->function_cap, c->function_count + 1,
+                   sizeof *functions);
     if (!functions)
         return 0;
     c->functions = functions;
@@ -252,9 +253,9 @@ static uint32_t current_function(struct reader *r)
 static uint32_t called_function(struct reader *r)
 {
     struct callgrind *c = &r->graph;
-    uint32_t id = function_of(c, r->called_name,
-                              r->has_called_file ? r->called_file : r->file,
-                              r->has_called_module ? r->called_module : r->module);
+    uint32_t id =
+        function_of(c, r->called_name, r->has_called_file ? r->called_file : r->file,
+                    r->has_called_module ? r->called_module : r->module);
     if (id && !c->functions[id].other_file && !r->has_called_file)
         c->functions[id].other_file = r->own_file;
     return id;

@@ -13,8 +13,8 @@
 struct visit {
     uint32_t function, call; /* the call that is looked at next */
     stack_id stack;
-    double cost;  /* this stack's, of the function and all that it calls */
-    double whole; /* what the file has for that */
+    double cost;          /* this stack's, of the function and all that it calls */
+    double whole;         /* what the file has for that */
     double passed, given; /* of both: how much is shared out */
     double kept;          /* of calls that were not gone into */
 };

@@ -45,7 +45,12 @@ static int cpuprofile_probe(struct str head)
     struct str text = str_trim_left(head);
     if (!has_frames(text) || str_has(text, STR("\"selfSize\"")))
         return 0;
-    return str_has(text, STR("\"nodes\"")) || str_has(text, STR("\"head\"")) ? 80 : 0;
+    if (str_has(text, STR("\"nodes\"")))
+        return 80;
+    if (!str_has(text, STR("\"head\""))) /* the heap's have it, too */
+        return 0;
+    return str_has(text, STR("\"hitCount\"")) || str_has(text, STR("\"samples\"")) ? 80
+                                                                                   : 50;
 }
 
 static int heapprofile_probe(struct str head)
@@ -60,6 +65,7 @@ const struct importer import_cpuprofile = {
     .suffixes = "cpuprofile",
     .summary = "V8 CPU profiles (Chrome, Node --cpu-prof), old and new",
     .probe = cpuprofile_probe,
+    .shape = SHAPE_JSON,
     .read = v8_read,
 };
 
@@ -68,5 +74,6 @@ const struct importer import_heapprofile = {
     .suffixes = "heapprofile",
     .summary = "V8 sampling heap profiles (Chrome, Node --heap-prof)",
     .probe = heapprofile_probe,
+    .shape = SHAPE_JSON,
     .read = v8_read,
 };

@@ -110,34 +110,40 @@ static int column_of(enum table_number table, struct str name)
     return -1;
 }
 
-static void read_schema(struct gecko *g, enum table_number table, int *places)
+static bool read_schema(struct gecko *g, enum table_number table, int *places)
 {
     struct str key;
     uint32_t place;
     if (!json_enter(&g->json, JSON_OBJECT))
-        return;
+        return false;
     while (json_key(&g->json, &key)) {
         int column = column_of(table, key);
         if (json_index(&g->json, &place) && column >= 0 && place < SCHEMA_MAX)
             places[place] = column;
     }
+    return true;
 }
 
-static void read_rows(struct gecko *g, struct table *t, const int *places)
+/* The rows' numbers, by place in the row: those that the schema names, or all where it
+ * comes behind them. */
+static void read_rows(struct gecko *g, struct column *raw, const int *places, bool known)
 {
     struct json *j = &g->json;
     if (!json_enter(j, JSON_ARRAY))
         return;
     while (json_item(j) && !g->arena.failed) {
-        double row[COLUMNS_MAX] = {NAN, NAN, NAN, NAN, NAN};
+        double row[SCHEMA_MAX];
+        for (size_t i = 0; i < SCHEMA_MAX; i++)
+            row[i] = NAN;
         if (json_enter(j, JSON_ARRAY))
             for (size_t i = 0; json_item(j); i++) {
                 double v = take_number(j);
-                if (i < SCHEMA_MAX && places[i] >= 0)
-                    row[places[i]] = v;
+                if (i < SCHEMA_MAX)
+                    row[i] = v;
             }
-        for (int i = 0; i < COLUMNS_MAX; i++)
-            append(g, &t->columns[i], row[i]);
+        for (size_t i = 0; i < SCHEMA_MAX; i++)
+            if (!known || places[i] >= 0)
+                append(g, &raw[i], row[i]);
     }
 }
 
@@ -157,6 +163,8 @@ static void read_table(struct gecko *g, struct gecko_thread *thread,
     struct table *t = &thread->tables[number];
     struct str key, s;
     int places[SCHEMA_MAX];
+    struct column raw[SCHEMA_MAX] = {{0}};
+    bool known = false;
     memset(places, -1, sizeof places);
     if (!json_enter(j, JSON_OBJECT))
         return;
@@ -165,14 +173,17 @@ static void read_table(struct gecko *g, struct gecko_thread *thread,
         if (column >= 0)
             read_column(g, &t->columns[column]);
         else if (str_equal(key, STR("schema")))
-            read_schema(g, number, places);
+            known |= read_schema(g, number, places);
         else if (str_equal(key, STR("data")))
-            read_rows(g, t, places);
+            read_rows(g, raw, places, known);
         else if (str_equal(key, STR("weightType")))
             thread->weight_type = json_string(j, &s) ? builder_string(g->b, s) : 0;
         else
             json_skip(j);
     }
+    for (int i = 0; i < SCHEMA_MAX; i++)
+        if (places[i] >= 0 && raw[i].count)
+            t->columns[places[i]] = raw[i];
     for (int i = 0; i < COLUMNS_MAX; i++)
         if (t->columns[i].count > t->rows)
             t->rows = t->columns[i].count;
@@ -529,5 +540,6 @@ const struct importer import_firefox = {
     .suffixes = "json",
     .summary = "Firefox profiles: Gecko's own and processed ones (samply)",
     .probe = firefox_probe,
+    .shape = SHAPE_JSON,
     .read = firefox_read,
 };

@@ -5,6 +5,7 @@
  *
  * Lines of a sorted file share their beginnings, so only what differs from the line
  * before is looked up. */
+#include "import/folded.h"
 #include "base/memo.h"
 #include "base/number.h"
 #include "base/scan.h"
@@ -82,42 +83,146 @@ static struct str differential_stack(const struct folded_line *line)
     return stack;
 }
 
-/* Share of the lines at the beginning that end in a count, be it one that is refused, in
- * percent, and whether all of those that parse have two. The last line may be cut, so it
- * does not count unless it is alone. */
-static int sample_lines(struct str head, bool *differential)
+/* --- Whether a text is folded stacks ----------------------------------------------- */
+
+#define SHARE_LINES 1000
+
+/* Words of a frame outside of brackets: "unsigned long f() const", "Web Content". */
+#define WORDS_MAX 4
+#define PLAIN_WORDS_MAX 2
+
+/* "12:30", "[2024-05-01T10:00Z]": a date or a time of day. */
+static bool is_time(struct str word)
 {
-    size_t good = 0, refused = 0, bad = 0, stacks = 0, twos = 0;
-    while (head.len && good + refused + bad < 1000) {
+    size_t digits = 0, marks = 0, others = 0;
+    for (size_t at = 0; at < word.len; at++) {
+        char c = word.ptr[at];
+        bool is_mark = c == ':' || c == '-' || c == '/' || c == '.';
+        digits += byte_is_digit(c);
+        marks += is_mark;
+        others += !byte_is_digit(c) && !is_mark;
+    }
+    return word.len && (byte_is_digit(word.ptr[0]) || word.ptr[0] == '[') && marks &&
+           digits >= 3 && others <= 3;
+}
+
+struct words {
+    size_t count; /* not inside brackets */
+    bool marked; /* some have what names of functions have and words of a sentence lack */
+    bool row;    /* one is a time, or ends as only what stands in a list does */
+};
+
+static struct words words_of(struct str text)
+{
+    struct words words = {.row = str_find(text, '\t') < text.len};
+    size_t depth = 0;
+    for (struct str word; (word = str_word(&text)).len;) {
+        char last = word.ptr[word.len - 1];
+        bool outside = depth == 0;
+        words.count += outside;
+        for (size_t i = 0; i < word.len; i++) {
+            char c = word.ptr[i];
+            bool opens = c == '(' || c == '<' || c == '{' || c == '[';
+            bool closes = c == ')' || c == '>' || c == '}' || c == ']';
+            depth += opens;
+            depth -= closes && depth;
+            words.marked |= opens || c == '_' || c == ':' || c == '$';
+        }
+        bool ends_item = last == ',' || last == ':' || last == '=' || last == '|';
+        words.row |= outside && depth == 0 && (ends_item || is_time(word));
+    }
+    return words;
+}
+
+/* A single frame that could as well be a row of a table, a line of a log or of a
+ * configuration: only where nothing speaks for that. */
+static bool is_frame_like(struct str text)
+{
+    struct str counts = text;
+    double ignored;
+    if (text.len == 0 || str_has(text, STR("\"")))
+        return false;
+    if (take_count(&counts, &ignored) == LINE_GOOD && counts.len &&
+        take_count(&counts, &ignored) == LINE_GOOD)
+        return false; /* a third number */
+    struct words words = words_of(text);
+    return !words.row && words.count <= (words.marked ? WORDS_MAX : PLAIN_WORDS_MAX);
+}
+
+/* Frames between ';', which does not end sentences or statements there. */
+static bool is_stack_like(struct str stack)
+{
+    size_t separators = 0, spaced = 0;
+    for (size_t at = 0; at < stack.len; at++) {
+        if (stack.ptr[at] != ';')
+            continue;
+        separators++;
+        spaced += at + 1 == stack.len || byte_is_space(stack.ptr[at + 1]);
+    }
+    return separators > spaced;
+}
+
+static void add_share(struct folded_share *share, struct str text)
+{
+    struct folded_line line;
+    enum line_kind kind = parse_line(text, &line);
+    if (kind == LINE_EMPTY || str_starts(text, STR("#")))
+        return;
+    if (kind == LINE_NO_COUNT) {
+        share->bad++;
+        return;
+    }
+    bool stack = str_find(line.stack, ';') < line.stack.len;
+    bool like = stack ? is_stack_like(line.stack) : is_frame_like(line.stack);
+    like &= !byte_is_space(text.ptr[0]);
+    share->good += like;
+    share->stacks += like && stack;
+    share->bad += !like;
+}
+
+struct folded_share folded_share(struct str head)
+{
+    struct folded_share share = {0};
+    size_t lines = 0;
+    for (; head.len && lines < SHARE_LINES; lines++) {
+        bool whole = str_find(head, '\n') < head.len;
+        struct str text = str_cut(&head, '\n');
+        if (whole || lines == 0) /* the last line may be cut */
+            add_share(&share, text);
+    }
+    return share;
+}
+
+static bool is_differential(struct str head)
+{
+    size_t good = 0, pairs = 0;
+    for (size_t lines = 0; head.len && lines < SHARE_LINES; lines++) {
         bool whole = str_find(head, '\n') < head.len;
         struct folded_line line;
         struct str text = str_cut(&head, '\n');
-        if (!whole && good + refused + bad)
-            break;
-        enum line_kind kind = parse_line(text, &line);
-        refused += kind == LINE_NEGATIVE || kind == LINE_TOO_LARGE;
-        bad += kind == LINE_NO_COUNT && !str_starts(text, STR("#"));
-        if (kind == LINE_GOOD) {
-            good++;
-            twos += line.count_count == 2;
-            stacks += str_find(line.stack, ';') < line.stack.len;
-        }
+        if ((!whole && lines) || parse_line(text, &line) != LINE_GOOD)
+            continue;
+        good++;
+        pairs += line.count_count == 2;
     }
-    *differential = good && twos == good;
-    if (good + refused == 0)
-        return 0;
-    int share = (int)((good + refused) * 100 / (good + refused + bad));
-    return stacks ? share : share / 4;
+    return good && pairs == good;
 }
 
+/* The format has no mark of its own, so most lines have to be such stacks; nearly all of
+ * them where there are few with more than one frame. */
 static int folded_probe(struct str head)
 {
-    bool differential;
     if (memchr(head.ptr, 0, head.len))
         return 0;
     if (head.len == IMPORT_HEAD_SIZE && str_find(head, '\n') == head.len)
         return str_find(head, ';') < head.len ? 20 : 0; /* one very deep stack */
-    return sample_lines(head, &differential) * 45 / 100;
+    struct folded_share share = folded_share(head);
+    size_t all = share.good + share.bad;
+    bool many_stacks = share.stacks * 10 >= all;
+    bool most = many_stacks ? share.good * 2 > all : share.good * 10 >= all * 9;
+    if (share.good == 0 || !most)
+        return 0;
+    return (int)(share.good * (share.stacks ? 45 : 10) / all);
 }
 
 struct folded_reader {
@@ -254,7 +359,7 @@ static bool folded_start(struct folded_reader *r, struct source *in, struct str 
         return false;
     if (head.len == 0)
         head = str_head(str_span(in->begin, in->end), IMPORT_HEAD_SIZE);
-    sample_lines(head, &r->differential);
+    r->differential = is_differential(head);
     if (r->differential) {
         r->before = builder_event(r->b, STR("before"), UNIT_COUNT);
         r->after = builder_event(r->b, STR("after"), UNIT_COUNT);

@@ -213,5 +213,6 @@ const struct importer import_ghcjson = {
     .suffixes = "prof,json",
     .summary = "GHC's time and allocation report as JSON, +RTS -pj",
     .probe = ghcjson_probe,
+    .shape = SHAPE_JSON,
     .read = ghcjson_read,
 };

@@ -19,7 +19,7 @@ const struct importer *importer_named(struct str name)
     return NULL;
 }
 
-static bool has_suffix(const struct importer *im, struct str name)
+bool importer_has_suffix(const struct importer *im, struct str name)
 {
     struct str rest = str_of(im->suffixes);
     while (rest.len) {
@@ -31,19 +31,20 @@ static bool has_suffix(const struct importer *im, struct str name)
     return false;
 }
 
-const struct importer *importer_probe(struct str head, struct str name)
+const struct importer *importer_probe(struct str head, struct str name, int *score_out)
 {
     const struct importer *best = NULL;
     int best_score = 0;
     for (size_t i = 0; importers[i]; i++) {
         int score = importers[i]->probe(head) * 2;
-        if (score && has_suffix(importers[i], name))
+        if (score && importer_has_suffix(importers[i], name))
             score++;
         if (score > best_score) {
             best = importers[i];
             best_score = score;
         }
     }
+    *score_out = best_score / 2;
     return best;
 }
 

@@ -20,6 +20,9 @@
 #include "model/builder.h"
 #include "model/resolver.h"
 
+/* What a format's files look like, whatever is in them. */
+enum import_shape { SHAPE_TEXT, SHAPE_JSON, SHAPE_XML, SHAPE_BINARY };
+
 enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
 
 /* What a user may want of an importer. All zero is what folding wants. */
@@ -49,8 +52,12 @@ struct importer {
     const char *summary;  /* for --help: "perf script text, perf 3 to 6" */
 
     /* How sure it is that the file beginning with `head` (up to 64 KiB) is its own: 0 no,
-     * 100 a signature only this format has; a text that merely parses scores below 50. */
+     * 100 a signature only this format has; a text that merely parses scores below 50.
+     * Of a JSON text it is also given the outline (json_outline.h) as `head`: all its
+     * keys, from wherever they lie in the file. */
     int (*probe)(struct str head);
+
+    enum import_shape shape; /* for messages that list what a file may be */
 
     /* What is said of an input without samples, where the format cannot be another; NULL:
      * that no stacks were found in it. */
@@ -84,8 +91,12 @@ extern const struct importer *const importers[];
 const struct importer *importer_named(struct str name);
 
 /* The importer surest of the file whose beginning is `head` and whose name (for its
- * suffix, which only decides between equals) is `name`; NULL where none knows it. */
-const struct importer *importer_probe(struct str head, struct str name);
+ * suffix, which only decides between equals) is `name`, and its score; NULL where none
+ * knows it. Callers that have an input use detect.h. */
+const struct importer *importer_probe(struct str head, struct str name, int *score_out);
+
+/* Whether the file's name ends as the format's do. */
+bool importer_has_suffix(const struct importer *im, struct str name);
 
 /* Runs the importer: read, then the checks every format shares: memory, "no stacks found"
  * when nothing at all was read, the format's name among the facts. */

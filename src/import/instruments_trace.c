@@ -601,5 +601,6 @@ const struct importer import_instruments_trace = {
     .suffixes = "trace,zip",
     .summary = "Instruments .trace archive, a folder or a zip of it: its time profile",
     .probe = instruments_trace_probe,
+    .shape = SHAPE_BINARY,
     .read = instruments_trace_read,
 };

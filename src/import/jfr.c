@@ -797,6 +797,7 @@ const struct importer import_jfr = {
     .suffixes = "jfr",
     .summary = "Java Flight Recorder, also by async-profiler",
     .probe = jfr_probe,
+    .shape = SHAPE_BINARY,
     .empty = "there are no samples of stacks in this flight recording",
     .read = jfr_read,
 };

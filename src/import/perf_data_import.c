@@ -330,6 +330,7 @@ const struct importer import_perf_data = {
     .suffixes = "data",
     .summary = "perf.data, as perf record writes it (perf 3 to 7)",
     .probe = perf_data_probe,
+    .shape = SHAPE_BINARY,
     .empty = "the recording has no samples",
     .read = perf_data_read,
     .jumps = perf_data_jumps,

@@ -757,5 +757,6 @@ const struct importer import_pprof = {
     .suffixes = "pb.gz,pb,prof,pprof",
     .summary = "pprof protocol buffers (Go, gperftools, continuous profilers)",
     .probe = pprof_probe,
+    .shape = SHAPE_BINARY,
     .read = pprof_read,
 };

@@ -191,5 +191,6 @@ const struct importer import_safari = {
     .suffixes = "json",
     .summary = "Safari timeline recordings",
     .probe = safari_probe,
+    .shape = SHAPE_JSON,
     .read = safari_read,
 };

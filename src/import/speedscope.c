@@ -658,5 +658,6 @@ const struct importer import_speedscope = {
     .suffixes = "speedscope.json",
     .summary = "speedscope JSON, sampled and evented",
     .probe = speedscope_probe,
+    .shape = SHAPE_JSON,
     .read = speedscope_read,
 };

@@ -211,5 +211,6 @@ const struct importer import_stackprof = {
     .suffixes = "json",
     .summary = "stackprof JSON of Ruby, with raw samples",
     .probe = stackprof_probe,
+    .shape = SHAPE_JSON,
     .read = stackprof_read,
 };

@@ -504,6 +504,7 @@ const struct importer import_stoke = {
     .suffixes = "stoke",
     .summary = "stoke's own file, with all that a profile holds",
     .probe = stoke_probe,
+    .shape = SHAPE_BINARY,
     .empty = "there are no samples in this profile",
     .keeps_format = true,
     .read = stoke_read,

@@ -927,5 +927,6 @@ const struct importer import_trace_event = {
     .suffixes = "json,trace",
     .summary = "Chrome trace-event JSON (chrome://tracing, Perfetto's old form)",
     .probe = trace_event_probe,
+    .shape = SHAPE_JSON,
     .read = trace_event_read,
 };

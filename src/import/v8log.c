@@ -22,6 +22,15 @@ struct v8log {
     size_t code_count, code_cap;
     uint64_t last;
     event_id event;
+    bool code_read;
+    struct tick *ticks; /* those that came before the code */
+    double *numbers;    /* of all the ticks kept, or of the one under way */
+    size_t tick_count, tick_cap, number_count, number_cap;
+};
+
+struct tick {
+    uint64_t time;
+    size_t first, count; /* of numbers */
 };
 
 /* A piece of code. Its frame is made once it is in a stack: most never are. */
@@ -113,48 +122,82 @@ static void read_stack(struct v8log *v)
 {
     struct json *j = &v->json;
     double number;
-    builder_path_clear(v->b);
     if (!json_enter(j, JSON_ARRAY))
         return;
     for (bool place = false; json_item(j); place = !place) {
         if (!json_number(j, &number) || place || number < 0)
             continue;
+        if (v->code_read && number >= (double)v->code_count) {
+            json_warn(j, v->b, "code that is not in the file");
+            continue;
+        }
+        double *numbers = arena_grow(&v->arena, v->numbers, &v->number_cap,
+                                     v->number_count + 1, sizeof *numbers);
+        if (!numbers)
+            return;
+        v->numbers = numbers;
+        numbers[v->number_count++] = number;
+    }
+}
+
+static void add_tick(struct v8log *v, const struct tick *tick)
+{
+    if (tick->time < v->last || tick->time > (uint64_t)1 << 53) {
+        json_warn(&v->json, v->b, "a time before that of the tick before");
+        return;
+    }
+    builder_path_clear(v->b);
+    for (size_t i = 0; i < tick->count; i++) {
+        double number = v->numbers[tick->first + i];
         if (number < (double)v->code_count)
             builder_path_add(v->b, frame_of(v, &v->codes[(size_t)number]));
         else
-            json_warn(j, v->b, "code that is not in the file");
+            json_warn(&v->json, v->b, "code that is not in the file");
     }
+    builder_add(v->b,
+                &(struct sample){.time = v->last * 1000,
+                                 .cpu = CPU_NONE,
+                                 .event = v->event,
+                                 .stack = builder_path_from_leaf(v->b),
+                                 .count = 1,
+                                 .weight = v->options->samples
+                                               ? 1
+                                               : (double)(tick->time - v->last) * 1e3});
+    v->last = tick->time;
+}
+
+static void keep_tick(struct v8log *v, const struct tick *tick)
+{
+    struct tick *ticks =
+        arena_grow(&v->arena, v->ticks, &v->tick_cap, v->tick_count + 1, sizeof *ticks);
+    if (!ticks)
+        return;
+    v->ticks = ticks;
+    ticks[v->tick_count++] = *tick;
 }
 
 static void read_tick(struct v8log *v)
 {
     struct json *j = &v->json;
     struct str key;
-    uint64_t time = v->last;
+    if (v->code_read)
+        v->number_count = 0;
+    struct tick tick = {.time = v->last, .first = v->number_count};
     if (!json_enter(j, JSON_OBJECT))
         return;
-    builder_path_clear(v->b);
     while (json_key(j, &key)) {
         if (str_equal(key, STR("tm")))
-            json_u64(j, &time);
+            json_u64(j, &tick.time);
         else if (str_equal(key, STR("s")))
             read_stack(v);
         else
             json_skip(j);
     }
-    if (time < v->last || time > (uint64_t)1 << 53) {
-        json_warn(j, v->b, "a time before that of the tick before");
-        return;
-    }
-    builder_add(v->b, &(struct sample){.time = v->last * 1000,
-                                       .cpu = CPU_NONE,
-                                       .event = v->event,
-                                       .stack = builder_path_from_leaf(v->b),
-                                       .count = 1,
-                                       .weight = v->options->samples
-                                                     ? 1
-                                                     : (double)(time - v->last) * 1e3});
-    v->last = time;
+    tick.count = v->number_count - tick.first;
+    if (v->code_read)
+        add_tick(v, &tick);
+    else
+        keep_tick(v, &tick);
 }
 
 static void read_items(struct v8log *v, void (*read)(struct v8log *))
@@ -175,13 +218,17 @@ static bool v8log_read(struct source *in, const struct import_options *options,
         builder_event(b, STR("time"), options->samples ? UNIT_COUNT : UNIT_NANOSECONDS);
     if (json_enter(&v.json, JSON_OBJECT))
         while (json_key(&v.json, &key) && !v.arena.failed) {
-            if (str_equal(key, STR("code")))
+            if (str_equal(key, STR("code"))) {
                 read_items(&v, read_code);
-            else if (str_equal(key, STR("ticks")))
+                v.code_read = v.tick_count == 0;
+            } else if (str_equal(key, STR("ticks"))) {
                 read_items(&v, read_tick);
-            else
+            } else {
                 json_skip(&v.json);
+            }
         }
+    for (size_t i = 0; i < v.tick_count && !v.arena.failed; i++)
+        add_tick(&v, &v.ticks[i]);
     b->profile->arena.failed |= v.arena.failed;
     arena_deinit(&v.arena);
     return json_input_end(&v.json, b, before);
@@ -190,9 +237,8 @@ static bool v8log_read(struct source *in, const struct import_options *options,
 static int v8log_probe(struct str head)
 {
     struct str text = str_trim_left(head);
-    struct str inside = str_trim_left(str_skip(text, 1));
-    return str_starts(text, STR("{")) && str_starts(inside, STR("\"code\"")) &&
-                   str_has(text, STR("\"type\""))
+    return str_starts(text, STR("{")) && str_has(text, STR("\"code\"")) &&
+                   str_has(text, STR("\"ticks\"")) && str_has(text, STR("\"type\""))
                ? 80
                : 0;
 }
@@ -202,5 +248,6 @@ const struct importer import_v8log = {
     .suffixes = "v8log.json,json",
     .summary = "V8's log, by node --prof-process --preprocess",
     .probe = v8log_probe,
+    .shape = SHAPE_JSON,
     .read = v8log_read,
 };

@@ -439,5 +439,6 @@ const struct importer import_xctrace = {
     .suffixes = "xml",
     .summary = "xctrace export of a time profile, XML",
     .probe = xctrace_probe,
+    .shape = SHAPE_XML,
     .read = xctrace_read,
 };

@@ -167,6 +167,13 @@ int EXPORT(core_begin)(const char *name, uint32_t length)
     return end_reply(loading_begin(&core.loading, (struct str){name, length}, &core.err));
 }
 
+int EXPORT(core_format)(const char *name, uint32_t length)
+{
+    begin_reply();
+    return end_reply(
+        loading_format(&core.loading, (struct str){name, length}, &core.err));
+}
+
 char *EXPORT(core_room)(uint32_t length)
 {
     return loading_room(&core.loading, length);

@@ -9,7 +9,7 @@
 #define STOKE_WEB_CORE_H
 
 #include "base/json.h"
-#include "import/importer.h"
+#include "import/detect.h"
 #include "model/calls.h"
 #include "model/paths.h"
 
@@ -19,6 +19,9 @@
 
 struct loading {
     const struct importer *importer; /* NULL: not known yet */
+    const struct importer *chosen; /* by the user, by name; NULL: found from the bytes */
+    bool looked;
+    struct detection detection;
     struct builder builder;
     bool begun;
     char name[256]; /* of the file, for messages and its suffix */
@@ -32,6 +35,10 @@ struct loading {
 
 void loading_deinit(struct loading *l);
 bool loading_begin(struct loading *l, struct str name, struct error *err);
+
+/* The file is of that format (importer_named), whatever it looks like; "" leaves it to be
+ * found. To be called between loading_begin and the first piece. */
+bool loading_format(struct loading *l, struct str format, struct error *err);
 
 /* Where the next `room` bytes of the file go; NULL when memory is short. */
 char *loading_room(struct loading *l, size_t room);

@@ -57,32 +57,55 @@ static const struct {
     {"<!DOCTYPE html", "there is no profile in this page", ""},
 };
 
-static bool set_unknown(struct str head, struct error *err)
+static bool set_unknown(const struct loading *l, struct error *err)
 {
+    struct str head = l->head;
+    char names[400];
     for (size_t i = 0; i < sizeof MISTAKEN / sizeof *MISTAKEN; i++)
         if (str_starts(head, str_of(MISTAKEN[i].head))) {
             error_set(err, "%s", MISTAKEN[i].what);
             return error_hint(err, "%s", MISTAKEN[i].hint);
         }
-    error_set(err, "this is no profile, or of a format that is not known");
-    return error_hint(err, "the keys (?) list what can be opened");
+    error_set(err, "the format of this file is not known");
+    detect_candidates(head, str_of(l->name), names, sizeof names);
+    return error_hint(err, "choose its format: %s", names);
 }
 
-static bool choose_importer(struct loading *l, struct error *err)
+static void drop_mark(struct loading *l)
 {
     struct str bytes = {l->bytes ? l->bytes : "", l->used};
-    if (l->bytes && str_starts(bytes, STR("\xef\xbb\xbf"))) {
-        l->used -= 3;
-        memmove(l->bytes, l->bytes + 3, l->used);
-        bytes.len = l->used;
-    }
+    if (l->looked || !str_starts(bytes, STR("\xef\xbb\xbf")))
+        return;
+    l->used -= 3;
+    memmove(l->bytes, l->bytes + 3, l->used);
+}
+
+/* Looks for the format in what has come so far. True where it is known now, or where more
+ * has to come first: see l->importer. */
+static bool choose_importer(struct loading *l, bool last, struct error *err)
+{
+    drop_mark(l);
+    if (!l->looked)
+        detection_init(&l->detection);
+    l->looked = true;
+    struct str bytes = {l->bytes ? l->bytes : "", l->used};
+    if (!l->chosen && !detect(&l->detection, bytes, last, str_of(l->name)))
+        return true;
     l->head = arena_str(&l->head_arena, str_head(bytes, IMPORT_HEAD_SIZE));
-    l->importer = importer_probe(l->head, str_of(l->name));
+    l->importer = l->chosen ? l->chosen : l->detection.found;
     if (l->importer)
         return true;
     if (l->used == 0)
         return error_set(err, "the file is empty");
-    return set_unknown(l->head, err);
+    return set_unknown(l, err);
+}
+
+bool loading_format(struct loading *l, struct str format, struct error *err)
+{
+    l->chosen = importer_named(format);
+    if (l->chosen || format.len == 0)
+        return true;
+    return error_set(err, "there is no format '%.*s'", STR_ARG(format));
 }
 
 /* Reads the first `length` bytes. Lines are counted over all pieces. */
@@ -127,10 +150,12 @@ static size_t last_record(const struct loading *l)
 bool loading_feed(struct loading *l, size_t length, bool last, struct error *err)
 {
     l->used += length;
-    if (!l->importer && !last && l->used < IMPORT_HEAD_SIZE)
+    if (!l->importer && l->used < IMPORT_HEAD_SIZE && !last)
         return true;
-    if (!l->importer && !choose_importer(l, err))
+    if (!l->importer && !choose_importer(l, last, err))
         return false;
+    if (!l->importer)
+        return true;
     bool in_pieces = l->importer->split != NULL;
     if (last)
         return read_piece(l, l->used, !in_pieces || l->done == 0, err);

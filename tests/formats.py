@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+"""What holds for all importers, whatever the format.
+
+  late keys     a JSON profile is known by its keys, also where they lie behind a large
+                array, in any order, from a file, a pipe or packed
+  no profile    files of other kinds are refused, and the message lists formats
+  totals        the weights add up to the total that the file states, or a warning says so
+"""
+
+import base64
+import bz2
+import csv
+import gzip
+import io
+import json
+import os
+import random
+import re
+import sys
+import tarfile
+import tempfile
+import zlib
+
+import tap
+
+IMPORTS = os.path.join(tap.SOURCE_ROOT, "tests", "import")
+PADDING = 100_000  # numbers in front of the keys: more than is looked at first
+results = tap.Tap()
+
+
+def fold(path, *more, stdin=None):
+    return tap.run([tap.STOKE, "fold", *more, path], stdin=stdin)
+
+
+def folded_lines(out):
+    return sorted(out.decode("utf-8", "replace").splitlines())
+
+
+# --- Late keys ---------------------------------------------------------------------------
+
+JSON_CASES = [
+    "cpuprofile/plain", "cpuprofile/old", "heapprofile/plain", "firefox/gecko",
+    "firefox/processed", "ghcjson/plain", "safari/plain", "speedscope/plain",
+    "stackprof/plain", "stackprof/objects", "trace-event/plain", "trace-event/node",
+    "trace-event/samples", "v8log/plain",
+]
+
+
+def padded(value, last):
+    """The same document with a large array in front of its keys; at the end, too, where
+    `last`."""
+    if not isinstance(value, dict):
+        return value
+    numbers = list(range(PADDING))
+    return {"aa": numbers, **value, **({"zz": numbers} if last else {})}
+
+
+def turned(value):
+    """The same with the keys of all objects in reverse."""
+    if isinstance(value, dict):
+        return {key: turned(value[key]) for key in reversed(value)}
+    if isinstance(value, list):
+        return [turned(item) for item in value]
+    return value
+
+
+def check_variant(path, text, wanted):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    with gzip.open(path + ".gz", "wt") as file:
+        file.write(text)
+    ways = {"file": (path, None), "gzip": (path + ".gz", None)}
+    for way, (name, _) in ways.items():
+        status, out, err = fold(name, "-q")
+        if status != 0 or folded_lines(out) != wanted:
+            return f"{way}: status {status}: {err.decode()[:300]}\n" + tap.difference(
+                "\n".join(wanted).encode(), b"\n".join(sorted(out.splitlines())))
+    with open(path, "rb") as file:
+        status, out, err = fold("-", "-q", stdin=file)
+    if status != 0 or folded_lines(out) != wanted:
+        return f"pipe: status {status}: {err.decode()[:300]}"
+    return ""
+
+
+def late_keys(folder):
+    for case in JSON_CASES:
+        source = os.path.join(IMPORTS, case + ".in")
+        status, out, err = fold(source, "-q")
+        with open(source, encoding="utf-8") as file:
+            document = json.load(file)
+        variants = {
+            "plain": document,
+            "late": padded(document, False),
+            "turned": turned(document),
+            "late, turned": padded(turned(document), False),
+            "turned, then late": turned(padded(document, True)),
+        }
+        for name, variant in variants.items():
+            why = "" if status == 0 else err.decode()
+            for indent in (None, 1):
+                text = json.dumps(variant, indent=indent)
+                path = os.path.join(folder, "profile.json")
+                why = why or check_variant(path, text, folded_lines(out))
+            results.result(f"{case}: {name}", why)
+
+
+# --- What is not a profile ---------------------------------------------------------------
+
+def lines_of(count, make):
+    return "".join(make(i) + "\n" for i in range(count))
+
+
+def csv_of(rows, delimiter=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue()
+
+
+def zip_of(names):
+    import zipfile
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in names.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+def tar_of(names):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, text in names.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+def no_profiles(r):
+    """Files of many kinds, by name."""
+    word = lambda: "".join(r.choice("abcdefghijklmnop") for _ in range(r.randint(2, 9)))
+    number = lambda: r.randint(0, 99999)
+    stamp = lambda i: f"2026-11-22 18:{i // 60 % 60:02}:{i % 60:02}"
+    rows = [[i, word(), number(), r.random()] for i in range(300)]
+    source = "\n".join(f"    {word()} = {word()}({number()}); {word()} += {number()};"
+                       for _ in range(200))
+    return {
+        "table.csv": csv_of([["id", "name", "count", "share"], *rows]),
+        "semicolons.csv": csv_of([["id", "name", "count"], *rows], ";"),
+        "spaces.csv": lines_of(300, lambda i: f"{i}, {word()} {word()}, {number()}"),
+        "decimal.csv": lines_of(300, lambda i: f"{stamp(i)};{word()} {word()};3,{i}"),
+        "named.csv": lines_of(300, lambda i: f'"{word()}"; "{word()}"; {number()}'),
+        "table.tsv": csv_of(rows, "\t"),
+        "xperf.csv": "BeginHeader\n" + lines_of(
+            200, lambda i: f"  SampledProfile, {number()}, System ({i}), {i}, {number()}, "
+                           f"ntoskrnl.exe!0x{number():x}, {i % 4}"),
+        "package.json": json.dumps({"name": "x", "version": "1.0", "scripts": {"a": "b"},
+                                    "dependencies": {word(): "1" for _ in range(90)}}),
+        "pretty.json": json.dumps([{"id": i, "n": number()} for i in range(200)], indent=2),
+        "numbers.json": json.dumps(list(range(40000))),
+        "api.json": json.dumps({"meta": {"page": 1}, "data": [{"id": 1, "type": "x"}]}),
+        "geo.json": json.dumps({"type": "FeatureCollection", "features": []}),
+        "records.jsonl": lines_of(200, lambda i: json.dumps({"ts": i, "level": word()})),
+        "notebook.ipynb": json.dumps({"cells": [], "metadata": {}, "nbformat": 4}, indent=1),
+        "system.log": lines_of(300, lambda i: f"Nov 22 18:00:{i % 60:02} host {word()}[{i}]:"
+                                              f" {word()} took {number()}"),
+        "app.log": lines_of(300, lambda i: f"{stamp(i)} INFO {word()} done in {number()}"),
+        "iso.log": lines_of(300, lambda i: f"2026-11-22T18:00:00.{i:03}Z {word()} {number()}"),
+        "access.log": lines_of(300, lambda i: f'10.0.0.{i % 250} - - [22/Nov/2026:18:00:00 '
+                                              f'+0000] "GET /{word()} HTTP/1.1" 200 {i}'),
+        "semicolons.log": lines_of(300, lambda i: f"{word()} {word()}; {word()}; {number()}"),
+        "key_value.log": lines_of(300, lambda i: f"level=info msg={word()} n={number()}"),
+        "program.c": "#include <stdio.h>\nint main(void)\n{\n" + source + "\n}\n",
+        "program.py": lines_of(200, lambda i: f"{word()} = {word()}({number()})"),
+        "program.js": lines_of(200, lambda i: f"const {word()} = {number()};"),
+        "program.s": lines_of(200, lambda i: f"\tmov eax, {i} ; {word()} {number()}"),
+        "header.h": lines_of(200, lambda i: f"#define {word().upper()} {number()}"),
+        "style.css": lines_of(200, lambda i: f".{word()} {{ margin: {i}px; top: 0; }}"),
+        "dump.sql": lines_of(200, lambda i: f"INSERT INTO t VALUES ({i}, '{word()}');"),
+        "mail.eml": "From: a@example.org\nTo: b@example.org\nSubject: numbers 5\n"
+                    "Date: Sun, 22 Nov 2026 18:00:00 +0000\n\nHello,\n" +
+                    lines_of(90, lambda i: f"{word()} {word()} {word()} {word()} {i}"),
+        "mail.mbox": lines_of(50, lambda i: f"From {word()}@x Sun Nov 22 18:00:00 2026\n"
+                                            f"Subject: {word()}\n\n{word()} {word()}\n"),
+        "readme.md": "# Title\n\n" + lines_of(90, lambda i: f"- item {word()}: {i}"),
+        "prose.txt": lines_of(90, lambda i: " ".join(word() for _ in range(9)) + "."),
+        "page.html": "<!doctype html>\n<html><body>" + lines_of(90, lambda i: f"<p>{i}"),
+        "drawing.xml": "<?xml version='1.0'?>\n<a>" + lines_of(90, lambda i: f"<b>{i}</b>"),
+        "settings.ini": "[main]\n" + lines_of(90, lambda i: f"{word()} = {number()}"),
+        "settings.yaml": lines_of(90, lambda i: f"{word()}: {number()}"),
+        "stat.txt": lines_of(90, lambda i: f"cpu{i} {number()} {number()} {number()} {i}"),
+        "sizes.txt": lines_of(90, lambda i: f"{number()}\t./{word()}/{word()}"),
+        "counts.txt": lines_of(90, lambda i: f"{i:7} {word()}"),
+        "numbers.txt": lines_of(90, lambda i: str(number())),
+        "random.bin": r.randbytes(50_000),
+        "zeros.bin": bytes(5000),
+        "picture.png": b"\x89PNG\r\n\x1a\n" + zlib.compress(r.randbytes(9000)),
+        "program.elf": b"\x7fELF\x02\x01\x01" + r.randbytes(9000),
+        "text.gz": gzip.compress(lines_of(90, lambda i: f"{word()} = {i}").encode()),
+        "text.bz2": bz2.compress(b"a b c\n" * 50),
+        "archive.tar": tar_of({"a": "x 5\n" * 9, "b": "y"}),
+        "empty.callgrind": "version: 1\ncreator: x\ncmd: y\nevents: Ir\nsummary: 0\n",
+        "very.sleepy": zip_of({"Version 0.91 required": "",
+                               "Stats.txt": "Filename: a.exe\nDuration: 1.2\nSamples: 345\n",
+                               "Symbols.txt": 'sym0 "a.exe" "main" "a.cpp" 12\n' * 9,
+                               "Callstacks.txt": "0.1 sym0 sym0\n" * 9}),
+        "symbols.txt": lines_of(90, lambda i: f'sym{i} "a.exe" "{word()}" "a.cpp" {i}'),
+        "encoded.pem": "-----BEGIN CERTIFICATE-----\n" +
+                       base64.encodebytes(r.randbytes(900)).decode(),
+        "change.diff": "--- a\n+++ b\n@@ -1,3 +1,3 @@\n" +
+                       lines_of(90, lambda i: f"+{word()} {word()}({i});"),
+        "lua.jp": "45%  main\n  -- 80%  a\n  -- 20%  b\n30%  work\n  -- 100%  c\n",
+    }
+
+
+CANDIDATES = re.compile(r"--format|unpack it first")
+
+
+def check_refused(path):
+    status, out, err = fold(path)
+    text = err.decode("utf-8", "replace")
+    if tap.crashed(status):
+        return tap.crashed(status)
+    if status == 0:
+        return "it is accepted:\n" + out.decode("utf-8", "replace")[:300]
+    return "" if CANDIDATES.search(text) else "no format is named:\n" + text
+
+
+def refuses(folder):
+    kinds = no_profiles(random.Random(14))
+    for name, content in kinds.items():
+        for file_name in (name, "input"):  # the suffix decides nothing
+            path = os.path.join(folder, file_name)
+            with open(path, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+            why = check_refused(path)
+            if why:
+                break
+        results.result(f"refused: {name}", why)
+
+
+# --- What is folded all the same ---------------------------------------------------------
+
+FOLDED = {
+    "one": "f 1\n",
+    "no line end": "main;f 12",
+    "fractions": "main;f 1.5\nmain;g 0.25\nmain 2e3\n",
+    "two counts": "main;f 1 2\nmain;g 3 0\n",
+    "CRLF": "main;f 1\r\nmain;g 2\r\n",
+    "comments": "# made by hand\nmain;f 1\n# end\n",
+    "broken lines": "main;f 1\nmain;g\nmain;h 3\n\nmain;i 4\n",
+    "empty frames": "main;;f 1\n;g 2\n",
+    "spaces": "my program;operator new(unsigned long) 3\nmy program;f (a b) 4\n",
+    "C++": "main;std::map<int, int>::find(int const&) const 5\nstd::sort<int*>(int*) 5\n",
+    "unsigned": "unsigned long f<int, char>(int) const 5\nvoid g() 6\n",
+    "Java": "java.lang.Thread.run;com.x.Y$Z.lambda$main$0 5\n[idle] 3\n",
+    "brackets": "[unknown];[kernel.kallsyms] 5\n{main};a.php:12 7\n",
+    "places": "main (a.py:12);f (b.py:3) 4\n<module> (a.py:5) 3\n",
+    "kernel": "swapper;do_idle_[k];mwait_[k] 5\n",
+    "negative": "main;f -1\nmain;g 3\n",
+}
+
+
+def accepts(folder):
+    for name, text in FOLDED.items():
+        path = os.path.join(folder, "stacks")
+        for encoding in ("utf-8", "utf-16"):
+            with open(path, "wb") as file:
+                file.write(text.encode(encoding))
+            status, _, err = fold(path)
+            why = "" if status == 0 else f"{encoding}: status {status}: {err.decode()}"
+            if why:
+                break
+        results.result(f"folded: {name}", why)
+
+
+# --- Totals ------------------------------------------------------------------------------
+
+def random_callgrind(r):
+    """A call graph as valgrind writes one: (text, total)."""
+    files = [f"file{i}.c" for i in range(r.randint(1, 4))]
+    functions = [(f"f{i % 7}" if r.random() < 0.3 else f"f{i}", r.choice(files))
+                 for i in range(r.randint(2, 25))]
+    functions = list(dict.fromkeys(functions))
+    inclusive, blocks = {}, []
+    for at in range(len(functions) - 1, -1, -1):
+        name, file = functions[at]
+        lines, total, here = [f"fl={file}", f"fn={name}"], 0, file
+        for _ in range(r.randint(1, 6)):
+            if r.random() < 0.4:
+                here = r.choice(files)
+                lines.append(f"{r.choice(['fi', 'fe'])}={here}")
+            later = [f for f in functions[at + 1:] if inclusive.get(f)]
+            if later and r.random() < 0.6:
+                callee = r.choice(later)
+                cost = r.randint(0, inclusive[callee])
+                inclusive[callee] -= cost
+                called = [f"cfn={callee[0]}"]
+                if callee[1] != here or r.random() < 0.3:
+                    called.insert(r.randint(0, 1), f"cfi={callee[1]}")
+                lines += [*called, "calls=1 1", f"{r.randint(1, 99)} {cost}"]
+                total += cost
+            else:
+                cost = r.randint(0, 1000)
+                lines.append(f"{r.randint(1, 99)} {cost}")
+                total += cost
+        own = sum(int(line.split()[1]) for before, line in zip(lines, lines[1:])
+                  if line[0].isdigit() and not before.startswith("calls="))
+        inclusive[functions[at]] = total
+        blocks.append(("\n".join(lines), own))
+    r.shuffle(blocks)
+    total = sum(own for _, own in blocks)
+    return (f"# callgrind format\nevents: Ir\nsummary: {total}\n\n" +
+            "\n\n".join(text for text, _ in blocks) + f"\n\ntotals: {total}\n"), total
+
+
+def sum_of(out):
+    return sum(float(line.rsplit(b" ", 1)[1]) for line in out.splitlines())
+
+
+def check_total(path, total, *more):
+    status, out, err = fold(path, *more)
+    if tap.crashed(status) or (status and total):
+        return f"status {status}: {err.decode()}"
+    got = sum_of(out)
+    if got != total and b"add up to" not in err:
+        return f"the sum is {got}, the file states {total}\n{err.decode()}"
+    return ""
+
+
+def callgrind_totals(folder):
+    path = os.path.join(folder, "callgrind.out")
+    for seed in range(60):
+        text, total = random_callgrind(random.Random(seed))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        why = check_total(path, total)
+        if not why and b"add up to" in fold(path)[2]:
+            why = "a warning about the total, which is right"
+        if why:
+            results.not_ok(f"totals: callgrind, seed {seed}", why)
+            return
+    results.ok("totals: 60 callgrind files")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        late_keys(folder)
+        refuses(folder)
+        accepts(folder)
+        callgrind_totals(folder)
+    results.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
