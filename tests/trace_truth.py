@@ -102,7 +102,10 @@ GUESTS = {
 }
 
 
-FORMS = {"QEMU trace": lambda case: case.trace, "TracerV text": Guest.as_tracerv}
+FORMS = {"QEMU trace": lambda case: case.trace, "TracerV text": Guest.as_tracerv,
+         "Spike -l": Guest.as_spike, "Spike -l --log-commits": Guest.as_spike_commits,
+         "columns": Guest.as_columns, "Rocket": Guest.as_rocket,
+         "execlog": Guest.as_execlog}
 
 
 def check(report, name, make):

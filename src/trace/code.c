@@ -206,9 +206,10 @@ static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
         s->flags |= TRACE_SITE_ENTRY;
 }
 
-static void fill_instruction(struct trace_site *s, uint32_t bits)
+static void fill_instruction(const struct trace_code *c, struct trace_site *s,
+                             uint32_t bits)
 {
-    struct instruction in = instruction_decode(bits);
+    struct instruction in = instruction_decode(bits, c->is_32);
     s->bits = in.length == 2 ? bits & 0xffff : bits;
     s->kind = (uint8_t)in.kind;
     s->length = in.length;
@@ -225,7 +226,7 @@ static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
     uint32_t bits;
     *s = (struct trace_site){.kind = INSTRUCTION_UNKNOWN, .length = 2};
     if (segment && trace_segment_bits(segment, address, &bits))
-        fill_instruction(s, bits);
+        fill_instruction(c, s, bits);
     fill_place(c, binary, address, s);
 }
 
@@ -242,6 +243,7 @@ uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary)
         return 0;
     c->known = grown;
     grown[c->known_count] = (struct trace_known){.binary = binary};
+    c->is_32 |= binary->elf && !binary->elf->is_64;
     return (uint32_t)c->known_count++;
 }
 
@@ -366,7 +368,7 @@ void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
                          struct trace_where where, struct trace_site *site)
 {
     *site = (struct trace_site){.kind = INSTRUCTION_UNKNOWN};
-    fill_instruction(site, bits);
+    fill_instruction(c, site, bits);
     if (where.binary) {
         compare(c, where, pc, site);
         fill_place(c, where.binary, pc - where.bias, site);

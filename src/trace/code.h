@@ -125,6 +125,7 @@ struct trace_code {
     struct idmap calls;           /* by the address behind: the place of a call */
     struct trace_site unknown[4]; /* [TRACE_UNKNOWN_...] */
     bool in_firmware;             /* unknown low addresses are now the firmware's */
+    bool is_32;                   /* the machine has 32 bits, as a binary says */
 };
 
 /* The binaries outlive the code. False when memory is short. */

@@ -98,17 +98,22 @@ static enum instruction_kind short_register_kind(uint32_t x)
     return kind_by_registers(links ? 1 : 0, from);
 }
 
+/* Of c.j and c.jal. */
+static int32_t short_jump_displacement(uint32_t x)
+{
+    return extend(take(x, 12, 1, 11) | take(x, 8, 1, 10) | take(x, 9, 2, 8) |
+                      take(x, 6, 1, 7) | take(x, 7, 1, 6) | take(x, 2, 1, 5) |
+                      take(x, 11, 1, 4) | take(x, 3, 3, 1),
+                  12);
+}
+
 static struct instruction decode_short(uint32_t x)
 {
     struct instruction in = {INSTRUCTION_PLAIN, 2, 0};
     switch (x & 0xe003) {
     case 0xa001: /* c.j */
         in.kind = INSTRUCTION_JUMP;
-        in.displacement =
-            extend(take(x, 12, 1, 11) | take(x, 8, 1, 10) | take(x, 9, 2, 8) |
-                       take(x, 6, 1, 7) | take(x, 7, 1, 6) | take(x, 2, 1, 5) |
-                       take(x, 11, 1, 4) | take(x, 3, 3, 1),
-                   12);
+        in.displacement = short_jump_displacement(x);
         break;
     case 0xc001: /* c.beqz, c.bnez */
     case 0xe001:
@@ -126,9 +131,14 @@ static struct instruction decode_short(uint32_t x)
     return in;
 }
 
-struct instruction instruction_decode(uint32_t bits)
+/* c.addiw of RV64. */
+#define C_JAL 0x2001
+
+struct instruction instruction_decode(uint32_t bits, bool is_32)
 {
     unsigned length = instruction_length((uint16_t)bits);
+    if (length == 2 && is_32 && (bits & 0xe003) == C_JAL)
+        return (struct instruction){INSTRUCTION_CALL, 2, short_jump_displacement(bits)};
     if (length == 2)
         return decode_short(bits & 0xffff);
     if (length == 4)

@@ -1,9 +1,9 @@
-/* RISC-V instructions (rv64gc), as far as they say where the next one is.
+/* RISC-V instructions (rv64gc and rv32gc), as far as they say where the next one is.
  *
  * Source of the rules: The RISC-V Instruction Set Manual, volume I: "Base
  * Instruction-Length Encoding", the chapters of RV32I and of the C extension, and the
  * table of return-address-stack hints in the section on unconditional jumps: x1 and x5
- * are link registers. Compressed instructions are those of RV64. */
+ * are link registers. */
 #ifndef STOKE_TRACE_INSTRUCTION_H
 #define STOKE_TRACE_INSTRUCTION_H
 
@@ -41,8 +41,9 @@ static inline unsigned instruction_length(uint16_t low)
     return (low & 0x3f) == 0x1f ? 6 : 8;
 }
 
-/* Decodes an instruction by its first 32 bits, of which one of 2 bytes has 16. */
-struct instruction instruction_decode(uint32_t bits);
+/* Decodes an instruction by its first 32 bits, of which one of 2 bytes has 16. A machine
+ * of 32 bits has c.jal where one of 64 bits has c.addiw. */
+struct instruction instruction_decode(uint32_t bits, bool is_32);
 
 /* The instruction may be followed by the one behind it. */
 static inline bool instruction_falls_through(enum instruction_kind kind)

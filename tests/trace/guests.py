@@ -94,7 +94,9 @@ class Guest:
         self.program = oracle.Program(*self.programs, *self.users)
         regions = self._regions()
         trace = qemu_trace.read(self.trace)
-        self.pcs = [pc for _, pc, _ in trace.instructions(next(iter(trace.runs)))]
+        self.instructions = [(pc, int.from_bytes(code, "little")) for _, pc, code
+                             in trace.instructions(next(iter(trace.runs)))]
+        self.pcs = [pc for pc, _ in self.instructions]
         file = oracle.Log(open(log, encoding="ascii"))
         if self.is_machine:
             return oracle.follow_machine(self.program, file, self.pcs, regions, self.switch)
@@ -130,6 +132,48 @@ class Guest:
             file.writelines(f"Cycle: {cycle:016d} I0: {pc & (1 << 40) - 1:016x}\n"
                             for cycle, pc in enumerate(self.pcs))
         return path
+
+    def _as_log(self, line):
+        path = os.path.join(self.folder, "log.txt")
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(line(number, pc, bits) for number, (pc, bits)
+                            in enumerate(self.instructions))
+        return path
+
+    def as_spike(self):
+        """As Spike's -l writes it."""
+        return self._as_log(lambda number, pc, bits:
+                            f"core   0: 0x{pc:016x} (0x{bits:08x}) c.nop\n")
+
+    def as_spike_commits(self):
+        """As CVA6's rvfi tracer, or Spike with -l and --log-commits, writes it: an
+        instruction that traps is not committed, each 97th one here."""
+        def lines(number, pc, bits):
+            word = f"{bits:08x}" if bits & 3 == 3 else f"{bits:04x}"
+            commit = f"core   0: 3 0x{pc:016x} (0x{word}) x10 0x{number:016x}\n"
+            return (f"core   0: 0x{pc:016x} (0x{bits:08x}) c.nop\n" +
+                    (commit if number % 97 else ""))
+        return self._as_log(lines)
+
+    def as_columns(self):
+        """As Ibex writes it."""
+        def line(number, pc, bits):
+            word = f"{bits:08x}" if bits & 3 == 3 else f"{bits:04x}"
+            return f"{20 * number:15d}\t{number:10d}\t{pc:016x}\t{word}\tc.nop\t\n"
+        return self._as_log(line)
+
+    def as_rocket(self):
+        def line(number, pc, bits):
+            return (f"C0: {number:10d} [1] pc=[{pc & (1 << 40) - 1:010x}] "
+                    f"W[r10=000000000000001b][1] R[r 2=0000000000000000] "
+                    f"R[r 0=0000000000000000] inst=[{bits:08x}] DASM({bits:08x})\n"
+                    f"C0: {number:10d} [0] pc=[0000000000] W[r 0=0][0] R[r 0=0] R[r 0=0] "
+                    f"inst=[00000000] DASM(00000000)\n")
+        return self._as_log(line)
+
+    def as_execlog(self):
+        return self._as_log(lambda number, pc, bits:
+                            f'0, 0x{pc:x}, 0x{bits:x}, "c.nop"\n')
 
     def stoke(self, trace):
         """Folded lines of `stoke trace`."""

@@ -4,7 +4,7 @@
 
 static void check(uint32_t bits, enum instruction_kind kind, unsigned length, int32_t by)
 {
-    struct instruction in = instruction_decode(bits);
+    struct instruction in = instruction_decode(bits, false);
     assert_int_equal(in.kind, kind);
     assert_int_equal(in.length, length);
     assert_int_equal(in.displacement, by);

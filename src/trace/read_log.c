@@ -1,0 +1,340 @@
+/* The instruction logs of log.h. */
+#include "base/lines.h"
+#include "trace/log.h"
+#include "trace/reader.h"
+
+#define BATCH 1024      /* instructions of a core that are followed at once */
+#define MATCH_BYTES 64  /* of the code that a binary is recognised by */
+#define STEPS_MAX ((uint64_t)1 << 19) /* of repeated instructions, see tracer_take_again */
+#define TIMES_MAX ((uint64_t)1 << 40)
+
+struct entry {
+    uint64_t pc, now, again; /* executed so many times more */
+    uint32_t bits;           /* 0: not in the log */
+};
+
+/* An instruction as it was last seen at its address. */
+struct known {
+    struct trace_block block;
+    struct trace_site site;
+    uint32_t bits; /* as in the log */
+};
+
+struct log_core {
+    struct trace_core *core;
+    struct idmap known; /* by address: struct known * */
+    struct entry entries[BATCH];
+    size_t count;
+    uint64_t executed; /* instructions: the time, where the log has no cycles */
+
+    /* Cycles: the one read last; added, as the counter wrapped or was reset. */
+    uint64_t cycle, skew;
+
+    /* The instruction added last: what may state it once more, and how often it was added
+     * in a row. */
+    uint64_t pc, in_a_row;
+    bool is_disassembly;
+};
+
+struct reading {
+    struct trace_reader *r;
+    struct log_core **cores;
+    size_t core_count, core_cap;
+    struct log_core *current;
+    uint64_t expanded; /* instructions of 2 bytes that the log shows as 4 */
+    uint64_t steps;
+    uint64_t line;
+};
+
+/* --- Instructions -------------------------------------------------------------------- */
+
+/* The instruction of the binary at an address; 0: none. */
+static uint32_t bits_in_binary(const struct trace_code *c, struct trace_where where,
+                               uint64_t pc)
+{
+    const struct trace_segment *s =
+        where.binary ? trace_segment_at(trace_code_binary(c, where.binary), pc - where.bias)
+                     : NULL;
+    uint32_t bits;
+    return s && trace_segment_bits(s, pc - where.bias, &bits) ? bits : 0;
+}
+
+/* The bytes from an entry on, as far as the instructions follow one another. */
+static size_t code_from(const struct log_core *c, size_t at, char bytes[MATCH_BYTES])
+{
+    size_t size = 0;
+    uint64_t pc = c->entries[at].pc;
+    for (; at < c->count && size + 4 <= MATCH_BYTES; at++) {
+        const struct entry *e = &c->entries[at];
+        unsigned length = instruction_length((uint16_t)e->bits);
+        if (e->pc != pc || e->bits == 0 || length > 4)
+            break;
+        for (unsigned i = 0; i < length; i++)
+            bytes[size++] = (char)(e->bits >> 8 * i);
+        pc += length;
+    }
+    return size;
+}
+
+/* Tracers of cores that expand compressed instructions show the expanded word: where the
+ * next instruction is 2 bytes behind it, or, for a jump in such a log, where the binary
+ * has one of 2 bytes. */
+static bool is_expanded(struct reading *q, const struct log_core *c, size_t at,
+                        uint32_t in_binary)
+{
+    const struct entry *e = &c->entries[at];
+    struct instruction in = instruction_decode(e->bits, c->core->tracer.code.is_32);
+    bool is_short_in_binary = in_binary && instruction_length((uint16_t)in_binary) == 2;
+    if (in.length != 4 || (in_binary && !is_short_in_binary))
+        return false;
+    if (!instruction_falls_through(in.kind))
+        return is_short_in_binary && q->expanded > 0;
+    if (at + 1 < c->count && e[1].pc == e->pc + 2 &&
+        (in.kind != INSTRUCTION_BRANCH || in.displacement != 2)) {
+        q->expanded++;
+        return true;
+    }
+    return is_short_in_binary && q->expanded > 0;
+}
+
+/* Decodes an entry. False when memory is short. */
+static bool make_known(struct reading *q, struct log_core *c, size_t at, struct known *k)
+{
+    struct tracer *t = &c->core->tracer;
+    const struct entry *e = &c->entries[at];
+    char bytes[MATCH_BYTES];
+    size_t size = code_from(c, at, bytes);
+    struct trace_where where = trace_code_where(&t->code, e->pc);
+    if (bits_in_binary(&t->code, where, e->pc) != e->bits)
+        where = trace_code_match(&t->code, e->pc, (struct str){bytes, size});
+    uint32_t in_binary = bits_in_binary(&t->code, where, e->pc);
+    bool expanded = is_expanded(q, c, at, in_binary);
+    *k = (struct known){.bits = e->bits};
+    trace_code_describe(&t->code, e->pc, expanded && in_binary ? in_binary : e->bits,
+                        where, &k->site);
+    if (expanded && k->site.length == 4) {
+        k->site.length = 2;
+        k->site.advance = k->site.advance ? 2 : 0;
+    }
+    k->block.pc = e->pc;
+    k->block.count = 1;
+    k->block.sites = &k->site;
+    return trace_block_ready(t, &k->block);
+}
+
+/* Sites stay where they are, so another instruction at an address is another one. */
+static struct known *known_of(struct reading *q, struct log_core *c, size_t at)
+{
+    struct arena *a = &c->core->tracer.arena;
+    uint64_t *slot = idmap_put(&c->known, a, c->entries[at].pc);
+    struct known *k = slot ? (struct known *)(uintptr_t)*slot : NULL;
+    if (!slot || (k && k->bits == c->entries[at].bits))
+        return k;
+    k = arena_zalloc(a, 1, sizeof *k);
+    if (!k)
+        return NULL;
+    *slot = (uint64_t)(uintptr_t)k;
+    return make_known(q, c, at, k) ? k : NULL;
+}
+
+static void follow(struct reading *q, struct log_core *c, size_t at)
+{
+    const struct entry *e = &c->entries[at];
+    struct tracer *t = &c->core->tracer;
+    bool passes = q->r->options->trigger.selector == TRACE_ALWAYS ||
+                  trace_reader_pass(q->r, c->core, e->pc, e->bits, e->now);
+    if (!passes) {
+        c->core->kept_out += e->again;
+        return;
+    }
+    if (e->bits == 0) {
+        tracer_take(t, &e->pc, &e->now, 1);
+        return;
+    }
+    struct known *k = known_of(q, c, at);
+    if (!k)
+        return;
+    tracer_take_block(t, &k->block, 0, 1, e->now);
+    if (e->again &&
+        !tracer_take_again(t, &k->block, 0, 1, e->now + 1, e->again, &q->steps))
+        trace_reader_flaw(q->r, "an instruction that calls is repeated too often", q->line,
+                          0, STR(""));
+}
+
+/* The last entry waits for the one behind it, unless the log ends. */
+static bool follow_all(struct reading *q, struct log_core *c, bool at_end)
+{
+    size_t count = at_end || c->count == 0 ? c->count : c->count - 1;
+    struct tracer *t = &c->core->tracer;
+    for (size_t i = 0; i < count && !tracer_failed(t); i++)
+        follow(q, c, i);
+    if (count < c->count)
+        c->entries[0] = c->entries[count];
+    c->count -= count;
+    return !tracer_failed(t);
+}
+
+/* --- Lines --------------------------------------------------------------------------- */
+
+/* The cycle counters of some cores have 32 bits. */
+static uint64_t cycle_of(struct reading *q, struct log_core *c, uint64_t cycle)
+{
+    if (cycle < c->cycle && c->cycle - cycle > UINT32_MAX / 2 && c->cycle <= UINT32_MAX)
+        c->skew += (uint64_t)UINT32_MAX + 1;
+    else if (cycle < c->cycle) {
+        trace_reader_flaw(q->r, "the cycle is lower than the one before it", q->line, 0,
+                          STR(""));
+        c->skew += c->cycle - cycle;
+    }
+    c->cycle = cycle;
+    return cycle + c->skew;
+}
+
+static struct log_core *core_of(struct reading *q, int64_t number)
+{
+    struct trace_reader *r = q->r;
+    for (size_t i = 0; i < q->core_count; i++)
+        if (q->cores[i]->core->number == number)
+            return q->cores[i];
+    struct log_core **grown = arena_grow(&r->arena, q->cores, &q->core_cap,
+                                         q->core_count + 1, sizeof(struct log_core *));
+    struct log_core *c = arena_zalloc(&r->arena, 1, sizeof *c);
+    if (!grown || !c)
+        return NULL;
+    q->cores = grown;
+    c->core = trace_reader_core(r, number);
+    if (!c->core)
+        return NULL;
+    grown[q->core_count++] = c;
+    return c;
+}
+
+/* The core of a line. NULL when memory is short, or where there are too many cores. */
+static struct log_core *find_core(struct reading *q, const struct log_line *line)
+{
+    int64_t number = line->core;
+    if (number == ID_NONE) {
+        if (q->current)
+            return q->current;
+        number = q->r->options->core;
+    }
+    if (!q->current || q->current->core->number != number)
+        q->current = core_of(q, number);
+    return q->current;
+}
+
+static bool add(struct reading *q, struct log_core *c, const struct log_line *line,
+                bool is_disassembly)
+{
+    bool repeats = c->is_disassembly && !is_disassembly && line->pc == c->pc;
+    uint64_t pc = trace_address(line->pc);
+    if (line->is_32 && q->r->options->binary_count == 0)
+        c->core->tracer.code.is_32 = true;
+    c->is_disassembly = is_disassembly;
+    if (repeats)
+        return true; /* the commit of what was disassembled */
+    if (c->count == BATCH && !follow_all(q, c, false))
+        return false;
+    c->in_a_row = line->pc == c->pc ? c->in_a_row + 1 : 1;
+    c->pc = line->pc;
+    uint64_t now = line->has_cycle ? cycle_of(q, c, line->cycle) : c->executed;
+    c->entries[c->count++] = (struct entry){.pc = pc, .now = now, .bits = line->bits};
+    c->executed++;
+    return true;
+}
+
+/* The instruction before was executed `times` times in all. */
+static void repeat(struct log_core *c, uint64_t times)
+{
+    if (times > TIMES_MAX)
+        times = TIMES_MAX;
+    if (c->count == 0 || times <= c->in_a_row)
+        return;
+    c->entries[c->count - 1].again = times - c->in_a_row;
+    c->executed += times - c->in_a_row;
+    c->in_a_row = 0;
+}
+
+/* `cut`: there is no line end behind it. */
+static bool read_line(struct reading *q, log_parser parse, struct str text, bool cut)
+{
+    struct log_line line;
+    enum log_kind kind = parse(text, &line);
+    if (cut && (kind == LOG_OTHER || (kind >= LOG_INSTRUCTION && line.is_open))) {
+        trace_reader_flaw(q->r, "the last line is truncated", q->line, 0, text);
+        return true;
+    }
+    if (kind == LOG_NOTE || (kind == LOG_OTHER && str_trim(text).len == 0))
+        return true;
+    if (kind == LOG_OTHER) {
+        trace_reader_flaw(q->r, "not a line of the log", q->line, 0, text);
+        return true;
+    }
+    struct log_core *c = find_core(q, &line);
+    if (!c)
+        return false;
+    if (kind == LOG_REPEAT) {
+        repeat(c, line.times);
+        return true;
+    }
+    return add(q, c, &line, kind == LOG_DISASSEMBLY);
+}
+
+static bool read_log(struct trace_reader *r, log_parser parse, struct error *err)
+{
+    struct reading q = {.r = r, .steps = STEPS_MAX};
+    struct lines lines = lines_of(r->in, err);
+    struct str line;
+    bool ok = true;
+    while (ok && lines_next(&lines, &line)) {
+        q.line = lines.number;
+        ok = read_line(&q, parse, line, lines.cut);
+    }
+    for (size_t i = 0; ok && i < q.core_count; i++)
+        ok = follow_all(&q, q.cores[i], true);
+    if (!ok)
+        return error_memory(err);
+    return !lines.failed;
+}
+
+/* --- Formats ------------------------------------------------------------------------- */
+
+#define LINES_PROBED 256
+#define LINES_ENOUGH 4
+
+/* A program's own output, and that of the simulator, may stand between the lines. */
+static int probe_log(struct str head, log_parser parse)
+{
+    size_t executed = 0, other = 0, known = 0;
+    struct log_line line;
+    for (size_t i = 0; i < LINES_PROBED && str_find(head, '\n') < head.len; i++) {
+        struct str text = str_cut(&head, '\n');
+        enum log_kind kind = parse(text, &line);
+        executed += kind >= LOG_INSTRUCTION;
+        known += kind == LOG_NOTE;
+        other += kind == LOG_OTHER && str_trim(text).len > 0;
+    }
+    if (executed > 0 && executed + known >= other)
+        return 90;
+    return executed >= LINES_ENOUGH ? 70 : 0;
+}
+
+#define LOG_FORMAT(format, text)                                                   \
+    static bool format##_read(struct trace_reader *r, struct error *err)           \
+    {                                                                              \
+        return read_log(r, log_parse_##format, err);                               \
+    }                                                                              \
+    static int format##_probe(struct str head)                                     \
+    {                                                                              \
+        return probe_log(head, log_parse_##format);                                \
+    }                                                                              \
+    const struct trace_format trace_format_##format = {.name = #format,            \
+                                                       .summary = text,            \
+                                                       .probe = format##_probe,    \
+                                                       .read = format##_read}
+
+LOG_FORMAT(spike, "Spike's -l and --log-commits, BOOM's commit log, CVA6's rvfi trace");
+LOG_FORMAT(columns, "tracers of Ibex, CV32E40P, RI5CY, CVA6 and NEORV32: columns of time, "
+                    "cycle, address and instruction");
+LOG_FORMAT(rocket, "Rocket's +verbose: C0: 16413 [1] pc=[800007b0] ... inst=[00013503]");
+LOG_FORMAT(execlog, "QEMU's execlog plugin: 0, 0x80000000, 0x297, \"auipc t0,0\"");
