@@ -43,7 +43,7 @@ static bool beats_read(struct trace_reader *r, struct error *err)
             add_beat(r, words);
         else
             trace_reader_flaw(
-                r, lines.cut ? "the last line is cut short" : "not a line of a trace",
+                r, lines.cut ? "the last line is truncated" : "not a line of a trace",
                 lines.number, 0, line);
         if (r->count + WORDS > TRACE_BATCH && !trace_reader_flush(r, err))
             return false;

@@ -74,19 +74,49 @@ static uint64_t find_valid(struct str head, size_t words)
 
 /* --- Records ----------------------------------------------------------------------- */
 
-/* Records of the window, as many as there is room for in a batch. */
-static size_t take_records(struct trace_reader *r, const char *p, size_t count,
-                           size_t words, uint64_t valid)
+/* How the records of a trace are made. */
+struct layout {
+    size_t words;
+    uint64_t valid;
+};
+
+/* A record has an instruction, and no mark of one in its cycle. */
+static bool is_record(const char *p, struct layout layout)
 {
-    size_t i;
-    for (i = 0; i < count && r->count + WORDS_MAX <= TRACE_BATCH; i++) {
-        uint64_t cycle = word_at(p);
-        for (size_t j = 1; j < words; j++) {
-            uint64_t word = word_at(p + j * 8);
-            if (word & valid)
-                trace_reader_add(r, word & (valid - 1), cycle);
-        }
-        p += words * 8;
+    uint64_t any = 0;
+    for (size_t j = 1; j < layout.words; j++)
+        any |= word_at(p + j * 8);
+    return (any & layout.valid) && !(word_at(p) & layout.valid);
+}
+
+/* More cycles between two instructions are looked at closely. */
+#define LEAP_MIN ((uint64_t)1 << 32)
+
+/* A record that goes on from the one before. */
+static bool is_next(const struct trace_reader *r, const char *p, struct layout layout)
+{
+    return is_record(p, layout) && word_at(p) - r->last <= LEAP_MIN;
+}
+
+static void add_record(struct trace_reader *r, const char *p, struct layout layout)
+{
+    for (size_t j = 1; j < layout.words; j++) {
+        uint64_t word = word_at(p + j * 8);
+        if (word & layout.valid)
+            trace_reader_add(r, word & (layout.valid - 1), word_at(p));
+    }
+}
+
+/* Records of the window, as many as there is room for in a batch, up to one that may be
+ * damaged. */
+static size_t take_records(struct trace_reader *r, const char *p, size_t count,
+                           struct layout layout)
+{
+    size_t i, size = layout.words * 8;
+    for (i = 0; i < count && r->count + WORDS_MAX <= TRACE_BATCH; i++, p += size) {
+        if (!is_next(r, p, layout))
+            break;
+        add_record(r, p, layout);
     }
     return i;
 }
@@ -97,10 +127,82 @@ static size_t take_single(struct trace_reader *r, const char *p, size_t count)
     size_t room = TRACE_BATCH - r->count, i;
     for (i = 0; i < count && i < room; i++, p += 16) {
         uint64_t cycle = word_at(p), word = word_at(p + 8);
-        if (word & VALID)
-            trace_reader_add(r, word & (VALID - 1), cycle);
+        if (!(word & ~cycle & VALID) || cycle - r->last > LEAP_MIN)
+            break;
+        trace_reader_add(r, word & (VALID - 1), cycle);
     }
     return i;
+}
+
+static size_t take_some(struct trace_reader *r, size_t count, struct layout layout)
+{
+    const char *p = r->in->begin;
+    size_t used = layout.words == 2 && layout.valid == VALID ? take_single(r, p, count) : 0;
+    if (used < count)
+        used += take_records(r, p + used * layout.words * 8, count - used, layout);
+    r->in->begin += used * layout.words * 8;
+    r->in->offset += used * layout.words * 8;
+    return used;
+}
+
+/* --- Damage -------------------------------------------------------------------------- */
+
+/* So many records in order are no chance. */
+#define RECORDS_IN_ORDER 8
+
+/* Whether records begin at p whose cycles go on from `cycle`; `left` bytes are at hand,
+ * and `last` says that nothing follows them. */
+static bool are_in_order(const char *p, size_t left, bool last, uint64_t cycle,
+                         struct layout layout)
+{
+    size_t size = layout.words * 8, i;
+    for (i = 0; i < RECORDS_IN_ORDER && left >= size; i++, p += size, left -= size) {
+        if (!is_record(p, layout) || word_at(p) < cycle ||
+            (i > 0 && word_at(p) - cycle > LEAP_MIN))
+            return false;
+        cycle = word_at(p);
+    }
+    return i == RECORDS_IN_ORDER || (i > 0 && last && left == 0);
+}
+
+/* Skips damaged bytes, at least one, up to records in order, or to the end. */
+static bool skip_damage(struct trace_reader *r, struct layout layout, struct error *err)
+{
+    struct source *in = r->in;
+    size_t wanted = (RECORDS_IN_ORDER + 1) * layout.words * 8;
+    trace_reader_flaw(r, "damaged bytes are skipped, up to records that are in order", 0,
+                      in->offset, STR(""));
+    if (!trace_reader_flush(r, err))
+        return false;
+    do {
+        in->begin++;
+        in->offset++;
+        if ((size_t)(in->end - in->begin) < wanted && !source_peek(in, wanted, err))
+            return false;
+    } while (in->begin < in->end &&
+             !are_in_order(in->begin, (size_t)(in->end - in->begin), in->last, r->last,
+                           layout));
+    if (r->core && (size_t)(in->end - in->begin) >= layout.words * 8)
+        tracer_gap(&r->core->tracer, word_at(in->begin) + r->skew);
+    return true;
+}
+
+/* A record that does not go on from the one before: the counter may have been reset, or
+ * much time may have passed, if what follows goes on from it; else it is damaged. */
+static bool take_odd(struct trace_reader *r, struct layout layout, struct error *err)
+{
+    struct source *in = r->in;
+    size_t size = layout.words * 8;
+    if (!source_peek(in, (RECORDS_IN_ORDER + 1) * size, err))
+        return false;
+    size_t left = (size_t)(in->end - in->begin);
+    bool is_single = r->last && left >= 2 * size && is_next(r, in->begin + size, layout);
+    if (is_single || !are_in_order(in->begin, left, in->last, word_at(in->begin), layout))
+        return skip_damage(r, layout, err);
+    add_record(r, in->begin, layout);
+    in->begin += size;
+    in->offset += size;
+    return true;
 }
 
 /* The words of a record, told or found. One that was told is refused where another one
@@ -130,12 +232,11 @@ static bool binary_read(struct trace_reader *r, struct error *err)
 {
     struct source *in = r->in;
     struct str head = str_head(str_span(in->begin, in->end), TRACE_HEAD_SIZE);
-    uint64_t valid;
-    size_t words;
-    if (!choose_words(head, r->options->ipc, &words, &valid, err))
+    struct layout layout;
+    if (!choose_words(head, r->options->ipc, &layout.words, &layout.valid, err))
         return false;
     for (;;) {
-        size_t count = (size_t)(in->end - in->begin) / (words * 8);
+        size_t count = (size_t)(in->end - in->begin) / (layout.words * 8);
         if (count == 0) {
             if (in->last)
                 break;
@@ -143,16 +244,14 @@ static bool binary_read(struct trace_reader *r, struct error *err)
                 return false;
             continue;
         }
-        size_t used = words == 2 && valid == VALID
-                          ? take_single(r, in->begin, count)
-                          : take_records(r, in->begin, count, words, valid);
-        in->begin += used * words * 8;
-        in->offset += used * words * 8;
+        size_t before = r->count, used = take_some(r, count, layout);
         if (used < count && !trace_reader_flush(r, err))
+            return false;
+        if (used == 0 && before == 0 && !take_odd(r, layout, err))
             return false;
     }
     if (in->begin != in->end)
-        trace_reader_flaw(r, "the last record is cut short", 0, in->offset, STR(""));
+        trace_reader_flaw(r, "the last record is truncated", 0, in->offset, STR(""));
     return true;
 }
 

@@ -38,7 +38,7 @@ static bool logger_read(struct trace_reader *r, struct error *err)
             trace_reader_add(r, pc, cycle);
         else
             trace_reader_flaw(
-                r, lines.cut ? "the last line is cut short" : "not a line of a trace",
+                r, lines.cut ? "the last line is truncated" : "not a line of a trace",
                 lines.number, 0, line);
         if (r->count == TRACE_BATCH && !trace_reader_flush(r, err))
             return false;

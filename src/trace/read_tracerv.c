@@ -8,6 +8,7 @@
 
 #define LINE_MAX ((size_t)4096)
 #define LINE_SIZE ((size_t)45) /* as it is written, with its end */
+#define ADDRESS_DIGITS ((size_t)16)
 
 /* --- A line as it is written ------------------------------------------------------- */
 
@@ -93,7 +94,15 @@ static bool parse_line(struct str line, uint64_t *cycle, uint64_t *pc)
 struct reading {
     struct trace_reader *r;
     uint64_t line;
+    size_t digits; /* of the addresses */
 };
+
+/* An address without a line end behind it may lack digits that the others have. */
+static bool is_truncated(const struct reading *at, struct str line)
+{
+    size_t digits = line.len - str_rfind(line, ' ') - 1;
+    return digits < (at->digits ? at->digits : ADDRESS_DIGITS);
+}
 
 static void read_line(struct reading *at, struct str line, bool cut)
 {
@@ -101,12 +110,14 @@ static void read_line(struct reading *at, struct str line, bool cut)
     line = str_trim(line);
     if (line.len == 0 || line.ptr[0] == '#')
         return;
-    if (parse_line(line, &cycle, &pc))
+    bool good = parse_line(line, &cycle, &pc);
+    if (good && !(cut && is_truncated(at, line))) {
+        at->digits = line.len - str_rfind(line, ' ') - 1;
         trace_reader_add(at->r, pc, cycle);
-    else
-        trace_reader_flaw(at->r,
-                          cut ? "the last line is cut short" : "not a line of a trace",
-                          at->line, 0, line);
+        return;
+    }
+    trace_reader_flaw(at->r, cut ? "the last line is truncated" : "not a line of a trace",
+                      at->line, 0, line);
 }
 
 /* --- All of them ------------------------------------------------------------------- */
@@ -124,6 +135,7 @@ static void take_lines(struct reading *at)
         p += LINE_SIZE;
     }
     at->line += i;
+    at->digits = i ? ADDRESS_DIGITS : at->digits;
     in->begin += i * LINE_SIZE;
     in->offset += i * LINE_SIZE;
 }
@@ -154,7 +166,7 @@ static bool next_line(struct reading *at, struct error *err, bool *failed)
 
 static bool tracerv_read(struct trace_reader *r, struct error *err)
 {
-    struct reading at = {r, r->has_clock ? 1 : 0};
+    struct reading at = {r, r->has_clock ? 1 : 0, 0};
     bool failed = false;
     for (;;) {
         take_lines(&at);
