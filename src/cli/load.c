@@ -11,6 +11,7 @@
 #include "os/guard.h"
 #include "os/parallel.h"
 #include "os/spool.h"
+#include "trace/reader.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -112,6 +113,13 @@ static bool no_format(const struct loading *l, struct str head, struct error *er
     return error_hint(err, "--format NAME, where it is one of: %s", names);
 }
 
+static bool is_trace(const char *name, const struct trace_format *format,
+                     struct error *err)
+{
+    error_set(err, "this is an instruction trace ('%s'), not a profile", format->name);
+    return error_hint(err, "'stoke trace %s --dwarf BINARY' makes stacks of it", name);
+}
+
 static struct str input_head(const struct source *s)
 {
     return str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
@@ -174,6 +182,9 @@ static bool choose_importer(struct loading *l, struct source **in, struct error 
         l->alike = looks_like(l->importer, head, l->name);
         return head.len || no_format(l, head, err);
     }
+    const struct trace_format *trace = trace_reader_knows(*in, err);
+    if (trace)
+        return is_trace(l->name, trace, err);
     if (!detect_format(l, in, err))
         return false;
     head = input_head(*in);

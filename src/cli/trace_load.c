@@ -4,7 +4,9 @@
 #include "cli/message.h"
 #include "cli/trace_binaries.h"
 #include "os/file.h"
+#include "os/file_lock.h"
 #include "os/parallel.h"
+#include "trace/qemu_format.h"
 #include <stdlib.h>
 
 /* --- One trace ---------------------------------------------------------------------- */
@@ -22,6 +24,7 @@ struct job {
     struct trace_trigger recorded; /* with which it says it was recorded */
     struct trace_report report;    /* of all its cores */
     struct share *shares;          /* by binary */
+    bool is_growing;               /* its guest runs on */
     bool ok;
 };
 
@@ -110,6 +113,8 @@ static bool read_trace(const struct jobs *jobs, struct job *job)
 {
     struct os_input input;
     struct decoder d;
+    os_file_wait_for_writer(job->path, QEMU_LOCK_WRITER, QEMU_LOCK_GUEST);
+    job->is_growing = os_file_is_locked(job->path, QEMU_LOCK_GUEST);
     if (!builder_init(&job->builder, jobs->settings->keep ? BUILD_KEEP : BUILD_COUNT))
         return error_memory(&job->err);
     if (!os_input_open(&input, job->path, &job->err))
@@ -231,10 +236,27 @@ static void note_inferred(const struct job *job)
             (unsigned long long)inferred);
 }
 
+/* A core that executed nothing is no reason to leave out the others. */
+static bool is_left_out(const struct jobs *jobs, const struct job *job)
+{
+    struct error err = {.place = PLACE_NONE};
+    bool others = false;
+    for (size_t i = 0; i < jobs->count; i++)
+        others |= jobs->items[i].ok && jobs->items[i].instructions;
+    if (!job->ok || job->instructions || !others)
+        return false;
+    no_instructions(jobs, job, &err);
+    if (!jobs->settings->quiet)
+        message_note("%s: %s", job->path, err.message);
+    return true;
+}
+
 static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
 {
     for (size_t i = 0; i < jobs->count; i++) {
         struct job *job = &jobs->items[i];
+        if (is_left_out(jobs, job))
+            continue;
         if (!job->ok)
             *err = job->err;
         bool ok = job->ok && check(jobs, job, err);
@@ -244,6 +266,10 @@ static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
             return err->message[0] ? false : error_memory(err);
         }
         if (!jobs->settings->quiet) {
+            if (job->is_growing)
+                message_note("%s: the guest still runs: this is what it has executed so "
+                             "far",
+                             job->path);
             note_binaries(jobs, job);
             note_inferred(job);
         }
@@ -318,7 +344,7 @@ bool trace_load_knows(const char *path)
         return false;
     struct source raw = os_input_source(&input);
     if (decoder_init(&d, &raw, &ignored)) {
-        known = trace_reader_knows(&d.source, &ignored);
+        known = trace_reader_knows(&d.source, &ignored) != NULL;
         decoder_deinit(&d);
     }
     source_deinit(&raw);

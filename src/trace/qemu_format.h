@@ -102,6 +102,9 @@
  * which are TracerV's, with its register that is a cycle late. A traced window may begin
  * again after it ended. An address of 40 bits, as TracerV shows it, means its
  * sign-extended form too. */
+/* Two bytes far behind the end of the file are locked (fcntl, F_SETLK) while it is written:
+ * one by the process that writes it, and one by QEMU. Where only the first is locked, the
+ * guest is gone and the rest of its trace is still being written. */
 #ifndef STOKE_TRACE_QEMU_FORMAT_H
 #define STOKE_TRACE_QEMU_FORMAT_H
 
@@ -123,6 +126,9 @@ enum {
 
     QEMU_END_KILLED = 1, /* the guest was killed: what it did last may be missing */
 };
+
+#define QEMU_LOCK_WRITER (INT64_C(1) << 61)
+#define QEMU_LOCK_GUEST (QEMU_LOCK_WRITER + 1)
 
 enum qemu_chunk {
     QEMU_CHUNK_MAPS = 1,

@@ -60,6 +60,7 @@ static int beats_probe(struct str head)
 const struct trace_format trace_format_beats = {
     .name = "beats",
     .summary = "TracerV's test output: 128 hexadecimal digits a line, a beat of 512 bits",
+    .is_text = true,
     .probe = beats_probe,
     .read = beats_read,
 };

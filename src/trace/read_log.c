@@ -330,6 +330,7 @@ static int probe_log(struct str head, log_parser parse)
     }                                                                              \
     const struct trace_format trace_format_##format = {.name = #format,            \
                                                        .summary = text,            \
+                                                       .is_text = true,            \
                                                        .probe = format##_probe,    \
                                                        .read = format##_read}
 

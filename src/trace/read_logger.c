@@ -55,6 +55,7 @@ static int logger_probe(struct str head)
 const struct trace_format trace_format_logger = {
     .name = "logger",
     .summary = "the logger's text: address and cycle, 16 hexadecimal digits each",
+    .is_text = true,
     .probe = logger_probe,
     .read = logger_read,
 };

@@ -189,6 +189,7 @@ static int tracerv_probe(struct str head)
 const struct trace_format trace_format_tracerv = {
     .name = "tracerv",
     .summary = "TracerV text: Cycle: 0000000000000337 I1: 0000000000010014",
+    .is_text = true,
     .probe = tracerv_probe,
     .read = tracerv_read,
 };

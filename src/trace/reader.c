@@ -163,6 +163,22 @@ bool trace_reader_flush(struct trace_reader *r, struct error *err)
 
 /* --- Reading ------------------------------------------------------------------------ */
 
+uint64_t trace_reader_instructions(const struct trace_reader *r)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->core_count; i++)
+        sum += r->cores[i]->tracer.counted;
+    return sum;
+}
+
+uint64_t trace_reader_kept_out(const struct trace_reader *r)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->core_count; i++)
+        sum += r->cores[i]->kept_out;
+    return sum;
+}
+
 /* "# Clock Domain: NAME, Relative Frequency: 1/2 of Base Clock" */
 static void read_clock(struct trace_reader *r, struct str line)
 {
@@ -220,16 +236,28 @@ static const struct trace_format *probe(struct str head)
 /* What a profile of another kind may look like too is not taken for one. */
 #define SURE 85
 
-bool trace_reader_knows(struct source *in, struct error *err)
+const struct trace_format *trace_reader_knows(struct source *in, struct error *err)
 {
     if (!source_peek(in, TRACE_HEAD_SIZE, err))
-        return false;
+        return NULL;
     struct str head = str_head(str_span(in->begin, in->end), TRACE_HEAD_SIZE);
     bool has_clock = str_starts(head, STR("# Clock Domain:"));
     if (has_clock)
         str_cut(&head, '\n');
     const struct trace_format *format = probe(head);
-    return format && (has_clock || format->probe(head) >= SURE);
+    return format && (has_clock || format->probe(head) >= SURE) ? format : NULL;
+}
+
+/* The trace is not empty, and there is no instruction in it. */
+static bool nothing_read(const struct trace_reader *r, const struct trace_format *format,
+                         const struct trace_format *other, struct error *err)
+{
+    error_set(err, "there is no instruction of the format '%s' in it: %s", format->name,
+              r->flaws[0].what);
+    err->place = r->flaws[0].place;
+    if (other && other != format)
+        return error_hint(err, "--format %s, which it looks like", other->name);
+    return error_hint(err, "'stoke trace --list-formats' lists the formats");
 }
 
 bool trace_read(struct trace_reader *r, const struct trace_format *format,
@@ -240,8 +268,9 @@ bool trace_read(struct trace_reader *r, const struct trace_format *format,
     struct str head = str_head(str_span(r->in->begin, r->in->end), TRACE_HEAD_SIZE);
     if (head.len == 0 && !format)
         return true;
+    const struct trace_format *other = probe(head);
     if (!format)
-        format = probe(head);
+        format = other;
     if (!format && str_starts(head, STR("Indent: "))) {
         error_set(err, "this is FireSim's stack text: it has stacks, not instructions");
         return error_hint(err, "'stoke fold FILE' and 'stoke flamegraph FILE' read it");
@@ -252,28 +281,15 @@ bool trace_read(struct trace_reader *r, const struct trace_format *format,
     }
     if (!format->read(r, err) || !trace_reader_flush(r, err))
         return false;
+    if (r->flaw_count && !trace_reader_instructions(r) && !trace_reader_kept_out(r) &&
+        format->is_text)
+        return nothing_read(r, format, other, err);
     for (size_t i = 0; i < r->core_count; i++) {
         tracer_end(&r->cores[i]->tracer);
         if (tracer_failed(&r->cores[i]->tracer))
             return error_memory(err);
     }
     return true;
-}
-
-uint64_t trace_reader_instructions(const struct trace_reader *r)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < r->core_count; i++)
-        sum += r->cores[i]->tracer.counted;
-    return sum;
-}
-
-uint64_t trace_reader_kept_out(const struct trace_reader *r)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < r->core_count; i++)
-        sum += r->cores[i]->kept_out;
-    return sum;
 }
 
 /* --- The profile ------------------------------------------------------------------- */

@@ -81,6 +81,7 @@ struct trace_reader {
 struct trace_format {
     const char *name;    /* --format NAME */
     const char *summary; /* for --list-formats */
+    bool is_text;
 
     /* How sure it is that a trace beginning with `head` (behind the header of the clock
      * domain) is its own: 0 no, 100 surely. */
@@ -99,8 +100,9 @@ void trace_reader_init(struct trace_reader *r, struct source *in,
                        const struct trace_reader_options *options);
 void trace_reader_deinit(struct trace_reader *r);
 
-/* Whether a source looks like a trace; some of it is in its window then. */
-bool trace_reader_knows(struct source *in, struct error *err);
+/* The format of a source that looks like a trace, and like nothing else, or NULL; some of
+ * it is in its window then. */
+const struct trace_format *trace_reader_knows(struct source *in, struct error *err);
 
 /* Reads the trace, of the format or, where that is NULL, of the one that it looks like,
  * and ends all tracers. False, with err set, where nothing could be read. */

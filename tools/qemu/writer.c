@@ -22,6 +22,7 @@ static bool is_regular;
 static pid_t writer;   /* 0 for none */
 static int alive = -1; /* closed, by the system, when this process ends or runs another
                           program: its other end is the writer's */
+static int locked = -1; /* the file again, locked as long as this process has it */
 
 /* What the writer's process knows. */
 struct out {
@@ -42,6 +43,24 @@ static int move_high(int fd)
         return fd;
     close(fd);
     return high;
+}
+
+/* Locks a byte of the file for this process. Where that cannot be, a reader does not wait
+ * for the writer. */
+static void lock_byte(int fd, int64_t offset)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+    fcntl(fd, F_SETLK, &lock);
+}
+
+/* The same file, as a handle of its own: closing the other one would end a lock. */
+static int open_again(int fd)
+{
+    char name[64];
+    format_text(name, sizeof name, "/proc/self/fd/%d", fd);
+    int again = is_regular ? open(name, O_WRONLY | O_CLOEXEC) : -1;
+    return again < 0 ? -1 : move_high(again);
 }
 
 /* A path that stays good when the guest changes its directory. */
@@ -316,12 +335,15 @@ bool writer_start(const struct trace_options *options, bool is_system, bool is_f
     }
     pid_t guest = getpid(), parent = is_forked ? getppid() : 0;
     alive = move_high(ends[1]);
+    locked = open_again(fd);
     /* Without a signal for its end, the guest's own wait() knows nothing of it. */
     writer = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
     if (writer == 0) {
         keep_apart();
         struct out out = {fd, ends[0], (int)syscall(SYS_pidfd_open, guest, 0), 0};
         close_others(&out);
+        if (locked >= 0)
+            lock_byte(fd, QEMU_LOCK_WRITER);
         write_header(&out, options, is_system, guest, parent);
         write_until_end(&out);
         _exit(0);
@@ -329,6 +351,8 @@ bool writer_start(const struct trace_options *options, bool is_system, bool is_f
     int reason = errno;
     close(fd);
     close(ends[0]);
+    if (locked >= 0)
+        lock_byte(locked, QEMU_LOCK_GUEST);
     return writer > 0 || error_set(err, "cannot start a process: %s", strerror(reason));
 }
 
@@ -349,6 +373,7 @@ bool writer_is_gone(void)
 void writer_forget(void)
 {
     close(alive);
-    alive = -1;
+    close(locked);
+    alive = locked = -1;
     writer = 0;
 }

@@ -1,0 +1,53 @@
+#include "os/file_lock.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK_NS 5000000
+#define TICKS_WITHOUT_GROWTH 2000 /* 10 s: the disk is stuck, or the writer stopped */
+
+static bool is_locked(int fd, int64_t offset)
+{
+    struct flock lock = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* A regular file; -1 for all others, and where it cannot be opened. */
+static int open_regular(const char *path)
+{
+    struct stat stat;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool os_file_is_locked(const char *path, int64_t offset)
+{
+    int fd = open_regular(path);
+    bool locked = fd >= 0 && is_locked(fd, offset);
+    if (fd >= 0)
+        close(fd);
+    return locked;
+}
+
+void os_file_wait_for_writer(const char *path, int64_t writer, int64_t owner)
+{
+    int fd = open_regular(path);
+    off_t size = 0;
+    for (int still = 0; fd >= 0 && still < TICKS_WITHOUT_GROWTH; still++) {
+        struct stat stat;
+        if (!is_locked(fd, writer) || is_locked(fd, owner) || fstat(fd, &stat) != 0)
+            break;
+        if (stat.st_size != size)
+            still = 0;
+        size = stat.st_size;
+        nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+    }
+    if (fd >= 0)
+        close(fd);
+}
