@@ -5,9 +5,9 @@
 
 static bool is_riscv(const struct elf *e, const char *path, struct error *err)
 {
-    if (e->machine == ELF_RISCV && e->is_64)
+    if (e->machine == ELF_RISCV)
         return true;
-    error_set(err, "this is not a binary of 64-bit RISC-V");
+    error_set(err, "this is not a RISC-V binary");
     error_hint(err, "the file that ran, or its copy with debug information (-dwarf)");
     format_text(err->file, sizeof err->file, "%s", path);
     return false;

@@ -101,8 +101,8 @@ enum log_kind log_parse_spike(struct str line, struct log_line *out)
         take_spaces(&rest);
         return parse_core_line(rest, out);
     }
-    bool has_privilege = rest.len > 2 && rest.ptr[0] >= '0' && rest.ptr[0] <= '3' &&
-                         rest.ptr[1] == ' ';
+    bool has_privilege =
+        rest.len > 2 && rest.ptr[0] >= '0' && rest.ptr[0] <= '3' && rest.ptr[1] == ' ';
     if (!has_privilege)
         return LOG_OTHER;
     rest = str_trim_left(str_skip(rest, 2));

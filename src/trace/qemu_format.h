@@ -19,7 +19,7 @@
  *      8       4   version, 1. A reader refuses another.
  *     12       4   size of the header: the first chunk begins there. It may grow within a
  *                  version: fields are only added at its end.
- *     16       4   flags: QEMU_TRACE_SYSTEM
+ *     16       4   flags: QEMU_TRACE_SYSTEM, QEMU_TRACE_32
  *     20       4   selector of the trigger, 0 to 3
  *     24       8   start of the trigger, as it was told: a number of an instruction, an
  *                  address, or mask << 32 | value
@@ -118,6 +118,7 @@ enum {
     QEMU_TRACE_CHUNK_SIZE = 16,  /* what stands before a payload */
 
     QEMU_TRACE_SYSTEM = 1, /* a whole machine; else one user program */
+    QEMU_TRACE_32 = 2,     /* a guest of 32 bits; else of 64 */
 
     QEMU_TRACE_MAP_SIZE = 32,   /* before the path */
     QEMU_TRACE_BLOCK_SIZE = 24, /* before the bytes */

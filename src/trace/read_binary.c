@@ -90,7 +90,7 @@ static bool is_record(const char *p, struct layout layout)
 }
 
 /* More cycles between two instructions are looked at closely. */
-#define LEAP_MIN ((uint64_t)1 << 32)
+#define LEAP_MIN ((uint64_t)1 << 20)
 
 /* A record that goes on from the one before. */
 static bool is_next(const struct trace_reader *r, const char *p, struct layout layout)
@@ -137,7 +137,8 @@ static size_t take_single(struct trace_reader *r, const char *p, size_t count)
 static size_t take_some(struct trace_reader *r, size_t count, struct layout layout)
 {
     const char *p = r->in->begin;
-    size_t used = layout.words == 2 && layout.valid == VALID ? take_single(r, p, count) : 0;
+    size_t used =
+        layout.words == 2 && layout.valid == VALID ? take_single(r, p, count) : 0;
     if (used < count)
         used += take_records(r, p + used * layout.words * 8, count - used, layout);
     r->in->begin += used * layout.words * 8;

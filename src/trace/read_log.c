@@ -3,9 +3,10 @@
 #include "trace/log.h"
 #include "trace/reader.h"
 
-#define BATCH 1024      /* instructions of a core that are followed at once */
-#define MATCH_BYTES 64  /* of the code that a binary is recognised by */
-#define STEPS_MAX ((uint64_t)1 << 19) /* of repeated instructions, see tracer_take_again */
+#define BATCH 1024     /* instructions of a core that are followed at once */
+#define MATCH_BYTES 64 /* of the code that a binary is recognised by */
+#define STEPS_MAX \
+    ((uint64_t)1 << 19) /* of repeated instructions, see tracer_take_again */
 #define TIMES_MAX ((uint64_t)1 << 40)
 
 struct entry {
@@ -53,8 +54,9 @@ static uint32_t bits_in_binary(const struct trace_code *c, struct trace_where wh
                                uint64_t pc)
 {
     const struct trace_segment *s =
-        where.binary ? trace_segment_at(trace_code_binary(c, where.binary), pc - where.bias)
-                     : NULL;
+        where.binary
+            ? trace_segment_at(trace_code_binary(c, where.binary), pc - where.bias)
+            : NULL;
     uint32_t bits;
     return s && trace_segment_bits(s, pc - where.bias, &bits) ? bits : 0;
 }
@@ -157,8 +159,8 @@ static void follow(struct reading *q, struct log_core *c, size_t at)
     tracer_take_block(t, &k->block, 0, 1, e->now);
     if (e->again &&
         !tracer_take_again(t, &k->block, 0, 1, e->now + 1, e->again, &q->steps))
-        trace_reader_flaw(q->r, "an instruction that calls is repeated too often", q->line,
-                          0, STR(""));
+        trace_reader_flaw(q->r, "an instruction that calls is repeated too often",
+                          q->line, 0, STR(""));
 }
 
 /* The last entry waits for the one behind it, unless the log ends. */
@@ -319,23 +321,24 @@ static int probe_log(struct str head, log_parser parse)
     return executed >= LINES_ENOUGH ? 70 : 0;
 }
 
-#define LOG_FORMAT(format, text)                                                   \
-    static bool format##_read(struct trace_reader *r, struct error *err)           \
-    {                                                                              \
-        return read_log(r, log_parse_##format, err);                               \
-    }                                                                              \
-    static int format##_probe(struct str head)                                     \
-    {                                                                              \
-        return probe_log(head, log_parse_##format);                                \
-    }                                                                              \
-    const struct trace_format trace_format_##format = {.name = #format,            \
-                                                       .summary = text,            \
-                                                       .is_text = true,            \
-                                                       .probe = format##_probe,    \
+#define LOG_FORMAT(format, text)                                                \
+    static bool format##_read(struct trace_reader *r, struct error *err)        \
+    {                                                                           \
+        return read_log(r, log_parse_##format, err);                            \
+    }                                                                           \
+    static int format##_probe(struct str head)                                  \
+    {                                                                           \
+        return probe_log(head, log_parse_##format);                             \
+    }                                                                           \
+    const struct trace_format trace_format_##format = {.name = #format,         \
+                                                       .summary = text,         \
+                                                       .is_text = true,         \
+                                                       .probe = format##_probe, \
                                                        .read = format##_read}
 
 LOG_FORMAT(spike, "Spike's -l and --log-commits, BOOM's commit log, CVA6's rvfi trace");
-LOG_FORMAT(columns, "tracers of Ibex, CV32E40P, RI5CY, CVA6 and NEORV32: columns of time, "
-                    "cycle, address and instruction");
+LOG_FORMAT(columns,
+           "tracers of Ibex, CV32E40P, RI5CY, CVA6 and NEORV32: columns of time, "
+           "cycle, address and instruction");
 LOG_FORMAT(rocket, "Rocket's +verbose: C0: 16413 [1] pc=[800007b0] ... inst=[00013503]");
 LOG_FORMAT(execlog, "QEMU's execlog plugin: 0, 0x80000000, 0x297, \"auipc t0,0\"");

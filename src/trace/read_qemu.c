@@ -441,6 +441,7 @@ static bool read_thread(struct reading *q, struct lane *lane, struct bytes *b)
     }
     if (!lane->core)
         return false;
+    lane->core->tracer.code.is_32 |= (q->flags & QEMU_TRACE_32) != 0;
     lane->core->process = is_system ? ID_NONE : (int64_t)q->process;
     lane->core->name = is_system ? STR("") : arena_str(&r->arena, name);
     return true;

@@ -84,7 +84,7 @@ sed '50s/[0-9]\{16\}/0000000000000001/; 60s/.*/what/' "$text" | head -c 8000 >od
 status 0 stoke trace odd -d "$binary"
 says 'odd: time goes back' err
 says 'odd:60:1: not a line of a trace' err
-says 'the last line is cut short' err
+says 'the last line is truncated' err
 
 # Another build of the binary: at the same addresses, with other instructions. And one that
 # lies elsewhere.
@@ -118,7 +118,7 @@ status 1 stoke trace "$TESTS/trace/inputs/binary/three" -d "$binary" --ipc 1
 says 'its records are of 3 addresses, not 1'
 head -c 1000 "$TESTS/trace/inputs/binary/one" >cut
 status 0 stoke trace cut -d "$binary"
-says 'the last record is cut short' err
+says 'the last record is truncated' err
 head -c 1260 "$TESTS/man/small.qemu" >cut
 status 0 stoke trace cut -d "$binary"
 says 'the trace is cut short' err
@@ -131,11 +131,93 @@ done
 sed '20s/.$//; 21s/^0/x/' "$TESTS/trace/inputs/beats/one" | head -c 20000 >odd
 status 0 stoke trace odd -d "$binary"
 says 'odd:20:1: not a line of a trace (and 1 more' err
-says 'the last line is cut short' err
+says 'the last line is truncated' err
 sed '20s/.$//' "$TESTS/trace/inputs/logger/one" | head -c 5000 >odd
 status 0 stoke trace odd -d "$binary" --format logger
 says 'odd:20:1: not a line of a trace' err
-says 'the last line is cut short' err
+says 'the last line is truncated' err
+
+# Instruction logs of simulators and of test benches.
+for log in spike/commits spike/both columns/ibex columns/cva6 rocket/one execlog/one; do
+    status 0 stoke trace -q "$TESTS/trace/inputs/$log" -d "$binary"
+    same wanted out || fail "$log differs"
+done
+# What a program and the simulator print stands between the lines; two cores in one log.
+log=$TESTS/trace/inputs/spike/commits
+{ echo 'bbl loader'; sed 's/^core   0/core   1/' "$log"; } | paste -d '\n' "$log" - | grep . >mixed
+status 0 stoke trace mixed -d "$binary" -o mixed.folded
+says 'mixed:2:1: not a line of the log' err
+says '^core_0;_start;main;fib 33$' mixed.folded
+says '^core_1;_start;main;fib 33$' mixed.folded
+# A last line without its end: complete, and not.
+printf %s "$(cat "$TESTS/trace/inputs/columns/cva6")" >whole
+status 0 stoke trace -q whole -d "$binary"
+same wanted out
+head -c -64 "$TESTS/trace/inputs/columns/cva6" >cut
+status 0 stoke trace cut -d "$binary"
+says 'cut:196:1: the last line is truncated' err
+# "Executed N times" in hexadecimal, of an instruction that Spike shows once.
+{ sed -n 10p "$log" | sed 's/: 3 /: /'; echo 'core   0: Executed 10 times'; } >repeated
+status 0 stoke trace -q repeated -d "$binary" 
+[ "$(awk '{ n += $NF } END { print n }' out)" = 16 ] || fail "16 times are $(cat out)"
+
+# TracerV text that ends within an address; within one that no digit misses, it is complete.
+head -c 4600 "$text" | sed '$d' >cut
+printf 'Cycle: 0000000000009999 I0: 00000000800' >>cut
+status 0 stoke trace cut -d "$binary"
+says 'the last line is truncated' err
+says 'fib' out
+awk '{ n += $NF } END { exit n > 500 }' out || fail "the truncated line is counted"
+
+# One core that executed nothing is no reason to leave out the others.
+head -1 "$text" >TRACEFILE-C7
+status 0 stoke trace TRACEFILE-C7 "$text" -d "$binary"
+says 'TRACEFILE-C7: there are no instructions' err
+says '_start;main;fib 33$' out
+
+# A format that the trace does not have; a trace that is given to another command.
+status 1 stoke trace --format tracerv "$TESTS/trace/inputs/binary/one" -d "$binary"
+says "there is no instruction of the format 'tracerv'" err
+says '\-\-format binary' err
+for command in flamegraph report fold view; do
+    status 1 stoke $command "$text"
+    says "is an instruction trace ('tracerv')" err
+    says 'stoke trace' err
+done
+status 1 stoke fold "$log"
+says "is an instruction trace ('spike')" err
+
+# Lost bytes: the records behind them are found again, and no time is made up.
+python3 - >damaged.txt <<'END'
+import random
+import struct
+import subprocess
+VALID = 1 << 63
+def total(data):
+    open("damaged", "wb").write(data)
+    done = subprocess.run(["stoke", "trace", "damaged"], stdout=-1, stderr=-1, text=True)
+    sums = [float(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines()]
+    return sum(sums), "damaged bytes" in done.stderr, done.returncode
+chance = random.Random(7)
+for ipc in (1, 2, 4, 7):
+    records, cycle, pc = [], 1000, 0x80000000
+    for _ in range(5000):
+        words = [VALID | pc + 4 * i for i in range(chance.randint(1, ipc))]
+        pc += 4 * len(words)
+        words += [0] * (ipc - len(words))
+        records.append(struct.pack(f"<{ipc + 1}Q", cycle, *words))
+        cycle += chance.randint(1, 5)
+    body = b"".join(records)
+    whole = total(body)[0]
+    for lost in (1, 3, 4, 7, 8, 12, 20, 100):
+        for at in (len(body) // 2, len(body) // 2 + 5, len(body) // 3 + 9):
+            got, noted, status = total(body[:at] + body[at + lost:])
+            sound = whole - 200 < got <= whole and status == 0
+            aligned = lost % (8 * (ipc + 1)) == 0
+            if not sound or not (noted or aligned):
+                print(f"ipc {ipc}, {lost} bytes lost at {at}: {got} of {whole}, {noted}")
+END
+[ -s damaged.txt ] && fail "$(cat damaged.txt)"
 
 # FireSim's stack text: what its script makes of it, and what stoke reads of it, are the
 # same stacks. An independent reading of the format:

@@ -26,6 +26,18 @@ static void test_plain(void **state)
     check(0, INSTRUCTION_PLAIN, 2, 0);
 }
 
+static void test_32_bits(void **state)
+{
+    struct instruction in = instruction_decode(0x2505, true); /* c.jal .+1568 */
+    (void)state;
+    assert_int_equal(in.kind, INSTRUCTION_CALL);
+    assert_int_equal(in.length, 2);
+    assert_int_equal(in.displacement, 1568);
+    in = instruction_decode(0x3fc5, true); /* c.jal .-16 */
+    assert_int_equal(in.displacement, -16);
+    assert_int_equal(instruction_decode(0x0505, true).kind, INSTRUCTION_PLAIN);
+}
+
 static void test_branches(void **state)
 {
     (void)state;
@@ -87,9 +99,9 @@ static void test_traps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain), cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_jumps), cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_plain),     cmocka_unit_test(test_32_bits),
+        cmocka_unit_test(test_branches),  cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_registers), cmocka_unit_test(test_traps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

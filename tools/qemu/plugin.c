@@ -20,6 +20,7 @@ int qemu_plugin_version = QEMU_API_VERSION;
 
 static struct trace_options options;
 static bool is_system;
+static uint32_t flags; /* of the header, see qemu_format.h */
 
 /* Linux's numbers of system calls on RISC-V. */
 enum guest_call {
@@ -202,7 +203,7 @@ static void on_forked(void)
     memcpy(own, &kept, sizeof kept);
     lane_fork(own);
     atomic_store(&channel->lane_count, (uint32_t)(own - channel->lanes) + 1);
-    if (!writer_start(&options, is_system, true, &err)) {
+    if (!writer_start(&options, flags, true, &err)) {
         say_error(&err);
         atomic_store(&channel->is_failed, 1);
         return;
@@ -227,18 +228,21 @@ static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
 
 static bool begin(const struct qemu_info *info, int argc, char **argv, struct error *err)
 {
-    if (strcmp(info->target_name, "riscv64") != 0) {
-        error_set(err, "this is for RISC-V guests of 64 bits, not %s", info->target_name);
-        return error_hint(err, "qemu-riscv64 or qemu-system-riscv64");
+    bool is_32 = strcmp(info->target_name, "riscv32") == 0;
+    if (!is_32 && strcmp(info->target_name, "riscv64") != 0) {
+        error_set(err, "the guest is not a RISC-V machine: %s", info->target_name);
+        return error_hint(err,
+                          "qemu-riscv64, qemu-riscv32, qemu-system-riscv64 or -riscv32");
     }
     is_system = info->system_emulation;
+    flags = (is_system ? QEMU_TRACE_SYSTEM : 0) | (is_32 ? QEMU_TRACE_32 : 0);
     if (!trace_options_parse(&options, argc, argv, err))
         return false;
     if (!channel_init())
         return error_memory(err);
     trigger_init(&options);
     thread_init(is_system);
-    return writer_start(&options, is_system, false, err);
+    return writer_start(&options, flags, false, err);
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,

@@ -19,8 +19,8 @@
 /* What QEMU's process knows. */
 static char path[4096];
 static bool is_regular;
-static pid_t writer;   /* 0 for none */
-static int alive = -1; /* closed, by the system, when this process ends or runs another
+static pid_t writer;    /* 0 for none */
+static int alive = -1;  /* closed, by the system, when this process ends or runs another
                           program: its other end is the writer's */
 static int locked = -1; /* the file again, locked as long as this process has it */
 
@@ -161,7 +161,7 @@ static void write_ring(struct out *out, enum qemu_chunk type, uint32_t cpu, void
 }
 
 static void write_header(struct out *out, const struct trace_options *options,
-                         bool is_system, pid_t guest, pid_t parent)
+                         uint32_t flags, pid_t guest, pid_t parent)
 {
     struct {
         char magic[8];
@@ -170,11 +170,11 @@ static void write_header(struct out *out, const struct trace_options *options,
         uint32_t process, parent;
     } head = {.version = QEMU_TRACE_VERSION,
               .size = QEMU_TRACE_HEADER_SIZE,
-              .flags = is_system ? QEMU_TRACE_SYSTEM : 0,
+              .flags = flags,
               .selector = options->selector,
               .start = options->start,
               .end = options->has_end ? options->end : UINT64_MAX,
-              .process = is_system ? 0 : (uint32_t)guest,
+              .process = flags & QEMU_TRACE_SYSTEM ? 0 : (uint32_t)guest,
               .parent = (uint32_t)parent};
     _Static_assert(sizeof head == QEMU_TRACE_HEADER_SIZE, "as the format has it");
     memcpy(head.magic, QEMU_TRACE_MAGIC, sizeof head.magic);
@@ -322,7 +322,7 @@ static void keep_apart(void)
     prctl(PR_SET_NAME, "stoke_qemu");
 }
 
-bool writer_start(const struct trace_options *options, bool is_system, bool is_forked,
+bool writer_start(const struct trace_options *options, uint32_t flags, bool is_forked,
                   struct error *err)
 {
     int ends[2];
@@ -344,7 +344,7 @@ bool writer_start(const struct trace_options *options, bool is_system, bool is_f
         close_others(&out);
         if (locked >= 0)
             lock_byte(fd, QEMU_LOCK_WRITER);
-        write_header(&out, options, is_system, guest, parent);
+        write_header(&out, options, flags, guest, parent);
         write_until_end(&out);
         _exit(0);
     }

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "qemu/options.h"
 
-/* Opens what is to be written and starts the process. A guest that was forked has a file
+/* Opens what is to be written and starts the process; `flags` are the header's. A guest that was forked has a file
  * of its own beside its parent's, named with its process id. False where it cannot be
  * opened. */
-bool writer_start(const struct trace_options *options, bool is_system, bool is_forked,
+bool writer_start(const struct trace_options *options, uint32_t flags, bool is_forked,
                   struct error *err);
 
 /* All is in the rings: waits until it is in the file. */
