@@ -63,6 +63,12 @@ static const struct option_group top_groups[] = {
     {"how they are sampled (default: -F 499)", sampling_how_options, OFF(how), NULL},
     {0}};
 
+/* The samples of a look, and the time in which they were taken. */
+struct top_span {
+    uint64_t from, to; /* ns of the clock of the samples */
+    uint64_t samples;
+};
+
 /* One stoke top. */
 struct top {
     const struct top_settings *s;
@@ -73,7 +79,7 @@ struct top {
     struct output out; /* of printed tables */
     char whom[128], cache[4096];
     struct record_threads threads;
-    uint64_t looked, told; /* ns: the last look, and up to when it knew all samples */
+    struct top_span last; /* the last look */
     int64_t looks;
     bool on_screen, ends, restarts, failed;
     struct error err;
@@ -163,6 +169,29 @@ static uint64_t told_up_to(const struct top *t)
     return t->data.last > drained ? t->data.last : drained;
 }
 
+/* How much of the delay has passed between the last look and what a look would show now, in
+ * seconds. The clock of the samples decides, not the clock of this process: rings are read
+ * late when the machine is busy, and then the time that a look covers and the time since
+ * the last look differ. */
+static double sampled_seconds(const struct top *t)
+{
+    uint64_t to = told_up_to(t);
+    return to > t->last.to ? (double)(to - t->last.to) / NS : 0;
+}
+
+/* The rate of the samples. The end of the processes cuts the last look short: its samples
+ * are counted together with those of the look before it. */
+static void note_rate(struct top *t)
+{
+    struct top_facts *f = &t->view.facts;
+    uint64_t to = told_up_to(t);
+    struct top_span now = {t->last.to, to > t->last.to ? to : t->last.to, t->data.taken};
+    bool cut = sampled_seconds(t) < t->view.delay && t->last.from < t->last.to;
+    f->samples = now.samples + (cut ? t->last.samples : 0);
+    f->seconds = (double)(now.to - (cut ? t->last.from : now.from)) / NS;
+    t->last = now;
+}
+
 static void note_facts(struct top *t, unsigned reasons)
 {
     struct top_facts *f = &t->view.facts;
@@ -176,10 +205,6 @@ static void note_facts(struct top *t, unsigned reasons)
     f->lost = t->live.lost;
     f->throttled = t->live.throttled;
     f->gone |= reasons & OS_WAIT_ALONE && t->threads.count;
-    uint64_t told = told_up_to(t);
-    f->seconds = told > t->told ? (double)(told - t->told) / NS : 0;
-    if (told > t->told)
-        t->told = told;
 }
 
 static bool print(struct top *t, struct error *err)
@@ -190,10 +215,10 @@ static bool print(struct top *t, struct error *err)
     return ok || error_set(err, "cannot write the table: %s", strerror(errno));
 }
 
-static bool look(struct top *t, uint64_t now, unsigned reasons)
+static bool look(struct top *t, unsigned reasons)
 {
     note_facts(t, reasons);
-    t->looked = now;
+    note_rate(t);
     t->looks++;
     if (!top_data_look(&t->data, &t->err) || !top_view_update(&t->view, &t->err))
         return false;
@@ -219,24 +244,23 @@ static bool take_keys(struct top *t, bool *any)
 static bool idle(void *context, unsigned reasons, int *next)
 {
     struct top *t = context;
-    uint64_t now = os_clock_monotonic();
     bool draws = false, ok = !t->on_screen || take_keys(t, &draws);
     t->view.facts.gone |= reasons & OS_WAIT_ALONE && t->threads.count;
     bool gone = t->view.facts.gone && !t->on_screen;
     if (t->view.clears)
         top_data_forget(&t->data);
     t->view.clears = false;
-    double left = t->view.delay - (double)(now - t->looked) / NS;
+    double left = t->view.delay - sampled_seconds(t);
     bool over = reasons & OS_WAIT_STOP || t->view.quits;
-    bool due = left <= 0 && !t->view.paused && told_up_to(t) > t->told;
+    bool due = left <= 0 && !t->view.paused;
     if (ok && (due || gone) && !over) {
-        ok = look(t, now, reasons);
+        ok = look(t, reasons);
         draws = true;
         left = t->view.delay;
     }
     if (ok && draws && t->on_screen)
         top_view_draw(&t->view);
-    *next = left < 0 ? 0 : left > 1 ? 1000 : (int)(left * 1000) + 1;
+    *next = left <= 0 || left > 1 ? 1000 : (int)(left * 1000) + 1; /* <= 0: paused */
     t->ends = !ok || over || gone || (t->s->looks && t->looks >= t->s->looks);
     t->failed |= !ok;
     return !t->ends && !t->restarts;
@@ -270,7 +294,7 @@ static bool read_stream(struct top *t, struct error *err)
 static bool run(struct top *t, struct error *err)
 {
     bool ok = record_live_open(&t->live, &t->settings, err);
-    t->looked = t->told = os_clock_monotonic();
+    t->last.from = t->last.to = t->live.began;
     if (ok && t->on_screen) {
         ok = os_screen_open(err);
         if (ok) {

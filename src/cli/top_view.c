@@ -51,7 +51,7 @@ static void write_head(const struct top_view *v, struct output *out)
     else
         output_format(out, "%s, each %llu, %s: ", f->event, (unsigned long long)f->period,
                       f->whom);
-    output_fixed(out, f->seconds > 0 ? taken / f->seconds : 0, 0);
+    output_fixed(out, f->seconds > 0 ? (double)f->samples / f->seconds : 0, 0);
     output_format(out, " samples/s, %llu lost, ", (unsigned long long)f->lost);
     output_fixed(out, percent(idle, taken), 0);
     output_text(out, "% idle; ");

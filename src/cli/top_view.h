@@ -14,7 +14,8 @@ struct top_facts {
     uint64_t period; /* where the rate is 0 */
     uint64_t lost, throttled;
     uint64_t lost_before; /* the last look */
-    double seconds;       /* in which the samples of the last look came; 0: not known */
+    uint64_t samples;     /* for the rate: so many in so many seconds */
+    double seconds;       /* 0: not known */
     bool gone;            /* nobody is left to be looked at */
 };
 

@@ -144,6 +144,7 @@ bool record_live_open(struct record_live *l, const struct record_live_settings *
     os_run_first();
     os_rights_keep(OS_RIGHT_LOOK |
                    (settings->sampler.targets.everyone ? OS_RIGHT_COUNT : 0u));
+    l->began = os_clock_monotonic();
     perf_sampler_enable(&l->sampler);
     return true;
 }

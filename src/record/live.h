@@ -43,6 +43,7 @@ struct record_live {
     bool kernel_hidden;
     uint64_t samples, lost, throttled;
     bool round_told;     /* of this drain */
+    uint64_t began;      /* ns: no sample is older */
     uint64_t drained[3]; /* when the rings were emptied: the last time, and before it */
 };
 
