@@ -3,6 +3,7 @@
 import concurrent.futures
 import difflib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,23 @@ CORPUS = os.path.join(os.path.dirname(SOURCE_ROOT), "shared", "corpus")
 STOKE = os.path.abspath(
     os.environ.get("STOKE", os.path.join(SOURCE_ROOT, "build", "stoke")))
 TIMEOUT = 120  # seconds for one run of a program; sanitizer builds are slow
+
+
+def leave_caller():
+    """What the tests run does not depend on how they were started: standard input is
+    /dev/null, also where the caller closed it, and no signal is ignored, as SIGHUP is under
+    nohup and SIGINT in a shell's background."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    if null != 0:
+        os.dup2(null, 0)
+        os.close(null)
+    os.set_inheritable(0, True)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+leave_caller()
 
 
 class Tap:

@@ -2,6 +2,9 @@
 . "$TESTS/cli/lib.sh"
 needs_terminal
 
+# Also where this test itself has no standard input: the terminal is the command's.
+status 0 on_terminal 80 40 test -t 0 <&-
+
 printf 'main;evil\033[2J\033]0:title\007;caf\303\251\302\233 100\n' >in.folded
 printf 'main;evil\\x1b[2J\\x1b]0:title\\x07;caf\303\251\\u009b 100\n' >shown
 escape=$(printf '\033')

@@ -2,6 +2,9 @@
 writes there goes to standard output."""
 
 import fcntl, os, pty, struct, sys, termios
+while (null := os.open(os.devnull, os.O_RDWR)) <= 2:  # else a pipe below would be one of them
+    os.set_inheritable(null, True)
+os.close(null)
 columns, rows = int(sys.argv[1]), int(sys.argv[2])
 go_read, go_write = os.pipe()
 pid, fd = pty.fork()
