@@ -1,11 +1,12 @@
 # The front door. Meson does the building; see CONTRIBUTING.md.
 #
-#   make            builds build/stoke
+#   make            builds build/stoke, and says which optional parts are left out
 #   make demo       installs what is missing, builds, profiles this machine for five
-#                   seconds and draws demo.svg
+#                   seconds and draws demo.svg; then builds the optional parts
 #   make test       installs what is missing, runs all tests
 #   make bench      generates inputs and times stoke on them
 #   make install    installs (DESTDIR and PREFIX as usual)
+#   make uninstall  removes what the last make install installed
 #   make format     puts the sources into the project's layout
 #   make deps       installs what building and testing need
 #   make clean      removes the build folder
@@ -13,27 +14,32 @@
 BUILD = build
 PREFIX = /usr/local
 
-all: $(BUILD)/build.ninja
+all: configure
 	@ninja -C $(BUILD) program
+	@tools/parts list $(BUILD)
 
-$(BUILD)/build.ninja:
-	@command -v meson >/dev/null || { echo "meson is missing: 'make deps' installs what building needs"; exit 1; }
-	meson setup --prefix $(PREFIX) $(BUILD)
+# What the optional parts need is looked for each time: it may have been installed since.
+configure:
+	@tools/parts configure $(BUILD) $(PREFIX)
 
 deps:
 	@tools/deps build test viewer
 
-# A build folder set up before the test library was there is set up again.
 test:
 	@tools/deps browser
 	@$(MAKE) --no-print-directory all
-	@grep -q cmocka $(BUILD)/build.ninja || meson setup --reconfigure $(BUILD)
 	@tests/run --build $(BUILD)
 
+# The picture first: what the optional parts need takes longer to install and build.
 demo:
 	@tools/deps demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory configure
+	@STOKE_VIEWER=later ninja -C $(BUILD) stoke
 	@tools/demo $(BUILD)
+	@echo "demo: installing and building the optional parts"
+	@tools/deps man bpf viewer || echo "demo: without the packages above, some optional parts are left out"
+	@$(MAKE) --no-print-directory all
+	@echo "the program is $(CURDIR)/$(BUILD)/stoke; 'make install' (as root) installs it as $(PREFIX)/bin/stoke"
 
 bench:
 	@tools/deps build
@@ -42,12 +48,16 @@ bench:
 	@bench/run --build $(BUILD); missed=$$?; \
 	bench/unwind --build $(BUILD) && exit $$missed
 
-install: $(BUILD)/build.ninja
+install: configure
 ifneq ($(origin PREFIX),file)
 	@meson configure $(BUILD) --prefix $(PREFIX)
 endif
 	@$(MAKE) --no-print-directory all
 	meson install -C $(BUILD) --no-rebuild
+
+uninstall:
+	@[ -e $(BUILD)/meson-logs/install-log.txt ] || { echo "nothing is installed from $(BUILD)"; exit 1; }
+	@ninja -C $(BUILD) uninstall
 
 format:
 	git ls-files '*.c' '*.h' | xargs clang-format -i
@@ -58,4 +68,4 @@ clean:
 help:
 	@sed -n '/^#   make/,/^$$/s/^#  //p' Makefile
 
-.PHONY: all deps test demo bench install format clean help
+.PHONY: all configure deps test demo bench install uninstall format clean help

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Builds the viewer: build.py --out FOLDER --version V [--generated FILE.c]...
+or build.py --out FOLDER --again STAMP
 
 core.wasm, of the pure folders of src/ and of web/core/, and viewer.html, one page with the
 core, its worker, its style and its script inlined; graphviz.js, which a page that draws
 call graphs has in it besides. Where the tools are missing, or npm
 does not reach its registry, an empty viewer.html is left and the reason is printed: the
-command line is built without it."""
+command line is built without it. STAMP changes while that is so: the build runs this with
+--again each time, so that the viewer is tried again until it is built. Where the variable
+STOKE_VIEWER is "later", it is left out this time."""
 
 import argparse
 import base64
@@ -16,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 WEB = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(WEB)
@@ -32,7 +36,7 @@ LINK = ("--target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--strip-all
 
 
 class Missing(Exception):
-    """The viewer cannot be built here; what it lacks."""
+    """The viewer cannot be built here; why."""
 
 
 def run(*command, **options):
@@ -45,7 +49,7 @@ def run(*command, **options):
         print(f"web/build.py: {' '.join(command)[:200]} failed:\n{said}", file=sys.stderr)
         if os.environ.get("CI"):
             sys.exit(1)
-        raise Missing(f"{os.path.basename(command[0])} that builds it (what it said is above)")
+        raise Missing(f"{os.path.basename(command[0])} failed (its output is above)")
     return done.stdout
 
 
@@ -66,14 +70,15 @@ def compiler():
         if shutil.which(name):
             break
     else:
-        raise Missing("clang")
+        raise Missing("clang is missing")
     probe = subprocess.run([name, "--target=wasm32-wasi", "-x", "c", "-", "-o", os.devnull],
                            input="#include <stdlib.h>\nint main(void) { return 0; }",
                            capture_output=True, text=True, check=False)
     if probe.returncode:
-        raise Missing("clang with wasi-libc, lld and libclang-rt-14-dev-wasm32")
+        raise Missing("clang cannot compile for WebAssembly: wasi-libc, lld or "
+                      "libclang-rt-14-dev-wasm32 is missing")
     if not shutil.which("wasm-opt"):
-        raise Missing("wasm-opt (binaryen)")
+        raise Missing("wasm-opt (binaryen) is missing")
     return name
 
 
@@ -101,10 +106,23 @@ def build_core(out, version, generated):
 
 # --- The page ---------------------------------------------------------------------------
 
+NPM_CI = ("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+# Without a network npm would wait for minutes.
+NPM_RETRIES = ("--fetch-retries=2", "--fetch-retry-mintimeout=1000",
+               "--fetch-retry-maxtimeout=5000")
+
+
+def npm_complaint(said):
+    """The first lines that npm says of an error, without its prefix."""
+    lines = [re.sub(r"^npm (ERR!|error) ?", "", line).rstrip() for line in said.splitlines()
+             if re.match(r"npm (ERR!|error)", line)] or said.splitlines()
+    return "\n".join("  " + line for line in lines if line)[:1000]
+
+
 def install_packages():
     """What package-lock.json says, into web/node_modules, once."""
     if not shutil.which("node") or not shutil.which("npm"):
-        raise Missing("node and npm")
+        raise Missing("node or npm is missing")
     lock = os.path.join(WEB, "package-lock.json")
     stamp = os.path.join(WEB, "node_modules", ".installed")
     with open(lock, encoding="utf-8") as file:
@@ -113,10 +131,13 @@ def install_packages():
         with open(stamp, encoding="utf-8") as file:
             if file.read() == wanted:
                 return
-    done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
-                          cwd=WEB, capture_output=True, text=True, check=False)
+    done = subprocess.run([*NPM_CI, *NPM_RETRIES], cwd=WEB, capture_output=True, text=True,
+                          check=False)
     if done.returncode:
-        raise Missing("the packages of web/package-lock.json (npm ci failed)")
+        raise Missing("the packages of web/package-lock.json could not be installed: npm ci "
+                      f"in {WEB} failed with status {done.returncode}:\n"
+                      + npm_complaint(done.stderr or done.stdout)
+                      + "\n  try: look at the network or proxy, then run make again")
     with open(stamp, "w", encoding="utf-8") as file:
         file.write(wanted)
 
@@ -193,20 +214,37 @@ def write_depfile(path, target):
         file.write(f"{target}: " + " \\\n  ".join(sources()) + "\n")
 
 
+def build_again(out, stamp):
+    """A new stamp where the viewer is not built; ninja then builds it."""
+    try:
+        built = os.path.getsize(os.path.join(out, "viewer.html")) > 0
+    except FileNotFoundError:
+        built = False
+    if not built or not os.path.exists(stamp):
+        with open(stamp, "w", encoding="utf-8") as file:
+            file.write(f"{time.time_ns()}\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
-    parser.add_argument("--version", required=True)
+    parser.add_argument("--version")
+    parser.add_argument("--again")
     parser.add_argument("--generated", action="append", default=[])
     parser.add_argument("--depfile")
     options = parser.parse_args()
+    if options.again:
+        build_again(options.out, options.again)
+        return
     if options.depfile:
         write_depfile(options.depfile, "src/export/viewer.html")
     try:
+        if os.environ.get("STOKE_VIEWER") == "later":
+            raise Missing("it follows later")
         core = build_core(options.out, options.version, options.generated)
         build_page(options.out, options.version, core)
     except Missing as lack:
-        print(f"the viewer is not built: there is no {lack}", file=sys.stderr)
+        print(f"the viewer is not built: {lack}", file=sys.stderr)
         for name in ("viewer.html", "graphviz.js"):
             with open(os.path.join(options.out, name), "w", encoding="utf-8"):
                 pass

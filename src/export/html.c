@@ -128,7 +128,8 @@ bool html_put_page(const struct profile *p, const struct export_options *options
     size_t mark = str_search(page, STR(MARK));
     if (mark == page.len) {
         error_set(err, "this stoke was built without its viewer");
-        return error_hint(err, "'tools/deps viewer', then build it again");
+        return error_hint(
+            err, "'tools/deps viewer && make' in the source folder builds it with one");
     }
     mark += sizeof MARK - 1;
     output_str(out, str_head(page, mark));
