@@ -28,8 +28,7 @@ static const struct option_group annotate_groups[] = {
 static bool collect(struct annotate_settings *s, struct annotations *a, int file_count,
                     char **files, struct error *err)
 {
-    struct annotate_collector *c =
-        annotate_collector_create(a, file_count > 0 ? file_count : 1);
+    struct annotate_collector *c = annotate_collector_create(a, file_count);
     if (!c)
         return error_memory(err);
     s->load.taker = annotate_collector_taker(c);
@@ -83,9 +82,10 @@ static int annotate_run(void *settings, int file_count, char **files)
         return STATUS_USAGE;
     }
     s->load.import.lines = true;
-    s->load.default_file = "perf.data";
-    bool ok =
-        collect(s, &a, file_count - 1, files + 1, &err) && write_annotations(s, &a, &err);
+    file_count--;
+    files++;
+    bool ok = load_inputs(NULL, &file_count, &files, &err) &&
+              collect(s, &a, file_count, files, &err) && write_annotations(s, &a, &err);
     arena_deinit(&a.arena);
     if (!ok)
         message_error(&err);

@@ -83,6 +83,8 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
         error_set(err, "packed data is not written to a terminal");
         return error_hint(err, "-o FILE, or --no-gzip");
     }
+    if (!load_inputs(NULL, &file_count, &files, err))
+        return false;
     s->load.keep = e->wants_time;
     s->load.events_apart = e->whole;
     s->load.import.addresses = s->load.import.every_address = e->whole;

@@ -101,7 +101,9 @@ static int flamegraph_run(void *settings, int file_count, char **files)
         s->load.modules_alike = true;
         s->load.pipe_is_folded = true;
         view_prepare(&s->view, &s->load);
-        struct profile *p = load_profiles(&s->load, file_count, files, &err);
+        struct profile *p = NULL;
+        if (load_inputs(NULL, &file_count, &files, &err))
+            p = load_profiles(&s->load, file_count, files, &err);
         p = view_apply(&s->view, p, &err);
         ok = draw(s, &d, p, &options, &err);
         profile_destroy(p);

@@ -36,7 +36,9 @@ static int fold_run(void *settings, int file_count, char **files)
     names_prepare(&s->names, THREAD_COMM, &s->load, &s->view, &options);
     s->load.modules_alike = true;
     view_prepare(&s->view, &s->load);
-    struct profile *p = load_profiles(&s->load, file_count, files, &err);
+    struct profile *p = NULL;
+    if (load_inputs(NULL, &file_count, &files, &err))
+        p = load_profiles(&s->load, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     if (p)
         load_note_event(p, s->load.quiet);

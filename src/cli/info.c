@@ -487,7 +487,7 @@ static struct profile *load_files(struct info_settings *s, int file_count, char 
                                   struct error *err)
 {
     bool asked = s->binaries.count || s->users.count;
-    if (s->load.format || file_count == 0 || !(asked || trace_load_knows(files[0])))
+    if (s->load.format || !(asked || trace_load_knows(files[0])))
         return load_profiles(&s->load, file_count, files, err);
     struct trace_load t = {.symbols = s->load.symbols,
                            .binaries = s->binaries,
@@ -505,7 +505,9 @@ static int info_run(void *settings, int file_count, char **files)
     struct summary summary = {0};
     s->load.own_warnings = s->load.events_apart = s->load.import.empty = true;
     view_prepare(&s->view, &s->load);
-    struct profile *p = load_files(s, file_count, files, &err);
+    struct profile *p = NULL;
+    if (load_inputs(NULL, &file_count, &files, &err))
+        p = load_files(s, file_count, files, &err);
     p = view_apply(&s->view, p, &err);
     struct report r = {
         .settings = s, .p = p, .s = &summary, .file_count = file_count, .files = files};

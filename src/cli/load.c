@@ -325,17 +325,36 @@ static bool load_together(const struct load_settings *settings, int file_count,
     return ok;
 }
 
+#define RECORDING "perf.data" /* as perf record and stoke record name it */
+
+bool load_has_input(void)
+{
+    return os_input_is_given() || access(RECORDING, F_OK) == 0;
+}
+
 bool load_inputs(const struct option_list *inputs, int *file_count, char ***files,
                  struct error *err)
 {
-    if (inputs->count == 0)
+    static char standard_input[] = "-", recording[] = RECORDING;
+    static char *chosen[1];
+    if (inputs && inputs->count) {
+        if (*file_count) {
+            error_set(err, "'%s' stands beside --input", (*files)[0]);
+            return error_hint(err, "give all files alone, or all with --input");
+        }
+        *file_count = (int)inputs->count;
+        *files = (char **)(void *)inputs->items;
         return true;
-    if (*file_count) {
-        error_set(err, "'%s' stands beside --input", (*files)[0]);
-        return error_hint(err, "give all files alone, or all with --input");
     }
-    *file_count = (int)inputs->count;
-    *files = (char **)(void *)inputs->items;
+    if (*file_count)
+        return true;
+    if (!load_has_input()) {
+        error_set(err, "there is no perf.data here, and no other input was named");
+        return error_hint(err, "name a FILE, pipe one in, or run stoke record first");
+    }
+    chosen[0] = os_input_is_given() ? standard_input : recording;
+    *file_count = 1;
+    *files = chosen;
     return true;
 }
 
@@ -343,16 +362,6 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
                               char **files, struct error *err)
 {
     struct builder b;
-    static char standard_input[] = "-";
-    char by_default[64], *only[] = {standard_input};
-    if (file_count == 0 && settings->default_file && !os_input_is_given()) {
-        format_text(by_default, sizeof by_default, "%s", settings->default_file);
-        only[0] = by_default;
-    }
-    if (file_count == 0) {
-        files = only;
-        file_count = 1;
-    }
     struct symbols symbols;
     struct source_maps maps;
     struct load_settings with_maps = *settings;

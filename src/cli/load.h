@@ -8,8 +8,6 @@
 #include "import/perf_data_profile.h"
 
 struct load_settings {
-    const char *default_file; /* read where none is named and nothing is piped in; or NULL
-                               */
     const struct importer *format; /* NULL: found from the content */
     int64_t threads;               /* 0: as many as there are cores */
     bool pipe_is_folded; /* standard input of no known format is folded stacks if some of
@@ -32,12 +30,17 @@ struct load_settings {
 /* The options of every command that reads profiles. */
 extern const struct option load_options[];
 
-/* The files of a command that also has --input FILE: those named in the one way or in the
- * other; false where some are in each. */
+/* The inputs of a command, all of which have the rule of perf: where no file is named,
+ * standard input ("-") if it is a pipe or a file, else ./perf.data. `inputs` are those of
+ * --input, where the command has it, else NULL. False where there is no perf.data, and where
+ * some are named in the one way and some in the other. */
 bool load_inputs(const struct option_list *inputs, int *file_count, char ***files,
                  struct error *err);
 
-/* Reads the files ("-" or none: standard input) into one profile (see together.h), says
+/* Whether load_inputs finds something to read where no file is named. */
+bool load_has_input(void);
+
+/* Reads the files ("-": standard input) into one profile (see together.h), says
  * what was wrong with them, and hands it out; NULL with err set when any could not be
  * read. */
 struct profile *load_profiles(const struct load_settings *settings, int file_count,

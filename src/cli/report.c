@@ -5,8 +5,6 @@
 #include "cli/rows.h"
 #include "cli/save.h"
 #include "cli/view.h"
-#include "os/file.h"
-#include <unistd.h>
 
 struct report_settings {
     struct load_settings load;
@@ -37,27 +35,14 @@ static const struct option_group report_groups[] = {
     {"input", load_options, OFF(load)},
     {0}};
 
-/* Reads what is to be shown: as perf does, ./perf.data where nothing is named and nothing
- * is handed to standard input. */
 static struct profile *read_inputs(struct report_settings *s, int file_count,
                                    char **files, struct error *err)
 {
-    static char recording[] = "perf.data";
-    static char *recordings[] = {recording};
     view_prepare(&s->view, &s->load);
     rows_prepare(&s->rows, &s->load);
-    if (!load_inputs(&s->inputs, &file_count, &files, err))
-        return NULL;
-    if (file_count == 0 && !os_input_is_given()) {
-        file_count = 1;
-        files = recordings;
-        if (access(recording, F_OK) != 0) {
-            error_set(err, "there is no perf.data here, and nothing else was named");
-            error_hint(err, "stoke report FILE, or perf record -g COMMAND first");
-            return NULL;
-        }
-    }
-    return load_profiles(&s->load, file_count, files, err);
+    return load_inputs(&s->inputs, &file_count, &files, err)
+               ? load_profiles(&s->load, file_count, files, err)
+               : NULL;
 }
 
 /* Of the rows that fit the terminal, those that the longer heading leaves. Call graphs
@@ -106,8 +91,7 @@ static int report_run(void *settings, int file_count, char **files)
 const struct command command_report = {
     .name = "report",
     .summary = "which functions the time is in: a table, or a tree",
-    .usage = "[OPTION...] [FILE...]\n\n"
-             "Without a FILE it reads standard input, and on a terminal ./perf.data.",
+    .usage = "[OPTION...] [FILE...]",
     .examples =
         "  stoke report                 (reads ./perf.data, as perf report does)\n"
         "  stoke report --no-children --sort comm,dso,sym perf.data\n"

@@ -137,7 +137,6 @@ static int script_run(void *settings, int file_count, char **files)
     s->load.keep = true;
     s->load.import.every_address = true;
     s->load.import.signatures = true;
-    s->load.default_file = "perf.data";
     if (load_inputs(&s->inputs, &file_count, &files, &err) &&
         print_to(s, s->output ? s->output : "-", file_count, files, &err))
         return STATUS_OK;

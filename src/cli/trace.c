@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/save.h"
 #include "cli/trace_load.h"
+#include "os/file.h"
 #include <stdio.h>
 
 struct trace_settings {
@@ -139,6 +140,13 @@ static int trace_run(void *settings, int file_count, char **files)
     char *only[] = {standard_input};
     if (s->list_formats)
         return list_formats();
+    if (file_count == 0 && !os_input_is_given()) {
+        error_set(&err,
+                  "no trace is named, and standard input is neither a pipe nor a file");
+        error_hint(&err, "stoke trace TRACEFILE --dwarf BINARY; - is standard input");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
     const struct exporter *e =
         save_choose_exporter(s->to, s->output, exporter_named(STR("folded")), &err);
     if (e && trace(s, e, file_count ? file_count : 1, file_count ? files : only, &err))

@@ -43,9 +43,11 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
                       struct output *out, struct error *err)
 {
     struct export_options options = {.with_callgraph = true};
-    if (file_count == 0)
+    if (file_count == 0 && !load_has_input())
         return html_put_page(NULL, &options, out, err);
-    if (file_count == 1)
+    if (!load_inputs(NULL, &file_count, &files, err))
+        return false;
+    if (file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
     s->load.keep = s->load.events_apart = s->load.import.lines = true;
     s->load.import.cuts = true;

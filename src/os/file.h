@@ -32,8 +32,8 @@ struct os_input {
 bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
 
-/* Whether standard input was given something to read: a pipe or a file, where it is not
- * a terminal or /dev/null. */
+/* Whether standard input is something to be read where no input is named: a pipe or a
+ * file; not a terminal, /dev/null, as under cron, a socket, or closed. */
 bool os_input_is_given(void);
 
 /* A source over the input. source_deinit it before the input is closed. */
