@@ -12,7 +12,7 @@ SOURCE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CORPUS = os.path.join(os.path.dirname(SOURCE_ROOT), "shared", "corpus")
 STOKE = os.path.abspath(
     os.environ.get("STOKE", os.path.join(SOURCE_ROOT, "build", "stoke")))
-TIMEOUT = 120  # seconds for one run of a program; sanitizer builds are slow
+TIMEOUT = 600  # seconds after which a run is taken for a hang, on a busy machine too
 
 
 def leave_caller():
