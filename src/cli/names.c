@@ -22,6 +22,8 @@ void names_prepare(const struct names_settings *s, enum thread_style otherwise,
                    struct export_options *options)
 {
     struct calltree_options *tree = &options->tree;
+    if (view->transform.base.count && otherwise == THREAD_COMM)
+        otherwise = THREAD_NONE; /* stacks begin at the function, as in a folded file */
     tree->threads = s->tid ? THREAD_TID : s->pid ? THREAD_PID : otherwise;
     tree->label.kernel = s->kernel || s->all;
     tree->label.jit = s->jit || s->all;

@@ -4,6 +4,7 @@
 
 /* --- show-from: from the outermost match on; stacks without one go ------------------ */
 
+/* By stack: itself where it or a caller of it has a frame that matches, else dropped. */
 static stack_id *stacks_from_outermost(struct rewrite *r, const uint32_t *of_frame)
 {
     const struct profile *from = r->from;
@@ -40,12 +41,12 @@ static bool show_from_run(const struct profile *from, const struct transform_opt
     return ok;
 }
 
-/* --- base: from the innermost frame of such a name on; stacks without one stay whole  */
+/* --- base: from the innermost frame of such a name on; stacks without one go -------- */
 
-static unsigned char *find_bases(struct rewrite *r, const struct transform_words *names)
+static uint32_t *find_bases(struct rewrite *r, const struct transform_words *names)
 {
     const struct profile *from = r->from;
-    unsigned char *is_base = arena_zalloc(&r->arena, from->frame_count, 1);
+    uint32_t *is_base = arena_zalloc(&r->arena, from->frame_count, sizeof *is_base);
     for (frame_id f = 1; is_base && f < from->frame_count; f++) {
         struct str name = profile_string(from, from->frames[f].name);
         for (size_t i = 0; i < names->count; i++)
@@ -67,7 +68,8 @@ static bool base_run(const struct profile *from, const struct transform_options 
     bool ok = rewrite_init(&r, from, to, err);
     if (ok) {
         r.begins = find_bases(&r, &o->base);
-        ok = r.begins ? rewrite_run(&r, err) : error_memory(err);
+        r.instead = r.begins ? stacks_from_outermost(&r, r.begins) : NULL;
+        ok = r.instead ? rewrite_run(&r, err) : error_memory(err);
     }
     rewrite_deinit(&r);
     return ok;
@@ -82,7 +84,7 @@ const struct transform transform_show_from = {
 
 const struct transform transform_base = {
     .name = "base",
-    .summary = "begin stacks at the innermost function of such a name",
+    .summary = "keep the stacks with such a function, from the innermost one on",
     .wanted = base_wanted,
     .run = base_run,
 };

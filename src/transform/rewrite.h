@@ -25,7 +25,7 @@ struct rewrite {
     const stack_id *instead;
 
     /* By old frame: whether stacks begin there, without its callers. NULL: none. */
-    const unsigned char *begins;
+    const uint32_t *begins;
 
     /* Whether the sample stays. May change its weight. Called twice a sample, on a copy
      * with the old ids. NULL: all stay. */

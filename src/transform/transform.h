@@ -98,7 +98,8 @@ struct transform_options {
     struct transform_words hide;      /* drop such frames */
     struct transform_words show;      /* drop all other frames */
     struct transform_words show_from; /* begin stacks at the outermost such frame */
-    struct transform_words base;      /* names: begin stacks at the innermost of them */
+    struct transform_words
+        base; /* names: keep the stacks with one, from the innermost on */
     struct transform_words
         collapse_module;    /* patterns of modules, see collapse_module.c */
     bool wall;              /* running and waiting as one event, see wall.c */

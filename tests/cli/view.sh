@@ -20,7 +20,7 @@ folds 'sh;main 2\n' --ignore run
 folds 'java;main;emit 7\njava;main;parse;parse;alloc 5\nsh;main 2\n' --hide '^run$'
 folds 'main 2\nmain;run 12\n' --show '^(main|run)$'
 folds 'parse;parse;alloc 5\n' --show-from parse
-folds 'java;main;run;emit 7\nparse;alloc 5\nsh;main 2\n' --base parse
+folds 'parse;alloc 5\n' --base parse
 folds 'sh;main 2\n' --comm sh
 folds 'java;main;run;emit 7\njava;main;run;parse;parse;alloc 5\n' --drop-comm 's*'
 folds 'java;main;run;emit 7\njava;main;run;parse;alloc 5\nsh;main 2\n' --collapse-recursion

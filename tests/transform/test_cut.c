@@ -21,8 +21,9 @@ static void test_base(void **state)
     struct transform_options o = {.base = {{"a"}, 1}};
     (void)state;
     struct profile *p = transformed(PROFILE(rows), &o);
-    assert_folded_event(p, 0, THREAD_COMM, "t;a;c 5\nt;main;b 7\nt;main;x 3\n");
-    assert_int_equal(p->stack_count, 6); /* a, a;c, main, main;b, main;x */
+    assert_folded_event(p, 0, THREAD_COMM, "t;a;c 5\n");
+    assert_int_equal(p->stack_count, 3); /* 0, a, a;c */
+    assert_int_equal(p->frame_count, 3); /* main, b and x are gone */
     profile_destroy(p);
 }
 
