@@ -1,6 +1,7 @@
 #include "cli/load.h"
 #include "base/decode.h"
 #include "base/nearest.h"
+#include "cli/demangle_names.h"
 #include "cli/load_parts.h"
 #include "cli/message.h"
 #include "cli/source_maps.h"
@@ -366,6 +367,8 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     struct source_maps maps;
     struct load_settings with_maps = *settings;
     with_maps.import.source_maps = &maps;
+    bool full = symbols_demangle(&settings->symbols) == DEMANGLE_FULL;
+    with_maps.import.signatures |= full;
     bool ok = source_maps_load(&maps, &settings->source_maps, err);
     ok = symbols_init(&symbols, &settings->symbols, settings->import.lines,
                       settings->threads, err) &&
@@ -387,6 +390,8 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     symbols_deinit(&symbols);
     struct profile *p = ok ? builder_finish(&b, err) : NULL;
     builder_deinit(&b);
+    if (full)
+        p = demangle_names(p, DEMANGLE_FULL, err);
     if (p && !settings->quiet && !settings->own_warnings)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     return p;

@@ -10,6 +10,11 @@ const char *const demangle_choices[] = {"simple", "no", "full", NULL};
 static const enum demangle demangle_values[] = {DEMANGLE_SIMPLE, DEMANGLE_NO,
                                                 DEMANGLE_FULL};
 
+enum demangle symbols_demangle(const struct symbol_settings *settings)
+{
+    return demangle_values[settings->demangle];
+}
+
 /* By the XDG base directory specification. */
 const char *symbols_cache_dir(char *room, size_t size)
 {
@@ -40,7 +45,7 @@ bool symbols_init(struct symbols *s, const struct symbol_settings *settings, boo
                                               .debug_dirs = s->debug_dirs,
                                               .no_debuginfod = settings->no_debuginfod};
     s->settings.cache_dir = symbols_cache_dir(s->cache_dir, sizeof s->cache_dir);
-    s->settings.demangle = demangle_values[settings->demangle];
+    s->settings.demangle = symbols_demangle(settings);
     s->settings.threads = threads > 0 ? (unsigned)threads : 0;
     if (!find_check(&s->settings.find, err) || !kernel_check(&s->settings, err))
         return false;

@@ -17,6 +17,9 @@ struct symbol_settings {
 /* For --demangle: simple (the default), no, full. */
 extern const char *const demangle_choices[];
 
+/* What that choice is. */
+enum demangle symbols_demangle(const struct symbol_settings *settings);
+
 /* A resolver under way. */
 struct symbols {
     struct resolve_settings settings;

@@ -48,6 +48,7 @@ static const char *suffix_of(const struct frame *f, const struct label_style *st
     case FRAME_WAKER:
         return "_[w]";
     case FRAME_KERNEL:
+    case FRAME_GUEST:
         return style->kernel ? "_[k]" : "";
     case FRAME_JIT:
         return style->jit ? "_[j]" : "";

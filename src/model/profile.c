@@ -81,14 +81,29 @@ event_id profile_find_event(const struct profile *p, struct str name)
     return 0;
 }
 
+/* vmlinux, vmlinux-6.1.0-13-amd64, vmlinux.debug */
+static bool is_vmlinux(struct str path)
+{
+    struct str name = str_basename(path), vmlinux = STR("vmlinux");
+    struct str rest = str_skip(name, vmlinux.len);
+    return str_ends(name, vmlinux) ||
+           (str_starts(name, vmlinux) && rest.len && strchr("-.", rest.ptr[0]));
+}
+
+/* ext4.ko, ext4.ko.xz; and programs that the kernel compiles for itself */
+static bool is_kernel_code(struct str path)
+{
+    return is_vmlinux(path) || str_ends(path, STR(".ko")) || str_has(path, STR(".ko.")) ||
+           str_starts(path, STR("bpf_prog_")) || str_starts(path, STR("bpf_trampoline_"));
+}
+
 enum frame_kind module_kind(struct str path)
 {
     if (str_equal(path, STR("[unknown]")))
         return FRAME_USER;
     if (str_starts(path, STR("[guest")))
         return FRAME_GUEST;
-    if (str_starts(path, STR("[")) || str_ends(path, STR("vmlinux")) ||
-        str_ends(path, STR(".ko")) || str_has(path, STR(".ko.")))
+    if (str_starts(path, STR("[")) || is_kernel_code(path))
         return FRAME_KERNEL;
     if ((str_has(path, STR("/perf-")) && str_ends(path, STR(".map"))) ||
         str_has(path, STR("/jitted-")))

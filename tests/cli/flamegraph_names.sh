@@ -33,3 +33,52 @@ for options in ([], ["--pretty-xml"], ["--encoding", "ISO-8859-1"], ["--no-javas
     text = done.stdout.decode("utf-8")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
 END
+
+# The kernel is marked whatever its file is called, and so is a guest's.
+{
+    echo 'app 7/8 1.0: 1 cycles:'
+    i=0
+    for module in '[guest.kernel.kallsyms]' '[kernel.kallsyms]' '[ext4]' /a/ext4.ko.zst \
+        /usr/lib/debug/boot/vmlinux-5.4.14-cloudflare-2020.1.11 /b/vmlinux /c/vmlinux.debug \
+        bpf_prog_2b956549c660136a_uni_l4lb; do
+        i=$((i + 1))
+        echo "        100$i k$i ($module)"
+    done
+    for module in /bin/app '[unknown]' /home/vmlinux-tools/app /bin/vmlinuxer; do
+        i=$((i + 1))
+        echo "        100$i u$i ($module)"
+    done
+    echo
+} >modules.perf
+status 0 stoke fold --kernel modules.perf
+tr ';' '\n' <out | grep -c '^k[0-9]*_\[k\]' | grep -qx 8 || fail "marked: $(cat out)"
+tr ';' '\n' <out | grep -q '^u[0-9]*_' && fail "marked: $(cat out)"
+
+# Names of Rust in text: as they are, and without hashes and escapes where that is asked for.
+cat >rust.perf <<'END'
+app 7/8 1.0: 1 cycles:
+	1 core::ops::function::FnOnce::call_once{{vtable.shim}}::h0123456789abcdef+0x10 (/bin/app)
+	2 _$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$::drop::h89148bc07d25b3ae (/bin/app)
+	3 log::set_logger::_$u7b$$u7b$closure$u7d$$u7d$::h347f6695ed91405f (/bin/app)
+	4 _ZN4core3ptr13drop_in_place17h0123456789abcdefE (/bin/app)
+	5 _RNvCs1234_7mycrate3foo (/bin/app)
+	6 std::vector<int>::push_back(int) (/bin/app)
+	7 main (/bin/app)
+
+END
+status 0 stoke fold rust.perf
+says 'push_back;_RNvCs1234_7mycrate3foo;_ZN4core3ptr13drop_in_place17h0123456789abcdefE;log' out
+says 'call_once{{vtable.shim}}::h0123456789abcdef 1' out
+status 0 stoke fold --demangle full rust.perf
+tr ';' '\n' <out >got
+cat >want <<'END'
+app
+main
+std::vector<int>::push_back(int)
+mycrate::foo
+core::ptr::drop_in_place
+log::set_logger::{{closure}}
+<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop
+core::ops::function::FnOnce::call_once{{vtable.shim}} 1
+END
+same want got

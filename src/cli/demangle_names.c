@@ -1,0 +1,93 @@
+#include "cli/demangle_names.h"
+#include "model/rust_name.h"
+#include "transform/rewrite.h"
+
+struct renaming {
+    enum demangle how;
+    string_id *renamed; /* by old name: the new profile's; 0 where not met yet */
+    struct output demangled, plain, text;
+};
+
+/* The name to show; good until the next call. */
+static struct str new_name(struct renaming *n, struct str name)
+{
+    struct str bare = label_without_suffix(name), mark = str_skip(name, bare.len);
+    struct str shown = rust_name(demangle(bare, n->how, &n->demangled), &n->plain);
+    if (str_equal(shown, bare) || shown.len == 0)
+        return name;
+    n->text.used = 0;
+    output_str(&n->text, shown);
+    output_str(&n->text, mark);
+    return n->text.failed ? name : output_kept(&n->text);
+}
+
+static bool any_changes(struct renaming *n, const struct profile *p)
+{
+    for (frame_id f = 1; f < p->frame_count; f++) {
+        struct str name = profile_string(p, p->frames[f].name);
+        if (!str_equal(new_name(n, name), name))
+            return true;
+    }
+    return false;
+}
+
+static frame_id copy_renamed(struct rewrite *r, frame_id old)
+{
+    struct renaming *n = r->context;
+    string_id name = r->from->frames[old].name;
+    if (name && !n->renamed[name])
+        n->renamed[name] =
+            builder_string(r->to, new_name(n, profile_string(r->from, name)));
+    struct str shown = profile_string(r->to->profile, n->renamed[name]);
+    return rewrite_copy_frame(r, old, &shown);
+}
+
+static bool rename_frames(struct renaming *n, const struct profile *from,
+                          struct builder *to, struct error *err)
+{
+    struct rewrite r;
+    bool ok = rewrite_init(&r, from, to, err);
+    if (ok) {
+        n->renamed = arena_zalloc(&r.arena, from->strings.count, sizeof *n->renamed);
+        r.context = n;
+        r.frame = copy_renamed;
+        ok = n->renamed ? rewrite_run(&r, err) : error_memory(err);
+    }
+    rewrite_deinit(&r);
+    return ok;
+}
+
+static struct profile *renamed_copy(struct renaming *n, const struct profile *from,
+                                    struct error *err)
+{
+    struct builder b;
+    struct profile *p = NULL;
+    if (!builder_init(&b, from->kept ? BUILD_KEEP : BUILD_COUNT))
+        error_memory(err);
+    else {
+        builder_merge_facts(&b, from);
+        if (rename_frames(n, from, &b, err))
+            p = builder_finish(&b, err);
+    }
+    builder_deinit(&b);
+    return p;
+}
+
+struct profile *demangle_names(struct profile *p, enum demangle how, struct error *err)
+{
+    struct renaming n = {how, NULL, OUTPUT_KEEP, OUTPUT_KEEP, OUTPUT_KEEP};
+    if (p && any_changes(&n, p)) {
+        struct profile *renamed = renamed_copy(&n, p, err);
+        profile_destroy(p);
+        p = renamed;
+    }
+    bool ok = !n.demangled.failed && !n.plain.failed && !n.text.failed;
+    output_deinit(&n.demangled);
+    output_deinit(&n.plain);
+    output_deinit(&n.text);
+    if (ok || !p)
+        return p;
+    profile_destroy(p);
+    error_memory(err);
+    return NULL;
+}
