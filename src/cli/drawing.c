@@ -121,7 +121,8 @@ const struct option drawing_options[] = {
      OPTION_NUMBER, OFF(total), RANGE(0, 1e18)},
     {"factor", 0, "N", "figures are multiplied by it", OPTION_NUMBER, OFF(factor),
      RANGE(1e-15, 1e15)},
-    {"negate", 0, NULL, "differential: blue grew, red shrank", OPTION_FLAG, OFF(negate)},
+    {"negate", 0, NULL, "differential: the first count is the later one", OPTION_FLAG,
+     OFF(negate)},
     {"normalize,normalise", 0, NULL, "differential: scale before to the total of after",
      OPTION_FLAG, OFF(normalize)},
     {"before", 0, NULL, "differential: draw the widths before", OPTION_FLAG, OFF(before)},
@@ -325,10 +326,11 @@ bool drawing_finish(struct drawing *d, struct error *err)
 {
     const char *path = palette_path(d->settings);
     struct os_output file;
-    if (!path)
-        return true;
+    if (!path || !d->map.changed)
+        return true; /* what is there says the same */
     if (!os_output_open(&file, path, err))
         return false;
+    os_output_set(&file, &(struct os_output_manner){.is_durable = true});
     struct output out = os_output_stream(&file);
     bool ok = palette_map_write(&d->map, &out) || error_memory(err);
     if (ok)

@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "base/output.h"
 #include "model/label.h"
+#include <math.h>
 
 #define STOPS_MAX 5
 
@@ -87,6 +88,30 @@ static bool starts_with_any(struct str name, const char *const *heads)
     return false;
 }
 
+/* "f.cold", "f.isra.0": what gcc and clang call parts and copies of a C function. */
+static bool is_clone(struct str name)
+{
+    static const char *const marks[] = {".isra.", ".constprop.", ".part.",
+                                        ".llvm.", ".lto_priv.",  NULL};
+    for (size_t i = 0; marks[i]; i++)
+        if (has(name, marks[i]))
+            return true;
+    return str_ends(name, STR(".cold"));
+}
+
+/* Whether a name without any mark is Java's: java/lang/String.equals, scala.Option.map,
+ * Main. async-profiler marks interpreted code with _[0] and what C1 compiled with _[1]. */
+static bool is_java(struct str name)
+{
+    struct str bare = str_starts(name, STR("L")) ? str_skip(name, 1) : name;
+    char first = bare.len ? bare.ptr[0] : 0;
+    if (str_ends(name, STR("_[0]")) || str_ends(name, STR("_[1]")))
+        return true;
+    if (first == '[' || is_clone(name))
+        return false;
+    return has(bare, "/") || has(bare, ".") || (first >= 'A' && first <= 'Z');
+}
+
 static const struct palette *rule_java(struct str name, enum frame_kind kind)
 {
     static const char *const packages[] = {"java/", "javax/", "jdk/", "net/",  "org/",
@@ -100,20 +125,29 @@ static const struct palette *rule_java(struct str name, enum frame_kind kind)
     if (kind == FRAME_JIT || starts_with_any(name, packages) ||
         starts_with_any(bare, packages) || has(name, ":::"))
         return &green;
-    return has(name, "::") ? &yellow : &red;
+    if (has(name, "::") || str_starts(name, STR("-[")) || str_starts(name, STR("+[")))
+        return &yellow;
+    return is_java(name) ? &green : &red;
 }
 
+/* Source files have a path; what the engine compiles for itself has none. */
 static const struct palette *rule_js(struct str name, enum frame_kind kind)
 {
+    static const char *const sources[] = {".js",  ".mjs", ".cjs", ".ts",
+                                          ".mts", ".tsx", NULL};
     if (kind == FRAME_KERNEL)
         return &orange;
+    if (has(name, "node_modules/"))
+        return &purple;
     if (kind == FRAME_JIT)
-        return has(name, ":") ? &green : &aqua; /* with a source, or built in */
+        return has(name, "/") ? &green : &aqua;
     if (has(name, "::"))
         return &yellow;
-    if (has(name, ".js:") || has(name, ".mjs:") || has(name, ".ts:") ||
-        str_trim(name).len == 0)
-        return &green;
+    if (name.len && str_trim(name).len == 0)
+        return &green; /* compiled code whose name was lost */
+    for (size_t i = 0; sources[i]; i++)
+        if (has(str_skip(name, str_find(name, '/')), sources[i]))
+            return &green;
     return has(name, ":") ? &aqua : &red;
 }
 
@@ -236,6 +270,34 @@ static color color_along(const color *stops, unsigned place)
     return color_mix(stops[low], stops[low + 1 < count ? low + 1 : low], at >> 8 & 0xff);
 }
 
+size_t palette_legend(const struct palette *p, struct palette_key keys[PALETTE_KEYS_MAX])
+{
+    static const struct {
+        const struct palette *of, *color;
+        const char *meaning;
+    } all[] = {
+        {&java, &green, "Java"},        {&java, &aqua, "inlined"},
+        {&java, &yellow, "C++"},        {&java, &red, "native"},
+        {&java, &orange, "kernel"},     {&js, &green, "JavaScript"},
+        {&js, &purple, "node_modules"}, {&js, &aqua, "built-in"},
+        {&js, &yellow, "C++"},          {&js, &red, "native"},
+        {&js, &orange, "kernel"},       {&perl, &green, "Perl"},
+        {&perl, &yellow, "C++"},        {&perl, &red, "native"},
+        {&perl, &orange, "kernel"},     {&python, &green, "Python"},
+        {&python, &aqua, "packages"},   {&python, &yellow, "standard library"},
+        {&python, &red, "native"},      {&python, &orange, "kernel"},
+        {&rust, &aqua, "Rust"},         {&rust, &orange, "standard library"},
+        {&rust, &yellow, "native"},     {&rust, &red, "kernel"},
+        {&chain, &blue, "off-CPU"},     {&chain, &aqua, "waker"},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all && count < PALETTE_KEYS_MAX; i++)
+        if (all[i].of == p)
+            keys[count++] = (struct palette_key){
+                color_along(all[i].color->stops, UINT16_MAX / 2), all[i].meaning};
+    return count;
+}
+
 /* Not hash.h: these numbers are seen, so they must stay as they are for ever. */
 static uint32_t name_hash(struct str name, uint32_t seed)
 {
@@ -287,9 +349,8 @@ color color_by_change(double change, bool safe_colors)
     static const color grew[STOPS_MAX] = {0xebe8e3, 0xf5b5a6, 0xe5584a};
     static const color grew_safe[STOPS_MAX] = {0xebe8e3, 0xf5cf8f, 0xec9420};
     static const color shrank[STOPS_MAX] = {0xebe8e3, 0xaec7f3, 0x5f92ea};
-    double rest = change < 0 ? 1 + change : 1 - change;
-    if (rest < 0)
-        rest = 0;
+    /* What is 1% of the whole is to be seen, what is a thousandth hardly. */
+    double size = change < 0 ? -change : change, rest = size < 1 ? 1 - sqrt(size) : 0;
     return color_along(change < 0    ? shrank
                        : safe_colors ? grew_safe
                                      : grew,
@@ -357,19 +418,39 @@ void palette_map_deinit(struct palette_map *m)
 bool palette_map_find(const struct palette_map *m, struct str name, color *out)
 {
     string_id id = strings_find(&m->names, name);
-    if (id)
+    bool found = name.len ? id != 0 : m->has_root;
+    if (found)
         *out = m->colors[id];
-    return id != 0;
+    return found;
+}
+
+/* Whether a line of the file can hold the name. */
+static bool fits_line(struct str name)
+{
+    return str_find(name, '\n') == name.len && str_find(name, '\r') == name.len;
+}
+
+/* Id 0 is the empty name's: flamegraph.pl calls the root so. */
+static bool set_color(struct palette_map *m, struct str name, color c)
+{
+    string_id id = strings_add(&m->names, name);
+    if (name.len && !id)
+        return false;
+    color *colors = arena_grow(&m->arena, m->colors, &m->cap, id + 1, sizeof *colors);
+    if (!colors)
+        return false;
+    m->colors = colors;
+    m->has_root |= id == 0;
+    colors[id] = c;
+    return true;
 }
 
 void palette_map_set(struct palette_map *m, struct str name, color c)
 {
-    string_id id = strings_add(&m->names, name);
-    color *colors = arena_grow(&m->arena, m->colors, &m->cap, id + 1, sizeof *colors);
-    if (!id || !colors)
+    color known;
+    if (!fits_line(name) || (palette_map_find(m, name, &known) && known == c))
         return;
-    m->colors = colors;
-    colors[id] = c;
+    m->changed |= set_color(m, name, c);
 }
 
 bool palette_map_read(struct palette_map *m, struct str line)
@@ -381,8 +462,15 @@ bool palette_map_read(struct palette_map *m, struct str line)
     color c;
     if (at < 2 || !color_parse(str_skip(line, at), &c))
         return false;
-    palette_map_set(m, str_head(line, at - 2), c);
+    set_color(m, str_head(line, at - 2), c);
     return true;
+}
+
+static void write_entry(const struct palette_map *m, string_id id, struct output *out)
+{
+    color c = m->colors[id];
+    output_str(out, strings_get(&m->names, id));
+    output_format(out, "->rgb(%u,%u,%u)\n", c >> 16, c >> 8 & 0xff, c & 0xff);
 }
 
 bool palette_map_write(struct palette_map *m, struct output *out)
@@ -393,10 +481,9 @@ bool palette_map_write(struct palette_map *m, struct output *out)
         order[i] = i + 1;
     if (!order || !strings_sort(&m->names, order, count, &m->arena))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        color c = m->colors[order[i]];
-        output_str(out, strings_get(&m->names, order[i]));
-        output_format(out, "->rgb(%u,%u,%u)\n", c >> 16, c >> 8 & 0xff, c & 0xff);
-    }
+    if (m->has_root)
+        write_entry(m, 0, out);
+    for (size_t i = 0; i < count; i++)
+        write_entry(m, order[i], out);
     return !m->arena.failed;
 }

@@ -27,6 +27,17 @@ const struct palette *palette_numbered(int number);
 /* NULL where there is none of that name. */
 const struct palette *palette_named(struct str name);
 
+/* What a colour of a palette means, where it means something. */
+struct palette_key {
+    color color;
+    const char *meaning;
+};
+
+#define PALETTE_KEYS_MAX 8
+
+/* Fills in what the palette's colours mean, and returns how many do: 0 of most palettes. */
+size_t palette_legend(const struct palette *p, struct palette_key keys[PALETTE_KEYS_MAX]);
+
 /* The name of the background that goes with a palette: "yellow", "blue", ... */
 struct str palette_background(const struct palette *p);
 
@@ -40,8 +51,8 @@ color palette_color(const struct palette *p, struct str name, enum frame_kind ki
 /* By a share of the whole, 0 to 1: pale where little, strong where much. */
 color color_by_share(double share);
 
-/* By a change: -1 vanished, 0 the same, 1 new. With `safe`, orange and blue instead of
- * red and blue. */
+/* By a change as a share of the whole: -1 all of it vanished, 0 the same, 1 all is new.
+ * With `safe`, orange and blue instead of red and blue. */
 color color_by_change(double change, bool safe);
 
 /* Whether dark text reads better on it than light text. */
@@ -54,8 +65,10 @@ bool color_parse(struct str text, color *out);
 struct palette_map {
     struct arena arena;
     struct strings names;
-    color *colors; /* by name; [0] is not used */
+    color *colors; /* by name; [0] is that of the empty name */
     size_t cap;
+    bool has_root; /* the empty name has a colour: flamegraph.pl's root frame */
+    bool changed;  /* palette_map_set added or changed a colour */
 };
 
 /* False when memory is short. */
@@ -65,10 +78,11 @@ void palette_map_deinit(struct palette_map *m);
 /* False where the name has none yet. */
 bool palette_map_find(const struct palette_map *m, struct str name, color *out);
 
-/* Adds a name or changes its colour; failure sticks in m->arena. */
+/* Adds a name or changes its colour; failure sticks in m->arena. A name with a line end is
+ * left out: the file cannot hold it. */
 void palette_map_set(struct palette_map *m, struct str name, color c);
 
-/* Reads a line "name->rgb(r,g,b)". False where it is not one. */
+/* Reads a line "name->rgb(r,g,b)"; the name may be empty. False where it is not one. */
 bool palette_map_read(struct palette_map *m, struct str line);
 
 /* Writes all of them as such lines, sorted by name. */

@@ -39,7 +39,9 @@ static double least_share(const struct svg_drawing *d)
     double share = o->min_share;
     if (share <= 0)
         share = o->min_width / (d->width - 2 * SVG_PAD);
-    return o->total > sum && sum > 0 ? share * o->total / sum : share;
+    if (o->total > sum && sum > 0)
+        share *= o->total / sum;
+    return share * (1 - 1e-12); /* 7% of 100 is 7, whatever way it is rounded */
 }
 
 static bool make_tree(struct svg_drawing *d, struct svg_layout_options *layout,
@@ -70,7 +72,7 @@ static bool make_layout(struct svg_drawing *d, struct svg_layout_options *layout
                         struct error *err)
 {
     const struct calltree_node *all = d->tree.nodes;
-    double room = SVG_HEIGHT_MAX - SVG_HEADER - SVG_FOOTER;
+    double room = SVG_HEIGHT_MAX - SVG_HEADER - d->footer;
     double rows = room / d->svg->frame_height;
     layout->max_rows = rows > ROWS_LEAST ? (uint32_t)rows : ROWS_LEAST;
     layout->total = d->svg->total;
@@ -81,7 +83,7 @@ static bool make_layout(struct svg_drawing *d, struct svg_layout_options *layout
     if (!svg_layout_init(&d->layout, &d->tree, layout, err))
         return false;
     d->boxes_height = d->layout.rows * d->svg->frame_height;
-    d->height = SVG_HEADER + d->boxes_height + SVG_FOOTER;
+    d->height = SVG_HEADER + d->boxes_height + d->footer;
     return true;
 }
 
@@ -187,16 +189,29 @@ static void name_unit(struct svg_drawing *d)
     d->count_name = str_of(unit_name(unit));
 }
 
+static void choose_coloring(struct svg_drawing *d)
+{
+    struct palette_key keys[PALETTE_KEYS_MAX];
+    d->coloring = d->tree.base               ? SVG_COLOR_CHANGE
+                  : d->svg->colored_by_width ? SVG_COLOR_SHARE
+                                             : SVG_COLOR_PALETTE;
+    bool meanings =
+        d->coloring == SVG_COLOR_PALETTE && palette_legend(d->svg->palette, keys) > 0;
+    d->footer = SVG_FOOTER + (meanings ? SVG_LEGEND : 0);
+}
+
 static bool svg_prepare(struct svg_drawing *d, struct error *err)
 {
     struct svg_layout_options layout = {0};
     set_up(d);
-    if (!make_tree(d, &layout, err) || !check_weights(d, err) ||
-        !make_layout(d, &layout, err))
+    if (!make_tree(d, &layout, err) || !check_weights(d, err))
         return false;
-    d->coloring = d->tree.base               ? SVG_COLOR_CHANGE
-                  : d->svg->colored_by_width ? SVG_COLOR_SHARE
-                                             : SVG_COLOR_PALETTE;
+    choose_coloring(d);
+    if (!make_layout(d, &layout, err))
+        return false;
+    d->whole = d->layout.total > d->layout.base ? d->layout.total : d->layout.base;
+    if (!(d->whole > 0))
+        d->whole = 1;
     name_unit(d);
     return (make_names(d) && index_attributes(d)) || error_memory(err);
 }

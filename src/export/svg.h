@@ -63,8 +63,8 @@ struct svg_options {
     enum svg_cut cut;
     bool by_time; /* a flame chart (the order is export_options.tree's) */
     bool colored_by_width;
-    bool negate;      /* differential: blue grew, red shrank */
-    bool normalize;   /* differential: "before" scaled to the total of "after" */
+    bool negate;    /* differential: change is "before" less "after", signs and colours */
+    bool normalize; /* differential: "before" scaled to the total of "after" */
     bool show_before; /* differential: widths are those before; the page can change it */
     bool pretty;      /* indented XML */
     bool no_script;   /* a still picture */

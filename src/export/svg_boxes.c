@@ -124,7 +124,7 @@ static void write_figures(const struct svg_drawing *d, const struct svg_box *b)
     svg_percent(d->out, share_of(b->total, l->total));
     if (!d->tree.base)
         return;
-    double change = share_of(b->total - b->base, l->total > 0 ? l->total : l->base);
+    double change = share_of(svg_change(d, b), l->total > 0 ? l->total : l->base);
     output_text(d->out, change >= 0 ? "; +" : "; ");
     svg_percent(d->out, change);
 }
@@ -219,6 +219,15 @@ static void write_title(struct svg_drawing *d, const struct svg_box *b,
 
 /* --- How it looks ---------------------------------------------------------------- */
 
+/* A map of flamegraph.pl has one for the root too, under an empty name. */
+static color root_color(const struct svg_drawing *d)
+{
+    color c = 0xe3dfd7;
+    if (d->svg->map && d->coloring == SVG_COLOR_PALETTE)
+        palette_map_find(d->svg->map, STR(""), &c);
+    return c;
+}
+
 static color box_color(const struct svg_drawing *d, const struct svg_box *b,
                        const struct svg_name *name)
 {
@@ -229,13 +238,10 @@ static color box_color(const struct svg_drawing *d, const struct svg_box *b,
         return 0xa0a0a0;
     if (str_equal(name->text, STR("-")))
         return 0xc8c8c8;
-    if (d->coloring == SVG_COLOR_CHANGE) {
-        double most = b->total > b->base ? b->total : b->base;
-        double change = most > 0 ? (b->total - b->base) / most : 0;
-        return color_by_change(o->negate ? -change : change, palette_is_safe(o->palette));
-    }
+    if (d->coloring == SVG_COLOR_CHANGE)
+        return color_by_change(svg_change(d, b) / d->whole, palette_is_safe(o->palette));
     if (b->row == 0)
-        return 0xe3dfd7;
+        return root_color(d);
     if (d->coloring == SVG_COLOR_SHARE)
         return color_by_share(share_of(b->total, d->layout.total));
     if (o->choice == COLOR_RANDOM && !o->map)
@@ -270,7 +276,7 @@ static void write_rect(struct svg_drawing *d, const struct svg_box *b,
 static struct svg_label label_of(struct svg_drawing *d, const struct svg_box *b,
                                  const struct svg_name *name, double room)
 {
-    if (room < d->font.size)
+    if (room < d->font.size / 2) /* two of the narrowest letters */
         return (struct svg_label){STR(""), false, false};
     if (name)
         return svg_fit(name->text, room, &d->font, d->svg->cut);

@@ -49,6 +49,23 @@ static double value_before(const struct svg_drawing *d, const struct svg_box *b)
     return b->base;
 }
 
+/* Where there is no callee it does not matter. */
+static double lead_of(const struct svg_drawing *d, const struct svg_box *b, bool before)
+{
+    const struct svg_box *end = d->layout.boxes + d->layout.count;
+    return b + 1 < end && b[1].row > b->row ? svg_box_lead(b, before) : 0;
+}
+
+static double value_lead(const struct svg_drawing *d, const struct svg_box *b)
+{
+    return lead_of(d, b, false);
+}
+
+static double value_lead_before(const struct svg_drawing *d, const struct svg_box *b)
+{
+    return lead_of(d, b, true);
+}
+
 static void write_column(const struct svg_drawing *d, const char *name,
                          double (*value)(const struct svg_drawing *,
                                          const struct svg_box *))
@@ -85,6 +102,7 @@ void svg_write_data(const struct svg_drawing *d)
     write_flag(d, "icicles", o->shape == SVG_ICICLES);
     write_flag(d, "fluid", o->width <= 0);
     write_flag(d, "showBefore", d->layout.before);
+    write_flag(d, "negate", o->negate);
     write_string(d, "countName", d->count_name);
     write_string(d, "nameType", o->name_type);
     write_key(d, "names");
@@ -96,7 +114,10 @@ void svg_write_data(const struct svg_drawing *d)
     write_column(d, "name", value_name);
     write_column(d, "row", value_row);
     write_column(d, "after", value_after);
-    if (d->tree.base)
+    write_column(d, "lead", value_lead);
+    if (d->tree.base) {
         write_column(d, "before", value_before);
+        write_column(d, "leadBefore", value_lead_before);
+    }
     output_text(d->out, "}\n</script>");
 }

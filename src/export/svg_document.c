@@ -233,10 +233,11 @@ static void write_facts(const struct svg_drawing *d)
         svg_figure(d->out, d->tree.nodes[0].base_total * d->factor);
         output_char(d->out, ' ');
         svg_write_clean(d, d->count_name);
-        output_text(d->out, " before, ");
+        output_text(d->out, d->svg->negate ? " after, " : " before, ");
     }
     write_amount(d);
-    output_text(d->out, d->tree.base ? " after" : "");
+    if (d->tree.base)
+        output_text(d->out, d->svg->negate ? " before" : " after");
     output_text(d->out, f->filtered ? " &#183; filtered" : "");
     write_fact(d, f->lost, " sample lost", " samples lost");
     write_fact(d, f->truncated, " stack cut short", " stacks cut short");
@@ -257,9 +258,8 @@ static void write_legend(const struct svg_drawing *d)
     output_text(d->out, "<svg id=\"legend\" x=\"100%\" width=\"1\" height=\"20\" "
                         "overflow=\"visible\">");
     for (int i = 0; i <= 12; i++) {
-        double change = (i - 6) / 6.0;
-        color c = color_by_change(d->svg->negate ? -change : change,
-                                  palette_is_safe(d->svg->palette));
+        double step = (i - 6) / 6.0, share = step < 0 ? -step * step : step * step;
+        color c = color_by_change(share, palette_is_safe(d->svg->palette));
         output_format(d->out,
                       "<rect x=\"%d\" y=\"10\" width=\"9\" height=\"9\" fill=\"#%06x\"/>",
                       i * 9 - 170, c);
@@ -272,12 +272,39 @@ static void write_legend(const struct svg_drawing *d)
                   (int)d->font.size - 1, (int)d->font.size - 1);
 }
 
+/* What the colours of the palette mean: a line of its own, as narrow pictures need it. */
+static void write_meanings(const struct svg_drawing *d)
+{
+    struct palette_key keys[PALETTE_KEYS_MAX];
+    size_t count = palette_legend(d->svg->palette, keys);
+    double size = d->font.size - 1, x = SVG_PAD, y = 18 + SVG_LEGEND;
+    svg_new_line(d, 2);
+    output_text(d->out, "<g id=\"meanings\">");
+    for (size_t i = 0; i < count; i++) {
+        struct str meaning = str_of(keys[i].meaning);
+        output_text(d->out, "<rect");
+        write_length(d, "x", x);
+        write_length(d, "y", y - 9);
+        output_format(d->out, " width=\"10\" height=\"10\" fill=\"#%06x\"/>",
+                      keys[i].color);
+        output_text(d->out, "<text class=\"legend\"");
+        write_length(d, "x", x + 14);
+        write_length(d, "y", y);
+        write_length(d, "font-size", size);
+        output_char(d->out, '>');
+        svg_write_clean(d, meaning);
+        output_text(d->out, "</text>");
+        x += 14 + svg_text_width(meaning, &d->font) + 12;
+    }
+    output_text(d->out, "</g>");
+}
+
 static void write_footer(const struct svg_drawing *d)
 {
     svg_new_line(d, 1);
     output_text(d->out, "<svg id=\"footer\"");
-    write_length(d, "y", d->height - SVG_FOOTER);
-    write_length(d, "height", SVG_FOOTER);
+    write_length(d, "y", d->height - d->footer);
+    write_length(d, "height", d->footer);
     output_text(d->out, " width=\"100%\">");
     open_text(d, "facts", 18, d->font.size - 1);
     output_char(d->out, '>');
@@ -285,6 +312,8 @@ static void write_footer(const struct svg_drawing *d)
     output_text(d->out, "</text>");
     if (d->coloring == SVG_COLOR_CHANGE)
         write_legend(d);
+    if (d->footer > SVG_FOOTER)
+        write_meanings(d);
     svg_new_line(d, 1);
     output_text(d->out, "</svg>");
 }

@@ -8,6 +8,7 @@
 #define SVG_PAD 10.0    /* beside the boxes */
 #define SVG_HEADER 62.0 /* above them */
 #define SVG_FOOTER 34.0 /* below them */
+#define SVG_LEGEND 16.0 /* of these, more where colours have a meaning */
 #define SVG_WIDTH 1200.0
 
 /* Of the labels that boxes have: made once, however many boxes there are. */
@@ -30,15 +31,22 @@ struct svg_drawing {
     struct strings attributed; /* names that svg->attributes are for, in their order */
     struct svg_font font;
     enum svg_coloring coloring;
+    double whole; /* differential: the larger of the totals before and after, not 0 */
     struct str count_name;
     double factor;
     struct str fonts; /* the font-family */
     double width;     /* of the document; the boxes have 2 * SVG_PAD less */
-    double height, boxes_height;
+    double height, boxes_height, footer;
     bool ascii; /* everything else as character references */
     struct output *out;
     struct output *text; /* scratch, whose failure is looked at in the end */
 };
+
+/* How much more it is after than before; with --negate before than after. */
+static inline double svg_change(const struct svg_drawing *d, const struct svg_box *b)
+{
+    return d->svg->negate ? b->base - b->total : b->total - b->base;
+}
 
 /* The name of a frame's box. */
 static inline const struct svg_name *svg_name_of(const struct svg_drawing *d,

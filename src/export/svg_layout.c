@@ -26,7 +26,7 @@ static bool add_box(struct walk *w, struct svg_box box)
     box.x = box.row ? w->next_x[box.row - 1] : 0;
     if (box.row)
         w->next_x[box.row - 1] += svg_box_width(l, &box);
-    w->next_x[box.row] = box.x;
+    w->next_x[box.row] = box.x + svg_box_lead(&box, l->before);
     boxes[l->count++] = box;
     return true;
 }
@@ -35,12 +35,15 @@ static bool add_node(struct walk *w, uint32_t node, uint32_t row, enum svg_box_k
                      uint32_t hidden)
 {
     const struct calltree_node *n = &w->tree->nodes[node];
-    return add_box(w, (struct svg_box){.node = node,
-                                       .row = row,
-                                       .kind = kind,
-                                       .hidden = hidden,
-                                       .total = n->total,
-                                       .base = n->base_total * w->options->base_factor});
+    return add_box(w,
+                   (struct svg_box){.node = node,
+                                    .row = row,
+                                    .kind = kind,
+                                    .hidden = hidden,
+                                    .total = n->total,
+                                    .base = n->base_total * w->options->base_factor,
+                                    .lead = n->self,
+                                    .base_lead = n->base_self * w->options->base_factor});
 }
 
 /* Whether a node has one callee, and that is all it does. */

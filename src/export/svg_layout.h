@@ -17,8 +17,9 @@ struct svg_box {
     uint32_t row;    /* 0: the root's */
     uint32_t kind;   /* enum svg_box_kind */
     uint32_t hidden; /* how many frames a summary stands for */
-    double x;        /* in the weight that widths show, as the next two */
+    double x;        /* in the weight that widths show, as the rest */
     double total, base;
+    double lead, base_lead; /* from where it begins to its first callee: its own weight */
 };
 
 /* Boxes stand in preorder: a caller before its callees, these from left to right. */
@@ -46,10 +47,24 @@ bool svg_layout_init(struct svg_layout *l, const struct calltree *t,
                      const struct svg_layout_options *options, struct error *err);
 void svg_layout_deinit(struct svg_layout *l);
 
+/* What the box stands for, after or before; negative weights have no width. */
+static inline double svg_box_weight(const struct svg_box *b, bool before)
+{
+    double weight = before ? b->base : b->total;
+    return weight > 0 ? weight : 0;
+}
+
+/* What is in front of its first callee: its own weight, on the left, where flamegraph.pl
+ * and inferno draw it. */
+static inline double svg_box_lead(const struct svg_box *b, bool before)
+{
+    double lead = before ? b->base_lead : b->lead, weight = svg_box_weight(b, before);
+    return lead <= 0 ? 0 : lead < weight ? lead : weight;
+}
+
 static inline double svg_box_width(const struct svg_layout *l, const struct svg_box *b)
 {
-    double width = l->before ? b->base : b->total;
-    return width > 0 ? width : 0;
+    return svg_box_weight(b, l->before);
 }
 
 /* What the full width stands for, in the view that is drawn. */

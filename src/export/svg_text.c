@@ -149,6 +149,14 @@ static double advance(const struct svg_font *f, uint32_t c)
     return f->size * (c < 0x1100 ? 0.65 : 1); /* letters, or signs of a square each */
 }
 
+double svg_text_width(struct str clean, const struct svg_font *font)
+{
+    double width = 0;
+    while (clean.len)
+        width += advance(font, take_code_point(&clean));
+    return width;
+}
+
 /* How many bytes of the beginning fit. */
 static size_t fitting_head(struct str text, double room, const struct svg_font *f)
 {
@@ -193,8 +201,9 @@ static size_t fitting_tail(struct str text, double room, const struct svg_font *
 
 /* --- Cutting --------------------------------------------------------------------- */
 
-/* Fewer characters than these beside an ellipsis say nothing. */
+/* Fewer bytes than these say nothing. */
 #define LABEL_LEAST 2
+#define HASH_TEXT 19 /* bytes of "::h0123456789abcdef" */
 /* A qualifier further from the end than this is not looked for. */
 #define QUALIFIERS_MOST 4096
 
@@ -203,22 +212,28 @@ static double ellipsis_width(const struct svg_font *f)
     return f->size * (f->width > 0 ? f->width : ELLIPSIS_WIDTH);
 }
 
+/* Where there is no room for an ellipsis letters alone are shown. */
 static struct svg_label cut_end(struct str text, double room, const struct svg_font *f)
 {
-    size_t fits = fitting_head(text, room, f);
-    if (fits == text.len)
+    size_t all = fitting_head(text, room, f);
+    size_t fits = fitting_head(text, room - ellipsis_width(f), f);
+    if (all == text.len)
         return (struct svg_label){text, false, false};
-    fits = fitting_head(text, room - ellipsis_width(f), f);
-    return (struct svg_label){str_head(text, fits < LABEL_LEAST ? 0 : fits), false, true};
+    if (fits >= LABEL_LEAST)
+        return (struct svg_label){str_head(text, fits), false, true};
+    return (struct svg_label){str_head(text, all < LABEL_LEAST ? 0 : all), false, false};
 }
 
 static struct svg_label cut_beginning(struct str text, double room,
                                       const struct svg_font *f)
 {
     size_t at = fitting_tail(text, room - ellipsis_width(f), f);
+    if (text.len - at >= LABEL_LEAST)
+        return (struct svg_label){str_skip(text, at), true, false};
+    at = fitting_tail(text, room, f);
     if (text.len - at < LABEL_LEAST)
         at = text.len;
-    return (struct svg_label){str_skip(text, at), true, false};
+    return (struct svg_label){str_skip(text, at), false, false};
 }
 
 /* How deep in brackets the text before a character is, going backwards. The '>' of "->"
@@ -233,9 +248,31 @@ static int bracket_step(struct str text, size_t at, int depth)
     return depth;
 }
 
+/* The name without the hash that tells a build of a Rust function from the next:
+ * "::h0123456789abcdef". */
+static struct str without_hash(struct str text)
+{
+    struct str head = str_head(text, text.len < HASH_TEXT ? 0 : text.len - HASH_TEXT);
+    struct str hash = str_skip(text, head.len);
+    if (head.len == 0 || !str_starts(hash, STR("::h")))
+        return text;
+    for (size_t i = 3; i < hash.len; i++)
+        if (!byte_is_hex(hash.ptr[i]))
+            return text;
+    return head;
+}
+
+/* "{{closure}}", and as Rust's old mangling has it. */
+static bool begins_closure(struct str part)
+{
+    return part.ptr[0] == '{' || str_starts(part, STR("_$u7b$")) ||
+           str_starts(part, STR("$u7b$"));
+}
+
 /* Where the last part of a qualified name begins, and where the longest run of parts does
  * that fits (text.len where none does). "alloc::vec::Vec<a::T>::push" has four parts. A
- * path with more words behind it ("f /lib/a.js") is not a qualified name. */
+ * path with more words behind it ("f /lib/a.js") is not a qualified name; "{{closure}}"
+ * belongs to the part before it. */
 static size_t find_parts(struct str text, double room, const struct svg_font *f,
                          size_t *fitting)
 {
@@ -260,6 +297,8 @@ static size_t find_parts(struct str text, double room, const struct svg_font *f,
         if (!path && (text.ptr[at - 1] != ':' || text.ptr[at - 2] != ':'))
             continue;
         slash |= path;
+        if (begins_closure(str_skip(text, at)))
+            continue;
         if (!last)
             last = at;
         if (room >= 0)
@@ -275,6 +314,9 @@ struct svg_label svg_fit(struct str clean, double room, const struct svg_font *f
         return (struct svg_label){clean, false, false};
     if (cut == SVG_CUT_END)
         return cut_end(clean, room, font);
+    clean = without_hash(clean);
+    if (fitting_head(clean, room, font) == clean.len)
+        return (struct svg_label){clean, false, false};
     if (cut == SVG_CUT_BEGINNING)
         return cut_beginning(clean, room, font);
     size_t fitting, last = find_parts(clean, room - ellipsis_width(font), font, &fitting);

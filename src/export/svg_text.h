@@ -22,6 +22,9 @@ struct svg_font {
     double width; /* of every character, in sizes; 0: each has its own */
 };
 
+/* How wide a text is, as far as that can be known where no browser measures it. */
+double svg_text_width(struct str clean, const struct svg_font *font);
+
 /* A name, or what of it fits, with an ellipsis where something is left out. */
 struct svg_label {
     struct str text;

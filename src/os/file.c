@@ -386,6 +386,7 @@ void os_output_set(struct os_output *out, const struct os_output_manner *manner)
     if (!out->temporary[0])
         return;
     out->keeps_old = manner->keeps_old;
+    out->is_durable = manner->is_durable;
     if (manner->is_private)
         fchmod(out->fd, 0600);
     if (owner->other && fchown(out->fd, owner->user, owner->group) != 0)
@@ -466,7 +467,8 @@ bool os_output_close(struct os_output *out, struct output *o, struct error *err)
     bool ok = output_finish(o);
     int reason = out->error ? out->error : ENOMEM;
     if (ok && out->temporary[0]) {
-        ok = close(out->fd) == 0;
+        ok = !out->is_durable || fsync(out->fd) == 0;
+        ok = close(out->fd) == 0 && ok;
         if (ok && out->keeps_old)
             os_output_keep_old(out->path);
         ok = ok && rename(out->temporary, out->path) == 0;

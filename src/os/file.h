@@ -61,12 +61,15 @@ struct os_output {
     char path[4096];      /* behind the links */
     char temporary[4128]; /* empty for a standard stream or a device */
     bool keeps_old;       /* what is there becomes PATH.old at the end */
+    bool is_durable;      /* on the disk before it takes its target's place */
 };
 
 /* How a file is made otherwise than for any of this user's. */
 struct os_output_manner {
     bool is_private; /* for its owner's eyes */
     bool keeps_old;
+    bool
+        is_durable; /* replaces a file of the user's: a crash leaves the old or the new */
     struct os_person owner;
 };
 

@@ -150,6 +150,83 @@ echo 'eval: blue' >wrong.map
 status 1 stoke flamegraph --palette-map wrong.map in.folded
 says 'wrong.map:1'
 
+# flamegraph.pl's file has a root without a name. What is there is kept, with its mode.
+printf '%s\n' '->rgb(1,2,3)' 'f->rgb(4,5,6)' 'zz->rgb(7,8,9)' >real.map
+cp real.map real.before
+printf 'f 100\n' | status 0 stoke flamegraph --palette-map real.map
+says '#010203' out
+says '#040506' out
+same real.before real.map
+printf 'f;g 100\n' | status 0 stoke flamegraph --palette-map real.map
+[ "$(grep -c . real.map)" = 4 ] || fail "real.map holds: $(cat real.map)"
+grep -v '^g->' real.map | cmp - real.before || fail "a colour was changed"
+for text in 'f->rgb(1,2)' 'f->rgb(1,2,300)' 'f rgb(1,2,3)' '{"a": 1}' 'f->'; do
+    printf 'a->rgb(1,2,3)\n%s\nb->rgb(1,2,3)\n' "$text" >wrong.map
+    cp wrong.map wrong.before
+    status 1 stoke flamegraph --palette-map wrong.map in.folded
+    says 'wrong.map:2'
+    same wrong.before wrong.map
+done
+[ "$(find . -name '*.tmp' | wc -l)" = 0 ] || fail "a temporary file was left"
+
+# --negate takes the first count for the later one: signs and colours swap.
+printf 'a;b 100 300\na;c 200 100\n' >two.folded
+status 0 stoke flamegraph two.folded
+says '<title>b (300 samples, 75.00%; +50.00%)</title>' out
+says '<title>c (100 samples, 25.00%; -25.00%)</title>' out
+says '300 samples before, 400 samples after' out
+fill() {
+    sed -n "s/.*<title>$1 (.*fill=\"\([^\"]*\)\".*/\1/p" out
+}
+grew=$(fill b)
+status 0 stoke flamegraph --negate two.folded
+says '<title>b (300 samples, 75.00%; -50.00%)</title>' out
+says '<title>c (100 samples, 25.00%; +25.00%)</title>' out
+says '300 samples after, 400 samples before' out
+[ "$(fill b)" != "$grew" ] || fail "--negate draws the same colours"
+printf 'a;b 100 300\na;c 200 100\n' | awk '{ print $1, $3, $2 }' >back.folded
+status 0 stoke flamegraph back.folded
+[ "$(fill c)" != "$grew" ] || fail "what shrank has the colour of what grew"
+
+# One sample of many that is new has not the colour of a change that matters.
+printf 'a 10000 10000\nb 0 1\nc 0 9000\n' >new.folded
+status 0 stoke flamegraph --minwidth 0 new.folded
+[ "$(fill b)" = '#ebe7e2' ] || [ "$(fill b)" = '#ebe8e3' ] || [ "$(fill b)" = '#ebe7e1' ] ||
+    fail "b is $(fill b)"
+
+# A percentage is of the total, and what has just that much is drawn.
+for percent in 1 7 14 28 29 55 56 57 58; do
+    printf 'a %s\nb %s\n' $((100 - percent)) "$percent" >share.folded
+    status 0 stoke flamegraph --minwidth $percent% share.folded
+    says "<title>b ($percent samples" out
+done
+status 0 stoke flamegraph --minwidth 59% share.folded
+says_not "<title>b (" out
+
+# --base keeps the stacks with the function, and nothing of their callers.
+printf 'x;f;g 100\nf;h 50\nf;x;f;i 25\ny;z 200\n' >base.folded
+status 0 stoke flamegraph --base f base.folded
+says '<title>all (175 samples, 100.00%)</title>' out
+says '<title>f (175 samples, 100.00%)</title>' out
+says_not '<title>[xyz] (' out
+status 1 stoke flamegraph --base nothing base.folded
+printf 'comm 1/1 1.0: 1 cycles:\n\t1 g (/bin/a)\n\t2 f (/bin/a)\n\t3 main (/bin/a)\n\n' >base.perf
+[ "$(stoke fold --base f base.perf)" = 'f;g 1' ] || fail "the thread is not cut off"
+
+# Own weight is on the left, and what has no callees there is drawn where it belongs.
+printf 'a 50\na;b 30\na;c 20\nd 100\n' >left.folded
+status 0 stoke flamegraph left.folded
+says '<title>b (30 samples, 15.00%)</title><rect x="25%"' out
+says '<title>c (20 samples, 10.00%)</title><rect x="40%"' out
+
+# Colours that mean something are explained.
+status 0 stoke flamegraph --colors java in.folded
+says '<g id="meanings">.*>Java</text>.*>inlined</text>.*>kernel</text>' out
+status 0 stoke flamegraph --colors js in.folded
+says '>node_modules</text>' out
+status 0 stoke flamegraph in.folded
+says_not 'id="meanings"' out
+
 # Links and attributes by name.
 printf 'eval\thref=https://example.org/?a=1&b=2\tg_extra=data-x="1" onclick="no()"\tid=ev\n' \
     >attributes

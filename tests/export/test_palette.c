@@ -1,4 +1,6 @@
+#include "base/format.h"
 #include "export/palette.h"
+#include "model/label.h"
 #include "unit.h"
 
 static color color_in(const char *palette, const char *name, enum frame_kind kind)
@@ -93,8 +95,6 @@ static void mixed_palettes_tell_frames_apart(void **state)
     assert_true(abs(green_of(aqua) - blue_of(aqua)) < 12);
     color yellow = color_in("java", "JavaCalls::call", FRAME_USER);
     assert_true(red_of(yellow) > 200 && green_of(yellow) > 180);
-    assert_true(is_green(color_in("js", "LazyCompile:~f a.js:1_[j]", FRAME_USER)));
-    assert_true(is_green(color_in("js", "f /srv/a.js:10:3", FRAME_USER)));
     assert_true(is_green(color_in("perl", "Perl_runops_standard", FRAME_USER)));
     assert_true(is_orange(color_in("rust", "<core::iter::Map as Iterator>::next", 0)));
     assert_true(is_green(color_in("python", "main (app.py:3)", FRAME_USER)));
@@ -102,6 +102,82 @@ static void mixed_palettes_tell_frames_apart(void **state)
     color woken = color_in("chain", "schedule", FRAME_USER);
     assert_true(green_of(waker) > red_of(waker) + 50);
     assert_true(blue_of(woken) > green_of(woken) + 20);
+}
+
+/* Which of a mixed palette's plain ones a name has: colours of one name by each. */
+static void assert_plain(const char *mixed, const char *name, enum frame_kind kind,
+                         const char *plain)
+{
+    char bare[200];
+    struct str cut = label_without_suffix(str_of(name));
+    format_text(bare, sizeof bare, "%.*s", STR_ARG(cut));
+    if (color_in(mixed, name, kind) != color_in(plain, bare, FRAME_USER))
+        fail_msg("%s is not %s in %s", name, plain, mixed);
+}
+
+/* As flamegraph.pl and inferno-flamegraph choose. */
+static void java_is_told_by_marks_and_names(void **state)
+{
+    static const char *const green[] = {"java/lang/String.foo",
+                                        "java.lang.String.foo",
+                                        "Ljava/lang/String;::foo",
+                                        "org/apache/Foo.bar_[j]",
+                                        "f_[j]",
+                                        "java/util/HashMap.get_[0]",
+                                        "java/util/HashMap.get_[1]",
+                                        "scala.Option.map",
+                                        "sbt.execute.work",
+                                        "Main.main",
+                                        "Compile",
+                                        "a/b/C$1.run",
+                                        NULL};
+    static const char *const yellow[] = {"JavaCalls::call", "-[NSObject init]",
+                                         "+[NSObject new]", NULL};
+    static const char *const red[] = {"start_thread", "[libjvm.so]", "",  "f.isra.0",
+                                      "g.cold",       "some:thing",  NULL};
+    (void)state;
+    for (size_t i = 0; green[i]; i++)
+        assert_plain("java", green[i], FRAME_USER, "green");
+    for (size_t i = 0; yellow[i]; i++)
+        assert_plain("java", yellow[i], FRAME_USER, "yellow");
+    for (size_t i = 0; red[i]; i++)
+        assert_plain("java", red[i], FRAME_USER, "red");
+    assert_plain("java", "java/lang/String.foo_[i]", FRAME_USER, "aqua");
+    assert_plain("java", "java/lang/String.foo_[k]", FRAME_USER, "orange");
+}
+
+static void javascript_is_told_by_marks_and_paths(void **state)
+{
+    (void)state;
+    assert_plain("js", "LazyCompile:~f /srv/a.js:1_[j]", FRAME_USER, "green");
+    assert_plain("js", "f /srv/a.js:10:3", FRAME_USER, "green");
+    assert_plain("js", "f file:///srv/a.mjs:10:3", FRAME_USER, "green");
+    assert_plain("js", " ", FRAME_USER, "green");
+    assert_plain("js", "Builtin:ArrayMap_[j]", FRAME_USER, "aqua");
+    assert_plain("js", "Builtin:ArrayMap", FRAME_JIT, "aqua");
+    assert_plain("js", "LazyCompile:emit events.js:156_[j]", FRAME_USER, "aqua");
+    assert_plain("js", "some:thing", FRAME_USER, "aqua");
+    assert_plain("js", "f /srv/node_modules/x/a.js:1", FRAME_USER, "purple");
+    assert_plain("js", "*f /srv/node_modules/x/a.js:1_[j]", FRAME_USER, "purple");
+    assert_plain("js", "v8::internal::Run", FRAME_USER, "yellow");
+    assert_plain("js", "do_syscall_64_[k]", FRAME_USER, "orange");
+    assert_plain("js", "malloc", FRAME_USER, "red");
+}
+
+/* Every colour that a mixed palette gives is in its legend, by the plain one's middle. */
+static void mixed_palettes_have_a_legend(void **state)
+{
+    static const char *const mixed[] = {"java", "js", "perl", "python", "rust", "chain"};
+    struct palette_key keys[PALETTE_KEYS_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++) {
+        size_t count = palette_legend(palette_named(str_of(mixed[i])), keys);
+        assert_true(count >= 2 && count <= PALETTE_KEYS_MAX);
+        for (size_t k = 0; k < count; k++)
+            for (size_t other = 0; other < k; other++)
+                assert_int_not_equal(keys[k].color, keys[other].color);
+    }
+    assert_int_equal(palette_legend(palette_named(STR("hot")), keys), 0);
 }
 
 static void change_is_red_or_blue(void **state)
@@ -113,6 +189,8 @@ static void change_is_red_or_blue(void **state)
     assert_true(blue_of(shrank) > red_of(shrank) + 100);
     assert_true(abs(red_of(same) - blue_of(same)) < 12);
     assert_true(blue_of(little) < blue_of(same) && blue_of(little) > blue_of(grew));
+    color hardly = color_by_change(0.0002, false); /* one sample of five thousand */
+    assert_true(abs(blue_of(hardly) - blue_of(same)) < 8);
     assert_int_not_equal(color_by_change(1, true), grew);
     assert_int_equal(color_by_change(7, false), grew);
     assert_true(green_of(color_by_share(1)) < green_of(color_by_share(0)) - 80);
@@ -165,6 +243,70 @@ static void a_map_is_read_and_written_sorted(void **state)
     palette_map_deinit(&m);
 }
 
+/* flamegraph.pl gives its root, which has no name, a colour too. */
+static void a_map_of_flamegraph_pl_is_read(void **state)
+{
+    struct palette_map m;
+    struct output o = OUTPUT_KEEP;
+    color c;
+    (void)state;
+    assert_true(palette_map_init(&m));
+    assert_true(palette_map_read(&m, STR("->rgb(1,2,3)")));
+    assert_true(palette_map_read(&m, STR("f->rgb(4,5,6)")));
+    assert_false(m.changed);
+    assert_true(palette_map_find(&m, STR("f"), &c) && c == 0x040506);
+    assert_true(palette_map_find(&m, STR(""), &c) && c == 0x010203);
+    palette_map_set(&m, STR("f"), 0x040506);
+    palette_map_set(&m, STR("two\nlines"), 0x070809);
+    assert_false(m.changed);
+    assert_true(palette_map_write(&m, &o));
+    assert_str(output_kept(&o), "->rgb(1,2,3)\nf->rgb(4,5,6)\n");
+    output_deinit(&o);
+    palette_map_deinit(&m);
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    return *state = *state * 1664525 + 1013904223;
+}
+
+static size_t random_name(uint32_t *seed, char *room)
+{
+    static const char bytes[] = "ab->;: \t\x01\x7f\xff\xc3()rgb1,";
+    size_t length = next_random(seed) >> 16 & 15;
+    for (size_t i = 0; i < length; i++)
+        room[i] = bytes[(next_random(seed) >> 16) % (sizeof bytes - 1)];
+    return length;
+}
+
+/* What is written is read back as it was, whatever bytes a name has. */
+static void a_written_map_is_the_same_when_read(void **state)
+{
+    uint32_t seed = 1;
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct palette_map m, again;
+        struct output first = OUTPUT_KEEP, second = OUTPUT_KEEP;
+        assert_true(palette_map_init(&m) && palette_map_init(&again));
+        for (uint32_t i = next_random(&seed) >> 16 & 63; i > 0; i--) {
+            char name[16];
+            size_t length = random_name(&seed, name);
+            palette_map_set(&m, (struct str){name, length}, next_random(&seed) >> 8);
+        }
+        assert_true(palette_map_write(&m, &first));
+        struct str text = output_kept(&first);
+        while (text.len)
+            assert_true(palette_map_read(&again, str_cut(&text, '\n')));
+        assert_false(again.changed);
+        assert_true(palette_map_write(&again, &second));
+        assert_true(str_equal(output_kept(&first), output_kept(&second)));
+        output_deinit(&first);
+        output_deinit(&second);
+        palette_map_deinit(&m);
+        palette_map_deinit(&again);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +318,11 @@ int main(void)
         UNIT(change_is_red_or_blue),
         UNIT(colours_are_read),
         UNIT(a_map_is_read_and_written_sorted),
+        UNIT(java_is_told_by_marks_and_names),
+        UNIT(javascript_is_told_by_marks_and_paths),
+        UNIT(mixed_palettes_have_a_legend),
+        UNIT(a_map_of_flamegraph_pl_is_read),
+        UNIT(a_written_map_is_the_same_when_read),
     };
     return UNITS_RUN(tests);
 }

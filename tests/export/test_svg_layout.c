@@ -67,6 +67,18 @@ static struct profile *profile_of(const char *const *stacks, const double *weigh
     return finish(&b);
 }
 
+/* As flamegraph.pl and inferno draw it. */
+static void own_weight_is_on_the_left(void **state)
+{
+    const char *const stacks[] = {"a", "ab", "ac", "ac", "acd", "e", NULL};
+    const double weights[] = {5, 1, 1, 2, 4, 7};
+    struct profile *p = profile_of(stacks, weights);
+    (void)state;
+    lay_out(p, 0, (struct svg_layout_options){0},
+            "0 all 0+20, 1 a 0+13, 2 b 5+1, 2 c 6+7, 3 d 9+4, 1 e 13+7");
+    profile_destroy(p);
+}
+
 static void callees_stand_side_by_side(void **state)
 {
     const char *const stacks[] = {"ab", "acd", "ace", "f", NULL};
@@ -177,8 +189,8 @@ static void what_is_deeper_still_is_one_box(void **state)
     struct profile *p = profile_of(stacks, weights);
     (void)state;
     lay_out(p, 0, (struct svg_layout_options){.max_rows = 8},
-            "0 all 0+7, 1 a 0+7, 2 b 0+7, 3 c 0+7, 4 d 0+6, 5 e 0+5, 6 f 0+4, "
-            "7 deep:5 0+3");
+            "0 all 0+7, 1 a 0+7, 2 b 0+7, 3 c 0+7, 4 d 1+6, 5 e 2+5, 6 f 3+4, "
+            "7 deep:5 4+3");
     profile_destroy(p);
 }
 
@@ -218,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(callees_stand_side_by_side),
+        UNIT(own_weight_is_on_the_left),
         UNIT(narrow_callees_are_one_box),
         UNIT(narrower_than_that_is_counted),
         UNIT(a_larger_total_leaves_room),

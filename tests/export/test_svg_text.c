@@ -71,9 +71,11 @@ static void what_does_not_fit_is_cut(void **state)
     assert_fit("abcdef", 60, SVG_CUT_END, "abcdef");
     assert_fit("abcdef", 59, SVG_CUT_END, "abcd~");
     assert_fit("abcdef", 30, SVG_CUT_END, "ab~");
-    assert_fit("abcdef", 29, SVG_CUT_END, "");
+    assert_fit("abcdef", 29, SVG_CUT_END, "ab"); /* no room for the dots */
+    assert_fit("abcdef", 19, SVG_CUT_END, "");
     assert_fit("abcdef", 59, SVG_CUT_BEGINNING, "~cdef");
-    assert_fit("abcdef", 29, SVG_CUT_BEGINNING, "");
+    assert_fit("abcdef", 29, SVG_CUT_BEGINNING, "ef");
+    assert_fit("abcdef", 19, SVG_CUT_BEGINNING, "");
     assert_fit("\u00e9\u00e9\u00e9\u00e9", 30, SVG_CUT_END, "\u00e9\u00e9~");
     assert_fit("", 0, SVG_CUT_END, "");
 }
@@ -94,6 +96,22 @@ static void qualifiers_are_cut_first(void **state)
     assert_fit("void ns::f(int)", 140, cut, "~f(int)");
     assert_fit("a->b::c", 60, cut, "~c");
     assert_fit("tick lib/a/b.js", 100, cut, "tick lib/~"); /* a path is no qualifier */
+}
+
+/* The hash of a Rust function is the least useful part of its name. */
+static void hashes_are_cut_before_all_else(void **state)
+{
+    enum svg_cut cut = SVG_CUT_QUALIFIERS;
+    (void)state;
+    assert_fit("a::bc::h0123456789abcdef", 240, cut, "a::bc::h0123456789abcdef");
+    assert_fit("a::bc::h0123456789abcdef", 230, cut, "a::bc");
+    assert_fit("a::bc::h0123456789abcdef", 40, cut, "~bc");
+    assert_fit("a::bc::h0123456789abcdef", 50, SVG_CUT_BEGINNING, "a::bc");
+    assert_fit("a::bc::h0123456789abcdeg", 170, cut, "h0123456789abcdeg");
+    assert_fit("::h0123456789abcdef", 170, cut, "h0123456789abcdef");
+    assert_fit("a::bc::{{closure}}::h0123456789abcdef", 170, cut, "~bc::{{closure}}");
+    assert_fit("a::bc::{{closure}}::h0123456789abcdef", 120, cut, "bc::{{closu~");
+    assert_fit("a::bc::_$u7b$$u7b$closure::h0123456789abcdef", 60, cut, "bc::_~");
 }
 
 static void a_long_name_is_not_searched_for_ever(void **state)
@@ -156,6 +174,7 @@ int main(void)
         UNIT(text_is_escaped),
         UNIT(what_does_not_fit_is_cut),
         UNIT(qualifiers_are_cut_first),
+        UNIT(hashes_are_cut_before_all_else),
         UNIT(a_long_name_is_not_searched_for_ever),
         UNIT(each_character_has_its_width),
         UNIT(figures_are_grouped),

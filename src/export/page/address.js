@@ -30,19 +30,25 @@ function saveState() {
     }
 }
 
-/* The box that a link means: by its first sample, or by pixels of a picture 1200 wide;
- * the root where there is none. */
+/* Frames too narrow for a picture of the original tools take room in it all the same: a
+ * frame beside them stands so many pixels elsewhere at most. */
+const LINK_ERROR = 12;
+
+/* The box that a link means: by its first sample, or by pixels of a picture 1200 wide,
+ * where the nearest is taken; the root where there is none. */
 function linked(atX, atY) {
-    const inRow = (i) => width[i] > 0 && Math.abs(linkY(i) - atY) < 1;
-    const tests = [
-        (i) => Math.abs(x[i] - atX) <= 1e-9 * total,
-        (i) => Math.abs(PAD + x[i] / total * 1180 - atX) <= .06
-    ];
-    for (const test of tests)
-        for (let i = 1; i < count; i++)
-            if (inRow(i) && test(i))
-                return i;
-    return 0;
+    const pixelsOff = (i) => Math.abs(PAD + x[i] / total * 1180 - atX);
+    let best = 0;
+    for (let i = 1; i < count; i++) {
+        if (width[i] <= 0 || Math.abs(linkY(i) - atY) >= 1)
+            continue;
+        if (Math.abs(x[i] - atX) <= 1e-9 * total)
+            return i;
+        if (name[i] >= 0 && pixelsOff(i) <= LINK_ERROR &&
+            (!best || pixelsOff(i) < pixelsOff(best)))
+            best = i;
+    }
+    return best;
 }
 
 function restoreState() {

@@ -20,7 +20,7 @@ function describeFrame(i) {
     let text = nameOf(i) + " (" + figures.format(after[i] * data.factor) + " " +
         data.countName + ", " + percent(after[i], data.total);
     if (before) {
-        const change = after[i] - before[i];
+        const change = data.negate ? before[i] - after[i] : after[i] - before[i];
         text += "; " + (change < 0 ? "" : "+") +
             percent(change, data.total || data.totalBefore);
     }

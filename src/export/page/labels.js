@@ -5,6 +5,7 @@ const TEXT_PAD = 3; /* between a box and its label */
 const DOTS = "\u2026";
 const QUALIFIERS_MOST = 4096;
 const CUT_END = 1, CUT_BEGINNING = 2;
+const RUST_HASH = /(?!^)::h[0-9a-f]{16}$/i; /* tells a build from the next, no more */
 
 const pen = document.createElementNS(HTML, "canvas").getContext("2d");
 const advances = new Map();
@@ -38,20 +39,23 @@ function fittingHead(text, room) {
     return at;
 }
 
+/* Where there is no room for an ellipsis letters alone are shown. */
 function cutEnd(text, room) {
-    if (fittingHead(text, room) === text.length)
+    const all = fittingHead(text, room), fits = fittingHead(text, room - dots);
+    if (all === text.length)
         return text;
-    const fits = fittingHead(text, room - dots);
-    return fits < 2 ? "" : text.slice(0, fits) + DOTS;
+    return fits >= 2 ? text.slice(0, fits) + DOTS : all >= 2 ? text.slice(0, all) : "";
 }
 
 function cutBeginning(text, room) {
-    const characters = Array.from(text);
-    let at = characters.length;
-    room -= dots;
-    while (at && (room -= advance(characters[at - 1])) >= 0)
-        at--;
-    return characters.length - at < 2 ? "" : DOTS + characters.slice(at).join("");
+    const characters = Array.from(text), tail = (left) => {
+        let at = characters.length;
+        while (at && (left -= advance(characters[at - 1])) >= 0)
+            at--;
+        return at <= characters.length - 2 ? characters.slice(at).join("") : "";
+    };
+    const marked = tail(room - dots);
+    return marked ? DOTS + marked : tail(room);
 }
 
 /* How deep in brackets the text before a character is, going backwards. The '>' of "->"
@@ -86,6 +90,8 @@ function cutQualifiers(text, room) {
         if (!path && (text[at - 1] !== ":" || text[at - 2] !== ":"))
             continue;
         slash = slash || path;
+        if (/^(\{|_?\$u7b\$)/.test(text.slice(at, at + 6)))
+            continue; /* "{{closure}}" belongs to the part before it */
         last = last || at;
         if (left >= 0)
             fitting = at;
@@ -99,6 +105,9 @@ function fit(text, room) {
         return text;
     if (data.cut === CUT_END)
         return cutEnd(text, room);
+    text = text.replace(RUST_HASH, "");
+    if (fittingHead(text, room) === text.length)
+        return text;
     return data.cut === CUT_BEGINNING ? cutBeginning(text, room)
         : cutQualifiers(text, room);
 }
@@ -153,7 +162,7 @@ function eachVisible(least, call) {
  * the view comes back. */
 function fitLabels() {
     const fresh = new Set();
-    eachVisible(fontSize + 2 * TEXT_PAD, (i, pixels) => {
+    eachVisible(fontSize / 2 + 2 * TEXT_PAD, (i, pixels) => {
         const room = pixels - 2 * TEXT_PAD;
         const text = name[i] < 0 ? cutEnd(summaryOf(i), room) : fit(nameOf(i), room);
         setLabel(i, text, percentOf(Math.max(from, x[i])));

@@ -21,7 +21,7 @@ caseButton.setAttribute("aria-pressed", "false");
 unzoomButton.hidden = true;
 
 function nameWidthsButton() {
-    const other = width === after ? "before" : "after";
+    const other = (width === after) === data.negate ? "after" : "before";
     widthsButton.textContent = "Show " + other;
     widthsButton.title = "Draw the widths " + other;
 }
