@@ -5,14 +5,44 @@
 struct renaming {
     enum demangle how;
     string_id *renamed; /* by old name: the new profile's; 0 where not met yet */
-    struct output demangled, plain, text;
+    struct output demangled, joined, plain, text;
 };
+
+/* A part of a Rust name must begin with a letter or '_': one stands before an escape, as
+ * in "a::_$u7b$$u7b$closure$u7d$$u7d$::h0123456789abcdef". */
+static struct str without_underscores(struct renaming *n, struct str name)
+{
+    struct str mark = STR("::_$");
+    if (!str_has(name, mark))
+        return name;
+    n->joined.used = 0;
+    while (name.len) {
+        size_t at = str_search(name, mark);
+        output_str(&n->joined, str_head(name, at));
+        name = str_skip(name, at);
+        if (name.len) {
+            output_text(&n->joined, "::$");
+            name = str_skip(name, mark.len);
+        }
+    }
+    return output_kept(&n->joined);
+}
+
+static struct str plain_name(struct renaming *n, struct str name)
+{
+    struct str demangled = demangle(name, n->how, &n->demangled);
+    if (!str_equal(demangled, name))
+        return demangled;
+    struct str joined = without_underscores(n, name);
+    struct str plain = rust_name(joined, &n->plain);
+    return str_equal(plain, joined) ? name : plain;
+}
 
 /* The name to show; good until the next call. */
 static struct str new_name(struct renaming *n, struct str name)
 {
     struct str bare = label_without_suffix(name), mark = str_skip(name, bare.len);
-    struct str shown = rust_name(demangle(bare, n->how, &n->demangled), &n->plain);
+    struct str shown = plain_name(n, bare);
     if (str_equal(shown, bare) || shown.len == 0)
         return name;
     n->text.used = 0;
@@ -75,14 +105,16 @@ static struct profile *renamed_copy(struct renaming *n, const struct profile *fr
 
 struct profile *demangle_names(struct profile *p, enum demangle how, struct error *err)
 {
-    struct renaming n = {how, NULL, OUTPUT_KEEP, OUTPUT_KEEP, OUTPUT_KEEP};
+    struct renaming n = {.how = how};
     if (p && any_changes(&n, p)) {
         struct profile *renamed = renamed_copy(&n, p, err);
         profile_destroy(p);
         p = renamed;
     }
-    bool ok = !n.demangled.failed && !n.plain.failed && !n.text.failed;
+    bool ok =
+        !n.demangled.failed && !n.joined.failed && !n.plain.failed && !n.text.failed;
     output_deinit(&n.demangled);
+    output_deinit(&n.joined);
     output_deinit(&n.plain);
     output_deinit(&n.text);
     if (ok || !p)

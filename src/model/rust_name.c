@@ -47,13 +47,8 @@ static bool write_escape(struct output *out, struct str name)
 
 static void write_name(struct output *out, struct str name)
 {
-    struct str whole = name;
     while (name.len) {
         struct str escape = STR("");
-        /* A part must begin with a letter or '_': one stands before an escape. */
-        bool begins = str_ends(str_head(whole, whole.len - name.len), STR("::"));
-        if (begins && str_starts(name, STR("_$")))
-            name = str_skip(name, 1);
         if (name.ptr[0] == '$')
             escape = str_head(str_skip(name, 1), str_find(str_skip(name, 1), '$'));
         if (str_starts(name, STR(".."))) {

@@ -15,7 +15,7 @@ static void hashes_are_cut_and_escapes_undone(void **state)
     check("rg::main::h6909bd3a32e27a08 (.llvm.788)", "rg::main");
     check("_$LT$a..b..C$LT$$u27$s$C$$u20$M$GT$$GT$::run::h30ecedc997ad7e32",
           "<a::b::C<'s, M>>::run");
-    check("a::_$u7b$$u7b$closure$u7d$$u7d$::h7cd9ec399e9db3f7", "a::{{closure}}");
+    check("a::_$u7b$$u7b$closure$u7d$$u7d$::h7cd9ec399e9db3f7", "a::_{{closure}}");
     check("$SP$$BP$$RF$$LP$$RP$::h7cd9ec399e9db3f7", "@*&()");
     check("a.b...c::h7cd9ec399e9db3f7", "a.b::.c");
 }
