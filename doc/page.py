@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes a manual page of its source: page.py STOKE SCDOC SOURCE OUTPUT
+"""Makes a manual page of its source: page.py STOKE SCDOC SOURCE OUTPUT PLUGIN
 
 In the source, which is scdoc, a line of these words alone is filled in from stoke's tables:
 @OPTIONS@ the options of the command that the page is about, @COMMANDS@ the commands,
-@READ@ and @WRITTEN@ the formats. Without SCDOC ("-") the filled-in source is written."""
+@READ@ and @WRITTEN@ the formats. @PLUGIN@ is where the plugin for QEMU is installed. Without SCDOC ("-") the filled-in source is written."""
 
 import re
 import subprocess
@@ -25,9 +25,9 @@ def escape(text):
     return re.sub(r"([_*\\#`\[\]|<>~])", r"\\\1", text)
 
 
-def fill_in(stoke, source):
+def fill_in(stoke, source, plugin):
     with open(source, encoding="utf-8") as file:
-        text = file.read()
+        text = file.read().replace("@PLUGIN@", plugin)
     command = re.match(r"(?:stoke-)?(\w+)\(", text)[1]
     if "@OPTIONS@" in text:
         text = text.replace("@OPTIONS@", ask(stoke, "--man", command).rstrip())
@@ -42,8 +42,8 @@ def fill_in(stoke, source):
 
 
 def main():
-    stoke, scdoc, source, output = sys.argv[1:]
-    page = fill_in(stoke, source).encode()
+    stoke, scdoc, source, output, plugin = sys.argv[1:]
+    page = fill_in(stoke, source, plugin).encode()
     if scdoc != "-":
         page = subprocess.run([scdoc], input=page, check=True,
                               stdout=subprocess.PIPE).stdout

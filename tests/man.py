@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The manual and the program say the same. Every command has a page; a page has every option
-that --help lists, and no option that there is not; every block of its EXAMPLES is run, with
-`sh -eu` in an empty folder that holds what is in tests/man, and ends well."""
+that --help lists, and no option that there is not. The EXAMPLES of a page are run as a user
+types them, one after another in one folder, with `sh -eu`, and end well; the folder is empty
+but for what GIVEN says. The examples of --help and of the README are commands of a shell."""
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -15,8 +17,13 @@ import tap
 
 FIXTURES = os.path.join(tap.SOURCE_ROOT, "tests", "man")
 DOC = os.path.join(tap.SOURCE_ROOT, "doc")
-PLUGINS = os.path.join(os.environ.get("STOKE_BUILD", os.path.dirname(tap.STOKE)), "tools",
-                       "qemu")
+BUILD = os.environ.get("STOKE_BUILD", os.path.dirname(tap.STOKE))
+PLUGIN = os.path.join(BUILD, "tools", "qemu", "libstoke_qemu.so")
+# Input that a page's examples take from elsewhere: traces of FireSim, and a recording of
+# another machine.
+GIVEN = {"stoke-trace": ("TRACEFILE-C0", "small-bin-dwarf", "small.qemu"),
+         "stoke-annotate": ("perf.data", "kallsyms")}
+TOOLS = re.compile(r"^(?:.*\| *)?(perf|qemu-\S+|riscv64-\S+|curl)\b", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w%-])--[a-z][a-z-]*[a-z]")
 
 
@@ -45,17 +52,17 @@ class Page:
     def filled_in(self):
         with tempfile.NamedTemporaryFile() as out:
             subprocess.run([sys.executable, os.path.join(DOC, "page.py"), tap.STOKE, "-",
-                            self.path, out.name], check=True)
-            return open(out.name, encoding="utf-8").read().replace("\\", "")
+                            self.path, out.name, PLUGIN], check=True)
+            return open(out.name, encoding="utf-8").read()
 
     def examples(self):
         """The blocks between ``` lines behind the heading EXAMPLES."""
-        part = self.text.partition("\n# EXAMPLES\n")[2].partition("\n# ")[0]
+        part = self.filled_in().partition("\n# EXAMPLES\n")[2].partition("\n# ")[0]
         return re.findall(r"^\t*```\n(.*?)^\t*```$", part, re.MULTILINE | re.DOTALL)
 
 
 def missing_options(page):
-    text = page.filled_in()
+    text = page.filled_in().replace("\\", "")
     missing = [name for name in sorted(options(page.command))
                if not re.search(rf"^\*.*{re.escape(name)}\b", text, re.MULTILINE)]
     return f"not in the page: {' '.join(missing)}" if missing else ""
@@ -67,13 +74,10 @@ def unknown_options(page, known):
     return f"there is no {' '.join(wrong)}" if wrong else ""
 
 
-def missing_tools(page, examples):
-    """What the examples of a page that is of no command need beyond stoke."""
-    if page.section != "7":
-        return ""
-    tools = re.findall(r"^(?:qemu|riscv64)-\S+", "\n".join(examples), re.MULTILINE)
-    missing = [tool for tool in sorted(set(tools)) if not shutil.which(tool)]
-    if not missing and not os.path.exists(os.path.join(PLUGINS, "libstoke_qemu.so")):
+def missing_tools(script):
+    """What the script needs beyond stoke and is not here."""
+    missing = [tool for tool in sorted(set(TOOLS.findall(script))) if not shutil.which(tool)]
+    if not missing and PLUGIN in script and not os.path.exists(PLUGIN):
         missing = ["plugin for QEMU in this build"]
     return " ".join(missing)
 
@@ -81,17 +85,13 @@ def missing_tools(page, examples):
 NO_VIEWER = "the viewer was not built"
 
 
-def run_example(script):
-    with tempfile.TemporaryDirectory(prefix="stoke-man-") as folder:
-        work = os.path.join(folder, "work")
-        shutil.copytree(FIXTURES, work)
-        os.symlink(tap.STOKE, os.path.join(work, "bin", "stoke"))
-        env = dict(os.environ, LC_ALL="C",
-                   LD_LIBRARY_PATH=PLUGINS,
-                   PATH=os.path.join(work, "bin") + os.pathsep + os.environ["PATH"])
-        status, out, err = tap.run(["sh", "-eu", "-c", script], cwd=work, env=env)
-        empty = [name for name in os.listdir(work)
-                 if os.path.getsize(os.path.join(work, name)) == 0]
+def run_example(script, folder):
+    env = dict(os.environ, LC_ALL="C", HOME=folder,
+               PATH=os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"])
+    work = os.path.join(folder, "work")
+    status, out, err = tap.run(["sh", "-eu", "-c", script], cwd=work, env=env)
+    empty = [name for name in os.listdir(work)
+             if os.path.getsize(os.path.join(work, name)) == 0]
     if b"built without its viewer" in err:
         return NO_VIEWER
     if status != 0:
@@ -99,6 +99,58 @@ def run_example(script):
     if empty:
         return f"it left empty files: {' '.join(empty)}\n{script}"
     return ""
+
+
+def run_examples(page, report):
+    """Those that need what is left out are skipped, and so are those behind one that failed
+    in a folder where it leaves its files."""
+    with tempfile.TemporaryDirectory(prefix="stoke-man-") as folder:
+        for name in "work", "bin":
+            os.mkdir(os.path.join(folder, name))
+        os.symlink(tap.STOKE, os.path.join(folder, "bin", "stoke"))
+        for name in GIVEN.get(page.name, ()):
+            shutil.copy(os.path.join(FIXTURES, name), os.path.join(folder, "work"))
+        for number, script in enumerate(page.examples(), 1):
+            name = f"{page.name}: example {number}"
+            missing = missing_tools(script)
+            why = f"no {missing}" if missing else run_example(script, folder)
+            if missing or why == NO_VIEWER:
+                report.skip(name, why)
+            else:
+                report.result(name, why)
+
+
+def not_shell(script):
+    """Why a shell cannot read the script."""
+    return tap.run(["sh", "-n", "-c", script])[2].decode("utf-8", "replace")
+
+
+def check_texts(report):
+    """Examples that are not run, as their files are the user's."""
+    for command in commands():
+        text = stoke_help(command).partition("\nexamples:\n")[2].partition("\n\n")[0]
+        report.result(f"stoke {command} --help: examples", not_shell(text))
+    with open(os.path.join(tap.SOURCE_ROOT, "README.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+    report.result("README: commands", "\n".join(filter(None, map(not_shell, blocks)))
+                  if blocks else "it has none")
+    first = stoke_help().partition("For example:\n")[2]
+    report.result("stoke help: stoke record is shown first",
+                  "" if first.startswith("  stoke record ") else first)
+
+
+def check_plugin(report):
+    """The plugin is installed where its page says."""
+    status, out, _ = tap.run(["meson", "introspect", "--installed", BUILD])
+    page = os.path.join(BUILD, "doc", "libstoke_qemu.7")
+    if status != 0 or not os.path.exists(PLUGIN) or not os.path.exists(page):
+        report.skip("libstoke_qemu: where it is installed", "no such build, or no scdoc")
+        return
+    where = json.loads(out).get(os.path.abspath(PLUGIN), "nowhere")
+    with open(page, encoding="utf-8") as file:
+        text = re.sub(r"\\f.|\\&|\\", "", file.read())
+    report.result("libstoke_qemu: where it is installed",
+                  "" if f"-plugin {where}," in text else f"it is in {where}")
 
 
 def main():
@@ -116,17 +168,11 @@ def main():
                           "there is no such command")
             report.result(f"{page.name}: every option", missing_options(page))
         report.result(f"{page.name}: no other option", unknown_options(page, known))
-        examples = page.examples()
-        if not examples:
+        if not page.examples():
             report.not_ok(f"{page.name}: examples", "it has none")
-        missing = missing_tools(page, examples)
-        for number, script in enumerate(examples, 1):
-            name = f"{page.name}: example {number}"
-            why = f"no {missing}" if missing else run_example(script)
-            if missing or why == NO_VIEWER:
-                report.skip(name, why)
-            else:
-                report.result(name, why)
+        run_examples(page, report)
+    check_texts(report)
+    check_plugin(report)
     report.done()
 
 

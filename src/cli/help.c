@@ -14,8 +14,9 @@ void help_commands(void)
     printf(
         "\n  %-12s what a command does and takes\n  %-12s what can be read and written\n"
         "\nFor example:\n"
-        "  perf record -F 99 -a -g -- sleep 10\n"
-        "  stoke flamegraph perf.data > out.svg\n",
+        "  stoke record -a --duration 10 -o out.svg\n"
+        "  stoke record ./program && stoke report\n"
+        "  perf script | stoke flamegraph > out.svg\n",
         "help COMMAND", "help formats");
 }
 

@@ -93,7 +93,7 @@ const struct command command_report = {
     .summary = "which functions the time is in: a table, or a tree",
     .usage = "[OPTION...] [FILE...]",
     .examples =
-        "  stoke report                 (reads ./perf.data, as perf report does)\n"
+        "  stoke report                 # of ./perf.data, as perf report\n"
         "  stoke report --no-children --sort comm,dso,sym perf.data\n"
         "  stoke report -g caller --percent-limit 1 perf.data\n"
         "  stoke report --sort total --by module perf.data\n"
