@@ -92,14 +92,13 @@ const struct command command_report = {
     .name = "report",
     .summary = "which functions the time is in: a table, or a tree",
     .usage = "[OPTION...] [FILE...]",
-    .examples =
-        "  stoke report                 # of ./perf.data, as perf report\n"
-        "  stoke report --no-children --sort comm,dso,sym perf.data\n"
-        "  stoke report -g caller --percent-limit 1 perf.data\n"
-        "  stoke report --sort total --by module perf.data\n"
-        "  perf script | stoke report\n"
-        "  stoke report --tree --focus parse out.folded\n"
-        "  stoke report --callers --focus malloc out.folded\n",
+    .examples = "  stoke report                 # of ./perf.data, as perf report\n"
+                "  stoke report --no-children --sort comm,dso,sym perf.data\n"
+                "  stoke report -g caller --percent-limit 1 perf.data\n"
+                "  stoke report --sort total --by module perf.data\n"
+                "  perf script | stoke report\n"
+                "  stoke report --tree --focus parse out.folded\n"
+                "  stoke report --callers --focus malloc out.folded\n",
     .groups = report_groups,
     .settings_size = sizeof(struct report_settings),
     .defaults = &report_defaults,
