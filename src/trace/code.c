@@ -37,6 +37,44 @@ static trace_function_id add_function(struct trace_code *c, struct trace_functio
     return id;
 }
 
+/* Longer functions do not switch stacks. */
+#define SWITCH_SIZE_MAX 1024
+
+/* The bits of an instruction that moves the stack pointer away, or another one there. */
+static void note_stack_moves(uint32_t x, bool *saves, bool *loads)
+{
+    enum { SP = 2, S0 = 8, A0 = 10, A1 = 11 };
+    uint32_t to = x >> 7 & 31, base = x >> 15 & 31, from = x >> 20 & 31;
+    bool apart = base != SP && base != S0;
+    if (instruction_length((uint16_t)x) == 2) { /* c.mv */
+        from = x >> 2 & 31;
+        bool moves = (x & 0xf003) == 0x8002;
+        *saves |= moves && from == SP && to != S0;
+        *loads |= moves && to == SP && (from == A0 || from == A1);
+    } else {
+        *saves |= (x & 0x707f) == 0x3023 && from == SP && apart;
+        *loads |= (x & 0x707f) == 0x3003 && to == SP && apart;
+        *saves |= (x & 0xfff0707f) == 0x13 && base == SP && to != S0;
+        *loads |= (x & 0xfff0707f) == 0x13 && to == SP && (base == A0 || base == A1);
+    }
+}
+
+/* Whether a function stores the stack pointer and goes on with another one, which came
+ * from memory or was handed to it. */
+static bool swaps_stacks(const struct trace_binary *b, uint64_t start, uint64_t end)
+{
+    const struct trace_segment *s = trace_segment_at(b, start);
+    bool saves = false, loads = false;
+    uint32_t bits;
+    if (!s || end <= start || end - start > SWITCH_SIZE_MAX)
+        return false;
+    while (start < end && trace_segment_bits(s, start, &bits)) {
+        note_stack_moves(bits, &saves, &loads);
+        start += instruction_length((uint16_t)bits);
+    }
+    return saves && loads;
+}
+
 static uint64_t binary_key(uint32_t binary, uint64_t low)
 {
     return (uint64_t)binary << 40 | low;
@@ -50,12 +88,14 @@ static trace_function_id function_of_symbol(struct trace_code *c, uint32_t binar
         return id ? (trace_function_id)*id : 0;
     struct symbol s = symbol_table_get(trace_code_binary(c, binary)->symbols, symbol);
     bool label = s.kind == SYMBOL_LABEL && s.binding == SYMBOL_LOCAL;
+    bool swaps = swaps_stacks(trace_code_binary(c, binary), s.address, s.end);
     *id = add_function(
         c, (struct trace_function){.binary = binary,
                                    .name = s.name,
                                    .start = s.address,
                                    .end = s.end,
-                                   .flags = label ? TRACE_FUNCTION_LABEL : 0});
+                                   .flags = (label ? TRACE_FUNCTION_LABEL : 0) |
+                                            (swaps ? TRACE_FUNCTION_SWAPS : 0)});
     return (trace_function_id)*id;
 }
 
@@ -217,6 +257,17 @@ static void fill_instruction(const struct trace_code *c, struct trace_site *s,
     s->advance = instruction_falls_through(in.kind) ? in.length : 0;
 }
 
+enum {
+    LI_A7_SIGRETURN = 0x08b00893, /* li a7, 139: Linux's rt_sigreturn */
+    ECALL = 0x00000073,
+};
+
+void trace_code_follow(const struct trace_site *before, struct trace_site *site)
+{
+    if (before->bits == LI_A7_SIGRETURN && site->bits == ECALL)
+        site->flags |= TRACE_SITE_SIGRETURN;
+}
+
 /* Decodes what is at an address of a binary. */
 static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
                       struct trace_site *s)
@@ -227,6 +278,8 @@ static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
     *s = (struct trace_site){.kind = INSTRUCTION_UNKNOWN, .length = 2};
     if (segment && trace_segment_bits(segment, address, &bits))
         fill_instruction(c, s, bits);
+    if (s->bits == ECALL && trace_segment_bits(segment, address - 4, &bits))
+        trace_code_follow(&(struct trace_site){.bits = bits}, s);
     fill_place(c, binary, address, s);
 }
 

@@ -21,6 +21,7 @@ enum trace_function_flag {
     TRACE_FUNCTION_INLINED = 2,
     TRACE_FUNCTION_LABEL = 4,  /* a local label of assembly: its function goes on there */
     TRACE_FUNCTION_SWITCH = 8, /* returns as another task */
+    TRACE_FUNCTION_SWAPS = 32, /* stores the stack pointer and loads another one */
     TRACE_FUNCTION_TWICE = 16, /* setjmp: returns again, whenever longjmp is called */
 };
 
@@ -38,8 +39,9 @@ struct trace_function {
 enum { TRACE_UNKNOWN_USER = 1, TRACE_UNKNOWN_FIRMWARE, TRACE_UNKNOWN_KERNEL };
 
 enum trace_site_flag {
-    TRACE_SITE_ENTRY = 1, /* a function begins here */
-    TRACE_SITE_START = 2, /* and a program */
+    TRACE_SITE_ENTRY = 1,     /* a function begins here */
+    TRACE_SITE_START = 2,     /* and a program */
+    TRACE_SITE_SIGRETURN = 4, /* an ecall that ends a signal's handler */
 };
 
 struct trace_site {
@@ -165,6 +167,9 @@ const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
 /* Makes the site of an instruction whose bits the trace tells. */
 void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
                          struct trace_where where, struct trace_site *site);
+
+/* The same, where the instruction before is known, too: what only both tell. */
+void trace_code_follow(const struct trace_site *before, struct trace_site *site);
 
 /* The function of a place. */
 static inline trace_function_id trace_place_function(const struct trace_code *c,

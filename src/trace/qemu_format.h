@@ -16,7 +16,8 @@
  *
  *     offset  size
  *      0       8   "\211stokeQ\n"
- *      8       4   version, 1. A reader refuses another.
+ *      8       4   version, 2. Version 1 is the same without QEMU_RUN_SAVE and
+ *                  QEMU_RUN_LOAD. A reader refuses all others.
  *     12       4   size of the header: the first chunk begins there. It may grow within a
  *                  version: fields are only added at its end.
  *     16       4   flags: QEMU_TRACE_SYSTEM, QEMU_TRACE_32
@@ -71,6 +72,17 @@
  *     QEMU_RUN_GAP               two words follow, the low half of a number first: so many
  *                                instructions of this cpu are not in the trace here (the
  *                                trigger was off)
+ *     QEMU_RUN_SAVE              three words follow: an address, the low half first, and a
+ *     QEMU_RUN_LOAD              number: the next execution stores, or loads, the context
+ *                                of a stack at that address
+ *
+ * A stack that is switched away from leaves its context in memory, and the switch back
+ * loads it from there. The context is known by one word of it: where the stack pointer is
+ * stored (sd sp, or c.sdsp sp, to any base), or, for stacks that keep all registers on
+ * themselves, where ra is stored at the stack pointer together with so many registers that
+ * it is no function's prologue (qemu/block.h). The words stand before that of the block
+ * that they are about, those of one block in the order in which they happened. The number
+ * counts them over all CPUs in the order in which they happened, modulo 2^32.
  *
  * An instruction is told *before* it runs. So an ecall is there, and so is a load that
  * faults, and it is there once more when it is tried again. It is one that was begun.
@@ -113,7 +125,8 @@
 #define QEMU_TRACE_MAGIC "\211stokeQ\n" /* 8 bytes, without the zero at the end */
 
 enum {
-    QEMU_TRACE_VERSION = 1,
+    QEMU_TRACE_VERSION = 2,
+    QEMU_TRACE_VERSION_OLDEST = 1,
     QEMU_TRACE_HEADER_SIZE = 48, /* as this version writes it */
     QEMU_TRACE_CHUNK_SIZE = 16,  /* what stands before a payload */
 
@@ -142,7 +155,9 @@ enum qemu_chunk {
 /* The kinds of a word of runs, by its top bits. */
 #define QEMU_RUN_PART UINT32_C(0x80000000)  /* 10: 15 bits first, 15 bits count */
 #define QEMU_RUN_AGAIN UINT32_C(0xc0000000) /* 110: 29 bits count */
-#define QEMU_RUN_GAP UINT32_C(0xe0000000)   /* 111: the rest is 0 */
+#define QEMU_RUN_GAP UINT32_C(0xe0000000)   /* 111: the rest is 0, */
+#define QEMU_RUN_SAVE UINT32_C(0xe0000001)  /* 1, */
+#define QEMU_RUN_LOAD UINT32_C(0xe0000002)  /* or 2 */
 #define QEMU_RUN_PART_BITS 15
 #define QEMU_RUN_AGAIN_MAX UINT32_C(0x1fffffff)
 

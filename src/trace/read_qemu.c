@@ -33,14 +33,24 @@ struct core_blocks {
     size_t placed; /* maps that its code knows of */
 };
 
+/* Where the next execution stores or loads a stack's context. */
+struct context {
+    uint64_t address;
+    bool loads;
+};
+
+#define CONTEXTS_MAX 32
+
 /* A virtual CPU: the thread that it runs, and the words that wait for the next chunk. */
 struct lane {
     uint32_t cpu;
     struct trace_core *core;
     struct core_blocks blocks;
     uint64_t number; /* of the next instruction */
-    uint32_t words[3];
+    uint32_t words[4];
     size_t word_count;
+    struct context contexts[CONTEXTS_MAX]; /* of the next execution */
+    size_t context_count;
     uint32_t block, first, count; /* of the execution before; block 0: none */
 };
 
@@ -183,6 +193,8 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
     for (size_t at = 0; at < block->size && made->count < block->count;) {
         struct trace_site *s = &made->sites[made->count++];
         trace_code_describe(code, block->pc + at, bits_at(block, at), where, s);
+        if (made->count > 1)
+            trace_code_follow(s - 1, s);
         at += s->length;
     }
     made->turns = turns_trigger(&q->r->options->trigger, made);
@@ -289,6 +301,26 @@ static void run_triggered(struct reading *q, struct lane *lane, struct trace_blo
     }
 }
 
+static void add_context(struct lane *lane, const uint32_t *words)
+{
+    if (lane->context_count < CONTEXTS_MAX)
+        lane->contexts[lane->context_count++] =
+            (struct context){.address = (uint64_t)words[2] << 32 | words[1],
+                             .loads = words[0] == QEMU_RUN_LOAD};
+}
+
+/* What was executed has stored and loaded these. */
+static void take_contexts(struct lane *lane)
+{
+    struct tracer *t = &lane->core->tracer;
+    for (size_t i = 0; i < lane->context_count; i++)
+        if (lane->contexts[i].loads)
+            tracer_load_context(t, lane->contexts[i].address);
+        else
+            tracer_save_context(t, lane->contexts[i].address);
+    lane->context_count = 0;
+}
+
 static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t first,
                      uint32_t count)
 {
@@ -309,10 +341,11 @@ static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t
     lane->count = count;
     if (q->r->options->trigger.selector != TRACE_ALWAYS) {
         run_triggered(q, lane, b, 1);
-        return;
+    } else {
+        tracer_take_block(&lane->core->tracer, b, first, count, lane->number);
+        lane->number += count;
     }
-    tracer_take_block(&lane->core->tracer, b, first, count, lane->number);
-    lane->number += count;
+    take_contexts(lane);
 }
 
 static void run_again(struct reading *q, struct lane *lane, uint64_t times)
@@ -336,13 +369,18 @@ static size_t words_of(uint32_t word)
     return word < QEMU_RUN_PART    ? 1
            : word < QEMU_RUN_AGAIN ? 2
            : word < QEMU_RUN_GAP   ? 1
-                                   : 3;
+           : word == QEMU_RUN_GAP  ? 3
+                                   : 4;
 }
 
 static void run(struct reading *q, struct lane *lane, const uint32_t *words)
 {
     uint32_t word = words[0], mask = (1u << QEMU_RUN_PART_BITS) - 1;
-    if (word >= QEMU_RUN_GAP) {
+    if (word > QEMU_RUN_LOAD) {
+        flaw(q, "a word of the trace is of a kind that is not known");
+    } else if (word > QEMU_RUN_GAP) {
+        add_context(lane, words);
+    } else if (word == QEMU_RUN_GAP) {
         uint64_t gap = (uint64_t)words[2] << 32 | words[1];
         lane->number = gap < UINT64_MAX - lane->number ? lane->number + gap : UINT64_MAX;
         tracer_gap(&lane->core->tracer, lane->number);
@@ -389,7 +427,7 @@ static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
 {
     bool gated = q->r->options->trigger.selector != TRACE_ALWAYS;
     while (bytes_left(b) >= 4) {
-        if (lane->word_count == 0 && !gated)
+        if (lane->word_count == 0 && lane->context_count == 0 && !gated)
             run_blocks(lane, b);
         if (tracer_failed(&lane->core->tracer) || bytes_left(b) < 4)
             break;
@@ -437,7 +475,7 @@ static bool read_thread(struct reading *q, struct lane *lane, struct bytes *b)
         lane->core = trace_reader_core(r, number);
         lane->blocks = (struct core_blocks){.items = NULL};
         lane->number = 0;
-        lane->word_count = lane->block = 0;
+        lane->word_count = lane->context_count = lane->block = 0;
     }
     if (!lane->core)
         return false;
@@ -545,7 +583,7 @@ static bool read_head(struct reading *q, struct error *err)
     q->process = bytes_u32(&b);
     if (b.failed || size < QEMU_TRACE_HEADER_SIZE || size > TRACE_HEAD_SIZE)
         return error_set(err, "the head of the trace is damaged");
-    if (version != QEMU_TRACE_VERSION)
+    if (version < QEMU_TRACE_VERSION_OLDEST || version > QEMU_TRACE_VERSION)
         return error_set(err, "the trace is of version %u, which is not known", version);
     if (!source_peek(in, size, err))
         return false;

@@ -92,6 +92,13 @@ static bool leads_to(const struct trace_site *s, uint64_t from, uint64_t to)
     return to == from + (uint64_t)(int64_t)s->displacement;
 }
 
+/* A function that switches stacks may return by any register. */
+static bool leaves_by_register(struct tracer *t, const struct trace_step *s)
+{
+    return tracer_switches(t) && s->from_site->kind == INSTRUCTION_JUMP_REGISTER &&
+           (s->function != tracer_top(t)->function || s->to == tracer_top(t)->returns);
+}
+
 static void transfer_register(struct tracer *t, const struct trace_step *s)
 {
     if (tracer_interrupted(t, s))
@@ -100,7 +107,7 @@ static void transfer_register(struct tracer *t, const struct trace_step *s)
         tracer_call(t, s, s->from + s->from_site->length);
     else if (s->from_site->kind == INSTRUCTION_SWAP)
         tracer_swap(t, s);
-    else if (s->from_site->kind == INSTRUCTION_RETURN)
+    else if (s->from_site->kind == INSTRUCTION_RETURN || leaves_by_register(t, s))
         tracer_return(t, s);
     else
         tracer_flow(t, s);
@@ -178,7 +185,8 @@ static void transfer(struct tracer *t, const struct trace_step *s)
     struct trace_step again;
     for (unsigned i = 0; i < REPEATS_MAX && !tracer_failed(t); i++) {
         t->repeats = false;
-        transfer_once(t, s);
+        if (!t->load.is_on || !tracer_change_stack(t, s))
+            transfer_once(t, s);
         if (!t->repeats)
             return;
         again = t->repeat; /* it is seldom: a copy for each step takes longer than all */
@@ -362,7 +370,7 @@ static bool return_block(struct tracer *t, const struct trace_block *b)
     const struct trace_task *task = tracer_task(t);
     const struct trace_frame *top = tracer_top(t);
     if (top->returns != b->pc || b->pc == 0 || task->count < 2 || task->beyond ||
-        t->code.functions[top->function].flags & TRACE_FUNCTION_SWITCH)
+        tracer_switches(t))
         return false;
     t->report.returns++;
     tracer_pop_to(t, task->count - 1);
@@ -373,7 +381,7 @@ static bool return_block(struct tracer *t, const struct trace_block *b)
 static bool enter_block(struct tracer *t, struct trace_block *b)
 {
     enum trace_way way;
-    if (!t->site)
+    if (!t->site || t->load.is_on)
         return false;
     if (t->site->kind == INSTRUCTION_RETURN) {
         if (!return_block(t, b))

@@ -63,6 +63,14 @@ struct trace_ecall {
     struct str name; /* of the task */
 };
 
+/* The stack that stored a context: see tracer_save_context. */
+struct trace_context {
+    uint32_t task;
+    size_t depth; /* frames, with that of the function that stored it */
+    uint64_t returns, caller_returns;
+    trace_function_id function, caller;
+};
+
 #define TRACE_ECALLS 64        /* by the address */
 #define TRACE_ECALL_FRAMES 512 /* deeper stacks are not kept */
 
@@ -151,6 +159,17 @@ struct tracer {
 
     struct trace_ecall ecalls[TRACE_ECALLS];
 
+    /* Contexts, and the one that was loaded last, while the stack is still the old one. */
+    struct trace_context *contexts;
+    size_t context_count, context_cap;
+    struct idmap by_address; /* 1 + the number of a context */
+    bool has_contexts;       /* the trace tells of them */
+    struct trace_loaded {
+        bool is_on, is_known;
+        struct trace_context context; /* where it is known */
+    } load;
+    uint32_t reused; /* the task that was begun anew last, when there were too many */
+
     /* Calls of functions that return twice: by the address, how deep. */
     struct trace_mark {
         uint64_t returns;
@@ -221,6 +240,11 @@ void tracer_take_block(struct tracer *t, struct trace_block *b, uint32_t first,
  * counted in the stack as it is, and false returned. */
 bool tracer_take_again(struct tracer *t, struct trace_block *b, uint32_t first,
                        uint32_t count, uint64_t now, uint64_t times, uint64_t *steps);
+
+/* The instruction taken last, or one before it in the same block, has stored or loaded
+ * the context of a stack at an address: any word of it that both do. */
+void tracer_save_context(struct tracer *t, uint64_t address);
+void tracer_load_context(struct tracer *t, uint64_t address);
 
 /* Instructions are missing here, up to the cycle `now`, which nobody spent. */
 void tracer_gap(struct tracer *t, uint64_t now);

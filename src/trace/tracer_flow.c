@@ -273,7 +273,9 @@ static void return_unmatched(struct tracer *t, const struct trace_step *s)
         return;
     } else if (!tracer_in_trap(task) && (found = find_caught(t, s)) > 0) {
         unwind_to(t, found);
-    } else {
+    } else if (!tracer_return_to_handler(t, s)) {
+        if (s->function == TRACE_UNKNOWN_USER)
+            tracer_return_from_handler(t);
         t->report.unmatched += !tracer_in_trap(task);
         tracer_replace(t, s->function);
     }
@@ -289,7 +291,7 @@ void tracer_return(struct tracer *t, const struct trace_step *s)
         task->beyond--;
         return;
     }
-    if (t->code.functions[top->function].flags & TRACE_FUNCTION_SWITCH) {
+    if (tracer_switches(t)) {
         tracer_switch(t, s);
     } else if (top->returns == s->to && s->to && task->count > 1) {
         tracer_pop_to(t, task->count - 1);

@@ -21,6 +21,16 @@ static inline struct trace_tree *tracer_tree(struct tracer *t)
     return t->on_trial.is_on ? &t->trial : &t->tree;
 }
 
+/* The innermost function returns as another task. What a function does to its stack is
+ * looked at where the trace does not tell. */
+static inline bool tracer_switches(const struct tracer *t)
+{
+    const struct trace_task *task = &t->tasks[t->current];
+    unsigned flags = t->code.functions[task->frames[task->count - 1].function].flags;
+    return (flags & TRACE_FUNCTION_SWITCH) ||
+           ((flags & TRACE_FUNCTION_SWAPS) && !t->has_contexts);
+}
+
 /* The place of the call that returns to s->to, or 0. */
 static inline trace_place_id tracer_call_before(struct tracer *t,
                                                 const struct trace_step *s)
@@ -32,6 +42,14 @@ static inline trace_place_id tracer_call_before(struct tracer *t,
 static inline bool tracer_in_trap(const struct trace_task *task)
 {
     return task->trap_count && task->traps[task->trap_count - 1].frame + 1 == task->count;
+}
+
+/* Where what was interrupted goes on: it is tried again, or is done. */
+static inline bool trace_trap_leads_to(const struct trace_trap *trap, uint64_t address)
+{
+    return address == trap->again || (trap->next && address == trap->next) ||
+           (trap->site.kind == INSTRUCTION_BRANCH &&
+            address == trap->again + (uint64_t)(int64_t)trap->site.displacement);
 }
 
 /* --- tracer.c ---------------------------------------------------------------------- */
@@ -103,13 +121,44 @@ void tracer_trap_return(struct tracer *t, const struct trace_step *s);
 /* An interrupt instead of where the instruction leads to; true where that was it. */
 bool tracer_interrupted(struct tracer *t, const struct trace_step *s);
 
+/* A return that leads to a function's entry: true where it was interrupted there, by a
+ * handler that is not known yet. */
+bool tracer_return_to_handler(struct tracer *t, const struct trace_step *s);
+
+/* The innermost frame returns to code that is not known, although its caller is: it is
+ * the handler of a signal. */
+void tracer_return_from_handler(struct tracer *t);
+
 /* A trap that began at or below that frame returned. */
 bool tracer_resume(struct tracer *t, const struct trace_step *s);
+
+/* The task's innermost trap below `depth` frames returns to s->to. */
+bool tracer_trap_resumes(const struct trace_task *task, size_t depth,
+                         const struct trace_step *s);
+
+/* A trap's return to where no trap was: a task begins there. */
+bool tracer_begins_by_trap(const struct tracer *t, const struct trace_task *task,
+                           const struct trace_step *s);
+
+/* --- tracer_context.c --------------------------------------------------------------- */
+
+/* A context was loaded: changes the stack where the step does. True where nothing else is
+ * to be done for it. */
+bool tracer_change_stack(struct tracer *t, const struct trace_step *s);
+
+/* The current task is left for another one, of which `depth` frames are kept. */
+void tracer_resume_task(struct tracer *t, uint32_t number, size_t depth);
+
+/* The current task is left for one that begins at s->to. */
+void tracer_start_task(struct tracer *t, const struct trace_step *s);
 
 /* --- tracer_task.c ----------------------------------------------------------------- */
 
 /* A new task without frames; its number. */
 uint32_t tracer_new_task(struct tracer *t);
+
+/* The same, or one that is away for long, where there are too many. */
+uint32_t tracer_free_task(struct tracer *t);
 
 /* The function that switches tasks returns. */
 void tracer_switch(struct tracer *t, const struct trace_step *s);

@@ -21,6 +21,21 @@ uint32_t tracer_new_task(struct tracer *t)
     return (uint32_t)t->task_count++;
 }
 
+uint32_t tracer_free_task(struct tracer *t)
+{
+    if (t->task_count < TASKS_MAX)
+        return tracer_new_task(t);
+    do
+        t->reused = (t->reused + 1) % TASKS_MAX;
+    while (t->reused == t->current || t->reused == t->on_trial.task || t->reused == 0);
+    struct trace_task *task = &t->tasks[t->reused];
+    task->count = task->trap_count = 0;
+    task->callers = 0;
+    task->begins_in_trap = task->is_away = false;
+    task->before = 0;
+    return t->reused;
+}
+
 /* The numbers of nodes mean others from here on. */
 static void forget_leaves(struct tracer *t)
 {
@@ -171,7 +186,7 @@ static bool trap_resumes(const struct trace_task *task, size_t frame,
     for (size_t i = task->trap_count; i-- > 0 && task->traps[i].frame >= frame;) {
         const struct trace_trap *trap = &task->traps[i];
         if (trap->frame == frame)
-            return frame > 0 && (s->to == trap->again || s->to == trap->next ||
+            return frame > 0 && (trace_trap_leads_to(trap, s->to) ||
                                  task->frames[frame - 1].function == s->function);
     }
     return false;

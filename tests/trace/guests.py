@@ -54,11 +54,11 @@ def compile(out, sources, *options):
     return out
 
 
-def compile_bare(out, sources, base=0x80000000):
+def compile_bare(out, sources, base=0x80000000, *options):
     return compile(out, sources, "-O2", "-ffreestanding", "-nostdlib", "-static", "-fno-pic",
                    "-march=rv64gc", "-mcmodel=medany", "-T", guest("bare.ld"),
                    f"-Wl,--build-id=none,--no-warn-rwx-segments,--defsym,base={base:#x}",
-                   "-lgcc")
+                   "-lgcc", *options)
 
 
 def run(args, folder):
@@ -74,7 +74,13 @@ def run(args, folder):
 class Guest:
     """A run of QEMU: `command` with the guest's programs, `prints` what it prints."""
 
-    def __init__(self, folder, command, programs, prints=None, switch=None, users=()):
+    def __init__(self, folder, command, programs, prints=None, switch=None, users=(),
+                 switches=False, together=False, text=1.0):
+        """switches: each stack_of_* is a stack of its own; together: no run is like
+        another, so the log is of the same one; text: the share of the instructions that
+        is right in a trace of addresses alone, which cannot tell two stacks apart that
+        were left at the same one."""
+        self.switches, self.together, self.text = switches, together, text
         self.folder, self.command, self.prints = folder, command, prints
         self.programs, self.switch, self.users = programs, switch, users
         self.is_machine = command[0] == "qemu-system-riscv64"
@@ -84,7 +90,7 @@ class Guest:
         """The trace, and a generator of (pc, stack) of the same instructions."""
         plugin = ["-plugin", f"{PLUGIN},out=trace"]
         log = os.path.join(self.folder, "log")
-        if self.is_machine:  # an interrupt comes where a block ends: one run for both
+        if self.is_machine or self.together:  # an interrupt comes where a block ends: one run for both
             run(self._qemu(*plugin, *LOGGED, "log"), self.folder)
         else:
             printed = run(self._qemu(*plugin), self.folder)
@@ -99,8 +105,10 @@ class Guest:
         self.pcs = [pc for pc, _ in self.instructions]
         file = oracle.Log(open(log, encoding="ascii"))
         if self.is_machine:
-            return oracle.follow_machine(self.program, file, self.pcs, regions, self.switch)
-        return oracle.follow(self.program, file, regions)
+            return oracle.follow_machine(self.program, file, self.pcs, regions, self.switch,
+                                         self.switches)
+        return oracle.follow(self.program, file, regions,
+                             self.pcs if self.together else None, self.switches)
 
     def _log_again(self, log):
         """The same run, whose log is read as it is written: it may be a gigabyte."""
@@ -188,16 +196,25 @@ class Guest:
         return out.decode()
 
 
-def user(name, sources, prints, *options):
+def user(name, sources, prints, *options, **more):
     def make(folder):
         program = compile(os.path.join(folder, name), sources, "-static", *options)
-        return Guest(folder, ["qemu-riscv64", program], [program], prints)
+        return Guest(folder, ["qemu-riscv64", program], [program], prints, **more)
     return make
 
 
 def bare(folder):
     program = compile_bare(os.path.join(folder, "bare"), ["bare.S", "bare.c"])
     return Guest(folder, [*MACHINE, "-bios", "none", "-kernel", program], [program])
+
+
+def rtos(way):
+    def make(folder):
+        program = compile_bare(os.path.join(folder, "rtos"), ["rtos.S", "rtos.c"],
+                               0x80000000, f"-DWAY={way}")
+        return Guest(folder, [*MACHINE, "-bios", "none", "-kernel", program], [program],
+                     switches=True, text=0.99)
+    return make
 
 
 def machine(folder):

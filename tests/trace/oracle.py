@@ -144,10 +144,12 @@ class Shadow:
     """Follows one thread of a user program. regions: [(start, end)] of stacks that are not
     the main one."""
 
-    def __init__(self, program, regions=()):
+    def __init__(self, program, regions=(), switches=False):
         self.program, self.regions = program, regions
         self.frames = []
         self.traps = 0
+        self.switches_stacks = switches  # each region is a stack of its own
+        self.here, self.others = 0, {}
 
     def region(self, sp):
         for index, (start, end) in enumerate(self.regions):
@@ -175,7 +177,16 @@ class Shadow:
         while self.frames and self.frames.pop().kind != TRAP:
             pass
 
+    def _change_stack(self, sp):
+        """A jump with the stack pointer in another region goes on in that one's frames."""
+        region = self.region(sp)
+        if self.switches_stacks and region != self.here:
+            self.others[self.here] = self.frames
+            self.frames = self.others.pop(region, [])
+            self.here = region
+
     def _jump_by_register(self, before, pc, sp):
+        self._change_stack(sp)
         top = self.frames[-1] if self.frames else None
         if top and top.kind == CALL and pc == top.back and top.sp in (sp, None):
             self.frames.pop()
@@ -200,14 +211,31 @@ class Shadow:
         else:
             expected = {after}
         if pc not in expected:
-            self._trap(before, insn, after, sp_before)
-        elif insn.links is not None:
+            self._interrupted(before, insn, after, sp_before, expected)
+        else:
+            self._jump(before, after, insn, pc, sp)
+
+    def signal(self, pc, sp):
+        self.traps += 1
+        self.frames.append(Frame(TRAP, pc, pc, sp, self.region(sp)))
+
+    def _jump(self, before, after, insn, pc, sp):
+        if insn.links is not None:
             self._call(before, after, insn, sp)
         elif insn.base is not None:
             self._jump_by_register(before, pc, sp)
 
+    def _interrupted(self, before, insn, after, sp, expected):
+        """A jump does not fault: a signal came when it was done."""
+        if len(expected) == 1 and (insn.target or insn.base is not None):
+            target, = expected
+            self._jump(before, after, insn, target, sp)
+            before = after = target
+        self._trap(before, insn, after, sp)
+
     def _is_resumed(self, pc, sp):
-        return any(f.kind == TRAP and f.back == pc and f.sp == sp for f in self.frames)
+        """Only a signal's handler has its stack pointer; it may have changed the PC."""
+        return any(f.kind == TRAP and f.sp == sp for f in self.frames)
 
     def _trap(self, before, insn, after, sp):
         self.traps += 1
@@ -220,17 +248,32 @@ class Shadow:
         return tuple(function(f.site) for f in self.frames) + (function(pc),)
 
 
-def follow(program, log, regions=()):
-    """Yields (pc, stack) of each instruction of a user program's log."""
-    shadow = Shadow(program, regions)
+def follow(program, log, regions=(), pcs=None, switches=False):
+    """Yields (pc, stack) of each instruction of a user program's log, or of those of it
+    that ran, where `pcs` tells."""
+    shadow = Shadow(program, regions, switches)
+    ran = iter(pcs) if pcs is not None else None
     read_pc, read_sp, read_a7 = log.reader("pc"), log.reader("x2"), log.reader("x17")
     registers = [log.reader(f"x{i}") for i in range(32)]
     before = before_sp = record_before = None
-    for record in log:
-        pc, sp = read_pc(record), read_sp(record)
+    wanted = next(ran, None) if ran else None
+    def step(pc, sp):
         if record_before is not None:
             shadow.step(before, read_a7(record_before), before_sp,
                         lambda i: registers[i](record_before), pc, sp)
+    waiting = None
+    for record in log:
+        pc, sp = read_pc(record), read_sp(record)
+        if ran and pc != wanted:
+            waiting = pc, sp  # it was about to run, and a signal came
+            continue
+        wanted = next(ran, None) if ran else None
+        if waiting is None:
+            step(pc, sp)
+        else:
+            step(*waiting)
+            shadow.signal(*waiting)
+            waiting = None
         yield pc, shadow.stack(pc)
         before, before_sp, record_before = pc, sp, record
 
@@ -239,8 +282,8 @@ class Machine(Shadow):
     """Follows a hart through all modes. A task is the stack in whose memory the kernel's
     stack pointer is when `switch` returns; its frames wait for it meanwhile."""
 
-    def __init__(self, program, regions, switch=None):
-        super().__init__(program, regions)
+    def __init__(self, program, regions, switch=None, switches=False):
+        super().__init__(program, regions, switches)
         self.switch = program.start_of(switch) if switch else None
         self.task, self.away = None, {}
         self.switches = 0
@@ -255,8 +298,15 @@ class Machine(Shadow):
             self.frames = self.away.pop(task, [])
             self.task = task
 
-    def _leave_trap(self):
+    def _jump_by_register(self, before, pc, sp):
+        """A kernel's own stack is no task's: those change by mret."""
+        switches, self.switches_stacks = self.switches_stacks, False
+        super()._jump_by_register(before, pc, sp)
+        self.switches_stacks = switches
+
+    def _leave_trap(self, sp):
         """Back to what was interrupted; where nothing was, a mode begins anew."""
+        self._change_stack(sp)
         while self.frames and self.frames.pop().kind != TRAP:
             pass
 
@@ -268,7 +318,7 @@ class Machine(Shadow):
         after = before + insn.size
         sp = state("x2")
         if insn.is_return_from_trap:
-            self._leave_trap()
+            self._leave_trap(sp)
             expected = {state_before("mepc"), state_before("sepc")}
         elif insn.is_call_out:
             expected = set()
@@ -296,10 +346,10 @@ class Machine(Shadow):
             self._jump_by_register(before, pc, sp)
 
 
-def follow_machine(program, log, pcs, regions=(), switch=None):
+def follow_machine(program, log, pcs, regions=(), switch=None, switches=False):
     """Yields (pc, stack) of each of a hart's instructions. The log has more than `pcs`,
     which ran: QEMU logs an instruction before it looks for an interrupt."""
-    machine = Machine(program, regions, switch)
+    machine = Machine(program, regions, switch, switches)
     read = {name: log.reader(name) for name in
             ["pc", "mepc", "sepc", "mtvec", *(f"x{i}" for i in range(32))]}
     records = iter(log)

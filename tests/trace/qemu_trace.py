@@ -6,6 +6,7 @@ import struct
 MAGIC = b"\211stokeQ\n"
 MAPS, BLOCKS, THREAD, RUNS, END = range(1, 6)
 PART, AGAIN, GAP = 0x80000000, 0xC0000000, 0xE0000000
+SAVE, LOAD = GAP + 1, GAP + 2
 
 
 class Broken(Exception):
@@ -28,18 +29,20 @@ class Block:
 class Trace:
     """maps: {id: (start, end, offset, path)}; blocks: {id: Block}; runs: {(cpu, thread):
     [(block, first, count, times) or (None, 0, instructions of a gap, 1)]}, threads alike
-    with their names; end: (flags, instructions) or None."""
+    with their names; contexts: [(cpu, SAVE or LOAD, address, number)]; end: (flags,
+    instructions) or None."""
 
     def __init__(self, data, cut=False):
         self.maps, self.blocks, self.runs, self.names = {}, {}, {}, {}
         self.end, self.chunks, self.cut = None, 0, False
+        self.contexts = []
         self._pending = {}  # cpu: words that wait for the next chunk
         self._thread = {}   # cpu: thread
         if data[:8] != MAGIC:
             raise Broken("no such trace")
         (self.version, size, self.flags, self.selector, self.start, self.stop,
          self.process, self.parent) = struct.unpack_from("<IIIIQQII", data, 8)
-        if self.version != 1 or size < 48:
+        if self.version not in (1, 2) or size < 48:
             raise Broken(f"version {self.version}, header of {size} bytes")
         at = size
         while at < len(data):
@@ -116,11 +119,17 @@ class Trace:
             if PART <= word < AGAIN:
                 need = 2
             elif word >= GAP:
-                need = 3
+                need = 3 if word == GAP else 4
             if at + need > len(words):
                 self._pending[cpu] = words[at:]
                 return
-            self._execution(runs, words[at:at + need])
+            if word > LOAD:
+                raise Broken(f"word {word:#x}")
+            if word > GAP:
+                _, low, high, number = words[at:at + need]
+                self.contexts.append((cpu, word, low | high << 32, number))
+            else:
+                self._execution(runs, words[at:at + need])
             at += need
 
     def _execution(self, runs, words):

@@ -233,7 +233,7 @@ static void test_interrupted_jumps(void **state)
     expect("a0 t0 b0 b1 a1", "a 2, a;b 2, a;b;t 1");
     expect("a0 t0 a0 b0 b1 a1", "a 3, a;b 2, a;b;t 1");
     /* A return is interrupted, by a handler that is known by then. */
-    expect("a0 b0 t0 b1 t0 a1", "a 2, a;b 2, a;b;t 2");
+    expect("a0 b0 t0 b1 t0 a1", "a 2, a;b 2, a;b;t 1, a;t 1");
 }
 
 static void test_beginning(void **state)

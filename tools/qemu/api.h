@@ -29,12 +29,17 @@ struct qemu_info {
 /* Whether a callback reads or writes the guest's registers. */
 enum qemu_cb_flags { QEMU_CB_NO_REGS = 0 };
 
+/* Which accesses a callback is for. QEMU 7.2 does not call one for reads alone. */
+enum qemu_memory_rw { QEMU_MEMORY_BOTH = 3 };
+
 /* Opaque; good only within the callback of a translation. */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
 typedef void (*qemu_vcpu_cb)(qemu_plugin_id_t id, unsigned vcpu);
 typedef void (*qemu_exec_cb)(unsigned vcpu, void *data);
+typedef void (*qemu_memory_cb)(unsigned vcpu, uint32_t info, uint64_t address,
+                               void *data);
 
 /* A plugin defines these two. */
 QEMU_API extern int qemu_plugin_version;
@@ -67,6 +72,11 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_exec_c
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
                                             qemu_exec_cb cb, enum qemu_cb_flags flags,
                                             void *data);
+
+/* An instruction accessed memory, at an address of the guest. */
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_memory_cb cb,
+                                      enum qemu_cb_flags flags, enum qemu_memory_rw rw,
+                                      void *data);
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,

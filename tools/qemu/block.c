@@ -70,6 +70,95 @@ static uint64_t hash_of(uint64_t address, uint32_t map, const unsigned char *byt
     return hash_bytes(bytes, size) ^ hash_mix(address ^ HASH_A, map ^ HASH_B);
 }
 
+/* --- Contexts ---------------------------------------------------------------------- */
+
+enum {
+    REGISTER_RA = 1,
+    REGISTER_SP = 2,
+    REGISTER_S0 = 8,
+    CONTEXT_REGISTERS = 8, /* at least so many are a context, not a function's own */
+};
+
+/* A load or store of a register of 8 bytes. */
+struct access {
+    bool loads, stores;
+    unsigned reg, base;
+};
+
+static struct access access_of(const struct block_draft *d, uint32_t index)
+{
+    const unsigned char *b = draft_bytes(d, index);
+    unsigned low = b[0] | (unsigned)b[1] << 8, function = low >> 13;
+    if (draft_size(d, index) == 2) {
+        bool loads = (low & 3) == 2 && function == 3;  /* c.ldsp */
+        bool stores = (low & 3) == 2 && function == 7; /* c.sdsp */
+        return (struct access){loads, stores, loads ? low >> 7 & 31 : low >> 2 & 31,
+                               REGISTER_SP};
+    }
+    unsigned high = b[2] | (unsigned)b[3] << 8;
+    unsigned base = low >> 15 | (high & 15) << 1;
+    bool is_double = (low >> 12 & 7) == 3;
+    bool loads = (low & 0x7f) == 0x03 && is_double;
+    bool stores = (low & 0x7f) == 0x23 && is_double;
+    return (struct access){loads, stores, loads ? low >> 7 & 31 : high >> 4 & 31, base};
+}
+
+static bool is_of_kind(struct access a, bool loads)
+{
+    return (loads ? a.loads : a.stores) && a.base == REGISTER_SP;
+}
+
+/* The stack pointer is copied to or from another register, or exchanged with a CSR. A
+ * frame pointer (s0) is no other stack. */
+static bool moves_stack(const struct block_draft *d, uint32_t index)
+{
+    const unsigned char *b = draft_bytes(d, index);
+    unsigned low = b[0] | (unsigned)b[1] << 8;
+    unsigned to = low >> 7 & 31, from = low >> 2 & 31;
+    bool is_move = draft_size(d, index) == 2 && (low & 0xf003) == 0x8002 && from != 0;
+    if (draft_size(d, index) == 4) {
+        unsigned high = b[2] | (unsigned)b[3] << 8;
+        from = low >> 15 | (high & 15) << 1;
+        is_move = (low & 0x707f) == 0x0013 && high >> 4 == 0;
+        if ((low & 0x707f) == 0x1073) /* csrrw */
+            return to == REGISTER_SP;
+    }
+    return is_move && (to == REGISTER_SP) != (from == REGISTER_SP) && to != REGISTER_S0 &&
+           from != REGISTER_S0;
+}
+
+/* The block loads or stores so many registers at the stack pointer as a context has: one
+ * of them is one that functions do not keep, or the stack pointer moves. */
+static bool has_context(const struct block_draft *d, bool loads)
+{
+    uint32_t seen = 0, kept = UINT32_C(0x0ffc0306); /* ra, sp, s0 to s11 */
+    bool moves = false;
+    if (d->count == 1)
+        return true; /* QEMU makes blocks of single instructions: -singlestep */
+    if (d->count == 1)
+        return true; /* QEMU runs single steps */
+    for (uint32_t i = 0; i < d->count; i++) {
+        struct access a = access_of(d, i);
+        if (is_of_kind(a, loads))
+            seen |= UINT32_C(1) << a.reg;
+        moves |= moves_stack(d, i);
+    }
+    return __builtin_popcount(seen) >= CONTEXT_REGISTERS && ((seen & ~kept) || moves);
+}
+
+enum block_context block_context_at(const struct block_draft *d, uint32_t index)
+{
+    struct access a = access_of(d, index);
+    if (!a.loads && !a.stores)
+        return CONTEXT_NONE;
+    bool is_one =
+        a.reg == REGISTER_SP ||
+        (a.reg == REGISTER_RA && a.base == REGISTER_SP && has_context(d, a.loads));
+    if (!is_one)
+        return CONTEXT_NONE;
+    return a.loads ? CONTEXT_LOAD : CONTEXT_SAVE;
+}
+
 /* Where the id of such a block stands, or may be put. */
 static uint32_t *slot_of(const struct block_draft *d)
 {

@@ -44,6 +44,11 @@ struct block_draft {
  */
 bool instruction_may_trap(const unsigned char *bytes, size_t size);
 
+/* An instruction that stores or loads the context of a stack: see qemu_format.h. */
+enum block_context { CONTEXT_NONE, CONTEXT_SAVE, CONTEXT_LOAD };
+
+enum block_context block_context_at(const struct block_draft *d, uint32_t index);
+
 /* The block of a draft, described in the trace when it is new. It lives until the end.
  * NULL when memory is short, or the ids are used up. */
 const struct block *block_of(const struct block_draft *draft);

@@ -81,7 +81,8 @@ struct channel {
     _Atomic uint32_t is_failed;  /* nothing can be written any more: rings go nowhere */
     _Atomic uint32_t is_execing; /* the guest is within execve */
     _Atomic uint32_t bell;       /* rung for the writer */
-    _Atomic uint32_t lane_count; /* lanes from here on were never used */
+    _Atomic uint32_t context_count; /* stores and loads of contexts, in all lanes */
+    _Atomic uint32_t lane_count;    /* lanes from here on were never used */
     struct feed blocks, maps;
     struct lane lanes[LANES];
     uint32_t words[LANES][LANE_WORDS];

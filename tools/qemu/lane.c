@@ -113,6 +113,16 @@ void lane_finish(struct lane *l)
     l->id = l->reached = 0;
 }
 
+void lane_context(struct lane *l, uint32_t kind, uint64_t address)
+{
+    if (l->fresh || !l->on)
+        return;
+    uint32_t number = atomic_fetch_add(&channel->context_count, 1);
+    put_again(l);
+    put(l, (uint32_t[]){kind, (uint32_t)address, (uint32_t)(address >> 32), number}, 4);
+    l->last = 0;
+}
+
 void lane_open(struct lane *l)
 {
     l->carried += l->begun - l->skipped;

@@ -25,6 +25,10 @@ void lane_close(struct lane *l);
 /* The same, by the writer, when QEMU has gone: what is known of the block under way. */
 void lane_abandon(struct lane *l);
 
+/* The block under way stores or loads a stack's context: `kind` is QEMU_RUN_SAVE or
+ * QEMU_RUN_LOAD. */
+void lane_context(struct lane *l, uint32_t kind, uint64_t address);
+
 /* A forked guest goes on in a trace of its own, of which this lane begins with a gap. */
 void lane_fork(struct lane *l);
 

@@ -90,6 +90,33 @@ static void on_reached(unsigned vcpu, void *count)
         channel->lanes[vcpu].reached = (uint32_t)(uintptr_t)count;
 }
 
+static void on_context_saved(unsigned vcpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)info, (void)data;
+    if (vcpu < LANES)
+        lane_context(&channel->lanes[vcpu], QEMU_RUN_SAVE, address);
+}
+
+static void on_context_loaded(unsigned vcpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)info, (void)data;
+    if (vcpu < LANES)
+        lane_context(&channel->lanes[vcpu], QEMU_RUN_LOAD, address);
+}
+
+static void watch_contexts(const struct block_draft *d, const struct qemu_plugin_tb *tb)
+{
+    for (uint32_t i = 0; i < d->count; i++) {
+        enum block_context context = block_context_at(d, i);
+        if (context == CONTEXT_NONE)
+            continue;
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i),
+                                         context == CONTEXT_SAVE ? on_context_saved
+                                                                 : on_context_loaded,
+                                         QEMU_CB_NO_REGS, QEMU_MEMORY_BOTH, NULL);
+    }
+}
+
 /* False for a block that is longer than QEMU makes them. */
 static bool draft_block(struct block_draft *d, const struct qemu_plugin_tb *tb)
 {
@@ -147,6 +174,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
                                                    on_reached, QEMU_CB_NO_REGS,
                                                    (void *)(uintptr_t)(i + 1));
     }
+    watch_contexts(&draft, tb);
 }
 
 static void on_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1,

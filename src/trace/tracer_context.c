@@ -1,0 +1,215 @@
+/* Contexts: what a stack that is switched away from leaves in memory.
+ *
+ * A trace may tell where a context is stored and loaded. Loading it prepares a change of
+ * the stack, which takes place with the next jump that leaves the function: to the stack
+ * that stored it last, cut to the frame that did. That is a task's switch, a coroutine's,
+ * and longjmp. A context that was never stored is prepared for something new: a task
+ * that begins. */
+#include "trace/tracer_parts.h"
+
+static uint64_t context_key(struct tracer *t, uint64_t address)
+{
+    /* Programs may lie at the same addresses. */
+    return address ^ (uint64_t)tracer_task(t)->program << 48;
+}
+
+void tracer_save_context(struct tracer *t, uint64_t address)
+{
+    struct trace_context *contexts = arena_grow(&t->arena, t->contexts, &t->context_cap,
+                                                t->context_count + 1, sizeof *contexts);
+    t->has_contexts = true;
+    if (!contexts || t->task_count == 0 || t->on_trial.is_on)
+        return;
+    t->contexts = contexts;
+    uint64_t *slot = idmap_put(&t->by_address, &t->arena, context_key(t, address));
+    if (!slot)
+        return;
+    if (*slot == 0)
+        *slot = ++t->context_count;
+    const struct trace_task *task = tracer_task(t);
+    const struct trace_frame *top = tracer_top(t);
+    struct trace_context *c = &contexts[*slot - 1];
+    *c = (struct trace_context){.task = t->current,
+                                .depth = task->count,
+                                .returns = top->returns,
+                                .function = top->function};
+    if (task->count > 1) {
+        c->caller = top[-1].function;
+        c->caller_returns = top[-1].returns;
+    }
+}
+
+/* The frames below that which stored the context are still there. */
+static bool is_there(const struct tracer *t, const struct trace_context *c)
+{
+    const struct trace_task *task = &t->tasks[c->task];
+    size_t below = c->depth - 1;
+    bool on_trial = t->on_trial.task && c->task == t->on_trial.task;
+    if (on_trial || below > task->count || task->count == 0)
+        return false;
+    return below == 0 || (task->frames[below - 1].function == c->caller &&
+                          task->frames[below - 1].returns == c->caller_returns);
+}
+
+static bool has_trap_at(const struct trace_task *task, size_t frame)
+{
+    size_t i = task->trap_count;
+    while (i > 0 && task->traps[i - 1].frame > frame)
+        i--;
+    return i > 0 && task->traps[i - 1].frame == frame;
+}
+
+/* The frame that stored the context is still there, too. A handler goes on at labels. */
+static bool is_whole(const struct tracer *t, const struct trace_context *c)
+{
+    const struct trace_task *task = &t->tasks[c->task];
+    size_t at = c->depth - 1;
+    return at < task->count && task->frames[at].returns == c->returns &&
+           (task->frames[at].function == c->function || has_trap_at(task, at));
+}
+
+void tracer_load_context(struct tracer *t, uint64_t address)
+{
+    t->has_contexts = true;
+    if (t->task_count == 0 || t->on_trial.is_on)
+        return;
+    const uint64_t *slot = idmap_find(&t->by_address, context_key(t, address));
+    const struct trace_context *c = slot ? &t->contexts[*slot - 1] : NULL;
+    if (c && !is_there(t, c))
+        c = NULL;
+    if (!c && t->load.is_on)
+        return; /* one word of a context tells more than another */
+    t->load.is_on = true;
+    t->load.is_known = c != NULL;
+    if (c)
+        t->load.context = *c;
+}
+
+/* --- Changing the stack ------------------------------------------------------------ */
+
+static void leave_task(struct tracer *t, uint32_t to)
+{
+    struct trace_task *task = tracer_task(t);
+    tracer_charge(t);
+    t->report.switches++;
+    task->is_away = true;
+    task->left = t->counted;
+    t->current = to;
+    t->tasks[to].is_away = false;
+}
+
+void tracer_resume_task(struct tracer *t, uint32_t number, size_t depth)
+{
+    tracer_charge(t);
+    if (number != t->current) {
+        leave_task(t, number);
+        t->report.resumed++;
+    }
+    if (depth > 0 && depth < tracer_task(t)->count) {
+        t->report.unwound += number == t->current ? tracer_task(t)->count - depth : 0;
+        tracer_pop_to(t, depth);
+    }
+    t->leaf = tracer_top(t)->node;
+}
+
+void tracer_start_task(struct tracer *t, const struct trace_step *s)
+{
+    uint32_t number = tracer_free_task(t);
+    if (t->task_count <= number || number == t->current)
+        return;
+    leave_task(t, number);
+    struct trace_task *task = tracer_task(t);
+    task->is_born = true;
+    tracer_begin_stack(t, task, s->function);
+    t->leaf = tracer_top(t)->node;
+}
+
+static bool leads_anywhere(enum instruction_kind kind)
+{
+    return kind == INSTRUCTION_JUMP_REGISTER || kind == INSTRUCTION_RETURN ||
+           kind == INSTRUCTION_SWAP;
+}
+
+/* Goes on in the stack that stored the context; true where that was all. */
+static bool go_on(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_context *c = &t->load.context;
+    enum instruction_kind kind = s->from_site->kind;
+    const struct trace_task *task = &t->tasks[c->task];
+    bool whole = is_whole(t, c);
+    if (leads_anywhere(kind) && s->to == c->returns && c->depth > 1) {
+        tracer_resume_task(t, c->task, c->depth - 1); /* it returns */
+        t->report.returns++;
+        return true;
+    }
+    if (leads_anywhere(kind) && whole && s->function == c->function &&
+        !(s->to_site->flags & TRACE_SITE_ENTRY)) {
+        tracer_resume_task(t, c->task, c->depth); /* behind the switch */
+        return true;
+    }
+    if (leads_anywhere(kind) && c->depth == 1 && whole &&
+        !(s->to_site->flags & TRACE_SITE_ENTRY)) {
+        tracer_resume_task(t, c->task, 1); /* its callers are not known */
+        return false;
+    }
+    if (kind == INSTRUCTION_TRAP_RETURN && c->task != t->current && whole &&
+        tracer_trap_resumes(task, c->depth, s)) {
+        tracer_resume_task(t, c->task, c->depth);
+        return false;
+    }
+    if (instruction_is_call(kind) && c->task != t->current && whole) {
+        tracer_resume_task(t, c->task, c->depth);
+        return false;
+    }
+    t->load.is_known = c->task == t->current && whole; /* it goes on as it was */
+    return false;
+}
+
+/* The trap's return goes on in what was interrupted. */
+static bool is_resumed(const struct trace_task *task, const struct trace_step *s)
+{
+    const struct trace_trap *trap =
+        task->trap_count ? &task->traps[task->trap_count - 1] : NULL;
+    if (!trap || trap->frame == 0)
+        return false;
+    const struct trace_frame *interrupted = &task->frames[trap->frame - 1];
+    return trace_trap_leads_to(trap, s->to) ||
+           (trap->next == 0 && interrupted->returns == s->to) ||
+           (interrupted->function == s->function &&
+            !(s->to_site->flags & TRACE_SITE_ENTRY));
+}
+
+/* What was prepared begins where nothing of the stack that loads it leads to. */
+static bool is_start(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_task *task = tracer_task(t);
+    enum instruction_kind kind = s->from_site->kind;
+    bool entry = s->to_site->flags & TRACE_SITE_ENTRY;
+    if (kind == INSTRUCTION_TRAP_RETURN)
+        return !is_resumed(task, s) && tracer_begins_by_trap(t, task, s);
+    if (!leads_anywhere(kind) || s->to == tracer_top(t)->returns ||
+        s->function == tracer_top(t)->function || tracer_find_return(t, s->to) > 1)
+        return false;
+    return entry || (task->count > 1 && !tracer_find_function(t, s->function) &&
+                     s->to_site->kind != INSTRUCTION_UNKNOWN);
+}
+
+bool tracer_change_stack(struct tracer *t, const struct trace_step *s)
+{
+    enum instruction_kind kind = s->from_site->kind;
+    bool done = false;
+    if (kind == INSTRUCTION_PLAIN || kind == INSTRUCTION_BRANCH ||
+        kind == INSTRUCTION_JUMP || kind == INSTRUCTION_UNKNOWN ||
+        (kind == INSTRUCTION_JUMP_REGISTER && s->to != t->load.context.returns &&
+         s->function == tracer_top(t)->function &&
+         !(s->to_site->flags & TRACE_SITE_ENTRY)))
+        return false;
+    if (t->load.is_known)
+        done = go_on(t, s);
+    if (!done && !t->load.is_known && is_start(t, s)) {
+        tracer_start_task(t, s);
+        done = true;
+    }
+    t->load.is_on = t->load.is_known = false;
+    return done;
+}
