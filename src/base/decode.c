@@ -1,5 +1,6 @@
 #include "base/decode.h"
 #include "base/bytes.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 #include <stdlib.h>
 #include <zlib.h>
@@ -48,14 +49,13 @@ static void took(struct decoder *d, size_t bytes)
     d->in += bytes;
 }
 
-static bool check_ratio(struct decoder *d, struct error *err)
+/* Stops at the limit; what was unpacked until then stands. */
+static void check_ratio(struct decoder *d)
 {
-    if (d->out <= DECODE_FREE_SIZE || d->out / DECODE_RATIO <= d->in)
-        return true;
-    error_set(err, "refused: %zu KiB of %s data unpack to more than %zu MiB",
-              (size_t)(d->in >> 10), d->what, (size_t)(d->out >> 20));
-    return error_hint(err,
-                      "if you trust the file, unpack it by hand and give the result");
+    d->stopped = limits_exceeded(d->in, d->out);
+    if (d->stopped)
+        d->flaw = "the packed data unpacks to more than the limit: the rest is left out; "
+                  "--limits x8 raises it";
 }
 
 static size_t source_left(const struct source *s)
@@ -101,7 +101,7 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
     struct decoder *d = context;
     z_stream *z = d->state;
     *got = 0;
-    while (*got == 0) {
+    while (*got == 0 && !d->stopped) {
         bool more = true;
         if (d->frame_done && !gzip_next_member(d, &more, err))
             return false;
@@ -127,7 +127,8 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
         d->frame_done = status == Z_STREAM_END;
     }
     d->out += *got;
-    return check_ratio(d, err);
+    check_ratio(d);
+    return true;
 }
 
 /* How many bytes to give next: zstd asks for a block with the header of the next one. A
@@ -146,7 +147,7 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
 {
     struct decoder *d = context;
     *got = 0;
-    for (;;) {
+    while (!d->stopped) {
         if (!refill(d, err))
             return false;
         size_t left = source_left(d->from);
@@ -163,11 +164,13 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
         if (out.pos) {
             *got = out.pos;
             d->out += out.pos;
-            return check_ratio(d, err);
+            check_ratio(d);
+            return true;
         }
         if (in.size == 0)
             return cut_short(d, err);
     }
+    return true;
 }
 
 /* One code unit on: joins surrogates, replaces those that stand alone. */
@@ -348,5 +351,5 @@ bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t ro
     u->out += out.pos;
     bool stuck = in.pos == 0 && out.pos == 0;
     return !ZSTD_isError(status) && !(stuck && packed->len) &&
-           (u->out <= DECODE_FREE_SIZE || u->out / DECODE_RATIO <= u->in);
+           !limits_exceeded(u->in, u->out);
 }

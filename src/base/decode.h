@@ -1,16 +1,12 @@
 /* Decoders: a source over another source's bytes. gzip, zstd and the first file of a zip
  * are unpacked, UTF-16 (with a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
  *
- * A small file may unpack to an endless one: unpacking stops with an error once the
- * output is both larger than DECODE_FREE_SIZE and more than DECODE_RATIO times the input.
- */
+ * A small file may unpack to an endless one: unpacking stops, with a flaw, once the output
+ * is larger than the limits allow for the input (base/limits.h). */
 #ifndef STOKE_BASE_DECODE_H
 #define STOKE_BASE_DECODE_H
 
 #include "base/source.h"
-
-#define DECODE_FREE_SIZE ((uint64_t)64 << 20)
-#define DECODE_RATIO 3000
 
 struct decoder {
     struct source source; /* what the reader reads */
@@ -20,6 +16,7 @@ struct decoder {
     void *state;
     uint64_t in, out;
     bool big_endian, frame_done, zip;
+    bool stopped;  /* at the limit: nothing more is unpacked */
     size_t step;   /* zstd: how many bytes it wants next */
     unsigned high; /* a high surrogate waiting for its low one, or 0 */
 };

@@ -562,8 +562,18 @@ void json_end(struct json_writer *w, enum json_kind kind)
     w->line = false;
 }
 
+/* The marks that hide text or turn its direction: U+200B to 200F, 2028 to 202E, 2060 to
+ * 206F. */
+static bool is_format_mark(struct str s, unsigned *code)
+{
+    unsigned b = (unsigned char)s.ptr[1], a = (unsigned char)s.ptr[2];
+    *code = 0x2000 | (b & 0x3fu) << 6 | (a & 0x3fu);
+    return (*code >= 0x200b && *code <= 0x200f) || (*code >= 0x2028 && *code <= 0x202e) ||
+           (*code >= 0x2060 && *code <= 0x206f);
+}
+
 /* What cannot stand in a string as it is: quotes, backslashes, and what a terminal obeys
- * (C0, DEL, C1 controls). 0 where the byte is plain. */
+ * (C0, DEL, C1 controls, marks of direction). 0 where the byte is plain. */
 static size_t escape_at(struct str s, unsigned *code)
 {
     unsigned char c = (unsigned char)s.ptr[0];
@@ -572,6 +582,8 @@ static size_t escape_at(struct str s, unsigned *code)
         *code = (unsigned char)s.ptr[1];
         return 2;
     }
+    if (c == 0xe2 && s.len > 2 && is_format_mark(s, code))
+        return 3;
     return c < ' ' || c == 0x7f || c == '"' || c == '\\';
 }
 

@@ -1,8 +1,25 @@
 #include "base/lines.h"
+#include "base/limits.h"
 
 struct lines lines_of(struct source *s, struct error *err)
 {
     return (struct lines){.source = s, .err = err};
+}
+
+/* What the window holds of a line that is too long is not kept. */
+static void pass_over(struct lines *l)
+{
+    struct source *s = l->source;
+    s->offset += (uint64_t)(s->end - s->begin);
+    s->begin = s->end;
+    l->passing = true;
+}
+
+static void count_long(struct lines *l)
+{
+    l->passing = false;
+    if (l->source->long_lines++ == 0)
+        l->source->long_line = l->number;
 }
 
 /* Finds the end of the line at the window's beginning, reading on as need be: *next is
@@ -24,21 +41,31 @@ static bool find_line(struct lines *l, size_t seen, struct str *line, const char
         }
         if (s->last || l->failed)
             return false;
-        seen = length;
+        if (length > limits.line)
+            pass_over(l);
+        seen = (size_t)(s->end - s->begin);
         l->failed = !source_more(s, s->begin, l->err);
     }
 }
 
 bool lines_next_behind(struct lines *l, size_t known, struct str *line)
 {
-    const char *next;
-    if (!find_line(l, known, line, &next))
-        return false;
     struct source *s = l->source;
-    s->offset += (uint64_t)(next - s->begin);
-    s->begin = next;
-    l->number++;
-    return true;
+    const char *next;
+    while (find_line(l, known, line, &next)) {
+        s->offset += (uint64_t)(next - s->begin);
+        s->begin = next;
+        l->number++;
+        if (!l->passing && line->len <= limits.line)
+            return true;
+        count_long(l);
+        known = 0;
+    }
+    if (l->passing && !l->failed) { /* the last line, and it has no end */
+        l->number++;
+        count_long(l);
+    }
+    return false;
 }
 
 bool lines_next(struct lines *l, struct str *line)

@@ -1,6 +1,8 @@
 /* The lines of a source, one after the other, with their numbers.
  *
- * A line ends with LF, CR LF, or the end of the input; its end is not part of it. */
+ * A line ends with LF, CR LF, or the end of the input; its end is not part of it. A line
+ * that is longer than limits.line is left out, without being kept in memory, and counted
+ * in the source (long_lines). */
 #ifndef STOKE_BASE_LINES_H
 #define STOKE_BASE_LINES_H
 
@@ -12,6 +14,7 @@ struct lines {
     struct error *err; /* where a read error goes */
     bool cut;          /* the line given last had no line end */
     bool failed;       /* the source failed; err says how */
+    bool passing;      /* the window begins inside a line that is left out */
 };
 
 struct lines lines_of(struct source *s, struct error *err);

@@ -1,4 +1,5 @@
 #include "base/source.h"
+#include "base/limits.h"
 #include <stdlib.h>
 
 #define WINDOW_FIRST ((size_t)256 << 10)
@@ -34,24 +35,24 @@ static bool window_slide(struct source *s, const char *keep, struct error *err)
         size = WINDOW_FIRST;
     if (kept > size / 2)
         size *= 2;
-    if (size > SOURCE_WINDOW_MAX) {
+    if (size > limits.piece) {
         error_set(err, "a single piece of the input is larger than %zu MiB",
-                  SOURCE_WINDOW_MAX >> 20);
+                  (size_t)(limits.piece >> 20));
+        error_hint(err, "--limits x8 raises the limits");
         return error_at_offset(err, s->offset);
     }
-    char *buffer = s->buffer;
-    if (size != s->size) {
-        buffer = malloc(size);
-        if (!buffer)
-            return error_memory(err);
+    if (kept && s->buffer) /* what is not kept need not be moved with the rest */
+        memmove(s->buffer, keep, kept);
+    char *buffer = size != s->size ? realloc(s->buffer, size) : s->buffer;
+    if (!buffer) {
+        s->begin = s->buffer;
+        s->end = s->begin + kept;
+        return error_memory(err);
     }
-    if (kept)
-        memmove(buffer, keep, kept);
-    if (buffer != s->buffer) {
-        free(s->buffer);
-        s->buffer = buffer;
-        s->size = size;
-    }
+    if (kept && !s->buffer)
+        memcpy(buffer, keep, kept);
+    s->buffer = buffer;
+    s->size = size;
     s->begin = buffer;
     s->end = buffer + kept;
     return true;

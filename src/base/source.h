@@ -8,11 +8,6 @@
 
 #include "base/error.h"
 
-/* The longest piece a reader may keep: a line, or a whole file of a format that has to be
- * read at once. */
-#define SOURCE_WINDOW_MAX \
-    ((size_t)(SIZE_MAX / 2 < (uint64_t)4 << 30 ? SIZE_MAX / 2 : (uint64_t)4 << 30))
-
 /* One of the files of a folder. */
 struct source_file {
     uint64_t offset, size;
@@ -23,7 +18,9 @@ struct source {
     const char *begin, *end; /* the bytes at hand */
     uint64_t offset;         /* of `begin` in the stream, for messages */
     bool last;               /* nothing comes behind `end` */
-    struct str name;         /* the input's name, for messages */
+    uint64_t long_lines; /* left out by the reader of lines: longer than limits.line, */
+    uint64_t long_line;  /* the number of the first of them */
+    struct str name;     /* the input's name, for messages */
 
     /* The provider: puts up to `room` bytes to `into`, sets *got, which is 0 only at the
      * end. False on an error. NULL: the window is all there is. */
@@ -65,7 +62,7 @@ void source_deinit(struct source *s);
 /* Gets more bytes behind the window, keeping those from `keep` (within the window) on:
  * `keep` becomes `begin`, at another address. True when there are more bytes or when the
  * end is reached, which `last` tells (with no bytes added, `last` is true). False on a
- * read error, or when the piece kept is longer than SOURCE_WINDOW_MAX. */
+ * read error, or when the piece kept is longer than limits.piece. */
 bool source_more(struct source *s, const char *keep, struct error *err);
 
 /* Reads on until the whole rest of the input is in the window, and gives it. */

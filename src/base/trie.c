@@ -1,8 +1,9 @@
 #include "base/trie.h"
+#include "base/limits.h"
 
 bool trie_init(struct trie *t, struct arena *a)
 {
-    *t = (struct trie){.arena = a};
+    *t = (struct trie){.arena = a, .most = (size_t)limits.frames};
     t->nodes = arena_grow(a, NULL, &t->cap, 256, sizeof *t->nodes);
     if (!t->nodes)
         return false;
@@ -31,10 +32,12 @@ static bool same_node(const void *context, uint32_t id)
 
 static uint32_t append(struct trie *t, uint32_t parent, uint32_t key)
 {
+    if (t->count >= t->most) {
+        t->refused++;
+        return parent;
+    }
     struct trie_node *nodes =
-        t->count < UINT32_MAX
-            ? arena_grow(t->arena, t->nodes, &t->cap, t->count + 1, sizeof *nodes)
-            : NULL;
+        arena_grow(t->arena, t->nodes, &t->cap, t->count + 1, sizeof *nodes);
     if (!nodes) {
         t->arena->failed = true;
         return parent;
@@ -66,16 +69,17 @@ static uint32_t lengthen(struct trie *t, const uint32_t *keys, size_t count,
                          uint32_t *nodes)
 {
     uint32_t last = (uint32_t)(t->count - 1);
-    struct trie_node *made =
-        count <= UINT32_MAX - t->count
-            ? arena_grow(t->arena, t->nodes, &t->cap, t->count + count, sizeof *made)
-            : NULL;
+    size_t left = t->count < t->most ? t->most - t->count : 0;
+    size_t want = t->count + (count < left ? count : left);
+    struct trie_node *made = arena_grow(t->arena, t->nodes, &t->cap, want, sizeof *made);
     if (made)
         t->nodes = made;
     else
         t->arena->failed = true;
     for (size_t i = 0; i < count; i++) {
-        if (made && keys[i]) {
+        if (made && keys[i] && last + 1 >= want) {
+            t->refused++;
+        } else if (made && keys[i]) {
             made[last + 1] = (struct trie_node){last, keys[i]};
             last++;
         }

@@ -19,12 +19,16 @@ struct __attribute__((may_alias)) trie_node {
 struct trie {
     struct trie_node *nodes;
     size_t count, cap;
+    size_t most;    /* nodes that may be made: the limit of the owner */
+    size_t refused; /* that were not made, because there were as many already */
     struct index
         branches; /* the nodes that do not have the number behind their parent's */
     struct arena *arena;
 };
 
-/* A tree of the root alone, its memory the arena's. False when memory is short. */
+/* A tree of the root alone, its memory the arena's. False when memory is short. Where the
+ * tree has limits.frames nodes no more are made: what is below ends at its parent, and is
+ * counted in `refused`. */
 bool trie_init(struct trie *t, struct arena *a);
 
 /* Gives the index back, when nothing more is to be found or made. */
@@ -67,7 +71,7 @@ static inline uint32_t trie_extend(struct trie *t, uint32_t parent, const uint32
                                    size_t count)
 {
     size_t end = t->count + count;
-    if ((size_t)parent + 1 != t->count || end > t->cap || end > UINT32_MAX)
+    if ((size_t)parent + 1 != t->count || end > t->cap || end > t->most)
         return trie_descend(t, parent, keys, count, NULL);
     struct trie_node *made = &t->nodes[t->count];
     for (size_t i = 0; i < count; i++)

@@ -1,4 +1,7 @@
 #include "base/unpack.h"
+#include "base/limits.h"
+
+#define ROOM_FIRST ((uint64_t)1 << 20)
 
 static const char *const names[] = {[PACK_ZLIB] = "zlib",
                                     [PACK_ZSTD] = "zstd",
@@ -8,10 +11,10 @@ static const char *const names[] = {[PACK_ZLIB] = "zlib",
 /* The most that so many packed bytes may become. */
 static uint64_t bound_of(size_t packed)
 {
-    uint64_t most =
-        packed < UNPACK_MAX / UNPACK_RATIO ? packed * (uint64_t)UNPACK_RATIO : UNPACK_MAX;
-    if (most < UNPACK_FREE_SIZE)
-        most = UNPACK_FREE_SIZE;
+    uint64_t ratio = limits.block_ratio;
+    uint64_t most = packed < UNPACK_MAX / ratio ? packed * ratio : UNPACK_MAX;
+    if (most < ROOM_FIRST)
+        most = ROOM_FIRST;
     return most < SIZE_MAX / 2 ? most : SIZE_MAX / 2;
 }
 
@@ -50,7 +53,7 @@ static bool unpack_known(enum pack kind, struct str packed, uint64_t size,
 static bool unpack_unknown(enum pack kind, struct str packed, struct arena *arena,
                            struct str *out, struct error *err)
 {
-    uint64_t most = bound_of(packed.len), room = UNPACK_FREE_SIZE;
+    uint64_t most = bound_of(packed.len), room = ROOM_FIRST;
     for (;; room = room < most / 2 ? room * 2 : most) {
         struct unpack_run r = {.in = packed, .room = (size_t)room};
         r.out = arena_alloc(arena, r.room);

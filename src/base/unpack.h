@@ -1,17 +1,14 @@
 /* Packed blocks that are at hand whole: sections of object files, files of archives. What comes in a stream
  * is decode.h's.
  *
- * A small block may unpack to an endless one: what would be more than UNPACK_FREE_SIZE
- * and more than UNPACK_RATIO times the packed bytes is refused, and all above UNPACK_MAX
- * is. */
+ * A small block may unpack to an endless one: what would be more than the limits allow
+ * (base/limits.h) is refused, and all above UNPACK_MAX is. */
 #ifndef STOKE_BASE_UNPACK_H
 #define STOKE_BASE_UNPACK_H
 
 #include "base/arena.h"
 #include "base/error.h"
 
-#define UNPACK_FREE_SIZE ((uint64_t)1 << 20)
-#define UNPACK_RATIO 1032 /* zlib can do no better */
 #define UNPACK_MAX ((uint64_t)4 << 30)
 
 #define UNPACK_SIZE_UNKNOWN UINT64_MAX

@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "base/nearest.h"
 #include "cli/message.h"
+#include "os/guard.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,6 +78,20 @@ static bool wants_help(const struct command *c, int argc, char **argv)
     return false;
 }
 
+/* What could be read of a file that became shorter meanwhile is written, but is not all.
+ * A recorder goes on whatever becomes of the files that it looks at. */
+static int check_inputs(const struct command *c, int status)
+{
+    struct error err;
+    if (status != STATUS_OK || c->runs_command || !os_guard_was_cut())
+        return status;
+    error_set(&err,
+              "a file became shorter while it was read: what was left of it is used");
+    error_hint(&err, "read it again when nothing writes to it any more");
+    message_error(&err);
+    return STATUS_FAILED;
+}
+
 int command_run(const struct command *c, int argc, char **argv)
 {
     struct error err;
@@ -94,7 +109,7 @@ int command_run(const struct command *c, int argc, char **argv)
                       ? options_parse_front(c->groups, settings, argc, argv, &rest, &err)
                       : options_parse(c->groups, settings, argc, argv, &rest, &err);
     if (parsed)
-        status = c->run(settings, rest, argv);
+        status = check_inputs(c, c->run(settings, rest, argv));
     else
         message_error(&err);
     options_free(c->groups, settings);

@@ -20,6 +20,7 @@ struct convert_settings {
     int threads;               /* enum thread_style, or NOT_SAID */
     int pack;                  /* 0, 1, or NOT_SAID */
     bool with_callgraph, with_source;
+    struct option_list source_dirs;
     double function_percent, call_percent;
 };
 
@@ -43,8 +44,11 @@ static const struct option convert_options[] = {
      "a page that also draws call graphs, without a network (0.7 MB more)", OPTION_FLAG,
      OFF(with_callgraph)},
     {"with-source", 0, NULL,
-     "a page with the source files that are named in the profile and on this machine",
+     "a page with the source files that the line tables of the recorded binaries name",
      OPTION_FLAG, OFF(with_source)},
+    {"source-dir", 0, "DIR",
+     "with source files: take them from below this folder, too (repeatable)", OPTION_LIST,
+     OFF(source_dirs)},
     {"node-limit", 0, "PERCENT",
      "in a call graph: functions with less of the whole are left out (default: 0.5)",
      OPTION_NUMBER, OFF(function_percent), .least = 0, .most = 100},
@@ -99,10 +103,12 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     if (p && !e->whole)
         load_note_event(p, s->load.quiet);
     struct sources sources = {0};
-    bool ok = p && (!s->with_source || sources_read(&sources, p, err));
+    bool ok = p && (!s->with_source || sources_read(&sources, p, &s->source_dirs, err));
     options.sources = sources.items;
     options.source_count = sources.count;
     ok = ok && save_profile_as(e, p, &options, path, pack, NULL, err);
+    if (ok && s->with_source && !s->load.quiet)
+        sources_list(&sources);
     sources_deinit(&sources);
     profile_destroy(p);
     return ok;

@@ -1,6 +1,8 @@
 #include "cli/load.h"
 #include "base/decode.h"
+#include "base/limits.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "cli/demangle_names.h"
 #include "cli/load_parts.h"
 #include "cli/message.h"
@@ -38,6 +40,23 @@ static bool parse_format(const char *text, void *value, struct error *err)
     return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
 }
 
+bool load_parse_limit(const char *text, void *value, struct error *err)
+{
+    const char **kept = value;
+    uint64_t number = 0;
+    struct str digits = str_skip(str_of(text), text[0] == 'x');
+    bool none = strcmp(text, "none") == 0;
+    if (!none && (!number_parse_u64(digits, &number) || number == 0 ||
+                  number > LIMITS_FACTOR_MAX)) {
+        error_set(err, "invalid limits '%s'", text);
+        return error_hint(err, "--limits x8, up to x%d, or --limit none",
+                          LIMITS_FACTOR_MAX);
+    }
+    *kept = text;
+    limits_raise((unsigned)number);
+    return true;
+}
+
 const struct option load_options[] = {
     {"format", 0, "NAME", "what the input is, when its content does not tell",
      OPTION_PARSED, OFF(format), .parse = parse_format},
@@ -49,6 +68,9 @@ const struct option load_options[] = {
      OFF(import.signatures)},
     {"includeoffset", 0, NULL, "keep offsets (+0x1f) in names", OPTION_FLAG,
      OFF(import.offsets)},
+    {"limits", 0, "xN",
+     "raise the limits of stack depth, line length and unpacking N times; or none",
+     OPTION_PARSED, OFF(limits), .parse = load_parse_limit},
     {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,
      OFF(import.all_threads)},
     {"ghc", 0, "COLUMN", "GHC profiles: time (the default), ticks or bytes",
@@ -249,6 +271,8 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         l->options.head = threads > 1 ? input_head(in) : STR("");
         ok = threads > 1 ? parts_read(&parts, threads, b, err) : load_kept(l, in, b, err);
     }
+    if (!ok && d.stopped)
+        error_hint(err, "--limits x8: it unpacks to more than the limits allow");
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
     if (ok && os_guard_was_cut())

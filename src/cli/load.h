@@ -13,6 +13,7 @@ struct load_settings {
     bool pipe_is_folded; /* standard input of no known format is folded stacks if some of
                             its lines are; set by a command that peers pipe those to */
     bool keep;           /* set by a command that needs each sample with its time */
+    const char *limits;  /* set by load_parse_limit, which puts it in force */
     bool quiet;
     bool events_apart;  /* of several files: events of different names stay different; set
                           by a command that shows all, or where the user chooses */
@@ -26,6 +27,9 @@ struct load_settings {
     struct option_list skip_after;
     struct option_list source_maps; /* files */
 };
+
+/* Parses --limits and puts it in force, for all that is read from then on. */
+bool load_parse_limit(const char *text, void *value, struct error *err);
 
 /* The options of every command that reads profiles. */
 extern const struct option load_options[];

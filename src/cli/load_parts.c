@@ -80,7 +80,7 @@ static void read_part(struct part *part)
     struct source s = source_reading(part_read, part, str_of(r->in->file->name));
     bool ok = builder_init(&part->builder, r->mode);
     part->builder.modules_alike = r->modules_alike;
-    ok = ok && importer->read(&s, r->in->options, &part->builder, &part->err);
+    ok = ok && import_part(importer, &s, r->in->options, &part->builder, &part->err);
     source_deinit(&s);
     os_lock_take(&r->lock);
     part->ok = ok;

@@ -20,6 +20,19 @@ static bool coloured(void)
     return on_terminal() && !(no_color && no_color[0]);
 }
 
+bool message_lines(struct str text)
+{
+    struct visible_filter filter;
+    struct output o = OUTPUT_KEEP;
+    visible_filter_init(&filter, &o);
+    output_str(&filter.output, text);
+    bool ok = visible_filter_finish(&filter) &&
+              fwrite(o.bytes, 1, o.used, stdout) == o.used && fflush(stdout) == 0;
+    visible_filter_deinit(&filter);
+    output_deinit(&o);
+    return ok;
+}
+
 /* Prints text without the bytes that a terminal obeys. */
 static void put_clean(const char *text)
 {
@@ -52,7 +65,9 @@ static void put_caret(const struct place *place)
 {
     if (!place->line || !place->text[0])
         return;
-    fprintf(stderr, "  %s\n", place->text);
+    fputs("  ", stderr);
+    put_clean(place->text); /* of a .stoke file it may be anything */
+    fputc('\n', stderr);
     if (place->caret && place->caret <= strlen(place->text) + 1)
         fprintf(stderr, "  %*s^\n", (int)place->caret - 1, "");
 }

@@ -1,4 +1,5 @@
-/* What is said to the user on standard error. The only place that says it.
+/* What is said to the user on standard error, and plain tables on standard output. The
+ * only place that says it.
  *
  * Names and lines of an input are cleaned before they are printed, so that no byte of a
  * file can steer the terminal. Colour only where standard error is a terminal and
@@ -14,6 +15,10 @@ void message_error(const struct error *err);
 /* The warnings of a profile, one line each with its count and first place; nothing when
  * quiet. `file` is the input's name where there was one only, else NULL. */
 void message_warnings(const struct profile *p, const char *file);
+
+/* Lines for people, to standard output: ends of lines and tabs stay, all else that a
+ * terminal obeys is made visible. False where they could not be written. */
+bool message_lines(struct str text);
 
 /* A remark: "stoke: ..." */
 void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,7 @@
 #include "cli/sampling.h"
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/message.h"
 #include "os/cgroup.h"
 #include "record/refusal.h"
 #include <errno.h>
@@ -254,8 +255,7 @@ int sampling_list_events(void)
     struct output out = OUTPUT_KEEP;
     record_events_list(&out);
     struct str text = output_kept(&out);
-    bool ok = !out.failed && fwrite(text.ptr, 1, text.len, stdout) == text.len &&
-              fflush(stdout) == 0;
+    bool ok = !out.failed && message_lines(text);
     output_deinit(&out);
     return ok ? STATUS_OK : STATUS_FAILED;
 }

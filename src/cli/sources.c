@@ -1,10 +1,18 @@
 #include "cli/sources.h"
 #include "base/utf8.h"
+#include "cli/message.h"
 #include "os/mapping.h"
+#include "os/plain.h"
 
 #define FILE_MOST ((size_t)4 << 20)
 #define ALL_MOST ((size_t)64 << 20)
 #define COUNT_MOST 4000
+
+/* Where files may be read from. */
+struct source_places {
+    const struct option_list *folders;
+    bool by_line_table; /* wherever a line table says */
+};
 
 static bool is_source_name(struct str path)
 {
@@ -31,16 +39,49 @@ static bool is_text(struct str bytes)
     return str_find(bytes, 0) == bytes.len && utf8_valid(bytes) == bytes.len;
 }
 
-/* A copy, the arena's; false where it cannot be shown. */
-static bool read_text(struct sources *s, struct str name, struct str *text)
+/* Opens FOLDER/NAME, or FOLDER with ever shorter ends of the name behind it. */
+static bool open_below(struct os_mapping *m, const char *folder, struct str name)
 {
     char path[4096];
-    struct os_mapping m = OS_MAPPING_NONE;
+    struct error ignored;
+    for (;;) {
+        name = str_skip(name, name.len && name.ptr[0] == '/');
+        if (name.len == 0)
+            return false;
+        size_t length = format_text(path, sizeof path, "%s/%.*s", folder, STR_ARG(name));
+        if (length + 1 < sizeof path && os_mapping_open_below(m, path, folder, &ignored))
+            return true;
+        size_t slash = str_find(name, '/');
+        if (slash == name.len)
+            return false;
+        name = str_skip(name, slash);
+    }
+}
+
+/* Opens the file where it may be read from. */
+static bool open_source(const struct source_places *places, struct str name,
+                        struct os_mapping *m)
+{
+    char path[4096];
     struct error ignored;
     if (name.len >= sizeof path || str_find(name, 0) < name.len)
         return false;
     format_text(path, sizeof path, "%.*s", STR_ARG(name));
-    if (!os_mapping_open(&m, path, &ignored))
+    for (size_t i = 0; i < places->folders->count; i++) {
+        const char *folder = places->folders->items[i];
+        if ((path[0] == '/' && os_mapping_open_below(m, path, folder, &ignored)) ||
+            open_below(m, folder, name))
+            return true;
+    }
+    return places->by_line_table && os_mapping_open_below(m, path, NULL, &ignored);
+}
+
+/* A copy, the arena's; false where it cannot be shown. */
+static bool read_text(struct sources *s, const struct source_places *places,
+                      struct str name, struct str *text)
+{
+    struct os_mapping m = OS_MAPPING_NONE;
+    if (!open_source(places, name, &m))
         return false;
     bool ok =
         m.bytes.len <= FILE_MOST && m.bytes.len <= ALL_MOST - s->size && is_text(m.bytes);
@@ -50,11 +91,12 @@ static bool read_text(struct sources *s, struct str name, struct str *text)
     return ok;
 }
 
-static bool add_source(struct sources *s, struct str name)
+static bool add_source(struct sources *s, const struct source_places *places,
+                       struct str name)
 {
     struct source_text source = {.name = name};
     if (!is_source_name(name) || s->count == COUNT_MOST ||
-        !read_text(s, name, &source.text)) {
+        !read_text(s, places, name, &source.text)) {
         s->skipped++;
         return true;
     }
@@ -68,18 +110,45 @@ static bool add_source(struct sources *s, struct str name)
     return true;
 }
 
-bool sources_read(struct sources *s, const struct profile *p, struct error *err)
+static bool check_folders(const struct option_list *folders, struct error *err)
 {
+    for (size_t i = 0; i < folders->count; i++) {
+        if (os_is_folder(folders->items[i]))
+            continue;
+        error_set(err, "--source-dir %s: it is not a folder", folders->items[i]);
+        return error_hint(err, "give the folder that the sources lie below");
+    }
+    return true;
+}
+
+bool sources_read(struct sources *s, const struct profile *p,
+                  const struct option_list *folders, struct error *err)
+{
+    struct source_places places = {folders, !p->facts.foreign_lines};
     *s = (struct sources){0};
+    if (!check_folders(folders, err))
+        return false;
     bool *met = arena_zalloc(&s->arena, p->strings.count, sizeof *met);
     bool ok = met != NULL;
     for (frame_id f = 1; ok && f < p->frame_count; f++) {
         string_id file = p->frames[f].file;
+        if (p->frames[f].kind == FRAME_JIT) /* its lines are no binary's */
+            continue;
         if (file && !met[file])
-            ok = add_source(s, profile_string(p, file));
+            ok = add_source(s, &places, profile_string(p, file));
         met[file] = true;
     }
     return (ok && !s->arena.failed) || error_memory(err);
+}
+
+void sources_list(const struct sources *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        message_note("the page has the source file %.*s", STR_ARG(s->items[i].name));
+    if (s->skipped)
+        message_note("%zu source files that the profile names are not in the page; "
+                     "--source-dir DIR tells where to look",
+                     s->skipped);
 }
 
 void sources_deinit(struct sources *s)

@@ -210,7 +210,7 @@ static void note_facts(struct top *t, unsigned reasons)
 static bool print(struct top *t, struct error *err)
 {
     struct str text = output_kept(&t->out);
-    bool ok = fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+    bool ok = message_lines(text);
     t->out.used = 0;
     return ok || error_set(err, "cannot write the table: %s", strerror(errno));
 }

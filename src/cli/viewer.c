@@ -18,6 +18,7 @@ struct viewer_settings {
     struct load_settings load;
     struct view_settings view;
     struct names_settings names;
+    struct option_list source_dirs;
     int64_t port;
     bool no_browser;
 };
@@ -27,6 +28,8 @@ struct viewer_settings {
 static const struct option viewer_options[] = {
     {"port", 0, "N", "serve there (default: any port that is free)", OPTION_INT,
      OFF(port), .least = 0, .most = PORT_MOST},
+    {"source-dir", 0, "DIR", "show source files from below this folder, too (repeatable)",
+     OPTION_LIST, OFF(source_dirs)},
     {"no-browser", 0, NULL, "open no browser: only print the address", OPTION_FLAG,
      OFF(no_browser)},
     {0}};
@@ -57,7 +60,7 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     p = view_apply(&s->view, p, err);
     struct sources sources = {0};
-    bool ok = p && sources_read(&sources, p, err);
+    bool ok = p && sources_read(&sources, p, &s->source_dirs, err);
     options.sources = sources.items;
     options.source_count = sources.count;
     ok = ok && html_put_page(p, &options, out, err);

@@ -6,6 +6,7 @@
  * Lines of a sorted file share their beginnings, so only what differs from the line
  * before is looked up. */
 #include "import/folded.h"
+#include "base/limits.h"
 #include "base/memo.h"
 #include "base/number.h"
 #include "base/scan.h"
@@ -286,6 +287,10 @@ static stack_id parse_stack(struct folded_reader *r, struct str text, size_t sha
     size_t first = r->segment_count;
     builder_path_clear(r->b);
     for (; at < text.len; at++) {
+        if (r->segment_count >= limits.depth) {
+            builder_cut(r->b);
+            break;
+        }
         struct str name = str_head(str_skip(text, at), str_find(str_skip(text, at), ';'));
         frame_id frame = name.len ? frame_named(r, name) : 0;
         if (r->segment_count == first) /* where the tree of stacks may branch */

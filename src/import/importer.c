@@ -85,9 +85,23 @@ bool import_check(const struct importer *im, const struct import_options *option
         return error_memory(err);
     if (facts->samples == before && !(im->empty && options->empty))
         return im->empty ? no_samples(im, facts, err) : no_stacks(im, facts, err);
+    b->profile->facts.foreign_lines |= !im->resolves_lines;
     if (!im->keeps_format || !facts->format)
         b->profile->facts.format = builder_string(b, str_of(im->name));
     return true;
+}
+
+bool import_part(const struct importer *im, struct source *in,
+                 const struct import_options *options, struct builder *b,
+                 struct error *err)
+{
+    bool ok = im->read(in, options, b, err);
+    struct place first = {.line = in->long_line, .offset = UINT64_MAX};
+    builder_warn_place(b,
+                       "a line that is longer than the limit was left out; --limits x8 "
+                       "raises it",
+                       in->long_lines, &first);
+    return ok;
 }
 
 bool import_read(const struct importer *im, struct source *in,
@@ -95,5 +109,6 @@ bool import_read(const struct importer *im, struct source *in,
                  struct error *err)
 {
     uint64_t before = b->profile->facts.samples;
-    return im->read(in, options, b, err) && import_check(im, options, b, before, err);
+    return import_part(im, in, options, b, err) &&
+           import_check(im, options, b, before, err);
 }

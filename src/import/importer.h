@@ -67,6 +67,10 @@ struct importer {
      * the facts is then the reader's care. */
     bool keeps_format;
 
+    /* Source files and lines come from the resolver, which reads binaries of this
+     * machine; not from the input. */
+    bool resolves_lines;
+
     /* Reads all of the source. False, with err set, where nothing could be read. */
     bool (*read)(struct source *in, const struct import_options *options,
                  struct builder *b, struct error *err);
@@ -97,6 +101,11 @@ const struct importer *importer_probe(struct str head, struct str name, int *sco
 
 /* Whether the file's name ends as the format's do. */
 bool importer_has_suffix(const struct importer *im, struct str name);
+
+/* Reads, and reports what the limits left out: what a reader of a part calls. */
+bool import_part(const struct importer *im, struct source *in,
+                 const struct import_options *options, struct builder *b,
+                 struct error *err);
 
 /* Runs the importer: read, then the checks every format shares: memory, "no stacks found"
  * when nothing at all was read, the format's name among the facts. */

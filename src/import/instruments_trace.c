@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/format.h"
 #include "base/idmap.h"
+#include "base/limits.h"
 #include "base/number.h"
 #include "base/plist.h"
 #include "base/unpack.h"
@@ -120,7 +121,7 @@ static bool allow(struct trace_reader *r, uint64_t size)
 {
     r->unpacked_size += size;
     return r->unpacked_size <= TRACE_FREE_SIZE ||
-           r->unpacked_size / UNPACK_RATIO <= r->packed_size;
+           !limits_exceeded(r->packed_size, r->unpacked_size);
 }
 
 static bool is_zlib(struct str s)

@@ -1,3 +1,4 @@
+#include "base/limits.h"
 #include "base/sort.h"
 #include "import/perf_data_parts.h"
 
@@ -5,7 +6,7 @@
  * would grow beyond this, they are given before what is still to come. In a folder of
  * compressed files what comes first is in the last file, too. */
 #define WAITING_BYTES_MAX ((uint64_t)64 << 20)
-#define WAITING_BYTES_FOLDER (SOURCE_WINDOW_MAX / 2)
+#define WAITING_BYTES_FOLDER ((size_t)(limits.piece / 2))
 
 bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
 {

@@ -332,6 +332,7 @@ const struct importer import_perf_data = {
     .probe = perf_data_probe,
     .shape = SHAPE_BINARY,
     .empty = "the recording has no samples",
+    .resolves_lines = true,
     .read = perf_data_read,
     .jumps = perf_data_jumps,
 };

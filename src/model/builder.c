@@ -1,5 +1,6 @@
 #include "model/builder.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include <stdlib.h>
 
 /* Every table is at home in a column and an index over it; this is the row under search.
@@ -13,9 +14,22 @@ _Static_assert(sizeof(struct stack) == sizeof(struct trie_node) &&
                    offsetof(struct stack, frame) == offsetof(struct trie_node, key),
                "the nodes of the tree are the stacks");
 
+#define TOO_DEEP "a stack that is deeper than the limit was cut; --limits x8 raises it"
+#define TOO_MANY \
+    "a frame above the limit of all stacks was left out; --limits x8 raises it"
+
+static void note_refused(struct builder *b)
+{
+    builder_warn_times(b, TOO_MANY, b->stack_tree.refused);
+    b->profile->facts.truncated++;
+    b->stack_tree.refused = 0;
+}
+
 /* The profile's stacks are the nodes of the tree, wherever they have moved. */
 static void show_stacks(struct builder *b)
 {
+    if (b->stack_tree.refused)
+        note_refused(b);
     b->profile->stacks = (struct stack *)(void *)b->stack_tree.nodes;
     b->profile->stack_count = b->stack_tree.count;
 }
@@ -73,6 +87,42 @@ static void release_indexes(struct builder *b)
     arena_release(a, b->path.items, b->path.cap * sizeof *b->path.items);
 }
 
+/* The stacks that are not too deep, with the numbers that they have then: `kept` has the
+ * deepest caller that stays for each that does not. Gives how many stay. */
+static size_t bound_stacks(struct profile *p, uint32_t *depths, stack_id *kept)
+{
+    size_t count = 1;
+    for (size_t i = 1; i < p->stack_count; i++) {
+        struct stack s = p->stacks[i];
+        depths[i] = depths[s.parent] < limits.depth ? depths[s.parent] + 1 : UINT32_MAX;
+        kept[i] = depths[i] == UINT32_MAX ? kept[s.parent] : (stack_id)count;
+        if (depths[i] != UINT32_MAX)
+            p->stacks[count++] = (struct stack){kept[s.parent], s.frame};
+    }
+    return count;
+}
+
+/* Stacks may be built frame by frame, so how deep they are is looked at when all are
+ * there: seldom, because one that is too deep takes more frames than most profiles have. */
+static void bound_depth(struct builder *b)
+{
+    struct profile *p = b->profile;
+    size_t before = p->stack_count, size = before * sizeof(uint32_t);
+    if (before <= limits.depth)
+        return;
+    uint32_t *depths = arena_zalloc(&p->arena, before, sizeof *depths);
+    stack_id *kept = arena_zalloc(&p->arena, before, sizeof *kept);
+    if (depths && kept)
+        p->stack_count = bound_stacks(p, depths, kept);
+    for (size_t i = 0; kept && p->stack_count < before && i < p->sample_count; i++) {
+        if (depths[p->samples[i].stack] == UINT32_MAX)
+            builder_cut(b);
+        p->samples[i].stack = kept[p->samples[i].stack];
+    }
+    arena_release(&p->arena, kept, size);
+    arena_release(&p->arena, depths, size);
+}
+
 struct profile *builder_finish(struct builder *b, struct error *err)
 {
     struct profile *p = b->profile;
@@ -81,6 +131,11 @@ struct profile *builder_finish(struct builder *b, struct error *err)
         return NULL;
     }
     release_indexes(b);
+    bound_depth(b);
+    if (builder_failed(b)) {
+        error_memory(err);
+        return NULL;
+    }
     b->profile = NULL;
     return p;
 }
@@ -229,6 +284,10 @@ stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *fr
 void builder_path_add(struct builder *b, frame_id frame)
 {
     struct frame_path *path = &b->path;
+    if (path->count >= limits.depth) {
+        path->is_cut = true;
+        return;
+    }
     frame_id *items = arena_grow(&b->profile->arena, path->items, &path->cap,
                                  path->count + 1, sizeof *items);
     if (!items)
@@ -255,6 +314,8 @@ stack_id builder_path_from_leaf(struct builder *b)
 
 stack_id builder_path_from_root(struct builder *b)
 {
+    if (b->path.is_cut)
+        builder_cut(b);
     return builder_push_run(b, 0, b->path.items, b->path.count, NULL);
 }
 
@@ -380,6 +441,12 @@ void builder_warn_times(struct builder *b, const char *what, uint64_t times)
         warning_of(&b->profile->facts, what, times);
 }
 
+void builder_cut(struct builder *b)
+{
+    b->profile->facts.truncated++;
+    builder_warn_times(b, TOO_DEEP, 1);
+}
+
 void builder_infer_times(struct builder *b, const char *what, uint64_t times)
 {
     struct warning *w = times ? warning_of(&b->profile->facts, what, times) : NULL;
@@ -499,6 +566,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     if (from->rate > to->rate)
         to->rate = from->rate;
     to->filtered |= from->filtered;
+    to->foreign_lines |= from->foreign_lines;
     to->differential |= from->differential;
     for (unsigned i = 0; i < from->warning_count; i++) {
         const struct warning *w = &from->warnings[i];

@@ -18,6 +18,7 @@ enum build_mode { BUILD_COUNT, BUILD_KEEP };
 struct frame_path {
     frame_id *items;
     size_t count, cap;
+    bool is_cut; /* frames were left out */
 };
 
 struct builder {
@@ -70,10 +71,15 @@ void builder_add(struct builder *b, const struct sample *sample);
 /* Adds a sample of which the input tells only stack, event and weight. */
 void builder_add_stack(struct builder *b, event_id event, stack_id stack, double weight);
 
-/* The path: collect the frames of a stack, then make the stack of them. */
+/* Counts a stack that was cut because it is deeper than limits.depth. */
+void builder_cut(struct builder *b);
+
+/* The path: collect the frames of a stack, then make the stack of them. Frames behind the
+ * first limits.depth are left out, and the stack that is made counts as cut. */
 static inline void builder_path_clear(struct builder *b)
 {
     b->path.count = 0;
+    b->path.is_cut = false;
 }
 void builder_path_add(struct builder *b, frame_id frame);
 stack_id builder_path_from_leaf(struct builder *b); /* the frames came leaf first */

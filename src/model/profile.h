@@ -126,7 +126,9 @@ struct facts {
     uint64_t lost;                  /* samples that the profiler says it lost */
     struct loss losses[LOSSES_MAX]; /* of `lost`, those whose time is known */
     unsigned loss_count;
-    uint64_t truncated;             /* stacks marked as cut */
+    uint64_t truncated; /* stacks marked as cut */
+    bool foreign_lines; /* source files are named by the input itself, not by the line
+                           tables of binaries on this machine */
     uint64_t time_first, time_last; /* of all samples read; TIME_NONE */
     double rate;                    /* samples a second and CPU, or 0 */
     bool filtered;                  /* a transform has left some of the samples out */

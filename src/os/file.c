@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "os/guard.h"
 #include "os/link.h"
+#include "os/plain.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,11 +57,8 @@ static int open_in(const char *folder, struct str name, uint64_t *size)
     size_t n = format_text(path, sizeof path, "%s/%.*s", folder, STR_ARG(name));
     if (n + 1 >= sizeof path)
         return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-        close(fd);
-        return -1;
-    }
+    struct error ignored;
+    int fd = os_plain_open(path, &(struct os_plain){0}, &st, &ignored);
     *size = fd < 0 ? 0 : (uint64_t)st.st_size;
     return fd;
 }
@@ -272,6 +270,8 @@ bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, si
         n = pread(in->fd, into, size, (off_t)offset);
     while (n < 0 && errno == EINTR);
     *got = n > 0 ? (size_t)n : 0;
+    if (n == 0 && size && in->regular && offset < in->size)
+        os_guard_note_cut();
     return n >= 0 || fail_errno(err, "read", in->name, errno);
 }
 
@@ -281,6 +281,8 @@ static bool input_read(void *context, char *into, size_t room, size_t *got,
     struct os_input *in = context;
     ssize_t n = read_again(in->fd, into, room);
     *got = 0;
+    if (n == 0 && in->regular && lseek(in->fd, 0, SEEK_CUR) < (off_t)in->size)
+        os_guard_note_cut();
     if (n < 0)
         return fail_errno(err, "read", in->name, errno);
     *got = (size_t)n;
@@ -354,6 +356,35 @@ static bool fail_foreign(struct error *err, const char *path)
                       path);
 }
 
+/* Makes the temporary file what the target is: its owner's, with its mode. Whoever may
+ * not give a file away copies it into the target instead. */
+static bool keep_manner(struct os_output *out)
+{
+    struct stat st, own;
+    if (access(out->path, W_OK) != 0 || stat(out->path, &st) != 0 ||
+        fstat(out->fd, &own) != 0)
+        return false;
+    out->replaces = true;
+    bool same = st.st_uid == own.st_uid && st.st_gid == own.st_gid;
+    out->copies = !same && fchown(out->fd, st.st_uid, st.st_gid) != 0;
+    return out->copies || fchmod(out->fd, st.st_mode & 0777) == 0;
+}
+
+/* Opens the temporary file, which nobody else may read before it has its mode. */
+static bool open_beside(struct os_output *out, bool there)
+{
+    temporary_path(out->path, getpid(), out->temporary, sizeof out->temporary);
+    out->fd =
+        open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666);
+    if (out->fd >= 0 && (!there || keep_manner(out)))
+        return true;
+    int why = errno;
+    if (out->fd >= 0)
+        os_output_abandon(out);
+    errno = why;
+    return false;
+}
+
 bool os_output_open(struct os_output *out, const char *path, struct error *err)
 {
     enum os_link_end end;
@@ -375,9 +406,7 @@ bool os_output_open(struct os_output *out, const char *path, struct error *err)
                                       : open(out->path, O_WRONLY | O_CLOEXEC);
         return out->fd >= 0 || fail_output(err, path, errno);
     }
-    temporary_path(out->path, getpid(), out->temporary, sizeof out->temporary);
-    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return out->fd >= 0 || fail_output(err, path, errno);
+    return open_beside(out, end == OS_LINK_FILE) || fail_output(err, path, errno);
 }
 
 void os_output_set(struct os_output *out, const struct os_output_manner *manner)
@@ -387,6 +416,8 @@ void os_output_set(struct os_output *out, const struct os_output_manner *manner)
         return;
     out->keeps_old = manner->keeps_old;
     out->is_durable = manner->is_durable;
+    if (out->replaces && !out->keeps_old)
+        return;
     if (manner->is_private)
         fchmod(out->fd, 0600);
     if (owner->other && fchown(out->fd, owner->user, owner->group) != 0)
@@ -462,25 +493,6 @@ void os_output_keep_old(const char *path)
     rename(path, old);
 }
 
-bool os_output_close(struct os_output *out, struct output *o, struct error *err)
-{
-    bool ok = output_finish(o);
-    int reason = out->error ? out->error : ENOMEM;
-    if (ok && out->temporary[0]) {
-        ok = !out->is_durable || fsync(out->fd) == 0;
-        ok = close(out->fd) == 0 && ok;
-        if (ok && out->keeps_old)
-            os_output_keep_old(out->path);
-        ok = ok && rename(out->temporary, out->path) == 0;
-        reason = errno;
-        out->fd = -1;
-        if (ok)
-            out->temporary[0] = 0;
-    }
-    os_output_abandon(out);
-    return ok || fail_errno(err, "write", out->path, reason);
-}
-
 static bool output_write(void *context, const char *bytes, size_t length)
 {
     struct os_output *out = context;
@@ -496,6 +508,58 @@ static bool output_write(void *context, const char *bytes, size_t length)
         length -= (size_t)n;
     }
     return true;
+}
+
+/* Puts what was written into the file that is there. */
+static bool copy_over(struct os_output *out)
+{
+    char room[1 << 16];
+    ssize_t got = -1;
+    int to = open(out->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+    if (to < 0 || lseek(out->fd, 0, SEEK_SET) != 0) {
+        if (to >= 0)
+            close(to);
+        return false;
+    }
+    struct os_output target = {.fd = to};
+    do
+        got = read_again(out->fd, room, sizeof room);
+    while (got > 0 && output_write(&target, room, (size_t)got));
+    if (target.error)
+        errno = target.error;
+    return close(to) == 0 && got == 0;
+}
+
+/* Puts the temporary file in the target's place; false with errno. */
+static bool replace(struct os_output *out)
+{
+    bool copied = out->copies && !out->keeps_old;
+    if (copied && !copy_over(out))
+        return false;
+    if (out->is_durable && !copied && fsync(out->fd) != 0)
+        return false;
+    int closed = close(out->fd);
+    out->fd = -1;
+    if (closed != 0 || copied)
+        return closed == 0;
+    if (out->keeps_old)
+        os_output_keep_old(out->path);
+    if (rename(out->temporary, out->path) != 0)
+        return false;
+    out->temporary[0] = 0;
+    return true;
+}
+
+bool os_output_close(struct os_output *out, struct output *o, struct error *err)
+{
+    bool ok = output_finish(o);
+    int reason = out->error ? out->error : ENOMEM;
+    if (ok && out->temporary[0]) {
+        ok = replace(out);
+        reason = errno;
+    }
+    os_output_abandon(out);
+    return ok || fail_errno(err, "write", out->path, reason);
 }
 
 struct output os_output_stream(struct os_output *out)

@@ -54,9 +54,14 @@ bool os_file_facts(struct os_file_facts *facts, struct str path);
 
 /* An output file. Written beside the target under a temporary name and renamed over it at
  * the end, so that a failure leaves no half a file. A link is followed first (os/link.h):
- * what it leads to is written. What is no plain file is written as it is. */
+ * what it leads to is written. What is no plain file is written as it is.
+ *
+ * A file that is there keeps its owner, group and mode. One that may not be written is
+ * refused; where the owner cannot be kept the bytes are copied into it at the end. */
 struct os_output {
     int fd;
+    bool replaces;        /* a file that is there */
+    bool copies;          /* into it, at the end */
     int error;            /* errno of the first failed write; 0 for none */
     char path[4096];      /* behind the links */
     char temporary[4128]; /* empty for a standard stream or a device */
@@ -76,7 +81,8 @@ struct os_output_manner {
 /* Opens for writing; "-" is standard output. */
 bool os_output_open(struct os_output *out, const char *path, struct error *err);
 
-/* Makes it in that manner; to a standard stream or a device it is nothing. */
+/* Makes a new file in that manner; of one that is there only keeps_old counts. To a
+ * standard stream or a device it is nothing. */
 void os_output_set(struct os_output *out, const struct os_output_manner *manner);
 
 /* Whether a file of that name could be written; nothing is. What is no plain file, nor a

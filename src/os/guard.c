@@ -43,6 +43,11 @@ void *os_guard_map(int fd, size_t size)
     return os_guard_map_at(NULL, fd, size);
 }
 
+void os_guard_note_cut(void)
+{
+    __atomic_store_n(&was_cut, 1, __ATOMIC_RELAXED);
+}
+
 bool os_guard_was_cut(void)
 {
     return was_cut != 0;

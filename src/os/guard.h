@@ -16,6 +16,10 @@ void *os_guard_map(int fd, size_t size);
 /* The same at an address of memory that is the caller's to be mapped over. */
 void *os_guard_map_at(void *at, int fd, size_t size);
 
+/* Tells that a file which is read without being mapped had less than it had when it was
+ * opened. */
+void os_guard_note_cut(void);
+
 /* Whether, since the program began, bytes were looked for that a file no longer had. */
 bool os_guard_was_cut(void);
 

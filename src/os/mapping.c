@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "os/guard.h"
+#include "os/plain.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +20,10 @@ static bool fail(struct error *err, const char *path, int why)
     return error_set(err, "%s: %s", path, strerror(why));
 }
 
-static int open_to_read(const char *path, int flags)
-{
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
-}
-
 static bool map_handle(struct os_mapping *m, int fd, const struct stat *st,
                        const char *path, struct error *err)
 {
     *m = OS_MAPPING_NONE;
-    if (!S_ISREG(st->st_mode))
-        return error_set(err, "%s: not a regular file", path);
     if (st->st_size == 0)
         return true;
     void *map = os_guard_map(fd, (size_t)st->st_size);
@@ -39,32 +33,38 @@ static bool map_handle(struct os_mapping *m, int fd, const struct stat *st,
     return true;
 }
 
-bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err)
+static bool map_plain(struct os_mapping *m, const char *path, const struct os_plain *how,
+                      struct error *err)
 {
     struct stat st;
     *m = OS_MAPPING_NONE;
-    int fd = open_to_read(path, 0);
+    int fd = os_plain_open(path, how, &st, err);
     if (fd < 0)
-        return fail(err, path, errno);
-    bool ok =
-        fstat(fd, &st) == 0 ? map_handle(m, fd, &st, path, err) : fail(err, path, errno);
+        return false;
+    bool ok = map_handle(m, fd, &st, path, err);
     close(fd);
     return ok;
+}
+
+bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err)
+{
+    return map_plain(m, path, &(struct os_plain){0}, err);
+}
+
+bool os_mapping_open_below(struct os_mapping *m, const char *path, const char *folder,
+                           struct error *err)
+{
+    struct os_plain how = {.no_link = !folder, .folder = folder};
+    return map_plain(m, path, &how, err);
 }
 
 int os_shared_open(const char *path, uint32_t owner, struct error *err)
 {
     struct stat st;
-    int fd = open_to_read(path, O_NOFOLLOW);
-    if (fd < 0 && errno == ELOOP)
-        error_set(err, "%s: refused, it is a link", path);
+    int fd = os_plain_open(path, &(struct os_plain){.no_link = true}, &st, err);
     if (fd < 0)
-        return errno == ELOOP ? -1 : (fail(err, path, errno), -1);
-    if (fstat(fd, &st) != 0)
-        fail(err, path, errno);
-    else if (!S_ISREG(st.st_mode))
-        error_set(err, "%s: not a regular file", path);
-    else if (st.st_uid != owner && st.st_uid != 0)
+        return -1;
+    if (st.st_uid != owner && st.st_uid != 0)
         error_set(err, "%s: refused, it belongs to user %u and not to the program's",
                   path, (unsigned)st.st_uid);
     else
@@ -112,14 +112,12 @@ bool os_mapping_open_inode(struct os_mapping *m, const char *path, uint32_t devi
 {
     struct stat st;
     *m = OS_MAPPING_NONE;
-    int fd = open_to_read(path, 0);
+    int fd = os_plain_open(path, &(struct os_plain){0}, &st, err);
     if (fd < 0)
-        return fail(err, path, errno);
+        return false;
     bool ok;
-    if (fstat(fd, &st) != 0)
-        ok = fail(err, path, errno);
-    else if (st.st_ino != inode || major(st.st_dev) != device_major ||
-             minor(st.st_dev) != device_minor)
+    if (st.st_ino != inode || major(st.st_dev) != device_major ||
+        minor(st.st_dev) != device_minor)
         ok = error_set(err, "%s: another file", path);
     else
         ok = map_handle(m, fd, &st, path, err);
@@ -136,9 +134,10 @@ bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
     size_t used = 0, room = 0;
     ssize_t got = 1;
     *m = OS_MAPPING_NONE;
-    int fd = open_to_read(path, 0);
+    struct stat st;
+    int fd = os_plain_open(path, &(struct os_plain){.system = true}, &st, err);
     if (fd < 0)
-        return fail(err, path, errno);
+        return false;
     char *bytes = arena_grow(&m->read, NULL, &room, READ_FIRST, 1);
     while (bytes && got > 0 && used < limit) {
         got = read(fd, bytes + used, room - used);

@@ -13,9 +13,14 @@ struct os_mapping {
 
 #define OS_MAPPING_NONE ((struct os_mapping){STR(""), NULL, ARENA_INIT})
 
-/* Maps a regular file. Never waits, whatever the path leads to. False with the system's
- * reason. */
+/* Maps a plain file, which os/plain.h opens: whatever the path leads to, nothing else is
+ * opened. False with the reason. */
 bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err);
+
+/* The same for a file below a folder, behind all links; NULL: for one anywhere that is
+ * not itself a link. */
+bool os_mapping_open_below(struct os_mapping *m, const char *path, const char *folder,
+                           struct error *err);
 
 /* The same for a file that lies where anyone may write: it must not be a link, must
  * belong to `owner` or to root, and have at most `limit` bytes. */

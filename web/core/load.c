@@ -118,7 +118,7 @@ static bool read_piece(struct loading *l, size_t length, bool whole, struct erro
     unsigned known = facts->warning_count;
     if (!whole)
         options.head = l->head;
-    bool ok = l->importer->read(&s, &options, &l->builder, err);
+    bool ok = import_part(l->importer, &s, &options, &l->builder, err);
     source_deinit(&s);
     for (unsigned i = known; i < facts->warning_count; i++)
         if (facts->warnings[i].first.line)

@@ -2,6 +2,7 @@
  * (web/src/unpack.ts); files that are packed as a whole it unpacks before they come here. */
 #include "base/unpack.h"
 #include "base/decode.h"
+#include "base/limits.h"
 
 #define IMPORT(name) __attribute__((import_module("unpack"), import_name(#name))) name
 
@@ -43,7 +44,7 @@ bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t ro
     *got = came > 0 ? (size_t)came : 0;
     u->in += used;
     u->out += *got;
-    return came >= 0 && (u->out <= DECODE_FREE_SIZE || u->out / DECODE_RATIO <= u->in);
+    return came >= 0 && !limits_exceeded(u->in, u->out);
 }
 
 /* Object files, which have blocks of the other kinds, are not read here. */

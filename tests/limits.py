@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Bombs: small files that ask for endless memory, read with 1 GB of address space. Each
+ends in time, by itself, and says what was cut, or why it could not be read. Prints TAP."""
+
+import json
+import os
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+
+from tap import STOKE, Tap, run_once
+
+MEMORY = 1 << 30
+SECONDS = 100
+MB = 1 << 20
+SANITIZED = "-fsanitize=" in open(os.path.join(os.environ.get("STOKE_BUILD", "build"),
+                                               "build.ninja"), encoding="utf-8").read()
+
+
+def repeat(piece, count):
+    block = piece * max(1, MB // len(piece))
+    each = len(block) // len(piece)
+    while count > 0:
+        yield block if count >= each else piece * count
+        count -= each
+
+
+def packed(path, pieces):
+    squeeze = zlib.compressobj(6, zlib.DEFLATED, 31)
+    with open(path, "wb") as file:
+        for piece in pieces:
+            file.write(squeeze.compress(piece))
+        file.write(squeeze.flush())
+
+
+def number(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(tag, value):
+    if isinstance(value, int):
+        return number(tag << 3) + number(value)
+    return number(tag << 3 | 2) + number(len(value)) + value
+
+
+def pprof(locations, samples=1):
+    """Samples of so many locations each, all alike but the innermost."""
+    yield field(1, field(1, 1) + field(2, 2))
+    for text in (b"", b"samples", b"count", b"main"):
+        yield field(6, text)
+    for i in range(1, samples + 2):
+        yield field(5, field(1, i) + field(2, 3))
+        yield field(4, field(1, i) + field(4, field(1, i) + field(2, i)))
+    for i in range(samples):
+        first, values = number(i + 2), field(2, number(1))
+        ids = number(1 << 3 | 2) + number(len(first) + locations) + first
+        yield number(2 << 3 | 2) + number(len(ids) + locations + len(values)) + ids
+        yield from repeat(b"\x01", locations)
+        yield values
+
+
+SPEEDSCOPE = (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":'
+              b'{"frames":[{"name":"a"}]},"profiles":[{"type":"%s","name":"x","unit":'
+              b'"none","startValue":0,"endValue":1,%s')
+
+
+def stoke_file(rows):
+    """A chain of stacks, each below the one before it."""
+    def section(tag, first, count, body):
+        head = tag + struct.pack("<IIII", first, count, len(body), zlib.crc32(body))
+        return head + struct.pack("<I", zlib.crc32(head)) + body
+    yield b"\x89STOKE\r\n" + struct.pack("<II", 1, 0)
+    yield section(b"STRS", 1, 1, b"\x01a")
+    yield section(b"FRMS", 1, 1, b"\x01\x00\x00\x00\x00\x00")
+    for first in range(1, rows + 1, 65536):
+        count = min(65536, rows + 1 - first)
+        parents = (b"\x00" if first == 1 else b"\x01") + b"\x01" * (count - 1)
+        yield section(b"STKS", first, count, parents + b"\x01" * count)
+    yield section(b"EVTS", 1, 1, b"\x01\x00")
+    last = number(2 * rows)
+    yield section(b"SMPS", 0, 1, b"\x01\x00\x00\x01" + last + b"\x01\x02")
+    yield section(b"END ", 0, 0, b"")
+
+
+def jfr(size):
+    yield b"FLR\0" + struct.pack(">HHQ", 2, 1, size + 68) + bytes(size + 52)
+
+
+def perf_data():
+    """A record of compressed records, which unpack to others without end."""
+    attr = struct.pack("<IIQQQQ", 1, 128, 0, 1, 1 | 2 | 4, 0).ljust(128, b"\0")
+    record = struct.pack("<IHH", 3, 0, 24) + struct.pack("<II", 1, 1) + b"x".ljust(8, b"\0")
+    plain = record * ((200 * MB) // len(record))
+    done = subprocess.run(["zstd", "-q", "-19", "-c"], input=plain, capture_output=True,
+                          check=True).stdout
+    records = b""
+    for at in range(0, len(done), 60000):
+        part = done[at:at + 60000]
+        part += bytes(-len(part) % 8)
+        records += struct.pack("<IHH", 81, 0, 8 + len(part)) + part
+    head = b"PERFILE2" + struct.pack("<QQ", 104, 144)
+    head += struct.pack("<QQQQQQ", 104, 144, 248, len(records), 0, 0) + bytes(32)
+    yield head.ljust(104, b"\0") + attr + bytes(16) + records
+
+
+BOMBS = {
+    "pprof.pb.gz": lambda: pprof(300_000_000),
+    "pprof-deep.pb.gz": lambda: pprof(20_000_000),
+    "pprof-many.pb.gz": lambda: pprof(200_000, 500),
+    "frames.folded.gz": lambda: (*repeat(b"a;", 100_000_000), b"leaf 1\n"),
+    "deep.folded.gz": lambda: (*repeat(b"a;", 20_000_000), b"leaf 1\n"),
+    "line.folded.gz": lambda: (b"a;b 1\n", *repeat(b"x" * 65536, 16384), b" 1\n"),
+    "line.txt.gz": lambda: (b"main 1/1 1.0: 1 cycles:\n\t1000 ", *repeat(b"x" * 65536, 16384),
+                            b" (x)\n\n"),
+    "zeros.gz": lambda: repeat(bytes(65536), 16384),
+    "nested.json.gz": lambda: (b'{"traceEvents":[', *repeat(b"[", 100_000_000)),
+    "string.json.gz": lambda: (b'{"traceEvents":[{"ph":"X","name":"',
+                               *repeat(b"y" * 65536, 8192), b'","ts":0,"dur":3}]}'),
+    "sampled.json.gz": lambda: (SPEEDSCOPE % (b"sampled", b'"samples":[[0'),
+                                *repeat(b",0", 50_000_000), b']],"weights":[1]}]}'),
+    "evented.json.gz": lambda: (SPEEDSCOPE % (b"evented", b'"events":[{"type":"O","frame":0,'
+                                              b'"at":0}'),
+                                *repeat(b',{"type":"O","frame":0,"at":0}', 3_000_000),
+                                b"]}]}"),
+    "trace.json.gz": lambda: (b'{"traceEvents":[{}', *repeat(
+        b',{"ph":"B","name":"a","ts":0,"pid":1,"tid":1}', 3_000_000), b"]}"),
+    "callgrind.out.gz": lambda: (b"events: Ir\nfn=(1) ", *repeat(b"n" * 65536, 8192),
+                                 b"\n1 1\n"),
+    "calls.out.gz": lambda: (b"events: Ir\nfn=a\n1 1\n", *repeat(
+        b"cfn=a\ncalls=1 1\n1 1\n", 3_000_000)),
+    "stacks.stoke": lambda: stoke_file(20_000_000),
+    "zeros.jfr.gz": lambda: jfr(512 * MB),
+    "tags.xml.gz": lambda: (b'<?xml version="1.0"?>\n<trace-query-result>',
+                            *repeat(b"<node>", 20_000_000)),
+    "zstd.data": perf_data,
+}
+
+# What must be kept of it: the stack is cut, and its weight is not lost.
+CUT = {"deep.folded.gz": "1\n", "pprof-deep.pb.gz": "1\n", "stacks.stoke": "1\n",
+       "line.folded.gz": "a;b 1\n"}
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def check(name, path, command):
+    """Why the run was not as it must be, or nothing."""
+    with tempfile.TemporaryFile() as out:
+        done = subprocess.run([STOKE, *command, path], stdin=subprocess.DEVNULL, stdout=out,
+                              stderr=subprocess.PIPE, preexec_fn=limited, check=False)
+        size = out.seek(0, 2)
+        out.seek(max(0, size - 100))
+        tail = out.read().decode("latin-1")
+    said = done.stderr.decode(errors="replace")
+    if done.returncode not in (0, 1):
+        return f"it ended with {done.returncode}: {said[:300]}"
+    if done.returncode == 1 and "error:" not in said:
+        return "it failed and did not say why"
+    if name in CUT and command == ["fold"]:
+        if done.returncode != 0 or not tail.endswith(CUT[name]):
+            return f"what can be read was not kept: {tail} {said[:300]}"
+        if "limit" not in said:
+            return f"nothing was said of the limit: {said[:300]}"
+    return ""
+
+
+def test_bombs(tap, folder):
+    for name, pieces in BOMBS.items():
+        path = os.path.join(folder, name)
+        packed_by_name = name.endswith((".gz", ".stoke"))
+        try:
+            if packed_by_name:
+                packed(path, pieces())
+            else:
+                with open(path, "wb") as file:
+                    file.writelines(pieces())
+        except FileNotFoundError:
+            tap.skip(name, "zstd is missing")
+            continue
+        for command in (["fold"], ["flamegraph"]):
+            tap.result(f"{name}: {command[0]}", check(name, path, command))
+        os.remove(path)
+
+
+def test_packing(tap, folder):
+    """The same bytes in every packing."""
+    text = b"a;" * 20_000_000 + b"leaf 7\n"
+    path = os.path.join(folder, "x.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.folded", text)
+    CUT["x.zip"] = "7\n"
+    tap.result("zip: fold", check("x.zip", path, ["fold"]))
+    try:
+        done = subprocess.run(["zstd", "-q", "-c"], input=text, capture_output=True,
+                              check=True).stdout
+    except FileNotFoundError:
+        tap.skip("zstd: fold", "zstd is missing")
+        return
+    path = os.path.join(folder, "x.zst")
+    with open(path, "wb") as file:
+        file.write(done)
+    CUT["x.zst"] = "7\n"
+    tap.result("zstd: fold", check("x.zst", path, ["fold"]))
+
+
+def frames_of(args, data):
+    status, out, err = run_once([STOKE, "fold", *args, "-"], input=data)
+    return status, out.count(b";") + 1, err.decode()
+
+
+def test_option(tap):
+    """Recursions that are 500,000 deep are not cut; --limits raises what cuts the others."""
+    status, frames, err = frames_of([], b"a;" * 499_999 + b"b 1\n")
+    tap.result("500,000 frames are kept", "" if (status, frames, err) == (0, 500_000, "")
+               else f"{status} {frames} {err[:200]}")
+    deep = b"a;" * 1_999_999 + b"b 1\n"
+    status, frames, err = frames_of([], deep)
+    tap.result("2,000,000 frames are cut, and it is said", "" if status == 0 and
+               frames == 1 << 20 and "limit" in err else f"{status} {frames} {err[:200]}")
+    for limits in ("x2", "none"):
+        status, frames, err = frames_of(["--limits", limits], deep)
+        tap.result(f"--limits {limits} keeps them", "" if (status, frames, err) ==
+                   (0, 2_000_000, "") else f"{status} {frames} {err[:200]}")
+    status, _, err = run_once([STOKE, "info", "--json", "-"], input=deep)
+    facts = json.loads(_)
+    tap.result("info reports the cut stack", "" if "limit" in json.dumps(facts)
+               else "it does not")
+    status, out, _ = run_once([STOKE, "report", "-"], input=deep)
+    tap.result("report reports the cut stack", "" if b"limit" in out or b"cut" in out
+               else "it does not")
+
+
+def main():
+    tap = Tap()
+    if SANITIZED:
+        tap.skip("bombs", "sanitizers take more address space than that")
+        tap.done()
+    with tempfile.TemporaryDirectory() as folder:
+        test_bombs(tap, folder)
+        test_packing(tap, folder)
+    test_option(tap)
+    tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
