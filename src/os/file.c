@@ -250,7 +250,8 @@ void os_input_close(struct os_input *in)
 bool os_input_is_given(void)
 {
     struct stat st;
-    return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
+    return fstat(STDIN_FILENO, &st) == 0 &&
+           (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
 static ssize_t read_again(int fd, char *into, size_t room)

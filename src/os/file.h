@@ -33,7 +33,8 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err);
 void os_input_close(struct os_input *in);
 
 /* Whether standard input is something to be read where no input is named: a pipe or a
- * file; not a terminal, /dev/null, as under cron, a socket, or closed. */
+ * file; not a terminal, /dev/null, as under cron, or closed. A socket counts as a pipe:
+ * Node.js, for one, makes its pipes of sockets. */
 bool os_input_is_given(void);
 
 /* A source over the input. source_deinit it before the input is closed. */

@@ -1,5 +1,5 @@
 # Where no file is named, all commands read standard input if it is a pipe or a file, else
-# ./perf.data: on a terminal, with /dev/null, as under cron, a socket, or none at all.
+# ./perf.data: on a terminal, with /dev/null, as under cron, or none at all. A socket is a pipe.
 . "$TESTS/cli/lib.sh"
 
 python3 - <<'PY'
@@ -37,6 +37,18 @@ for command in 'fold' 'flamegraph' 'convert --to speedscope' 'info' 'report' 'sc
         got=0
         (cd "${folder:-.}" && exec stoke $command "$@") >out 2>err || got=$?
     }
+    try_socket() {
+        # shellcheck disable=SC2086
+        got=0 && python3 - $command >out 2>err <<'PY' || got=$?
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+child = subprocess.Popen(["stoke", *sys.argv[1:]], stdin=theirs)
+theirs.close()
+ours.sendall(open("from_input.data", "rb").read())
+ours.close()
+sys.exit(child.wait())
+PY
+    }
     how='/dev/null' && try </dev/null && reads by_default
     how='a device' && try </dev/zero && reads by_default
     how='none' && try <&- && reads by_default
@@ -45,6 +57,7 @@ for command in 'fold' 'flamegraph' 'convert --to speedscope' 'info' 'report' 'sc
     how='a pipe and -' && { cat from_input.data | { try - && reads from_input; }; }
     how='a file and -' && try - <from_input.data && reads from_input
     how='a named file and a pipe' && { cat from_input.data | { try perf.data && reads by_default; }; }
+    how='a socket' && try_socket && reads from_input
     how='/dev/null' && folder=empty && try </dev/null && fails_well err
     how='none' && try <&- && fails_well err
     folder=

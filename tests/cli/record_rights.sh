@@ -92,7 +92,14 @@ done
 unset SUDO_UID SUDO_GID
 
 # Rights go once the counters are open; the program that is recorded keeps its own.
+# The last ones go when the program runs already: it waits for that.
 status 0 stoke record -q -a -o all.data sh -c 'grep -h CapEff /proc/self/status
+    tries=0
+    while [ $((0x$(sed -n "s/^CapEff:[^0-9a-f]*//p" /proc/$PPID/status) & 1 << 1)) != 0 ] &&
+        [ $tries -lt 600 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
     grep -h CapEff /proc/$PPID/status; grep -h NoNewPrivs /proc/$PPID/status'
 full=$(sed -n '1s/.*\t//p' out) left=$(sed -n '2s/.*\t//p' out)
 [ "$left" != "$full" ] || fail "no right was given up: $left"
