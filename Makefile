@@ -60,6 +60,7 @@ uninstall:
 	@ninja -C $(BUILD) uninstall
 
 format:
+	tools/spdx
 	git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a second core is worth: a program with one thread and with two, and two of it with
 one thread each at once, which is what the machine has to give.
 

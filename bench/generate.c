@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes an input for the benchmark to standard output: generate KIND MEGABYTES
  *
  *   perf         perf script text, about 40 frames a sample, one comm in fifty unique

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes an instruction trace for the benchmark to standard output, and the program that
  * it is of to a file: generate_trace KIND MEGABYTES PROGRAM
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a traced program does, for the bench of live traces: sorts, hashes, walks a tree
  * by recursion and formats numbers. ROUNDS of some 20 million instructions each. */
 #include <stdint.h>

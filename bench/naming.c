@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What naming costs by itself: functions, inlined calls and lines of addresses, found and
  * demangled as `stoke script` does it, on one core, printed as llvm-addr2line -a -f -i -C
  * prints them. So both programs start cold, read the same and write the same.

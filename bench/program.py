@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes and builds a large C++ program with debug information, to be recorded: many units
 that include much of the standard library, functions that call each other at random with
 inlined calls between, and work at the leaves. The same source each time.

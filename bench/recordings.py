@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of the bench that reads recordings: a large C++ program is built and recorded
 with stack dumps and with frame pointers, and stoke's processor time is held beside that of
 perf script and hotspot's parser over the same files, where they are installed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a file by the viewer's core, built for this machine: what bench/viewer holds the
  * WebAssembly beside. viewer_read FILE [PIECE]
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a manual page of its source: page.py STOKE SCDOC SOURCE OUTPUT PLUGIN
 
 In the source, which is scdoc, a line of these words alone is filled in from stoke's tables:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A source for tests: bytes in memory that come as from a slow pipe. */
 #ifndef STOKE_TESTS_BITES_H
 #define STOKE_TESTS_BITES_H

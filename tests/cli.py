@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The command line, end to end: every tests/cli/*.sh is a test of one feature.
 
 A script is run by `sh -eu` in an empty folder of its own, with `stoke` on the path and

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Other tools' test inputs, folded by stoke and by them: the rows of fold-cases.tsv in the
 corpus beside the source folder. Compared by the rules of the corpus: FlameGraph's outputs
 have no quote characters, and a row may compare as a set of lines.

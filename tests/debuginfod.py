@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Debug files from a server: a program is recorded, its debug information taken away and
 put behind a debuginfod of the test's own, and names and inlined functions come back."""
 

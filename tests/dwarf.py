@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """src/symbol/dwarf.h against llvm-symbolizer and GNU addr2line: for every seventh byte of
 the code of programs that are built here in each way that compilers and linkers know, and
 of the files of the machine and the corpus that have debug information.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The DWARF reader on sections of 1 MB that are made to cost as much time and memory as
 can be: units that share what is long, lists within lists, depth. Each must be done within
 a few seconds and 64 MB, also under a sanitizer.

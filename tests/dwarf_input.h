@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sections of an object in one file, as the tests of the DWARF reader keep them:
  * "DW", flags, the sizes of nine sections (two bytes each, the lower one first), the
  * sections; and for split units once more sizes and sections. tests/fuzz/dwarf_seed.py

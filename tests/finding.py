@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Where the files lie that a recording names: the path that was recorded, perf's cache of
 them (which perf record fills), --symfs, debug files beside them and elsewhere. Each case
 has a home, and so a cache, of its own."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What holds for all importers, whatever the format.
 
   late keys     a JSON profile is known by its keys, also where they lie behind a large

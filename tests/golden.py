@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Golden files: what stoke makes of an input is what stands beside it.
 
   tests/import/FORMAT/CASE.in    `stoke fold [CASE.args] CASE.in` prints CASE.want, and

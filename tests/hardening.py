@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the compiler and the linker were asked for, read back from the program and from the
 library that QEMU loads: hardening.py. Prints TAP."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Other tools' heap profiles, stoke's reading against another one.
 
 massif: of each moment with a tree, what it has in all, what each function that allocates has,

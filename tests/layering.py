@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A folder of src/ is a layer: it includes only the layers that stand above it. And the
 pure ones stay pure: no system header, and no function of the C library but those that the
 browser build has too.
@@ -9,6 +10,7 @@ import glob
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 import tap
@@ -161,6 +163,9 @@ def main():
         kind = "pure, " if folder in PURE else ""
         report.result(f"src/{folder}: {kind}{count} includes, of "
                       f"{' '.join(sorted(edges)) or 'itself alone'}", "\n".join(wrong))
+    done = subprocess.run([os.path.join(tap.SOURCE_ROOT, "tools", "spdx"), "--check"],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    report.result("each source file names its licence (tools/spdx adds it)", done.stdout)
     build = os.environ.get("STOKE_BUILD")
     if not build or not shutil.which("nm"):
         report.skip("symbols of the pure folders", "no build folder, or no nm")

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Bombs: small files that ask for endless memory, read with 1 GB of address space. Each
 ends in time, by itself, and says what was cut, or why it could not be read. Prints TAP."""
 

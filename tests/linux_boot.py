@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A Linux that boots under QEMU, runs two programs which lie at the same addresses, and
 switches off: all its instructions are in a stack, no stack is emptied, and both programs
 have their names.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/import/instruments-trace/*.in, and a seed of names for the fuzzer: archives as Instruments makes them, with
 everything in them that a profile is read from (src/import/instruments_trace.c), of two
 runs of a made-up program.

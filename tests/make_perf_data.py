@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the recordings of tests/import/perf-data: small files of every kind, those that no
 machine at hand writes among them (the other byte order, guests, deferred chains, lost
 samples, a recorder that was killed, damage).

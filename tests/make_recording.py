@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/fuzz/recording: one small recording and all the files that it leads to, for
 the tests that harm one of them and leave the others whole.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The manual and the program say the same. Every command has a page; a page has every option
 that --help lists, and no option that there is not. The EXAMPLES of a page are run as a user
 types them, one after another in one folder, with `sh -eu`, and end well; the folder is empty

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stoke record --off-cpu held against a program that knows how long it waits
 (record/waits.c), and against perf, which reads the same file."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The optional parts of a build: the list of tools/parts, and the viewer's build where npm
 fails: it is left out with the reason, tried again each time, and then built."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """perf.data against Debian's perf: the same samples, stacks, weights and lost counts, event
 by event, for the recordings of the corpus, those of tests/import/perf-data that perf 6.1
 can read, and some that are recorded here.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of many samples read by one core and by more: the result is the same, to the
 numbers that things were given. They are made here of all that changes while samples are
 under way: processes that fork, exec and map, functions that come into the kernel, chains

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """perf.data, read, unwound and named, held against the tools that everybody has: perf
 script, libdwfl, llvm-symbolizer, and the corpus.
 

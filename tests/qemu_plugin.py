@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """libstoke_qemu.so: every instruction is in the trace, whatever the guest does, however it
 ends. Held beside a plugin that is told of each instruction singly (tests/trace/every.c).
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stoke record held against what is known: a program of known shares (record/shares.c),
 perf, and faults.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stoke record when something goes wrong around it: writes that fail, targets that end, become
 others or have the numbers of others, more threads than files may be open, users without rights.
 What happens to a recorder that is killed or held up is in record.py."""

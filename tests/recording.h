@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/recording for tests: a recording, and a folder that stands for the root of
  * the system (--symfs), in which all lies that the recording leads to. */
 #ifndef STOKE_TESTS_RECORDING_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Profiles of other tools, read by stoke and by speedscope: the rows of speedscope-cases.tsv
 in the corpus.
 

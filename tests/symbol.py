@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """src/symbol against readelf, objdump and nm: on this machine's own binaries, and on small
 ones that are made here for each way a file can be.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the Python tests share: results as TAP lines, which meson and tests/run read."""
 
 import concurrent.futures

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Programs of 32 bits, logs that expand compressed instructions, and guests that crash.
 
 A program that has no library runs in qemu-riscv32; its trace is written again as each log

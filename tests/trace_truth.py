@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Traces of QEMU guests, and the stack of every instruction in them, against the truth.
 
 The truth comes from the registers that QEMU logs (tests/trace/oracle.py): stoke has only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every unit test begins with: cmocka, and assertions over stoke's own types. */
 #ifndef STOKE_TESTS_UNIT_H
 #define STOKE_TESTS_UNIT_H

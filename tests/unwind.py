@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """src/unwind against other tools: every row of this machine's own binaries against
 readelf; and stacks that are recorded here of small programs, built in several ways,
 against libdwfl and `perf script`.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a page's files into a C source: embed.py OUT.c PREFIX FILE...
 
 A style light.css becomes `const char PREFIX_light[]`, which its user declares. All of the

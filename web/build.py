@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Builds the viewer: build.py --out FOLDER --version V [--generated FILE.c]...
 or build.py --out FOLDER --again STAMP
 

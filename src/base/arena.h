@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An arena: memory that is given back all at once.
  *
  * A profile, and everything else that is built once and read afterwards, owns one. Small

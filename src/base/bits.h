@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bits counted without an instruction for it, which not every machine that the core is
  * built for has. */
 #ifndef STOKE_BASE_BITS_H

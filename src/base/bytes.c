@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
 
 /* More than any writer pads a number to. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cursor over the bytes of a binary file: bounded, of either byte order, with a failure
  * that sticks.
  *

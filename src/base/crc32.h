@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The checksum of gzip, PNG and zip: CRC-32 (ISO 3309), reflected, polynomial 0xedb88320.
  */
 #ifndef STOKE_BASE_CRC32_H

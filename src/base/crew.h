@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who may do pieces of work beside the caller.
  *
  * Pure code knows no thread. Where its work falls into pieces that need nothing of each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/csv.h"
 
 /* The length of a quoted text up to its closing quote, or all of s where that is missing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a line of separated values: bare, or in double quotes where they hold the
  * separator. A doubled quote within quotes stands for one. */
 #ifndef STOKE_BASE_CSV_H

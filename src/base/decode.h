@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decoders: a source over another source's bytes. gzip, zstd and the first file of a zip
  * are unpacked, UTF-16 (with a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encoders: an output that packs what is written to it into another output. */
 #ifndef STOKE_BASE_ENCODE_H
 #define STOKE_BASE_ENCODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What went wrong, where, and what to try: the one way a library function of stoke fails.
  *
  * A fallible function returns bool (or a null pointer) and fills a caller-owned struct

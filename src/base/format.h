@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* printf without stdio: what the pure folders, which also run in the browser, print with.
  *
  * Understood: %s %c %d %i %u %x; lengths l, ll, z; width, '-', '0' and, for %s,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names with '*' for any run of bytes and '?' for one byte, as users choose by. */
 #ifndef STOKE_BASE_GLOB_H
 #define STOKE_BASE_GLOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes of bytes, for tables in memory only: they may change from version to version and
  * must never decide an order that a user sees.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers that an input gives its things, to what a reader made of them. Any 64-bit
  * number will do, so a hostile one costs no more than another. */
 #ifndef STOKE_BASE_IDMAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/index.h"
 
 bool index_grow(struct index *ix, struct arena *a, size_t more)

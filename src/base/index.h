@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hash index over a column: finds the id of an item whose key lies in the column
  * itself.
  *

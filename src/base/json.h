@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON, read and written piece by piece.
  *
  * The reader pulls from a source through its window, so memory holds the longest string

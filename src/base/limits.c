@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 
 #define PIECE_MOST ((uint64_t)SIZE_MAX / 2)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much of an input is kept: the limits of all readers, in one place.
  *
  * A small file can ask for endless memory: a compressed line of 2 GB, a stack of 300

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of a source, one after the other, with their numbers.
  *
  * A line ends with LF, CR LF, or the end of the input; its end is not part of it. A line

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bounded memory of texts seen before: from the 128-bit hash of some bytes to a number.
  *
  * Profiles repeat themselves: the same frame lines, the same callers. A reader asks here

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a user may have meant: the one of several names that is most like a word. */
 #ifndef STOKE_BASE_NEAREST_H
 #define STOKE_BASE_NEAREST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/number.h"
 
 bool number_parse_u64(struct str s, uint64_t *out)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers to text and back, without stdio and without locale.
  *
  * Weights are doubles: integers are exact to 2^53; fractions keep 15 significant digits,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text going out: a buffer that is flushed as it fills, or kept whole.
  *
  * Failure sticks, so a writer may print a whole document and look at `failed` once. */

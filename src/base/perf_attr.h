@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* perf_event_attr: what a counter counts and what is noted of it, as perf_event_open
  * takes it and as a perf.data keeps it.
  *

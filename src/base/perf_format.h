@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* perf.data and what the kernel puts into it: record types, and the bits that say what is
  * in a record.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waits in a recording of ours: what the recorder writes and the reader looks for.
  *
  * A wait is a sample of the event "off-cpu" (of the kernel's kind

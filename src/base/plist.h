@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binary property lists, and the objects that NSKeyedArchiver keeps in them.
  *
  * Nothing is built: a value is looked at where it lies, and what is in it is asked for by

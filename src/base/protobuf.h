@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Protocol buffers on the wire: a cursor over the fields of a message, and a writer.
  *
  * A message is bytes at hand; a message inside it is a reader over those bytes. Lengths

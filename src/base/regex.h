@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Regular expressions that come from an input, so that no pattern and no text may cost
  * more than their lengths multiplied: all ways through the pattern are walked at once,
  * byte by byte, without backtracking and without recursion.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding places in text, many bytes at a time. */
 #ifndef STOKE_BASE_SCAN_H
 #define STOKE_BASE_SCAN_H

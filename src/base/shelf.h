@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A column whose items never move: others may read those that they know of while it
  * grows. It lies in parts, each twice as long as the one before, so that a number leads
  * to its item without a search. */

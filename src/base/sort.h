@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A stable merge sort of numbers by an order of the caller's. Ours, because libc's qsort
  * is not stable, allocates, and is slow in the browser. */
 #ifndef STOKE_BASE_SORT_H

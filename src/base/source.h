@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes coming in: from a file, a pipe, memory, or another source through a decoder.
  *
  * A reader sees a window, [begin, end). What it has used it leaves behind and asks for

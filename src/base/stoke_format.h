@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The .stoke file: a profile's tables, as export/stoke.c writes and import/stoke.c reads
  * them.
  *

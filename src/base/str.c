@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
 size_t str_search(struct str s, struct str part)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A string that is a view: bytes that live elsewhere, not terminated by a zero.
  *
  * Nothing here owns memory. A view is good for as long as the bytes behind it are: until

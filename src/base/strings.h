@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table of distinct strings: each has one number, so that equal names are equal
  * numbers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tree in which a node is found by its parent and a key: the stacks of a profile, the
  * paths of its labels, the raw addresses of a recording.
  *

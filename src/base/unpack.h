@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packed blocks that are at hand whole: sections of object files, files of archives. What comes in a stream
  * is decode.h's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8: which bytes are well formed, and what is written instead of those that are not.
  *
  * Names come from anywhere; formats that are UTF-8 by definition (JSON, protobuf strings)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text as a terminal may show it. Names come from anywhere, and a terminal obeys what it
  * is sent: control characters, and the marks that turn or hide text around them, are
  * shown as escapes (\n, \x1b, \u202e), bytes that are not UTF-8 as \xff. All else stays.

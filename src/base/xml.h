@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An XML reader that hands out one piece after the other: a tag opened, a tag closed,
  * text.
  *

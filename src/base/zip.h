@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is in a zip archive that is at hand whole: its files, by the directory at its end.
  * Archives in several parts, encrypted files and those of 4 GiB and more are not read. */
 #ifndef STOKE_BASE_ZIP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke annotate: where in a function the samples were, by line and by instruction. */
 #include "cli/annotate.h"
 #include "cli/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of `stoke annotate` share: where in the code of one function the samples
  * of recordings were.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A function's instructions, as objdump of binutils prints them:
  *     1227:<TAB>mul    %rdx
  * Whoever has no objdump gets the addresses. */

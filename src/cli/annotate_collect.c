@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the samples of recordings to the functions that they were in.
  *
  * Of each recording the samples are counted by place; at its end the places are named and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions with what was sampled in them, for people and for programs. */
 #include "base/json.h"
 #include "base/visible.h"

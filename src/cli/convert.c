@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke convert: a profile of any format to another format. */
 #include "cli/command.h"
 #include "cli/load.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/css_color.h"
 #include "base/nearest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Colours as a style sheet takes them. */
 #ifndef STOKE_CLI_CSS_COLOR_H
 #define STOKE_CLI_CSS_COLOR_H

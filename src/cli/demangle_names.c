@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/demangle_names.h"
 #include "model/rust_name.h"
 #include "transform/rewrite.h"

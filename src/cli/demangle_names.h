@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions' names in text that other tools wrote: demangled as --demangle says. */
 #ifndef STOKE_CLI_DEMANGLE_NAMES_H
 #define STOKE_CLI_DEMANGLE_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke diff: two profiles as one, before and after. */
 #include "base/number.h"
 #include "base/sort.h"

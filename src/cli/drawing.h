@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options that say how a flame graph looks, shared by the commands that draw one. */
 #ifndef STOKE_CLI_DRAWING_H
 #define STOKE_CLI_DRAWING_H

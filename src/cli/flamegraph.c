@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke flamegraph: stacks of any format to an interactive SVG. */
 #include "cli/command.h"
 #include "cli/drawing.h"

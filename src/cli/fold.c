@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke fold: stacks of any format to folded lines. */
 #include "cli/command.h"
 #include "cli/load.h"

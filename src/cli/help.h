@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoke help`: what there is, what a command takes, and what is made of the same tables
  * when stoke is built: the options of the manual pages, the completion of the shell. */
 #ifndef STOKE_CLI_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke info: what is in a profile. */
 #include "base/json.h"
 #include "base/number.h"

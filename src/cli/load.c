@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load.h"
 #include "base/decode.h"
 #include "base/limits.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From file names to a profile: open, unpack, find the format, read, split over the
  * cores. Shared by every command that takes profiles, with the options that steer it. */
 #ifndef STOKE_CLI_LOAD_H

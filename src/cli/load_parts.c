@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load_parts.h"
 #include "base/scan.h"
 #include "os/parallel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A file of text read by several threads, each a part of it.
  *
  * A thread that has nothing left to read takes half of what the one with the most has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke: from the stacks of a running system to where its time, or its memory, goes. */
 #include "cli/command.h"
 #include "cli/help.h"

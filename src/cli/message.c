@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/message.h"
 #include "base/visible.h"
 #include "model/losses.h"

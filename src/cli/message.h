@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is said to the user on standard error, and plain tables on standard output. The
  * only place that says it.
  *

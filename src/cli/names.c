@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/names.h"
 
 #define OFF(field) offsetof(struct names_settings, field)

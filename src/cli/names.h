@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options that say what functions and threads are called in stacks, as the
  * stackcollapse scripts name them; shared by the commands that write stacks. */
 #ifndef STOKE_CLI_NAMES_H

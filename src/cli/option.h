@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options: one table that is parsed by, printed as --help, written into the manual and
  * completed from.
  *

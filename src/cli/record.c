@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke record: samples what runs, and writes a perf.data or draws it at once. */
 #include "base/format.h"
 #include "base/number.h"

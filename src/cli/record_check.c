@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record_check.h"
 
 /* The pipe form of perf.data is not written. */

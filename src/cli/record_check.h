@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The settings of stoke record, and what of them goes together. */
 #ifndef STOKE_CLI_RECORD_CHECK_H
 #define STOKE_CLI_RECORD_CHECK_H

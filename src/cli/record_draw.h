@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stoke record draws at once: into which format, from a recording that is kept where
  * the drawing does not come to its end. */
 #ifndef STOKE_CLI_RECORD_DRAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stoke record says of a recording: how it comes on, what there is of it, and what
  * to be careful about. */
 #include "cli/record_told.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stoke record says of a recording. */
 #ifndef STOKE_CLI_RECORD_TOLD_H
 #define STOKE_CLI_RECORD_TOLD_H

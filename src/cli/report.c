@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke report: which functions the weight is in, as a table or a tree. */
 #include "cli/command.h"
 #include "cli/load.h"

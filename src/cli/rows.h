@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `perf report`: rows by keys, with call graphs below them. */
 #ifndef STOKE_CLI_ROWS_H
 #define STOKE_CLI_ROWS_H

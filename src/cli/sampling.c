@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sampling.h"
 #include "base/number.h"
 #include "cli/command.h"

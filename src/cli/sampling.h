@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whom stoke record and stoke top sample, and how: the options that they have alike. */
 #ifndef STOKE_CLI_SAMPLING_H
 #define STOKE_CLI_SAMPLING_H

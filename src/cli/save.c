@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/save.h"
 #include "base/encode.h"
 #include "base/nearest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a profile to a file, through an exporter. */
 #ifndef STOKE_CLI_SAVE_H
 #define STOKE_CLI_SAVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke script: the samples of a recording as text, in perf script's layout. */
 #include "cli/script.h"
 #include "base/visible.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of `stoke script` share. */
 #ifndef STOKE_CLI_SCRIPT_H
 #define STOKE_CLI_SCRIPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/script_choice.h"
 #include "base/glob.h"
 #include "base/number.h"

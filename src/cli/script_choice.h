@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which samples `stoke script` prints, and whether what was asked for was there at all.
  */
 #ifndef STOKE_CLI_SCRIPT_CHOICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which fields a sample is printed with: perf script's -F, for each type of event. */
 #ifndef STOKE_CLI_SCRIPT_FIELDS_H
 #define STOKE_CLI_SCRIPT_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The samples of any profile in perf script's layout. What a format does not tell is left
  * out; a period is a whole number there, so weights are rounded. */
 #include "cli/script.h"

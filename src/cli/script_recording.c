@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The samples of a recording, printed as they come.
  *
  * The head of a sample is printed when it is read, into a buffer of its own, for its

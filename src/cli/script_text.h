@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples as text in the layout of perf script (tools/perf/builtin-script.c,
  * evsel_fprintf.c), which its many readers expect. */
 #ifndef STOKE_CLI_SCRIPT_TEXT_H

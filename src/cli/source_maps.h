@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source maps that are named on the command line (import/source_map.h). */
 #ifndef STOKE_CLI_SOURCE_MAPS_H
 #define STOKE_CLI_SOURCE_MAPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sources.h"
 #include "base/utf8.h"
 #include "cli/message.h"

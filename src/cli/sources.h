@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source files that a profile's frames name, as far as they are on this machine: for
  * pages that show them.
  *

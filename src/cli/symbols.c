@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/symbols.h"
 #include "base/format.h"
 #include "cli/message.h"

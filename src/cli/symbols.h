@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the addresses of a recording get their names: the options, and the resolver that
  * they make. */
 #ifndef STOKE_CLI_SYMBOLS_H

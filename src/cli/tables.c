@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tables.h"
 #include "os/terminal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of tables, which report and diff share, and what the terminal makes of
  * them. */
 #ifndef STOKE_CLI_TABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/together.h"
 #include "base/format.h"
 #include "cli/message.h"

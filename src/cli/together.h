@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several files as one profile.
  *
  * Who names several files wants one picture of them. Events of one name become one event

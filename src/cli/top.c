@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke top: what runs now, on the terminal: a table or a flame view that follows it. */
 #include "base/format.h"
 #include "cli/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top_data.h"
 
 /* What is left of a weight at the next look, as in perf top. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stoke top has seen: samples as they come, added up by stack, and made a profile of
  * each time something is to be shown.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The flame view of stoke top: the call tree as boxes of whole columns, a row for each
  * call, the outermost at the top. */
 #ifndef STOKE_CLI_TOP_FLAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of stoke top: a row for each function, and below it, where that is wanted,
  * who called it. */
 #ifndef STOKE_CLI_TOP_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stoke top shows, and what keys do to it: the table or the flame view of the last
  * look, drawn on the terminal, or printed. */
 #ifndef STOKE_CLI_TOP_VIEW_H

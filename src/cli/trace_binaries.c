@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace_binaries.h"
 #include "base/format.h"
 #include "symbol/kallsyms.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The binaries that a trace is of: found, opened and made ready. */
 #ifndef STOKE_CLI_TRACE_BINARIES_H
 #define STOKE_CLI_TRACE_BINARIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From instruction traces to a profile: open, unpack, find the format, read, one trace a
  * thread. */
 #ifndef STOKE_CLI_TRACE_LOAD_H

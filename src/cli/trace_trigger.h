@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trigger of a trace: --selector, --start and --end, or FireSim's own configuration.
  */
 #ifndef STOKE_CLI_TRACE_TRIGGER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options that say which part of a profile is shown, and how: those of the
  * transforms, in one group that every command which shows profiles shares.
  *

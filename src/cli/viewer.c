@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke view: the page that explores a profile, served to this machine's browser. */
 #include "base/format.h"
 #include "cli/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callgrind's format, for KCachegrind and QCachegrind: what each function costs by
  * itself, and with all that it calls, by whom it calls. All events are in it, or the one
  * asked for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tree that d3-flame-graph draws: {"name", "value", "children": [...]}, the value
  * with all that was called. In a differential profile the value is that of after, and
  * "delta" what it grew by. */

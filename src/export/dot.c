@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call graph in Graphviz's language (graphviz.org/doc/info/lang.html), for dot, xdot
  * and whatever draws it: a box a function, with its share of the whole and what it spent
  * itself; an arrow a call. What weighs less than the limits is left out, and the graph's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/exporter.h"
 
 #define EXPORTER(name) extern const struct exporter export_##name;

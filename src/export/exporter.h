@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exporters: a profile in, bytes of a format out. One file per format.
  *
  * To add a format:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processed profile of profiler.firefox.com, version 62 of its format: tables of
  * columns that all threads share, and a thread for each thread and event.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FireSim's stack text (TracerV's output format 2), so that what is built on that works
  * on ours: a line where a function begins and where it ends, with the cycle.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folded stacks: "thread;outermost;...;leaf WEIGHT" per distinct stack, in bytewise order
  * of the text before the weight; a differential profile has two weights, before and
  * after.

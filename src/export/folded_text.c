@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/folded_text.h"
 #include "base/arena.h"
 #include <stdlib.h>

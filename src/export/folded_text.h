@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folded lines, in order, to text. */
 #ifndef STOKE_EXPORT_FOLDED_TEXT_H
 #define STOKE_EXPORT_FOLDED_TEXT_H

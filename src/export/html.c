@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A page that explores the profile, in one file: the viewer (web/), with the profile
  * packed in it. It opens from a disk, refers to nothing outside of itself, and can be
  * moved anywhere.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The viewer's page, which is part of the program (web/build.py makes it): from
  * viewer_page up to viewer_page_end. Nothing lies between them where the program was
  * built without it. Likewise what lays out its call graphs: a script that stands in the

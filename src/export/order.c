@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/order.h"
 
 uint32_t *order_samples(struct arena *a, const struct profile *p, event_id only,

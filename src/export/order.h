@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples in the order that a format wants them in. */
 #ifndef STOKE_EXPORT_ORDER_H
 #define STOKE_EXPORT_ORDER_H

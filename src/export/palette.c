@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/palette.h"
 #include "base/number.h"
 #include "base/output.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Colours: what a frame is painted with.
  *
  * A palette is a run of colours to choose from, or a rule that picks one such run by what

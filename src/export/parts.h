@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The samples of a profile cut by event and thread: what is a profile or a thread of its
  * own in formats that hold several. */
 #ifndef STOKE_EXPORT_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pprof's protocol buffer; import/pprof.c lists its messages. `stoke convert` packs it
  * with gzip, as pprof wants it on disk.
  *

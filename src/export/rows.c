@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/rows.h"
 
 double rows_share(const struct rows *r, double weight)

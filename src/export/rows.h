@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows by keys, as `perf report` shows them: what the writers of text, CSV and JSON
  * share.
  */

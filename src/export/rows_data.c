@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows by keys for programs: CSV, a line a row, and JSON. Weights are whole. */
 #include "export/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call graph below a row, as perf draws it: a chain of only calls stands below each
  * other, lines go in where there are several.
  *

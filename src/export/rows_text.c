@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows by keys as text, in the layout of `perf report --stdio`. */
 #include "base/number.h"
 #include "base/visible.h"

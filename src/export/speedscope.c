@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* speedscope's file format: a list of frames, and a "sampled" profile for each thread and
  * event, its samples in the order of their time.
  *

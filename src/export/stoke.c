@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke's own file: all that the profile holds. See base/stoke_format.h. */
 #include "base/crc32.h"
 #include "base/protobuf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The flame graph as an SVG document: one file with its style and its script, that
  * references nothing outside of itself.
  *

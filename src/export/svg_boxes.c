@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The boxes of the SVG: a <g> each with its <title>, <rect> and, where there is room for
  * one, <text>. Extents are in percent, so that the page can zoom by making what holds
  * them wider. */

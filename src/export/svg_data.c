@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The boxes once more, as numbers: what the page's script computes with. */
 #include "export/svg_drawing.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The SVG document around the boxes: header, style, footer, and what the script reads. */
 #include "export/svg_drawing.h"
 

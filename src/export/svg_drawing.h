@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A flame graph under way to its SVG document: what the parts of the exporter share. */
 #ifndef STOKE_EXPORT_SVG_DRAWING_H
 #define STOKE_EXPORT_SVG_DRAWING_H

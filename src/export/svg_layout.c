@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/svg_layout.h"
 
 /* One pass over the tree, from its root on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the boxes of a flame graph are: from a call tree to rows and extents. */
 #ifndef STOKE_EXPORT_SVG_LAYOUT_H
 #define STOKE_EXPORT_SVG_LAYOUT_H

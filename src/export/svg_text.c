@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/svg_text.h"
 #include "base/number.h"
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of the SVG exporter: names made safe, cut to fit, and figures. */
 #ifndef STOKE_EXPORT_SVG_TEXT_H
 #define STOKE_EXPORT_SVG_TEXT_H

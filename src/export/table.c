@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "export/table.h"
 #include "export/rows.h"
 #include "export/table_parts.h"

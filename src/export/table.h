@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables: functions with their self and total weights, or the call tree with box lines,
  * as text for people, or as CSV or JSON for programs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the table exporter share: one event of a profile as rows. */
 #ifndef STOKE_EXPORT_TABLE_PARTS_H
 #define STOKE_EXPORT_TABLE_PARTS_H

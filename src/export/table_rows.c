@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One event of a profile as rows: what they weigh, which are shown, in which order. */
 #include "base/number.h"
 #include "base/sort.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables for people: what the data is, then an event a section, in columns. */
 #include "base/number.h"
 #include "base/visible.h"

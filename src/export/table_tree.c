@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call tree with box lines. A chain of only callees stands below each other without
  * going further in; lines go in where a function calls several:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a profile as far as a view tells them apart: one for each comm, process
  * or thread. What a style does not show is ID_NONE. */
 #ifndef STOKE_EXPORT_THREADS_H

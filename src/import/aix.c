@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AIX's procstack and its forefather, Solaris's pstack: all threads of a process, one
  * dump or many in a row.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Austin's samples of Python programs, as text: a line a sample, with what it measured at
  * the end, and what it says of the recording in comments, before the samples and behind.
  *

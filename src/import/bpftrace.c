@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bpftrace's maps, as it prints them at its end: an entry is a key and a value, and a
  * stack that is part of the key has a line for each frame, from the leaf outwards.
  *

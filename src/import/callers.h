@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callers known by their text: the lines of a stack from the leaf's caller to the
  * outermost, as tools print them, leaf first.
  *

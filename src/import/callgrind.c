@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callgrind's profiles, which Xdebug, gperftools and others write too: for each function
  * its own cost, and for each that it calls the cost of those calls.
  *

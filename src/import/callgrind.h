@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call graph of a callgrind file: functions with their own cost, and calls with the
  * cost of all that happens in them. callgrind.c reads it, callgrind_stacks.c makes stacks
  * of it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of a call graph: they are made by going down from those that nobody calls. The
  * cost of a function that several call is shared between them as the calls say. A call of
  * what is on the stack already (recursion) stays with its caller, and so do parts that

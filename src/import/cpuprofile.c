@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* V8's profiles of the processor and of the heap, as Chrome's tools, node --cpu-prof and
  * --heap-prof, and inspectors write them:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/detect.h"
 #include "base/format.h"
 #include "base/utf8.h"

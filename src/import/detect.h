@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which format an input is of, told from its beginning; of a JSON text, from its keys,
  * wherever they lie.
  *

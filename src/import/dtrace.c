@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DTrace's aggregations of stack() and ustack(), as dtrace(1) prints them: keys, frame
  * lines from the leaf outwards, and a count.
  *

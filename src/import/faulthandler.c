@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python's faulthandler: all threads' tracebacks, printed at a crash or a time-out, or on
  * demand, many dumps in a row.
  *

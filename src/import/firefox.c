@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Firefox's profiles: as its profiler takes them (Gecko), as its developer tools save
  * them
  * ({"profile": ...}), and as profiler.firefox.com, samply and others write them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stack text that FireSim's TracerV writes (output format 2), and `stoke trace --to
  * firesim`:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folded stacks: one line a stack, "outermost;...;leaf COUNT", as the stackcollapse
  * scripts of FlameGraph write them. Two counts a line are a differential profile: before,
  * after. Counts may have a fraction. Names may hold spaces; the count is what follows the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much of a text is lines of folded stacks. */
 #ifndef STOKE_IMPORT_FOLDED_H
 #define STOKE_IMPORT_FOLDED_H

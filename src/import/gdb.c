@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backtraces of native threads, as gdb ("thread apply all bt", with or without "full"),
  * pstack and gstack (which run gdb), and eu-stack print them, one dump or many in a row.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GHC's time and allocation report as JSON, PROGRAM.prof of a program run with +RTS -pj:
  *
  *   {"tick_interval": 1000, "cost_centres": [{"id": 144, "label": "MAIN", "module":

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GHC's time and allocation report, PROGRAM.prof of a program run with +RTS -p or -P.
  *
  *   COST CENTRE  MODULE  SRC        no.  entries  %time %alloc  %time %alloc  ticks bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `go tool pprof -raw` (and pprof -raw) prints:
  *
  *   Samples:

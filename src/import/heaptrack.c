@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* heaptrack's files (heaptrack.PROGRAM.PID.zst), as heaptrack_interpret writes them. Words
  * are hexadecimal; what has a number is counted from 1, in the order of its lines.
  *

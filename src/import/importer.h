@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Importers: bytes of another tool's file in, a profile out. One file per format.
  *
  * To add a format:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/indent.h"
 
 /* The innermost open row is the outermost caller. */

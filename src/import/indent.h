@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call tree as tools print it: a row a function, callers first, each as far in as it is
  * deep. How far in is any number that grows with the depth: spaces, a column, a level.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call tree of Xcode's Instruments as text: what "Deep Copy" puts on the clipboard (tab
  * separated) and the CSV of older versions.
  *

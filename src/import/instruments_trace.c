@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The archives of Instruments: a folder NAME.trace, or a zip of it. Apple documents none
  * of it; what is known was found out by looking, and fits what `xctrace export` tells.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Java exceptions in logs: every stack trace counts 1, to see which are thrown the most.
  *
  *   2024-05-01 12:00:00 ERROR Odd: bad order: x

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* IBM and OpenJ9 javacores: one line, one tag. A thread's lines are
  *
  *   3XMTHREADINFO      "till-2" J9VMThread:0x08132B00, ..., state:R, prio=5

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings of Java's Flight Recorder (JFR), by the JVM or async-profiler, version 2.
  *
  * A file is chunks, each by itself:

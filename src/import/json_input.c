@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/json_input.h"
 
 void json_warn(struct json *j, struct builder *b, const char *what)

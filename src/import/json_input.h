@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers of JSON files share: how damage is told, and how reading ends. */
 #ifndef STOKE_IMPORT_JSON_INPUT_H
 #define STOKE_IMPORT_JSON_INPUT_H

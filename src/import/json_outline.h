@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The outline of a JSON text: its keys, each once, from wherever they lie in a file of any
  * size. Formats are told apart by it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Thread dumps of the Java virtual machine: jstack, jcmd Thread.print, kill -3, and jhsdb
  * jstack --mixed; one dump or many in a row.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* massif.out.PID of valgrind's heap profiler: what was allocated and not yet freed, at
  * moments of a run (valgrind's manual, chapter 9).
  *

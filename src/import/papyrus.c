@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The profiling log of Papyrus, the script language of Bethesda's games:
  *
  *   Script_abc log opened (PC)

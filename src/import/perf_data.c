@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/sort.h"
 #include "import/perf_data_parts.h"

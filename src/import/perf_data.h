@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* perf.data: what the Linux kernel and perf record write, as records in the order of
  * time.
  *

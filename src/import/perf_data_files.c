@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which file is mapped where: the user's, the kernel's and its modules', a guest's, and
  * code without a file. Named as perf shows them (tools/perf/util/map.c, dso.c). */
 #include "base/format.h"

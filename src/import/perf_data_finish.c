@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names for the places, then the profile's stacks and samples. Frames are made as
  * import/perf_script.c makes them of perf script's lines. */
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The beginning of a recording, and a file's end: attributes of the events and what perf
  * record tells of the machine. */
 #include "import/perf_data_parts.h"

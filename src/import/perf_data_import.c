@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* perf.data: the recording's records to a profile. See perf_data.h for the format, and
  * perf_data_profile.h for the way. */
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of events, for recordings that do not hold them: as perf makes them of the type
  * and the number (tools/perf/util/evsel.c). */
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the perf.data reader share among themselves; see perf_data.h. */
 #ifndef STOKE_IMPORT_PERF_DATA_PARTS_H
 #define STOKE_IMPORT_PERF_DATA_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the records of a perf.data to a profile: what the importer's files share.
  *
  * The way: each sample's chain becomes a run of places, an address in a file each; runs

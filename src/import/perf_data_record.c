@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records taken apart, samples excepted. */
 #include "import/perf_data_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples taken apart, in the order of their fields (perf_event.h, PERF_RECORD_SAMPLE).
  */
 #include "import/perf_data_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The samples of a recording to stacks of places: into batches, which the crew walks, and
  * out of them in the same order. And samples whose user chains come later. */
 #include "base/hash.h"

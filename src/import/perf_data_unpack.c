@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compressed records (perf record -z): one zstd stream, a piece of it in each. A record
  * in the stream may go on in the next piece; what was recorded as it is stands in
  * between. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/perf_data_walk.h"
 #include "base/hash.h"
 #include <stdlib.h>

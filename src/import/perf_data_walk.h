@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From chains of addresses and stack dumps to places, a batch of samples at a time. This
  * is the part of the reader that any hand of a crew may do, several batches at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/perf_line.h"
 #include "base/hash.h"
 #include "base/number.h"

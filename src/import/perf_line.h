@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two kinds of lines of perf script text, taken apart: a sample's header,
  *   comm  pid/tid [cpu] time: period event: rest
  * and a frame's,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where threads were when they did not run, from the scheduler's events as perf prints
  * them: perf script of sched:sched_switch (and sched:sched_stat_*) with stacks, or
  * perf sched timehist.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* perf script text, as perf 3 to 6 print it.
  *
  * A sample is a header line, frame lines from the leaf outwards, and an empty line:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FreeBSD's pmcstat -G: for every function that was hit, the tree of its callers.
  *
  *   @ inst_retired.any [35705 samples]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pprof's protocol buffer, as Go, gperftools and most continuous profilers write it (its
  * gzip is unpacked before it comes here). The messages, by field number:
  *

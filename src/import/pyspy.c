@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* py-spy dump: all threads of a Python process, one dump or many in a row.
  *
  *   Process 4711: python shop.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts as tools print them for people: "846.00 ms", "1,234", "45.92 Gc", "16.3s". */
 #ifndef STOKE_IMPORT_QUANTITY_H
 #define STOKE_IMPORT_QUANTITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A recording of Safari's timelines:
  *
  *   {"version": 1, "recording": {"displayName": "...", "sampleStackTraces": [

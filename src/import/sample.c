@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report of macOS's sample command (and of Activity Monitor's "Sample Process").
  *
  *   Call graph:

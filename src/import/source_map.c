@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/source_map.h"
 #include "base/json.h"
 #include "base/sort.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JavaScript source maps (version 3): where in the sources a place of a built file comes
  * from, and what was called what there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* speedscope's own file format, all versions: JSON with a list of frames and one profile
  * a thread, each either "sampled" (stacks and their weights) or "evented" (frames opening
  * and closing).

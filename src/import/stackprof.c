@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stackprof's JSON, of Ruby programs, with raw samples:
  *
  *   {"mode": "wall", "interval": 1000, "frames": {"7009": {"name": "Object#a", ...},

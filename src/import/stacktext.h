@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text with stacks in it: frame lines, leaf first, and something that ends the stack.
  *
  * Backtraces, thread dumps and the aggregations of tracers all have this shape. What ends

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SystemTap's stacks, as print_backtrace(), print_ubacktrace() and their like print them
  * for each entry of an array, with the count behind them:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Totals that a file states. */
 #ifndef STOKE_IMPORT_STATED_H
 #define STOKE_IMPORT_STATED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoke's own file: see base/stoke_format.h.
  *
  * The rows of each table get the ids that the builder gives them. A section whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Call trees that tools export as tables: VTune, Visual Studio, Instruments. A header
  * line names the columns; a row is a function, its depth a column or the indentation of
  * its name, its values its own or totals.

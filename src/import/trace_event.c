@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chrome's trace-event JSON, which many tracers write: an array of events, or an object
  * that has one under "traceEvents".
  *

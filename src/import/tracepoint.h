@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a tracepoint tells, as text: the raw part of its samples, printed by the format
  * that the kernel gives it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The expressions of a format to steps, and steps to values. Operators wait on a stack
  * until one that binds less comes (the shunting yard), so that nothing recurs. */
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/v8_profile.h"
 #include "base/format.h"
 #include "base/idmap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What V8 tells of a profile, in each of the files that it is in: a tree of call frames,
  * and samples that name nodes of it; or, of the heap, the size at each node.
  *

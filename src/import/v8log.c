@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `node --prof-process --preprocess` makes of V8's log:
  *
  *   {"code": [{"name": "T start", "type": "CPP"}, {"name": "f a.js:1:2", "type": "JS",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call tree of Visual Studio's profiler as CSV (CallTreeSummary.csv): a level, a
  * function, and columns that depend on what was collected.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* VTune's top-down tree as CSV, with any delimiter:
  *   vtune -R top-down -call-stack-mode all -column "CPU Time:Self","Module" \
  *         -report-out FILE -filter "Function Stack" -format csv -csv-delimiter comma

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "import/wait_reason.h"
 
 /* The beginnings of names, of the kernel's functions and of the C library's, from those

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a thread waits, told by the functions it waits in. */
 #ifndef STOKE_IMPORT_WAIT_REASON_H
 #define STOKE_IMPORT_WAIT_REASON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wallClockProfiler's reports: every stack that it saw, with its share of the samples
  * and, from newer versions, their number.
  *

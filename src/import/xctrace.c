@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table of samples that Apple's xctrace exports as XML:
  *   xctrace export --input X.trace --xpath \
  *     '/trace-toc/run[@number="1"]/data/table[@schema="time-profile"]'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PHP's Xdebug function trace for computers (xdebug.trace_format=1): tab separated, a
  * line when a function is entered (0) and a line when it is left (1).
  *

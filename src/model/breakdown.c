@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/breakdown.h"
 #include "base/glob.h"
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A profile's samples of one event broken down by keys, as `perf report --sort` does: a
  * row for every distinct combination of what the keys ask for, of the thread, the CPU,
  * the module, the function, the source line.

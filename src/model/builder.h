@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Building a profile.
  *
  * Two ways: BUILD_COUNT adds up weights per stack, event and thread, so memory grows with

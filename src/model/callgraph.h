@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call graph of one row of a breakdown: who called it, or what it called, as a tree
  * of functions with their shares of the row.
  *

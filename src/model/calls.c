@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/calls.h"
 #include "base/idmap.h"
 #include "base/sort.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who calls whom: the calls between the functions of a call tree, each caller and callee
  * one call, and the part of them that is worth a picture.
  *

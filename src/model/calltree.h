@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The call tree: a profile's samples of one event, added up per path of labels.
  *
  * Nodes lie in preorder: a node's subtree is the run of nodes from itself up to its

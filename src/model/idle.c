@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/idle.h"
 
 /* By the beginning of their names, of all architectures: kernel/sched/idle.c,

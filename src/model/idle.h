@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the kernel in which a CPU has nothing to do: what is sampled in them is no
  * work, though perf counts it. */
 #ifndef STOKE_MODEL_IDLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a frame and a thread are called where they are shown. */
 #ifndef STOKE_MODEL_LABEL_H
 #define STOKE_MODEL_LABEL_H

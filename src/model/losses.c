@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/losses.h"
 #include "base/format.h"
 #include "model/measure.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is missing from a profile, in words: every output that tells it has these lines. */
 #ifndef STOKE_MODEL_LOSSES_H
 #define STOKE_MODEL_LOSSES_H

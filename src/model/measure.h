@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How weights are written for people: 12.04 s, 1,204, 3.20 MiB. */
 #ifndef STOKE_MODEL_MEASURE_H
 #define STOKE_MODEL_MEASURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/name.h"
 
 /* Where the run of brackets that opens at `at` closes: behind its last byte; s.len + 1

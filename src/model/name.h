@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of functions as people want them in a picture: without arguments and offsets.
  *
  * Importers whose tool prints whole signatures pass each distinct name through here. */

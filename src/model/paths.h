@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The distinct paths of labels in a profile: its stacks with frames of the same label
  * made one. What the call tree and the folded lines are both made of.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processes and threads of a recording: what each has mapped and how it is called,
  * followed through the records of forks, execs and maps in the order of time.
  *

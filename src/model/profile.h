@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The profile: the one model between every reader and every writer.
  *
  * Tables of columns; an id is an index into its table, and id 0 is "none" (for stacks:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a reader of addresses asks: which file an address lies in, what its caller is, and
  * what it is called.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rust's names as tools leave them that know only C++'s mangling:
  *   _$LT$core..ops..Range$LT$T$GT$$GT$::next::h89148bc07d25b3ae
  * is <core::ops::Range<T>>::next. */

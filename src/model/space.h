@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Address spaces: which file lies where in a process, at one moment.
  *
  * A space is a value. Mapping a file into it makes a new one, which shares all but a few

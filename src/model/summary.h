@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is in a profile: counts and shares, for people who were handed a file. */
 #ifndef STOKE_MODEL_SUMMARY_H
 #define STOKE_MODEL_SUMMARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Control groups (cgroups(7)). */
 #ifndef STOKE_OS_CGROUP_H
 #define STOKE_OS_CGROUP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that is started for the user, and watched: it waits until it is let go, so
  * that counters can be opened on it first. */
 #ifndef STOKE_OS_CHILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A file that grows for as long as this program runs, and is good to read all the while.
  *
  * Writes go to a place in it, so that its beginning can be told anew. What was written is

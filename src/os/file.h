@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files, pipes and standard streams as sources and outputs.
  *
  * Every handle is opened close-on-exec. A name "-" is a standard stream. */

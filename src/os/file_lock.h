@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locks of bytes of a file, by which the process that writes it shows that it is alive. */
 #ifndef STOKE_OS_FILE_LOCK_H
 #define STOKE_OS_FILE_LOCK_H

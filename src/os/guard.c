@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/guard.h"
 #include <pthread.h>
 #include <signal.h>

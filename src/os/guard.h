@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files mapped to be read, whatever becomes of them.
  *
  * A page of a mapped file that is no longer there, because the file was cut short in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/http.h"
 
 #define PORT_DIGITS 5

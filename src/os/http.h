@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a browser asks for: the parts of an HTTP/1 request that stoke's server looks at. */
 #ifndef STOKE_OS_HTTP_H
 #define STOKE_OS_HTTP_H

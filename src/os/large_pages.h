@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in pages of two megabytes, where the system has them.
  *
  * The large columns of a profile are filled once, from one end to the other: with pages of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the links lead that a file to be written is named by: shared by os/file.c and
  * os/data_file.c. */
 #ifndef STOKE_OS_LINK_H

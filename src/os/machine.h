@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What this machine is, and what time it is. */
 #ifndef STOKE_OS_MACHINE_H
 #define STOKE_OS_MACHINE_H

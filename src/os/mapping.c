@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/mapping.h"
 #include "base/format.h"
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole files mapped to be read: programs, their debug files, what a JIT left in /tmp. */
 #ifndef STOKE_OS_MAPPING_H
 #define STOKE_OS_MAPPING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/parallel.h"
 #include <malloc.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Work split over the cores. The only place that makes threads. */
 #ifndef STOKE_OS_PARALLEL_H
 #define STOKE_OS_PARALLEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/perf_event.h"
 #include <errno.h>
 #include <linux/perf_event.h>

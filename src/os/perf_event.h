@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of the kernel, and the rings through which it tells of them: perf_event_open
  * and what belongs to it. Nothing here knows what a record means.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a file that a recording, a profile or a folder names.
  *
  * Opening some files does something: a watchdog device starts to count, a pipe waits, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Other programs, run for what they print. */
 #ifndef STOKE_OS_PROCESS_H
 #define STOKE_OS_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rights of this process that are more than a user's (capabilities(7)). */
 #ifndef STOKE_OS_RIGHTS_H
 #define STOKE_OS_RIGHTS_H

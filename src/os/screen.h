@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A whole terminal to draw on, with keys (ncurses). Where stoke was built without ncurses
  * there is none, which os_screen_open says.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Beside screen.c, as <term.h> takes names such as "lines" and "columns" for itself. */
 #include "os/screen.h"
 

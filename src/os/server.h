@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server for the browsers of one user: HTTP/1.1 on the loopback addresses, one answer a
  * connection.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An input that only comes by (a pipe, an unpacked stream), kept so that it can be read
  * back and forth. */
 #ifndef STOKE_OS_SPOOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/stack_counts.h"
 #include "os/machine.h"
 #include <bpf/bpf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks that the kernel counts by itself, by an eBPF program (stack_counts.bpf.c) that
  * runs at each overflow of the counters it is attached to (os_perf_attach).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of stack_counts.c where what that is built with is missing. */
 #include "os/stack_counts.h"
 

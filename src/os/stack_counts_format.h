@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the eBPF program that counts stacks and this process share. */
 #ifndef STOKE_OS_STACK_COUNTS_FORMAT_H
 #define STOKE_OS_STACK_COUNTS_FORMAT_H

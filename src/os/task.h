@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks that run on this machine: what /proc tells of them. A process is known by its
  * number, which is another's once it has ended: what is read here is of whoever has the
  * number now. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kind of thing a stream goes to. */
 #ifndef STOKE_OS_TERMINAL_H
 #define STOKE_OS_TERMINAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/wait.h"
 #include <errno.h>
 #include <signal.h>

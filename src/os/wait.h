@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for whatever comes first: bytes to read, a signal, the time. */
 #ifndef STOKE_OS_WAIT_H
 #define STOKE_OS_WAIT_H

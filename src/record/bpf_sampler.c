@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/bpf_sampler.h"
 #include "os/machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sampler whose stacks the kernel counts (os/stack_counts.h): its counters are
  * perf_sampler's, which opens and attaches them; here what was counted is made records
  * of, a sample each time a stack was seen.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events to sample by, as perf writes them:
  *
  *   cycles:u  L1-dcache-load-misses  page-faults      names that all machines know

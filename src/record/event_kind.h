@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds of events, each with its own way to be named: what event.c and event_list.c ask.
  */
 #ifndef STOKE_RECORD_EVENT_KIND_H

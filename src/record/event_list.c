@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What may be named, and what of it this machine has. */
 #include "record/event_kind.h"
 #include "record/perf_sampler.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tracepoints: the kernel shows them in a file system of their own, tracefs. */
 #include "base/format.h"
 #include "base/glob.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events of a unit (PMU): the kernel shows in a folder of each what its words mean, and
  * which events it knows by name. */
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a recording goes: the last stage's files.
  *
  *   one file            FILE, from the beginning to the end

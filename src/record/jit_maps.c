@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/jit_maps.h"
 #include "base/format.h"
 #include "os/child.h"

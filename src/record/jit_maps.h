@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What JITs have written of their code, /tmp/perf-PID.map: held open while their processes
  * are there, so that the recording has the names when map and process are gone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/live.h"
 #include "os/machine.h"
 #include "os/rights.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A recording that is looked at while it is made, and kept nowhere: the same stages as of
  * a file, and what comes out of them is read through a source, as the pipe form of a
  * perf.data.

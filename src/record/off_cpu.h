@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stage that tells how long threads did not run, and where they waited.
  *
  * The kernel gives a sample with a stack whenever a thread leaves its CPU

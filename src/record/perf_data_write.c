@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_data_write.h"
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A perf.data in the making: the last stage, which writes records to a file that can be
  * read at any moment.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_features.h"
 #include "base/format.h"
 #include "os/machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a perf.data tells of the machine and of itself besides its records: its features
  * (Linux, tools/perf/Documentation/perf.data-file-format.txt). */
 #ifndef STOKE_RECORD_PERF_FEATURES_H

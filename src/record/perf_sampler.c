@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_sampler.h"
 #include "os/machine.h"
 #include "record/refusal.h"

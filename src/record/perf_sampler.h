@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sampler of the kernel's counters (perf_event_open): opens them on whom is to be
  * recorded, and gives what they tell, merged from the rings of all CPUs in the order of
  * time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record.h"
 
 /* The fields of fixed length that samples have, in their order (perf_event.h,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records on their way: from a sampler, through stages that add to them or change them,
  * to a file or a screen.
  *

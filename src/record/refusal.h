@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why the kernel does not open a counter, and what the user can do about it. */
 #ifndef STOKE_RECORD_REFUSAL_H
 #define STOKE_RECORD_REFUSAL_H

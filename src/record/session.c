@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/session.h"
 #include "base/number.h"
 #include "base/perf_off_cpu.h"

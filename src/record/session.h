@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A recording: from whom and what to record to the file, with all the stages between.
  *
  *   perf_sampler, [bpf_sampler] --> tasks --> [unwinder] --> [off_cpu] --> counts -->

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/targets.h"
 #include "base/number.h"
 #include "os/machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whom to record, from what users name: each thread and each CPU once, however often it
  * is named. */
 #ifndef STOKE_RECORD_TARGETS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/tasks.h"
 #include "base/number.h"
 #include "os/machine.h"

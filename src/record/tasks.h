@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stage that sees to it that a recording knows the tasks its samples are of: their
  * names, and what code they have mapped.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stage that makes call chains of stack dumps as they come: samples that hold
  * registers and a part of the stack go on with the addresses of their callers instead,
  * which take a hundredth of the room.

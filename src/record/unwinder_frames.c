@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "record/unwinder.h"
 
 #define WORD 8

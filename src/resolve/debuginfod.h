@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Debug files from the servers that $DEBUGINFOD_URLS names (elfutils' debuginfod). */
 #ifndef STOKE_RESOLVE_DEBUGINFOD_H
 #define STOKE_RESOLVE_DEBUGINFOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a file that was found by its path is the one that was recorded.
  *
  * A build ID tells; where the recording has none, the file's inode, size and date, and

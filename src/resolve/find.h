@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where on this machine a file lies that a recording names: the program, its debug file,
  * the file that dwz made for several of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the kernel's and its modules' code: from vmlinux, from the list that was saved
  * with the recording, or from the running kernel where it is the recorded one. */
 #ifndef STOKE_RESOLVE_KERNEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resolver of this machine: files found, stacks unwound and addresses named, split
  * over the cores. */
 #ifndef STOKE_RESOLVE_MACHINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names of addresses in one file, kept on disk from one run to the next: who looks at
  * a recording a second time, or records a program again, does not read its debug
  * information again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "resolve/object.h"
 #include "base/format.h"
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A mapped file and all that is known of it: what it is on this machine, its symbols, its
  * debug information, its unwind table. Each part is made when it is first asked for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Debug information that lies in files of its own: .dwo, and packages of them, .dwp. */
 #ifndef STOKE_RESOLVE_SPLIT_H
 #define STOKE_RESOLVE_SPLIT_H

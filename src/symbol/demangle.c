@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/demangle.h"
 #include "model/rust_name.h"
 #include "symbol/mangled.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of functions as they stand in the source: of C++ (by the C++ runtime's
  * demangler, once symbol/mangled.h has found nothing against it) and Rust.
  *

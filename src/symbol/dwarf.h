@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DWARF 2 to 5: from an address in an object file to the function there, the calls
  * inlined into it, and their source lines.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_elf.h"
 
 static struct str section(struct elf *e, bool split, struct str name, struct str dwo_name)

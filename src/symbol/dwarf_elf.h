@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The DWARF of an ELF file. */
 #ifndef STOKE_SYMBOL_DWARF_ELF_H
 #define STOKE_SYMBOL_DWARF_ELF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entries of .debug_info as their abbreviations describe them (DWARF 5, 7.5).
  *
  * A table of abbreviations is compiled once: what one has to know to step over an entry

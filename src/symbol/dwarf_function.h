@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of a unit and what is inlined into them. */
 #ifndef STOKE_SYMBOL_DWARF_FUNCTION_H
 #define STOKE_SYMBOL_DWARF_FUNCTION_H

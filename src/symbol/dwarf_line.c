@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_line.h"
 #include "base/sort.h"
 #include "symbol/dwarf_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Line programs (DWARF 5, 6.2): from an address to a file and a line.
  *
  * A program is run once and its rows are not kept, only marks: every DWARF_MARK_EVERY

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_name.h"
 #include "base/hash.h"
 #include "symbol/demangle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What functions are called.
  *
  * Where a function has a linkage name, that is its name. Others (C++ functions that no

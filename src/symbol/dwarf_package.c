@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_package.h"
 
 /* Columns of the index that are the same in both versions (DWARF 5, 7.3.5.3). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DWARF packages: the split units of a program in one file, ".dwp" (DWARF 5, 7.3.5; GNU's
  * version 2 of DWARF 4). */
 #ifndef STOKE_SYMBOL_DWARF_PACKAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_scope.h"
 
 /* --- Children ----------------------------------------------------------------------- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which entries an entry lies in. DWARF tells children, not parents: so the way goes down
  * from the unit's first entry. What lies in an entry on the way is stepped over once, as
  * far as somebody asked, and every DWARF_SCOPE_MARKth noted; later ways begin there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of addresses, to be looked up: of units, of the functions of one unit. */
 #ifndef STOKE_SYMBOL_DWARF_TABLE_H
 #define STOKE_SYMBOL_DWARF_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The units of a file: their heads, what their first entries say, and range lists. */
 #ifndef STOKE_SYMBOL_DWARF_UNIT_H
 #define STOKE_SYMBOL_DWARF_UNIT_H

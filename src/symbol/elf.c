@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/elf.h"
 #include "base/sort.h"
 #include "base/unpack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Object files: ELF of 32 and 64 bits, of both byte orders, read where they lie.
  *
  * Source of the rules: the ELF chapters of the System V gABI, its supplement for

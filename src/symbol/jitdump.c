@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/jitdump.h"
 #include "base/idmap.h"
 #include "base/sort.h"

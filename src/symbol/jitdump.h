@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Code that a program made while it ran, as it writes it to jit-PID.dump: each piece with
  * its address, name, bytes, source lines, and the time from when on it was there (Linux,
  * tools/perf/Documentation/jitdump-specification.txt, version 1). */

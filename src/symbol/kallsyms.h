@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's own symbols: /proc/kallsyms, or a copy that was saved with a recording.
  *
  * A line is "ADDRESS TYPE NAME", for modules (and BPF programs: [bpf]) with "\t[MODULE]"

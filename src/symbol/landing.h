@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Landing pads: where an exception that passes through a call goes on in the caller.
  *
  * Source of the rules: the Linux Standard Base, "Exception Frames" (.eh_frame), and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/mangled.h"
 
 /* The functions here call each other as deep as the name nests, but no deeper than

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mangled C++ names: where their parts are, and what it would cost to write them out.
  *
  * A name may refer to its own parts, and those to further ones, so that a hundred bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of code that a program made while it ran, as it writes them for perf to
  * /tmp/perf-PID.map: a line "START SIZE NAME", both numbers hexadecimal, the name with
  * blanks in it as it likes (Linux, tools/perf/Documentation/jit-interface.txt).

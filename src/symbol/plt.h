@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The procedure linkage table: stubs that jump to functions of other objects, named
  * "printf@plt" after them as disassemblers do. x86-64 and AArch64. */
 #ifndef STOKE_SYMBOL_PLT_H

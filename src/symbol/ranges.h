@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of addresses that lie over each other, laid flat: for each part of the address
  * space the one that is the answer there, found by a binary search.
  *

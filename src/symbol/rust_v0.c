@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/rust_v0.h"
 #include "base/bytes.h"
 #include "base/number.h"

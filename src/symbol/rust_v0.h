@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rust's mangled names: version 0 (Rust RFC 2603), "_R...". The older ones look like
  * C++'s and end in a hash: model/rust_name.h. */
 #ifndef STOKE_SYMBOL_RUST_V0_H

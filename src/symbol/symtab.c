@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
 #include "base/unpack.h"
 #include "symbol/plt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The symbols of an object file: .symtab of it or of its debug file, .dynsym, what the
  * distribution packed into .gnu_debugdata, and the stubs of the procedure linkage table.
  *

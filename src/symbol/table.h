@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Symbols by address: what every source of names becomes (an object file's tables,
  * kallsyms, a perf map, jitdump).
  *

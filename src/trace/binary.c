@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/binary.h"
 #include "base/hash.h"
 #include "base/index.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The binaries whose instructions are in a trace: what is at an address, and what it is
  * called.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/code.h"
 
 /* What is inlined is looked up for whole functions, of at most this many bytes. */

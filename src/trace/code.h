@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is at an address of a trace: decoded once, then looked up.
  *
  * A site is an address at which instructions begin: the kind of instruction, and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RISC-V instructions (rv64gc and rv32gc), as far as they say where the next one is.
  *
  * Source of the rules: The RISC-V Instruction Set Manual, volume I: "Base

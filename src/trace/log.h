@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Instruction logs: text that a simulator, or the test bench of a core, writes about each
  * instruction that it executes. A line has an address, mostly the instruction word, and
  * sometimes a core and a cycle. Lines of other kinds stand between them.

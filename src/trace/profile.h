@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a tracer has counted, as a profile. */
 #ifndef STOKE_TRACE_PROFILE_H
 #define STOKE_TRACE_PROFILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What libstoke_qemu.so writes: the instructions that a RISC-V guest of QEMU began, each
  * of them, in the order of each virtual CPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TracerV's test output: a beat of 512 bits a line, as 128 hexadecimal digits, the most
  * significant first. So the cycle stands last, and before it the instructions 0 to 6,
  * each with bit 63 set where it is one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TracerV's binary form: records of a cycle and the addresses of the instructions that
  * retired in it, words of 64 bits, little-endian. Bit 63 of an address says that it is
  * one (in traces of before 2022, bit 40); any of them may be missing.

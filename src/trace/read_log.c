@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The instruction logs of log.h. */
 #include "base/lines.h"
 #include "trace/log.h"

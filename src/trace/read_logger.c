@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The logger's text: an instruction a line, its address and its cycle, 16 hexadecimal
  * digits each, with spaces between them or none. */
 #include "base/lines.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The traces of libstoke_qemu.so: see qemu_format.h. */
 #include "base/format.h"
 #include "trace/qemu_format.h"

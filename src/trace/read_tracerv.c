@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TracerV's text, a line an instruction:
  *
  *   Cycle: 0000000000000337 I1: 0000000000010014

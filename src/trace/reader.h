@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading traces: bytes of a format in, the instructions of each core to its tracer.
  *
  * To add a format:

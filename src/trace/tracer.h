@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the instructions of one core to its stacks.
  *
  * A tracer is fed the addresses of the instructions that retired, in order, each with its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: what a stack that is switched away from leaves in memory.
  *
  * A trace may tell where a context is stored and loaded. Loading it prepares a change of

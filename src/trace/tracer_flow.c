@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls and returns, jumps from function to function.
  *
  * Looking for a frame costs as many steps as there are frames above it. A search that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the tracer share. */
 #ifndef STOKE_TRACE_TRACER_PARTS_H
 #define STOKE_TRACE_TRACER_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs above a kernel: how they start, and how they are forked. */
 #include "trace/tracer_parts.h"
 

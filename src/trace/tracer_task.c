@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks: a stack each.
  *
  * A kernel switches tasks in one function, which is called by one task and returns as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Traps: an address that no instruction leads to, until sret or mret. */
 #include "trace/tracer_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/tree.h"
 
 bool trace_tree_init(struct trace_tree *t)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stacks of a trace, and the cycles that were spent in each.
  *
  * A tree of functions; a node is a stack. Below the root stand *bases*: a base is what a

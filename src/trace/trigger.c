@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/trigger.h"
 
 #define NEVER UINT64_MAX

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trigger of TracerV, applied to a trace that was recorded without one.
  *
  * Source of the rules: FireSim's documentation of TracerV ("Setting a TracerV Trigger")

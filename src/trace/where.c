@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which binary is at an address, where that is not plain: by the bytes that ran there, or
  * by what follows what. */
 #include "trace/code.h"

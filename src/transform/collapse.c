@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recursion made short: a frame that is met again in its stack becomes the earlier one.
  * Frames are the same when their names are; the outer one's details stay. */
 #include "model/paths.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens inside of a module made short: consecutive frames of one that matches are
  * one frame, called like the module without its folders. */
 #include "transform/pattern.h"

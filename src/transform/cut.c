@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where stacks begin: the callers of a frame are cut off. */
 #include "transform/pattern.h"
 #include "transform/rewrite.h"

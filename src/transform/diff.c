@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/rewrite.h"
 
 /* One of the two profiles on its way into the result. */

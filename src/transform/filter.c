@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which samples are looked at: by event, thread, CPU and time. */
 #include "base/nearest.h"
 #include "transform/pattern.h"

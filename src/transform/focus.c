@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which stacks are looked at: those that hold a frame, or hold none. */
 #include "transform/pattern.h"
 #include "transform/rewrite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Something coarser than functions: modules, files, threads. */
 #include "transform/rewrite.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which frames of a stack are shown. A stack of which none is left goes with its samples,
  * as in pprof. */
 #include "transform/pattern.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns over the names of frames: POSIX extended regular expressions, with what people
  * bring along from Perl and Go understood as well: "(?i)" at the beginning (case does not
  * matter), "(?:...)", "\d" and "\D".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers, ranges and moments as users write them. */
 #include "base/number.h"
 #include "transform/transform.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks turned around: what ran comes first, who called it below. */
 #include "transform/rewrite.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/rewrite.h"
 
 bool rewrite_init(struct rewrite *r, const struct profile *from, struct builder *to,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rewriting of a profile's stacks: what the verbs are made of.
  *
  * A verb says what differs from plain copying and calls rewrite_run. Only the stacks that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights times a factor, or to a total. */
 #include "transform/rewrite.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packages as frames: what stands before a function's own name becomes frames above it.
  * std::vector<int>::at is std, vector<int>, at; java.util.HashMap.get and
  * java/util/HashMap.get likewise; net/http.(*Client).Do is net, http.(*Client).Do. */

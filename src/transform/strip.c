@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names without what tells one build, one call or one type from the next. */
 #include "model/name.h"
 #include "transform/rewrite.h"

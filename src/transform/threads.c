@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads as frames: each stack begins with its thread's name, as folded stacks do. */
 #include "base/hash.h"
 #include "transform/rewrite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/transform.h"
 
 #define TRANSFORM(name) extern const struct transform transform_##name;

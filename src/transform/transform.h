@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transforms: a profile in, a profile out. One file per verb.
  *
  * To add a verb:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where threads spend their time, running and waiting together: the samples of an event
  * that is measured on CPUs and the waits (base/perf_off_cpu.h) become one event, in ns.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/cfi.h"
 
 /* Pointer encodings (LSB 10.5.1). */

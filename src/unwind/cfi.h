@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Call frame information: how to get from a frame to its caller, by address.
  *
  * Reads `.eh_frame` (Linux Standard Base, 10.6) and `.debug_frame` (DWARF 5, 6.4): the

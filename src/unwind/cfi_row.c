@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of FDEs (DWARF 5, 6.4.2): they make the rows one after the other. */
 #include "unwind/cfi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DWARF expressions (DWARF 5, 2.5), as far as call frame information uses them: numbers
  * on a stack, registers and memory through accessors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/functions.h"
 
 bool unwind_functions_init(struct unwind_functions *f, const struct unwind_source *source,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of single functions, each made when an address of it is first met: for those who
  * meet few addresses of many large files, as a recorder does. A whole module's table
  * (table.h) takes time and memory of its size; here both are of what is met.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/registers.h"
 
 /* System V ABI, AMD64, figure 3.36: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Registers under their two numberings: DWARF's, which call frame information speaks, and
  * perf's (PERF_REG_X86_*, PERF_REG_ARM64_* of the kernel's perf_regs.h), which recordings
  * hold. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/source.h"
 
 /* Trampolines that have no FDE are looked for in code no larger than a C library's. */

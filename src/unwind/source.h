@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an object file has for an unwinder: where its call frame information and its code
  * lie. */
 #ifndef STOKE_UNWIND_SOURCE_H

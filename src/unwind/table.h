@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A module's call frame information, compiled once for looking up many addresses: sorted
  * rows {address, rule}, where equal rules are one. What the rules cannot say is left to
  * the interpreter (cfi.h), which finds the FDE of any address through the table too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a table in two passes: the FDEs of all sections are listed and put in order, then
  * their programs run and the rows are appended, one function behind the other. */
 #include "base/index.h"

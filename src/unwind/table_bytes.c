@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table as bytes: a head of numbers, the arrays one behind the other, and a checksum.
  * All numbers are little-endian. */
 #include "base/hash.h"

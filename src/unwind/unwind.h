@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unwinding: from the registers at one point of a program to the return addresses of all
  * its callers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocations that fail when told to, and a count of those that live. The program is
  * linked with --wrap for malloc, calloc, realloc and free, so this is about stoke's own
  * calls and not about those inside of libraries. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lets every allocation of some work fail in turn. */
 #ifndef STOKE_TESTS_SWEEP_H
 #define STOKE_TESTS_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/decode.h"
 #include "base/encode.h"
 #include "unit.h"

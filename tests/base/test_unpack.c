@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/unpack.h"
 #include "unit.h"
 #include <lzma.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke annotate: which function is meant, lines and addresses, text and JSON.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion for bash is made of the tables: commands, options, choices, formats.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke convert: the format by suffix or by name, what is packed, and that what the whole
 # formats write is read back as it was.
 . "$TESTS/cli/lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke diff: two profiles, in its forms, and as a gate for pipelines.
 . "$TESTS/cli/lib.sh"
 

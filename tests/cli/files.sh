@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Files that cannot be opened: what happened, and what to try.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tools/firesim: all traces of a run, as FireSim's post_run_hook has them drawn.
 . "$TESTS/cli/lib.sh"
 command -v bash >/dev/null || { echo "bash is missing"; exit 77; }

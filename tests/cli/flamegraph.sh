@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke flamegraph: the options of the originals, and what is written when.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A name may hold any byte: the picture is well-formed, and no name is lost or becomes
 # markup.
 . "$TESTS/cli/lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What is drawn, element by element: tests/export/svg/CASE.picture is what CASE.args draws,
 # without the style and the script. UPDATE=1 writes the files anew.
 . "$TESTS/cli/lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A terminal is shown no byte that it would obey; a pipe or file gets names as they are.
 . "$TESTS/cli/lib.sh"
 needs_terminal

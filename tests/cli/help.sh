@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Help: of stoke, of every command, of the formats; what is not there is told.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Hostile JSON and protobuf: nesting, lengths, numbers, references. Nothing crashes, hangs
 # or grows beyond its input; what is wrong is said.
 . "$TESTS/cli/lib.sh"

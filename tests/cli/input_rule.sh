@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Where no file is named, all commands read standard input if it is a pipe or a file, else
 # ./perf.data: on a terminal, with /dev/null, as under cron, or none at all. A socket is a pipe.
 . "$TESTS/cli/lib.sh"

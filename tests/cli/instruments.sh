@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The archives of Instruments: the folder, and a zip of it, from a file or a pipe.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Words for the tests of the command line: . "$TESTS/cli/lib.sh"
 
 fail() {

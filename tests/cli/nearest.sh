@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A name that is not there: the one that may be meant is offered, of every kind of name.
 . "$TESTS/cli/lib.sh"
 

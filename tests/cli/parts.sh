@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A large file is read in parts by several threads: the answer is the same as by one.
 . "$TESTS/cli/lib.sh"
 

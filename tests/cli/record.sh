@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke record: who is recorded, what it says, what is in the file. The figures are held to
 # perf's and to a program's known shares by tests/record.py.
 . "$TESTS/cli/lib.sh"

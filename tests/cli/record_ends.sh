@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke record: how it begins and ends. What was there stays until a recording has begun;
 # what was recorded stays, whatever comes in between; signals, and whom they mean.
 . "$TESTS/cli/lib.sh"

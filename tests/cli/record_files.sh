@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke record: which files a recording goes to (--max-size, --rotate, --snapshot), and
 # whom a control group has (--cgroup).
 . "$TESTS/cli/lib.sh"

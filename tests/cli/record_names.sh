@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke record: names of code that is gone when the recording is read.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke record with few rights, and with those that sudo gives.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke report: tables and trees, for people and for programs.
 . "$TESTS/cli/lib.sh"
 

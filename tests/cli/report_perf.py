@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of stoke report and of perf report, of the same recordings: the same keys, samples,
 weights and percentages. What perf shows as several rows that look the same (functions of one
 name in a module, addresses without a name) is added up first."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke report against perf report, over recordings made here: row by row the same figures.
 . "$TESTS/cli/lib.sh"
 

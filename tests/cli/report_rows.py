@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows and call graphs of many made-up recordings against sums that are made in the most
 simple way: by looking at every frame of every sample."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke report with perf report's options: rows by keys, call graphs, filters.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What stoke report does on a terminal: as many rows as fit, no line wider than it is,
 # colour unless NO_COLOR says no, and nothing of a name that a terminal would obey.
 . "$TESTS/cli/lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke script: layout, fields, filters, records; what it prints folds as the input does.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke script and annotate beside perf, on recordings made here: line by line with perf
 # script --no-inline, and address by address.
 . "$TESTS/cli/lib.sh"

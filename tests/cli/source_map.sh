@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --source-map: JavaScript's functions are called as their sources call them.
 . "$TESTS/cli/lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """terminal.py COLUMNS ROWS COMMAND...: runs it on a pseudo-terminal of that size; what it
 writes there goes to standard output."""
 

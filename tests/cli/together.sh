@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Several files are one picture, also where what they count is called differently.
 . "$TESTS/cli/lib.sh"
 

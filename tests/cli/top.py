@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """top.py STOKE PID: stoke top on a pseudo-terminal, with keys; says what is wrong.
 
 The terminal is one of this test's own (tic makes it known to ncurses), which understands

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke top: tables without a terminal; on one, the views and the keys (top.py).
 . "$TESTS/cli/lib.sh"
 

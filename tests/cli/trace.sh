@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke trace: instruction traces to stacks.
 . "$TESTS/cli/lib.sh"
 

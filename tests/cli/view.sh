@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Which part of a profile is shown: the options that all commands share.
 . "$TESTS/cli/lib.sh"
 

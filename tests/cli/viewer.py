@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What stoke view answers on real sockets: viewer.py ADDRESS PAGE, with PAGE the file that
 it must serve."""
 

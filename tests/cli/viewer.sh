@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stoke view: whom the page is served to, and whom not; the page that convert writes.
 . "$TESTS/cli/lib.sh"
 

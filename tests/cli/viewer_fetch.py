@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The status that an address gets: viewer_fetch.py ADDRESS."""
 
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Names that may come from another file than the one that was recorded are warned of.
 . "$TESTS/cli/lib.sh"
 command -v perf >/dev/null || {

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes an input for fuzz_dwarf of an ELF file, and of its .dwo: dwarf_seed.py FLAGS ELF
 [DWO] > OUT. The files tests/fuzz/corpus/*.dwarf were made so, of programs of a few
 lines."""

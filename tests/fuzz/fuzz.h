@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fuzz driver, and the means to replay it: libFuzzer calls LLVMFuzzerTestOneInput;
  * built without libFuzzer, replay.c calls it for files. It stands in limits.c, which
  * holds each input to its time and memory.

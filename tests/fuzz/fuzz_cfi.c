@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes call frame information: the input is a section, and a stack to unwind by it. A
  * table made of it says what its rows say, is the same once written and read, and stacks
  * are unwound the same way by the batch and by the cursor. */

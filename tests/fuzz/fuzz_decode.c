@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes unpacking: whatever comes in, all that can be read is read, in any bites, and
  * the text is the same. Where the data is damaged, how much is read before it may differ
  * by what was under way: zstd does not tell what it unpacked in the call that failed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the DWARF reader: whatever the sections hold, look-ups come to an end, all that
  * they hand out can be read, and another reader says the same.
  *

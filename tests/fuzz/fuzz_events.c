@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes what -e names: any text up to the first zero of the input. What is taken is
  * bounded, has a name, and stays within its groups; what is refused says why.
  *

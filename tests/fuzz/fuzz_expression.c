@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes DWARF expressions: any bytes end in a bounded number of steps, with the same
  * result each time. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes every importer: $STOKE_FUZZ_IMPORTER names it; without one the input's first
  * byte chooses. What is read must be sound, read the same from a pipe as from memory, and
  * the same in two parts as in one where the format can be split. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes binary property lists: every object of what is one is looked at, and what is in
  * it; what lies in a value lies in the list. */
 #include "base/plist.h"

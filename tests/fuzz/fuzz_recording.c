@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes all that a recording leads to. tests/fuzz/recording (make_recording.py) holds a
  * recording, its program, the program's debug file, a perf map and a jitdump; the input
  * takes the place of the one that it looks like, the others stay whole. So the road is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes what reads names: an object file, a jitdump file, mangled names, and any other
  * text as kallsyms and as a perf map, told apart by how it begins. */
 #include "fuzz.h"

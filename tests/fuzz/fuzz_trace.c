@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the readers of instruction traces, and the tracer behind them, in a program that
  * is made up here: $STOKE_FUZZ_IMPORTER is trace-FORMAT. Whatever comes in, every
  * instruction that was read is in a stack, and a pipe gives the same as memory. */

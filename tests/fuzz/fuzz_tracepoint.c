@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the formats of tracepoints: any text, and any bytes printed by it. Up to the
  * first zero the input is the format, behind it the raw part of a sample. */
 #include "fuzz.h"

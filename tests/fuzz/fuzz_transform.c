@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the transforms and the tables: eight bytes choose the verbs, the rest is read as
  * folded lines. What comes out must be sound, weigh what went in (less where something is
  * filtered out), and print without a byte that a terminal obeys. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What holds for every profile, however hostile the input was that it was read from. Each
  * function ends the process where it does not. */
 #ifndef STOKE_TESTS_SOUND_H

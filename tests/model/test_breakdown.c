@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "../transform/profiles.h"
 #include "model/breakdown.h"
 #include "model/callgraph.h"

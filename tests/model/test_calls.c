@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/builder.h"
 #include "model/calls.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of a test's own, gone at its end. */
 #ifndef STOKE_TESTS_OS_FOLDER_H
 #define STOKE_TESTS_OS_FOLDER_H

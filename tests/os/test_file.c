@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "folder.h"
 #include "os/data_file.h"
 #include "os/file.h"

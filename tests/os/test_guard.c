@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "folder.h"
 #include "os/guard.h"
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/format.h"
 #include "os/http.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "os/parallel.h"
 #include "unit.h"
 #include <stdlib.h>

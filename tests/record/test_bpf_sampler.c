@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks that the kernel counted, as samples: as many as were counted, within the times
  * that were told, and each as the kernel itself would have written it. */
 #include "record/bpf_sampler.h"

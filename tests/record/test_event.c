@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events by the names that perf gives them. */
 #include "base/perf_format.h"
 #include "record/event.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waits made of context switches: what order they come in, what is missing, and who is
  * gone. */
 #include "base/perf_off_cpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records made and taken apart, and lists of CPUs. */
 #include "os/machine.h"
 #include "record/record.h"

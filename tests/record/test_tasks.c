@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a recording is told of tasks: of those that were there before, once, and before
  * the first sample that needs it. */
 #include "record/tasks.h"

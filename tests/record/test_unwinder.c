@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stack dumps to chains, of records that are made up and of this very program; and that
  * memory does not grow with what comes and goes. */
 #include "os/task.h"

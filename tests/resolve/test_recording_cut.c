@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A recording that ends anywhere, read with all that it leads to (tests/fuzz/recording):
  * every sample that lies whole before the end is there, within a second and 64 MiB. */
 #include "base/perf_format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/demangle.h"
 #include "symbol/mangled.h"
 #include "unit.h"

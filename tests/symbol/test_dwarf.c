@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "dwarf_input.h"
 #include "symbol/dwarf.h"
 #include "symbol/dwarf_line.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/output.h"
 #include "symbol/jitdump.h"
 #include "unit.h"

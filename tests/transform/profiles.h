@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small profiles written as tables, transformed, and compared as folded lines. */
 #ifndef STOKE_TESTS_TRANSFORM_PROFILES_H
 #define STOKE_TESTS_TRANSFORM_PROFILES_H

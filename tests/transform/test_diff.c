@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "profiles.h"
 
 static struct profile *diff(const struct profile *before, const struct profile *after,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "profiles.h"
 
 static void test_by_thread(void **state)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stack dumps of a recording, as jobs: for the tests and benchmarks of src/unwind, which
  * must not depend on the reader of perf.data that they stand beside.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes small .eh_frame sections for the unit tests of src/unwind. */
 #ifndef STOKE_TESTS_UNWIND_SECTION_H
 #define STOKE_TESTS_UNWIND_SECTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of single functions against the whole file's: the same rule at every address,
  * in this program and in the C library. */
 #include "os/mapping.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks made by hand, unwound by the batch and by the cursor. */
 #include "section.h"
 #include "unit.h"

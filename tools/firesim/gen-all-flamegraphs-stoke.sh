@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Flame graphs of all traces of a FireSim run, where the simulator left them:
 #
 #   gen-all-flamegraphs-stoke.sh [-d BINARY]... [-u PROGRAM]... RESULTS
@@ -20,7 +21,7 @@ stoke=${STOKE:-stoke}
 looks="--countname cycles --fontsize 16 --height 20 --bgcolors #ffffff"
 
 usage() {
-    sed -n '4s/^# */usage: /p' "$0" >&2
+    sed -n '5s/^# */usage: /p' "$0" >&2
     exit 2
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What this plugin uses of QEMU's plugin interface, version 1 (up to QEMU 8.2), declared
  * from its documentation ("QEMU TCG Plugins"): Debian ships no header for it. QEMU
  * resolves the functions when it loads the plugin. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "qemu/block.h"
 #include "base/arena.h"
 #include "base/hash.h"

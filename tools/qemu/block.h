@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Translated blocks: each distinct one (address, bytes, map) is described once in the
  * trace, and known by its id from then on.
  *

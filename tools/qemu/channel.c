@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "qemu/channel.h"
 #include "qemu/writer.h"
 #include <linux/futex.h>

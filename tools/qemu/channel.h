@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What QEMU's threads and the process that writes the trace share: memory, and the words
  * in it on their way.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "qemu/lane.h"
 #include "qemu/thread.h"
 #include "qemu/trigger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A virtual CPU's words, put by the thread that runs it. What is called for every block
  * stands here: it is some ten instructions of the host. */
 #ifndef STOKE_QEMU_LANE_H

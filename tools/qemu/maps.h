@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which file the code of a user-mode guest is from: QEMU maps the guest's files into its
  * own memory, so the system tells of them in /proc/self/maps. One thread at a time. */
 #ifndef STOKE_QEMU_MAPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin's arguments: -plugin libstoke_qemu.so,out=FILE,selector=N,start=X,end=Y */
 #ifndef STOKE_QEMU_OPTIONS_H
 #define STOKE_QEMU_OPTIONS_H

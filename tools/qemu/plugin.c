@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libstoke_qemu.so: a plugin of QEMU that writes every instruction which a RISC-V guest
  * begins, for `stoke trace`. Here is what QEMU calls. */
 #include "base/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "qemu/thread.h"
 #include "qemu/api.h"
 #include "qemu/lane.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who runs on a lane: the threads of a user-mode guest are threads of QEMU. */
 #ifndef STOKE_QEMU_THREAD_H
 #define STOKE_QEMU_THREAD_H

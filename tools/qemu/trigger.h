@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trigger: which instructions are traced. trace/qemu_format.h says what each selector
  * means; here they are made of two things that a lane understands: an edge, the number of
  * the instruction from which the state is another, and marks, the instructions after

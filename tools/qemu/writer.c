@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "qemu/writer.h"
 #include "base/format.h"
 #include "qemu/lane.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process that writes the trace. It shares the channel's memory with QEMU, and
  * outlives it for as long as it takes to finish the file. */
 #ifndef STOKE_QEMU_WRITER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/core.h"
 
 /* Of the boxes that share a pixel, for a match. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the page calls. Text and binary come back as the reply: its place and length are
  * told by core_reply and core_reply_length, and it is good until the next call. Where a
  * function returns an int, 0 means that the reply is an error (tell_error). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The viewer's core: everything the page shows is computed here, by the pure folders of
  * src/, and the page draws what it is given. Built to one WebAssembly module that imports
  * nothing (web/build.py), and natively for the tests.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/transform.h"
 #include "web/core/core.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/core.h"
 
 bool graph_init(struct graph *g, const struct shown *s, struct error *err)

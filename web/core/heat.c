@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/core.h"
 
 #define CELLS_MAX ((size_t)1 << 20)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What boxes look like from far away: rows of many boxes are summed up, level by level,
  * so that drawing all of them looks at what is about to be drawn, not at each. */
 #include "web/core/core.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/scan.h"
 #include "web/core/core.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C library's looks at a byte at a time; readers of text call it for every word. */
 #include <string.h>
 #include <wasm_simd128.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In the browser the page is its own template: it saves itself (src/save.ts), and the
  * exporter is not needed. A failed assertion of the C library traps: there is no place to
  * write it to. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "model/summary.h"
 #include "web/core/core.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/perf_off_cpu.h"
 #include "base/sort.h"
 #include "web/core/core.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is packed inside of a file is unpacked by the page, which has the libraries for it
  * (web/src/unpack.ts); files that are packed as a whole it unpacks before they come here. */
 #include "base/unpack.h"

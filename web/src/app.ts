@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the page knows and does. Views read it, and call it; it calls the core. */
 import { baseName } from "./format";
 import { CoreError, type Core } from "./core";

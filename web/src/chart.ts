@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A chart on the page: a window on what the core laid out. The core is asked for what is
  * visible, and that is painted: rectangles below, text above. */
 import type { App, Steered } from "./app";

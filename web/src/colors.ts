@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tones look like: the core says which of 256, the theme and palette say the colour. */
 import { Tone } from "./protocol";
 

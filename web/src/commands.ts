@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All that keys do: the help, the palette and the keyboard read this table. */
 import type { App } from "./app";
 import { PALETTES } from "./colors";

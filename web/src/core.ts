@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core, as the page calls it: every answer is a promise. */
 import type {
     Argument, BoxInfo, ChartInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is dropped on the page: a file, or a folder, which becomes one: a zip of those of
  * its files that a profile is read from, as they are. */
 

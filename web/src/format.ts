@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How figures and names are written for people. */
 
 const GROUPS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that lays out call graphs: the page gives it a graph in Graphviz's language
  * and gets Graphviz's plain text. It ends with the thread, however long a layout takes. */
 import { Graphviz } from "@hpcc-js/wasm-graphviz";

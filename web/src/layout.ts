@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the boxes and arrows of a call graph go. Graphviz is given numbers and sizes
  * alone, no name ever: what is written into boxes is this page's affair. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much of a text there is room for. Texts are measured as sums of their characters:
  * room changes with every frame, and to measure each text anew takes long. */
 

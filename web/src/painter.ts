@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rectangles on a canvas: by WebGL where a graphics card does it, else pixel by pixel. */
 import type { Packed } from "./colors";
 

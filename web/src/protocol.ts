@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the page and the worker say to each other. */
 
 export interface Fault {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A page that was saved with a profile in it, opened as a file: what it was made of. */
 import { unpack } from "./core";
 import { type Place, readPlace } from "./state";

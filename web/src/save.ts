@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files out of the page. */
 import type { App } from "./app";
 import { writePlace } from "./state";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the user is: all of it stands in the address, so that a link brings it back. */
 import { Tone } from "./protocol";
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the core has the page unpack: zstd data that comes in pieces inside of a recording,
  * and blocks that are packed by zlib. See web/core/unpack.c for what each call does. */
 import { Inflate, Unzlib } from "fflate";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core's own thread: reads files into it, and passes calls on. */
 import { Decompress } from "fzstd";
 import { BOX_WORDS, type Argument, type Drawing, type Fault, type Progress, type Read, type Reply, type Request } from "./protocol";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xz files: where the streams of a file lie (the format's 2.1: they follow each other,
  * each with its lengths at its end), and what is in them. */
 import { XzReadableStream } from "xz-decompress";

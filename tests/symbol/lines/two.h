@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 static inline int clamp(int n, int low, int high)
 {
     if (n < low)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { ChartView } from "../chart";

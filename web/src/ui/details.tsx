@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
 import { baseName, interval, share, shownName, time, weight } from "../format";
 import type { BoxInfo, FunctionInfo } from "../protocol";

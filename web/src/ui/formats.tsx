@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be opened, as the core tells it. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who calls whom: a box a function, an arrow a call; what is too light is left out. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App, Steered } from "../app";

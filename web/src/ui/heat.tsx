@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When samples came: a column a second (or another round time), its parts from bottom to
  * top. A span that is dragged over filters every view. */
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A function's name in a table: what it looks like in the charts, and as much of the name
  * as there is room for. */
 import { useLayoutEffect, useRef } from "preact/hooks";

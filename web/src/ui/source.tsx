@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each line of a source file weighs, beside its text where the page has it. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { Formats } from "./formats";
