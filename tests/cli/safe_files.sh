@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# Files that are written over keep mode and owner; files that a profile names are opened and
+# embedded only where they may be.
+. "$TESTS/cli/lib.sh"
+
+printf 'main;leaf 3\n' >in.folded
+
+# Mode and owner stay; links are written through; what is no file stays what it is.
+printf 'old\n' >private.svg
+chmod 600 private.svg
+status 0 stoke flamegraph in.folded -o private.svg
+[ "$(stat -c %a private.svg)" = 600 ] || fail "the mode became $(stat -c %a private.svg)"
+says '<svg' private.svg
+printf 'old\n' >shared.svg
+chmod 664 shared.svg
+ln -s shared.svg link.svg
+status 0 stoke flamegraph in.folded -o link.svg
+[ -L link.svg ] || fail "the link is gone"
+[ "$(stat -c %a shared.svg)" = 664 ] || fail "the mode became $(stat -c %a shared.svg)"
+says '<svg' shared.svg
+if [ "$(id -u)" = 0 ]; then
+    chown 1234:2345 shared.svg
+    status 0 stoke flamegraph in.folded -o shared.svg
+    [ "$(stat -c %u:%g:%a shared.svg)" = 1234:2345:664 ] || fail "another's file was taken over"
+else
+    chmod 400 private.svg
+    status 1 stoke flamegraph in.folded -o private.svg
+fi
+stoke fold in.folded -o /dev/stdout | cat >got
+same in.folded got
+mkfifo pipe
+cat pipe >got &
+status 0 stoke fold in.folded -o pipe
+wait $!
+same in.folded got
+[ -p pipe ] || fail "the pipe is gone"
+[ -z "$(find . -name '*.tmp')" ] || fail "something was left: $(find . -name '*.tmp')"
+
+# A page has only source files that the user, or a line table, names; never behind a link.
+mkdir tree
+printf 'int secret;\n' >secret.c
+printf 'int good;\n' >tree/good.c
+ln -s ../secret.c tree/stolen.c
+ln -s good.c tree/alias.c
+here=$PWD
+cat >p.json <<END
+{"\$schema": "https://www.speedscope.app/file-format-schema.json",
+ "shared": {"frames": [{"name": "a", "file": "$here/secret.c"}, {"name": "b", "file": "$here/tree/good.c"},
+  {"name": "c", "file": "$here/tree/stolen.c"}, {"name": "d", "file": "/build/tree/../../secret.c"},
+  {"name": "e", "file": "/dev/zero.c"}, {"name": "f", "file": "/build/x/alias.c"}]},
+ "profiles": [{"type": "sampled", "name": "x", "unit": "none", "startValue": 0, "endValue": 1,
+  "samples": [[0, 1, 2, 3, 4, 5]], "weights": [1]}]}
+END
+status 0 stoke convert p.json --with-source -o page.html
+says_not 'the page has the source'
+status 0 stoke convert p.json --with-source --source-dir tree -o page.html
+says 'the page has the source file .*/tree/good.c'
+says 'the page has the source file /build/x/alias.c'
+says_not 'secret.c\|stolen.c\|zero.c'
+status 1 stoke convert p.json --with-source --source-dir nowhere -o page.html
