@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/number.h"
+#include <math.h>
 
 bool number_parse_u64(struct str s, uint64_t *out)
 {
@@ -235,6 +236,73 @@ size_t number_write_double(double v, char *out)
         return write_magnitude(v, out);
     out[0] = '-';
     return 1 + write_magnitude(-v, out + 1);
+}
+
+#define EXACT_MAX 1267650600228229401496703205376.0 /* 2^100 */
+#define LIMBS 4                                     /* of nine digits each */
+
+static bool is_integer(double v)
+{
+    return v - v == 0 && floor(v) == v;
+}
+
+/* Adds to each limb that of v, which may be negative: its 53 bits, doubled as often as it
+ * takes. */
+static void add_limbs(int64_t *limbs, double v)
+{
+    int64_t own[LIMBS] = {0}, sign = v < 0 ? -1 : 1;
+    int doublings = 0;
+    double bits = v < 0 ? -v : v;
+    for (; bits >= 9007199254740992.0; doublings++)
+        bits /= 2;
+    own[0] = (int64_t)bits % 1000000000;
+    own[1] = (int64_t)bits / 1000000000;
+    for (; doublings > 0; doublings--)
+        for (int i = LIMBS - 1; i >= 0; i--) {
+            own[i] *= 2;
+            if (i + 1 < LIMBS) {
+                own[i + 1] += own[i] / 1000000000;
+                own[i] %= 1000000000;
+            }
+        }
+    for (int i = 0; i < LIMBS; i++)
+        limbs[i] += sign * own[i];
+}
+
+/* The digits of limbs whose sum is positive. */
+static size_t write_limbs(int64_t *limbs, char *out)
+{
+    char digits[LIMBS * 9];
+    size_t begin = 0;
+    for (int i = 0; i + 1 < LIMBS; i++) {
+        int64_t carry = limbs[i] / 1000000000 - (limbs[i] % 1000000000 < 0);
+        limbs[i] -= carry * 1000000000;
+        limbs[i + 1] += carry;
+    }
+    for (size_t i = 0; i < sizeof digits; i++) {
+        int64_t *limb = &limbs[i / 9];
+        digits[sizeof digits - 1 - i] = (char)('0' + *limb % 10);
+        *limb /= 10;
+    }
+    while (begin + 1 < sizeof digits && digits[begin] == '0')
+        begin++;
+    memcpy(out, digits + begin, sizeof digits - begin);
+    return sizeof digits - begin;
+}
+
+size_t number_write_exact(double v, double rest, char *out)
+{
+    double magnitude = v < 0 ? -v : v;
+    bool large = magnitude >= 9007199254740992.0 && magnitude < EXACT_MAX;
+    if (!large || !is_integer(v) || !is_integer(rest) || rest >= magnitude ||
+        -rest >= magnitude)
+        return number_write_double(v, out);
+    int64_t limbs[LIMBS] = {0};
+    size_t sign = v < 0;
+    out[0] = '-';
+    add_limbs(limbs, magnitude);
+    add_limbs(limbs, sign ? -rest : rest);
+    return sign + write_limbs(limbs, out + sign);
 }
 
 static size_t write_fixed_magnitude(double v, int decimals, char *out)

@@ -31,6 +31,10 @@ size_t number_write_hex(uint64_t v, char *out);
 /* The shortest decimal of at most 15 significant digits: 3, 0.1, 1.5e+20. */
 size_t number_write_double(double v, char *out);
 
+/* v + rest, where `rest` is small beside v: an integer of up to 100 bits with all of its
+ * digits, else v alone. */
+size_t number_write_exact(double v, double rest, char *out);
+
 /* v with a fixed count of decimals (0 to 9), rounded half away from zero. */
 size_t number_write_fixed(double v, int decimals, char *out);
 

@@ -70,6 +70,12 @@ void output_double(struct output *o, double v)
     output_bytes(o, text, number_write_double(v, text));
 }
 
+void output_exact(struct output *o, double v, double rest)
+{
+    char text[NUMBER_TEXT_MAX];
+    output_bytes(o, text, number_write_exact(v, rest, text));
+}
+
 void output_fixed(struct output *o, double v, int decimals)
 {
     char text[NUMBER_TEXT_MAX];

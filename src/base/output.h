@@ -55,6 +55,10 @@ static inline void output_str(struct output *o, struct str s)
 void output_text(struct output *o, const char *zero_terminated);
 void output_u64(struct output *o, uint64_t v);
 void output_double(struct output *o, double v); /* shortest form, see number.h */
+
+/* The sum of both: an integer of up to 100 bits with all of its digits, else as
+ * output_double writes v. `rest` is small beside v. */
+void output_exact(struct output *o, double v, double rest);
 void output_fixed(struct output *o, double v, int decimals);
 void output_format(struct output *o, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

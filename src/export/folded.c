@@ -17,7 +17,7 @@ struct row {
     uint32_t path;
     uint32_t place;       /* of the path, in the order of the lines of one thread */
     uint32_t thread_rank; /* the order of the threads' labels */
-    double weight, base;
+    double weight, rest, base, base_rest; /* as of samples */
 };
 
 /* A run of paths, each the only child of the one before it and behind it in number, none
@@ -292,13 +292,16 @@ static bool collect_rows(struct folded_writer *w)
     for (size_t i = 0; w->rows && i < p->sample_count; i++) {
         const struct sample *s = &p->samples[i];
         double weight = samples ? (double)s->count : s->weight;
+        double rest = samples ? 0 : s->rest;
         if (s->event != w->event && (!w->base || s->event != w->base))
             continue;
         struct row *row = &w->rows[w->row_count++];
         *row = (struct row){.thread = w->label_of_thread[s->thread],
                             .path = path_of_stack(&w->paths, s->stack),
                             .weight = s->event == w->event ? weight : 0,
-                            .base = s->event == w->event ? 0 : weight};
+                            .rest = s->event == w->event ? rest : 0,
+                            .base = s->event == w->event ? 0 : weight,
+                            .base_rest = s->event == w->event ? 0 : rest};
     }
     return w->rows != NULL;
 }
@@ -364,11 +367,16 @@ static bool write_rows(struct folded_writer *w)
         return false;
     for (size_t i = 0; i < w->row_count;) {
         const struct row *first = &w->rows[order[i]];
-        struct folded_line line = {strings_get(&w->threads, first->thread), first->path,
-                                   first->weight, first->base};
+        struct folded_line line = {strings_get(&w->threads, first->thread),
+                                   first->path,
+                                   first->weight,
+                                   first->rest,
+                                   first->base,
+                                   first->base_rest};
         for (i++; i < w->row_count && same_line(&w->rows[order[i]], first); i++) {
-            line.weight += w->rows[order[i]].weight;
-            line.base += w->rows[order[i]].base;
+            const struct row *more = &w->rows[order[i]];
+            weight_add(&line.weight, &line.rest, more->weight, more->rest);
+            weight_add(&line.base, &line.base_rest, more->base, more->base_rest);
         }
         if (line.path || line.thread.len)
             lines[count++] = line;

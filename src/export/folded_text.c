@@ -67,6 +67,29 @@ static void write_path(struct line_writer *w, uint32_t path)
     w->step_count = total;
 }
 
+/* Where the space is before the last word of a leaf's name, if a reader would take that word
+ * for a first count; else the end. */
+static size_t number_at(struct str names)
+{
+    size_t at = names.len;
+    char last = at ? names.ptr[at - 1] : ' ';
+    if (!byte_is_digit(last) && last != '.')
+        return names.len;
+    while (at && (byte_is_digit(names.ptr[at - 1]) || strchr("+-.eE", names.ptr[at - 1])))
+        at--;
+    return at && names.ptr[at - 1] == ' ' ? at - 1 : names.len;
+}
+
+static void write_names(struct output *out, struct str names)
+{
+    size_t at = number_at(names);
+    output_str(out, str_head(names, at));
+    if (at < names.len) {
+        output_char(out, '_');
+        output_str(out, str_skip(names, at + 1));
+    }
+}
+
 static void write_line(struct line_writer *w, const struct folded_line *line,
                        struct output *out)
 {
@@ -75,14 +98,14 @@ static void write_line(struct line_writer *w, const struct folded_line *line,
         output_char(out, ';');
     if (line->path) {
         write_path(w, line->path);
-        output_str(out, output_kept(&w->names));
+        write_names(out, output_kept(&w->names));
     }
     if (w->text->differential) {
         output_char(out, ' ');
-        output_double(out, line->base);
+        output_exact(out, line->base, line->base_rest);
     }
     output_char(out, ' ');
-    output_double(out, line->weight);
+    output_exact(out, line->weight, line->rest);
     output_char(out, '\n');
 }
 

@@ -10,7 +10,7 @@
 struct folded_line {
     struct str thread; /* its label, or nothing */
     uint32_t path;
-    double weight, base;
+    double weight, rest, base, base_rest; /* as of samples */
 };
 
 struct folded_text {

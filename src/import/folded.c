@@ -14,20 +14,50 @@
 #include "import/importer.h"
 #include "model/label.h"
 
-#define COUNT_MAX 1e18
-#define COUNT_TEXT_MAX 64 /* a longer number is not one that was meant */
+#define COUNT_MAX 18446744073709551616.0 /* of 64 bits */
+#define COUNT_TEXT_MAX 64                /* a longer number is not one that was meant */
 
 enum line_kind { LINE_GOOD, LINE_EMPTY, LINE_NO_COUNT, LINE_NEGATIVE, LINE_TOO_LARGE };
+
+struct count {
+    double value, rest; /* as of a sample's weight */
+};
 
 /* One line, taken apart. */
 struct folded_line {
     struct str stack;
-    double counts[2]; /* the last one, and the one before it */
+    struct count counts[2]; /* the last one, and the one before it */
     int count_count;
 };
 
+/* Integers of 64 bits have more digits than a double. */
+static bool parse_integer(struct str word, struct count *out)
+{
+    uint64_t integer;
+    if (!number_parse_u64(word, &integer))
+        return false;
+    out->value = (double)integer;
+    out->rest = 0;
+    if (integer >> 53) {
+        double low = (double)(integer & 0xffffffff), high = (double)(integer >> 32 << 32);
+        out->value = high;
+        weight_add(&out->value, &out->rest, low, 0);
+    }
+    return true;
+}
+
+/* What a count leaves of a line: without the one space before it. Further spaces are no
+ * part of a name, but for one that is nothing else, which stands for a lost name. */
+static struct str without_count(struct str line, size_t at)
+{
+    struct str stack = str_head(line, at ? at - 1 : 0), plain = str_trim_right(stack);
+    bool nameless =
+        plain.len < stack.len && (plain.len == 0 || plain.ptr[plain.len - 1] == ';');
+    return nameless ? str_head(stack, plain.len + 1) : plain;
+}
+
 /* Takes a number off the end of *s, with the white space before it. */
-static enum line_kind take_count(struct str *s, double *out)
+static enum line_kind take_count(struct str *s, struct count *out)
 {
     char last = s->len ? s->ptr[s->len - 1] : ' ';
     if (!byte_is_digit(last) && last != '.') /* most often: a name's end */
@@ -42,21 +72,18 @@ static enum line_kind take_count(struct str *s, double *out)
         !(byte_is_digit(word.ptr[0]) || word.ptr[0] == '.' || word.ptr[0] == '-' ||
           word.ptr[0] == '+'))
         return LINE_NO_COUNT;
-    uint64_t integer;
-    double v;
-    if (word.len < 16 && number_parse_u64(word, &integer))
-        v = (double)integer;
-    else if (!number_parse_double(word, &v))
+    struct count count = {0};
+    if (!parse_integer(word, &count) && !number_parse_double(word, &count.value))
         return byte_is_digit(word.ptr[word.len - 1]) && byte_is_digit(word.ptr[0]) &&
                        str_find(word, '.') == word.len
                    ? LINE_TOO_LARGE
                    : LINE_NO_COUNT;
-    if (v < 0)
+    if (count.value < 0)
         return LINE_NEGATIVE;
-    if (v > COUNT_MAX)
+    if (count.value > COUNT_MAX)
         return LINE_TOO_LARGE;
-    *s = str_trim_right(str_head(*s, at));
-    *out = v;
+    *s = without_count(*s, at);
+    *out = count;
     return LINE_GOOD;
 }
 
@@ -80,7 +107,7 @@ static enum line_kind parse_line(struct str line, struct folded_line *out)
 static struct str differential_stack(const struct folded_line *line)
 {
     struct str stack = line->stack;
-    double ignored;
+    struct count ignored;
     take_count(&stack, &ignored);
     return stack;
 }
@@ -141,7 +168,7 @@ static struct words words_of(struct str text)
 static bool is_frame_like(struct str text)
 {
     struct str counts = text;
-    double ignored;
+    struct count ignored;
     if (text.len == 0 || str_has(text, STR("\"")))
         return false;
     if (take_count(&counts, &ignored) == LINE_GOOD && counts.len &&
@@ -330,17 +357,30 @@ static stack_id stack_of(struct folded_reader *r, struct str text)
     return stack;
 }
 
+static void add_count(struct folded_reader *r, event_id event, stack_id stack,
+                      const struct count *count)
+{
+    builder_add(r->b, &(struct sample){.time = TIME_NONE,
+                                       .cpu = CPU_NONE,
+                                       .event = event,
+                                       .stack = stack,
+                                       .count = 1,
+                                       .weight = count->value,
+                                       .rest = count->rest});
+}
+
 static void add_line(struct folded_reader *r, const struct folded_line *line)
 {
+    const struct count *after = &line->counts[0], *before = &line->counts[1];
     if (!r->differential) {
-        builder_add_stack(r->b, r->after, stack_of(r, line->stack), line->counts[0]);
+        add_count(r, r->after, stack_of(r, line->stack), after);
         return;
     }
     stack_id stack = stack_of(r, differential_stack(line));
-    if (line->counts[1] > 0 || line->counts[0] <= 0)
-        builder_add_stack(r->b, r->before, stack, line->counts[1]);
-    if (line->counts[0] > 0)
-        builder_add_stack(r->b, r->after, stack, line->counts[0]);
+    if (before->value > 0 || after->value <= 0)
+        add_count(r, r->before, stack, before);
+    if (after->value > 0)
+        add_count(r, r->after, stack, after);
 }
 
 static const char *complaint(enum line_kind kind)
@@ -395,6 +435,8 @@ static bool folded_read(struct source *in, const struct import_options *options,
     bool ok = folded_start(&r, in, options->head, err);
     while (ok && !builder_failed(b) && next_line(&r, &lines, &text)) {
         struct folded_line line;
+        if (str_starts(text, STR("# "))) /* a comment */
+            continue;
         enum line_kind kind = parse_line(text, &line);
         if (kind == LINE_GOOD && r.differential && line.count_count < 2)
             kind = LINE_NO_COUNT;

@@ -378,8 +378,9 @@ void builder_add_mapped(struct builder *b, const struct sample *s)
     if (!row)
         return;
     if (*row) {
-        p->samples[*row - 1].weight += s->weight;
-        p->samples[*row - 1].count += s->count;
+        struct sample *sum = &p->samples[*row - 1];
+        weight_add(&sum->weight, &sum->rest, s->weight, s->rest);
+        sum->count += s->count;
         return;
     }
     struct sample counted = *s;

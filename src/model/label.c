@@ -70,15 +70,32 @@ static void label_unknown(struct output *o, const struct profile *p,
     output_char(o, ']');
 }
 
-/* Replaces what would end the name, or the line, where it is written folded. */
-static void make_foldable(char *bytes, size_t length)
+/* What a folded line holds in place of a byte. */
+static char foldable(char c)
 {
-    for (size_t i = 0; i < length; i++) {
-        if (bytes[i] == ';')
-            bytes[i] = ':';
-        else if (bytes[i] == '\n' || bytes[i] == '\r')
-            bytes[i] = ' ';
-    }
+    if (c == ';')
+        return ':';
+    if (c == '\n' || c == '\r' || c == '\t')
+        return ' ';
+    return (unsigned char)c < ' ' || c == 0x7f ? '?' : c;
+}
+
+/* Replaces what a reader of the folded line would take for something else than a part of
+ * the name: control characters, spaces at the end, and what begins a comment or a file of
+ * another encoding. Returns the new length. */
+static size_t make_foldable(char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = foldable(bytes[i]);
+    while (length > 1 && bytes[length - 1] == ' ')
+        length--;
+    struct str text = {bytes, length};
+    if (str_starts(text, STR("# ")))
+        bytes[1] = '_';
+    if (str_starts(text, STR("\xff")) || str_starts(text, STR("\xfe")) ||
+        str_starts(text, STR("\xef\xbb\xbf")))
+        bytes[0] = '?';
+    return length;
 }
 
 void label_frame(struct output *o, const struct profile *p, frame_id frame,
@@ -101,7 +118,7 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
         output_str(o, str_basename(profile_string(p, p->modules[f->module].path)));
     }
     if (style->folded && o->used > before)
-        make_foldable(o->bytes + before, o->used - before);
+        o->used = before + make_foldable(o->bytes + before, o->used - before);
 }
 
 static void output_id(struct output *o, int64_t id)
@@ -121,7 +138,8 @@ void label_thread(struct output *o, const struct profile *p, thread_id thread,
         return;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        output_char(o, c == ' ' || c == '\n' || c == '\r' ? '_' : c == ';' ? ':' : c);
+        c = foldable(c);
+        output_char(o, c == ' ' ? '_' : c);
     }
     if (style == THREAD_COMM || (t->pid == ID_NONE && t->tid == ID_NONE))
         return;

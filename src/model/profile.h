@@ -93,7 +93,17 @@ struct sample {
     stack_id stack;
     uint64_t count; /* how many samples of the input it stands for */
     double weight;
+    double rest; /* what of the weight a double cannot hold: weight + rest is exact for
+                    integers of up to 100 bits */
 };
+
+/* Adds to a weight and its rest, so that sums of integers stay exact. */
+static inline void weight_add(double *weight, double *rest, double more, double more_rest)
+{
+    double sum = *weight + more, part = sum - *weight;
+    *rest += (*weight - (sum - part)) + (more - part) + more_rest;
+    *weight = sum;
+}
 
 /* Something of the input that was not understood and left out, or repaired; or that it
  * does not tell, and was worked out: no fault, told only where somebody asks. */

@@ -21,6 +21,7 @@ static bool weigh(const struct rewrite *r, struct sample *s)
 {
     const struct side *side = r->context;
     s->weight *= side->factor;
+    s->rest *= side->factor;
     return true;
 }
 

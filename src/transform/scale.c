@@ -6,6 +6,7 @@ static bool weigh(const struct rewrite *r, struct sample *s)
 {
     const double *factors = r->context; /* by event */
     s->weight *= factors[s->event];
+    s->rest *= factors[s->event];
     return true;
 }
 

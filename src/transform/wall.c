@@ -72,6 +72,8 @@ static bool weigh(const struct rewrite *r, struct sample *s)
         s->weight *= 1e6;
     else if (unit != UNIT_NANOSECONDS)
         s->weight = (double)s->count * w->period;
+    if (unit != UNIT_NANOSECONDS)
+        s->rest = 0;
     return true;
 }
 

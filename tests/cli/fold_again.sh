@@ -1,0 +1,61 @@
+# What stoke fold writes is what it reads, and its sums are exact.
+. "$TESTS/cli/lib.sh"
+
+python3 - <<'END'
+import random
+import subprocess
+
+random.seed(1)
+
+
+def fold(text):
+    done = subprocess.run(["stoke", "fold", "-q", "--format", "folded"], input=text,
+                          capture_output=True, check=True)
+    return done.stdout
+
+
+def frame(pieces):
+    return b"".join(random.choice(pieces) for _ in range(random.randrange(6)))
+
+
+def total(text):
+    return sum(int(line.rsplit(b" ", 1)[1]) for line in text.split(b"\n") if line)
+
+
+any_byte = [bytes([i]) for i in range(256) if i != 10]
+awkward = [b" ", b";", b"\t", b"\x1b[31m", b"#", b"# ", b" 12", b" 1.5", b" -3", b"_[k]", b"\r", b"\0",
+           b"\xff", b"\xfe", b"\xef\xbb\xbf", b"\xc3", b"a", b"b", b"7", b"."]
+
+
+def stacks(text):
+    sums = {}
+    for line in text.split(b"\n"):
+        if line:
+            stack, count = line.rsplit(b" ", 1)
+            sums[stack] = sums.get(stack, 0) + int(count)
+    return sums
+
+
+for turn in range(150):
+    pieces = random.choice([any_byte, awkward])
+    rows = []
+    for _ in range(random.randrange(1, 30)):
+        stack = b";".join(frame(pieces) for _ in range(random.randrange(1, 5)))
+        rows.append(b"root;" + stack + b" %d" % random.randrange(1, 2**random.choice([4, 53, 58])))
+    rows.append(b"root;plain 1")  # not a comparison: this line has one count
+    once = fold(b"\n".join(rows) + b"\n")
+    twice = fold(once)
+    assert stacks(once) == stacks(twice), (rows, once, twice)
+    assert total(once) == total(b"\n".join(rows)), (rows, once)
+    for line in once.split(b"\n"):
+        assert not any(c < 32 or c == 127 for c in line), line
+END
+
+# Names of other formats too: a name that is lost, that ends in a number, with escapes.
+printf 'app 7/8 1.0: 9007199254740991 cycles:\n\t1  (/bin/app)\n\t2 step 12 (/bin/app)\n\t3 f\033[31mg (/bin/app)\n\t4 [unknown] (/tmp/a\033]0;x\007b)\n\n' >odd.perf
+status 0 stoke fold odd.perf
+cp out once
+status 0 stoke fold --format folded once
+same once out
+LC_ALL=C grep -q '[[:cntrl:]]' out && fail "control characters: $(cat -v out)"
+says '9007199254740991$' out
