@@ -111,10 +111,16 @@ GUESTS = {
 }
 
 
+COMMITS = "Spike -l --log-commits"
 FORMS = {"QEMU trace": lambda case: case.trace, "TracerV text": Guest.as_tracerv,
-         "Spike -l": Guest.as_spike, "Spike -l --log-commits": Guest.as_spike_commits,
+         "Spike -l": Guest.as_spike, COMMITS: Guest.as_spike_commits,
          "columns": Guest.as_columns, "Rocket": Guest.as_rocket,
          "execlog": Guest.as_execlog}
+
+
+def has_contexts(form, case):
+    """The form tells which stack is switched to."""
+    return form == "QEMU trace" or form == COMMITS and case.stack_addresses()
 
 
 def check(report, name, make):
@@ -130,7 +136,7 @@ def check(report, name, make):
         for form, trace in FORMS.items():
             try:
                 got = got_stacks(names, case.stoke(trace(case)), case)
-                share = 1.0 if form == "QEMU trace" else case.text
+                share = 1.0 if has_contexts(form, case) else case.text
                 why = report_difference(wanted, got, share)
             except RuntimeError as problem:
                 why = str(problem)

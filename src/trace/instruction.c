@@ -2,6 +2,8 @@
 #include "trace/instruction.h"
 
 enum opcode {
+    OPCODE_LOAD = 0x03,
+    OPCODE_STORE = 0x23,
     OPCODE_BRANCH = 0x63,
     OPCODE_JALR = 0x67,
     OPCODE_JAL = 0x6f,
@@ -145,4 +147,26 @@ struct instruction instruction_decode(uint32_t bits, bool is_32)
     if (length == 4)
         return decode_long(bits);
     return (struct instruction){INSTRUCTION_PLAIN, (uint8_t)length, 0};
+}
+
+#define REGISTER_SP 2
+
+enum instruction_stack instruction_stack(uint32_t bits, bool is_32)
+{
+    uint32_t width = is_32 ? 2 : 3, to = bits >> 7 & 31;
+    if (instruction_length((uint16_t)bits) == 2) {
+        uint32_t function = bits >> 13 & 7;
+        if ((bits & 3) != 2)
+            return STACK_NEITHER;
+        if (function == width && to == REGISTER_SP) /* c.ldsp, c.lwsp */
+            return STACK_LOADED;
+        bool stores = function == width + 4 && (bits >> 2 & 31) == REGISTER_SP;
+        return stores ? STACK_STORED : STACK_NEITHER;
+    }
+    if ((bits >> 12 & 7) != width)
+        return STACK_NEITHER;
+    if ((bits & 0x7f) == OPCODE_LOAD && to == REGISTER_SP)
+        return STACK_LOADED;
+    bool stores = (bits & 0x7f) == OPCODE_STORE && (bits >> 20 & 31) == REGISTER_SP;
+    return stores ? STACK_STORED : STACK_NEITHER;
 }

@@ -46,6 +46,12 @@ static inline unsigned instruction_length(uint16_t low)
  * of 32 bits has c.jal where one of 64 bits has c.addiw. */
 struct instruction instruction_decode(uint32_t bits, bool is_32);
 
+/* How an instruction stores or loads the whole stack pointer: where a stack is switched
+ * away from, or to, that is a word of its context. */
+enum instruction_stack { STACK_NEITHER, STACK_STORED, STACK_LOADED };
+
+enum instruction_stack instruction_stack(uint32_t bits, bool is_32);
+
 /* The instruction may be followed by the one behind it. */
 static inline bool instruction_falls_through(enum instruction_kind kind)
 {

@@ -21,8 +21,9 @@ enum log_kind {
 
 struct log_line {
     uint64_t pc, cycle, times;
-    int64_t core;  /* or ID_NONE: as in the line before */
-    uint32_t bits; /* of the instruction; 0: not in the log */
+    int64_t core;    /* or ID_NONE: as in the line before */
+    uint32_t bits;   /* of the instruction; 0: not in the log */
+    struct str rest; /* behind the word: what the instruction wrote and accessed */
     bool has_cycle;
     bool is_32;   /* the address has the digits of a 32-bit machine */
     bool is_open; /* the line ends with the word, of which digits may be missing */
@@ -31,6 +32,11 @@ struct log_line {
 /* Parses a line without its end. Sets all members for lines with an instruction, `core`
  * and `times` for LOG_REPEAT. */
 typedef enum log_kind (*log_parser)(struct str line, struct log_line *out);
+
+/* The address of the memory that an instruction accessed, from the rest of its line: Spike
+ * and CVA6 have "mem 0x80001000", Ibex and CV32E40P "PA:80001000". False where there is
+ * none. */
+bool log_parse_memory(struct str rest, uint64_t *address);
 
 /* Spike with -l, with --log-commits, or both; BOOM; Rocket's commit log; CVA6's rvfi:
  *     core   0: 3 0x0000000080000000 (0x00000297) x5  0x0000000080000000

@@ -52,6 +52,20 @@ static bool take_core(struct str *rest, struct log_line *out)
     return true;
 }
 
+bool log_parse_memory(struct str rest, uint64_t *address)
+{
+    static const struct str marks[] = {{" mem ", 5}, {" PA:", 4}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t at = str_search(rest, marks[i]);
+        if (at == rest.len)
+            continue;
+        struct str digits = str_skip(rest, at + marks[i].len);
+        take(&digits, STR("0x"));
+        return take_hex(&digits, address) > 0;
+    }
+    return false;
+}
+
 static void set_pc(struct log_line *out, uint64_t pc, size_t digits)
 {
     out->pc = pc;
@@ -72,6 +86,7 @@ static bool take_address_and_word(struct str *rest, struct log_line *out)
         return false;
     set_pc(out, pc, digits);
     out->bits = (uint32_t)bits;
+    out->rest = *rest;
     return true;
 }
 
@@ -196,6 +211,7 @@ enum log_kind log_parse_columns(struct str line, struct log_line *out)
         if (is_decimal(words[i], &cycle) &&
             parse_from_address(words + i + 1, count - i - 1, out)) {
             out->cycle = cycle;
+            out->rest = line;
             return LOG_INSTRUCTION;
         }
     bool is_rule = count > 0 && str_starts(words[0], STR("---"));

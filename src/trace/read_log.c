@@ -12,7 +12,9 @@
 
 struct entry {
     uint64_t pc, now, again; /* executed so many times more */
+    uint64_t context;        /* the memory that `stack` is about */
     uint32_t bits;           /* 0: not in the log */
+    enum instruction_stack stack;
 };
 
 /* An instruction as it was last seen at its address. */
@@ -158,6 +160,10 @@ static void follow(struct reading *q, struct log_core *c, size_t at)
     if (!k)
         return;
     tracer_take_block(t, &k->block, 0, 1, e->now);
+    if (e->stack == STACK_STORED)
+        tracer_save_context(t, e->context);
+    else if (e->stack == STACK_LOADED)
+        tracer_load_context(t, e->context);
     if (e->again &&
         !tracer_take_again(t, &k->block, 0, 1, e->now + 1, e->again, &q->steps))
         trace_reader_flaw(q->r, "an instruction that calls is repeated too often",
@@ -226,6 +232,18 @@ static struct log_core *find_core(struct reading *q, const struct log_line *line
     return q->current;
 }
 
+/* Where the last instruction stores or loads the stack pointer, if the log says so. */
+static void note_memory(struct log_core *c, const struct log_line *line)
+{
+    if (c->count == 0)
+        return;
+    struct entry *e = &c->entries[c->count - 1];
+    enum instruction_stack stack =
+        instruction_stack(line->bits, c->core->tracer.code.is_32);
+    if (stack != STACK_NEITHER && log_parse_memory(line->rest, &e->context))
+        e->stack = stack;
+}
+
 static bool add(struct reading *q, struct log_core *c, const struct log_line *line,
                 bool is_disassembly)
 {
@@ -234,14 +252,17 @@ static bool add(struct reading *q, struct log_core *c, const struct log_line *li
     if (line->is_32 && q->r->options->binary_count == 0)
         c->core->tracer.code.is_32 = true;
     c->is_disassembly = is_disassembly;
-    if (repeats)
-        return true; /* the commit of what was disassembled */
+    if (repeats) { /* the commit of what was disassembled */
+        note_memory(c, line);
+        return true;
+    }
     if (c->count == BATCH && !follow_all(q, c, false))
         return false;
     c->in_a_row = line->pc == c->pc ? c->in_a_row + 1 : 1;
     c->pc = line->pc;
     uint64_t now = line->has_cycle ? cycle_of(q, c, line->cycle) : c->executed;
     c->entries[c->count++] = (struct entry){.pc = pc, .now = now, .bits = line->bits};
+    note_memory(c, line);
     c->executed++;
     return true;
 }

@@ -103,6 +103,7 @@ class Guest:
         self.instructions = [(pc, int.from_bytes(code, "little")) for _, pc, code
                              in trace.instructions(next(iter(trace.runs)))]
         self.pcs = [pc for pc, _ in self.instructions]
+        self.contexts = trace.contexts
         file = oracle.Log(open(log, encoding="ascii"))
         if self.is_machine:
             return oracle.follow_machine(self.program, file, self.pcs, regions, self.switch,
@@ -148,6 +149,18 @@ class Guest:
                             in enumerate(self.instructions))
         return path
 
+    def stack_addresses(self):
+        """Where instructions store and load the stack pointer, by their number; empty where
+        the trace has other contexts, too."""
+        accesses = [number for number, (_, bits) in enumerate(self.instructions)
+                    if bits & 0x707F == 0x3003 and bits >> 7 & 31 == 2 or
+                    bits & 0x707F == 0x3023 and bits >> 20 & 31 == 2 or
+                    bits & 0xEF83 == 0x6102 or bits & 0xE07F == 0xE00A]
+        if len(accesses) != len(self.contexts):
+            return {}
+        return {number: address for number, (_, _, address, _)
+                in zip(accesses, self.contexts)}
+
     def as_spike(self):
         """As Spike's -l writes it."""
         return self._as_log(lambda number, pc, bits:
@@ -156,11 +169,14 @@ class Guest:
     def as_spike_commits(self):
         """As CVA6's rvfi tracer, or Spike with -l and --log-commits, writes it: an
         instruction that traps is not committed, each 97th one here."""
+        addresses = self.stack_addresses()
         def lines(number, pc, bits):
             word = f"{bits:08x}" if bits & 3 == 3 else f"{bits:04x}"
-            commit = f"core   0: 3 0x{pc:016x} (0x{word}) x10 0x{number:016x}\n"
+            memory = f" mem 0x{addresses[number]:016x}" if number in addresses else ""
+            commit = f"core   0: 3 0x{pc:016x} (0x{word}) x10 0x{number:016x}{memory}\n"
+            is_committed = number % 97 or number in addresses
             return (f"core   0: 0x{pc:016x} (0x{bits:08x}) c.nop\n" +
-                    (commit if number % 97 else ""))
+                    (commit if is_committed else ""))
         return self._as_log(lines)
 
     def as_columns(self):

@@ -38,6 +38,23 @@ static void test_32_bits(void **state)
     assert_int_equal(instruction_decode(0x0505, true).kind, INSTRUCTION_PLAIN);
 }
 
+static void test_stack(void **state)
+{
+    (void)state;
+    assert_int_equal(instruction_stack(0x00253023, false),
+                     STACK_STORED); /* sd sp, 0(a0) */
+    assert_int_equal(instruction_stack(0x0005b103, false),
+                     STACK_LOADED);                                   /* ld sp, 0(a1) */
+    assert_int_equal(instruction_stack(0x6122, false), STACK_LOADED); /* c.ldsp sp, 8 */
+    assert_int_equal(instruction_stack(0xe40a, false), STACK_STORED); /* c.sdsp sp, 8 */
+    assert_int_equal(instruction_stack(0x00252023, true),
+                     STACK_STORED); /* sw sp, 0(a0) */
+    assert_int_equal(instruction_stack(0x00252023, false), STACK_NEITHER);
+    assert_int_equal(instruction_stack(0x4122, true), STACK_LOADED);   /* c.lwsp sp, 8 */
+    assert_int_equal(instruction_stack(0xe406, false), STACK_NEITHER); /* c.sdsp ra, 8 */
+    assert_int_equal(instruction_stack(0x0015b083, false), STACK_NEITHER);
+}
+
 static void test_branches(void **state)
 {
     (void)state;
@@ -99,9 +116,10 @@ static void test_traps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),     cmocka_unit_test(test_32_bits),
-        cmocka_unit_test(test_branches),  cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_registers), cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_plain), cmocka_unit_test(test_32_bits),
+        cmocka_unit_test(test_stack), cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_jumps), cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_traps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
