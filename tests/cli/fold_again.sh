@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What stoke fold writes is what it reads, and its sums are exact.
 . "$TESTS/cli/lib.sh"
 
