@@ -25,6 +25,7 @@ struct job {
     struct trace_trigger recorded; /* with which it says it was recorded */
     struct trace_report report;    /* of all its cores */
     struct share *shares;          /* by binary */
+    bool *switched;                /* by --switch: such a function ran */
     bool is_growing;               /* its guest runs on */
     bool ok;
 };
@@ -77,6 +78,17 @@ static void add_shares(struct job *job, const struct trace_files *files,
     }
 }
 
+/* Which of the functions that --switch names ran. */
+static void add_switches(struct job *job, const struct trace_load *s,
+                         const struct trace_code *code)
+{
+    for (size_t i = 0; i < code->function_count; i++)
+        for (size_t k = 0; k < s->switches.count; k++)
+            job->switched[k] |=
+                (code->functions[i].flags & TRACE_FUNCTION_SWITCH) &&
+                str_equal(code->functions[i].name, str_of(s->switches.items[k]));
+}
+
 static bool read_source(const struct jobs *jobs, struct job *job, struct source *in)
 {
     const struct trace_load *s = jobs->settings;
@@ -91,7 +103,8 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
                                            .find_context = jobs->files};
     struct trace_reader *r = malloc(sizeof *r);
     job->shares = calloc(jobs->files->count + 1, sizeof *job->shares);
-    if (!r || !job->shares) {
+    job->switched = calloc(s->switches.count + 1, sizeof *job->switched);
+    if (!r || !job->shares || !job->switched) {
         free(r);
         return error_memory(&job->err);
     }
@@ -104,6 +117,7 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
     for (size_t i = 0; ok && i < r->core_count; i++) {
         add_report(&job->report, &r->cores[i]->tracer.report);
         add_shares(job, jobs->files, &r->cores[i]->tracer.code);
+        add_switches(job, s, &r->cores[i]->tracer.code);
     }
     trace_reader_deinit(r);
     free(r);
@@ -252,6 +266,21 @@ static bool is_left_out(const struct jobs *jobs, const struct job *job)
     return true;
 }
 
+/* A name that no function has that ran is misspelt, or of another binary. */
+static void note_switches(const struct jobs *jobs)
+{
+    const struct trace_load *s = jobs->settings;
+    for (size_t k = 0; k < s->switches.count; k++) {
+        bool ran = false;
+        for (size_t i = 0; i < jobs->count; i++)
+            ran |= jobs->items[i].switched && jobs->items[i].switched[k];
+        if (!ran)
+            message_note("--switch %s has no effect: no function of this name runs in "
+                         "the trace",
+                         s->switches.items[k]);
+    }
+}
+
 static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
 {
     for (size_t i = 0; i < jobs->count; i++) {
@@ -276,6 +305,8 @@ static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
         }
         builder_absorb(b, &job->builder);
     }
+    if (!jobs->settings->quiet)
+        note_switches(jobs);
     return true;
 }
 
@@ -327,6 +358,7 @@ struct profile *trace_load(const struct trace_load *s, int file_count, char **fi
     for (size_t i = 0; jobs.items && i < jobs.count; i++) {
         builder_deinit(&jobs.items[i].builder);
         free(jobs.items[i].shares);
+        free(jobs.items[i].switched);
     }
     free(jobs.items);
     free(switches);

@@ -368,14 +368,13 @@ static struct trace_page *find_page(struct trace_code *c, uint64_t pc)
     return page;
 }
 
-/* Memory as RISC-V machines have it: boot code at the bottom, RAM from 2 GiB on. */
-#define BOOT_END 0x10000u
+/* RAM is from 2 GiB on. */
 #define RAM_START 0x80000000u
 #define RAM_END 0x100000000u
 
 static const struct trace_site *unknown_site(const struct trace_code *c, uint64_t pc)
 {
-    bool physical = pc < BOOT_END || (pc >= RAM_START && pc < RAM_END);
+    bool physical = pc < TRACE_BOOT_END || (pc >= RAM_START && pc < RAM_END);
     if (pc >> 63)
         return &c->unknown[TRACE_UNKNOWN_KERNEL];
     if (c->in_firmware || physical)
@@ -395,6 +394,21 @@ const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc)
         fill_site(c, page->binary, pc - page->bias, s);
     }
     return s;
+}
+
+const struct trace_site *trace_code_find_beside(struct trace_code *c, uint64_t pc,
+                                                const struct trace_site *from,
+                                                struct trace_site *scratch)
+{
+    const struct trace_site *site = trace_code_find(c, pc);
+    uint32_t binary = c->functions[trace_site_function(c, from)].binary;
+    if (!binary || c->functions[trace_site_function(c, site)].binary == binary)
+        return site;
+    struct trace_where where = trace_code_where_in(c, pc, binary);
+    if (!where.binary)
+        return site;
+    fill_site(c, binary, pc - where.bias, scratch);
+    return scratch;
 }
 
 /* Whether the file has the same instruction there. */

@@ -69,6 +69,9 @@ struct trace_page {
     struct trace_site sites[TRACE_PAGE_SITES + 4];
 };
 
+/* Memory as RISC-V machines have it: boot code at the bottom. */
+#define TRACE_BOOT_END 0x10000u
+
 #define TRACE_PAGE_CACHE 1024
 
 /* A binary as it is known here. */
@@ -162,8 +165,20 @@ struct trace_where trace_code_match(struct trace_code *c, uint64_t pc, struct st
 struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
                                        uint32_t binary);
 
+/* Where machines begin to run, before any program that is known. */
+static inline bool trace_code_boots(uint64_t pc)
+{
+    return pc < TRACE_BOOT_END;
+}
+
 /* The site at an address; never NULL. It stays where it is. */
 const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
+
+/* The same, in a program where others may lie at the same address: that which `from`, a
+ * site of it, belongs to. It may be put into *scratch. */
+const struct trace_site *trace_code_find_beside(struct trace_code *c, uint64_t pc,
+                                                const struct trace_site *from,
+                                                struct trace_site *scratch);
 
 /* Makes the site of an instruction whose bits the trace tells. */
 void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,

@@ -118,7 +118,9 @@ static void transfer_register(struct tracer *t, const struct trace_step *s)
 static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
 {
     uint64_t target = s->from + (uint64_t)(int64_t)s->from_site->displacement;
-    const struct trace_site *site = trace_code_find(&t->code, target);
+    struct trace_site scratch;
+    const struct trace_site *site =
+        trace_code_find_beside(&t->code, target, s->from_site, &scratch);
     struct trace_step first = *s, second = *s;
     first.to = second.next = target;
     first.to_site = site;
@@ -129,6 +131,40 @@ static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
         tracer_flow(t, &first);
     settle(t, site->place);
     tracer_stray(t, &second);
+}
+
+/* Most registers are read by the same bits in all instructions that have them. */
+static bool reads_as_value(uint32_t x, uint32_t reg)
+{
+    if (instruction_length((uint16_t)x) == 2) {
+        bool moves = (x & 0xe003) == 0x8002; /* c.mv, c.add */
+        bool adds = (x & 0xe003) == 0x0001;  /* c.addi */
+        return (moves && (x >> 2 & 31) == reg) || (adds && (x >> 7 & 31) == reg);
+    }
+    uint32_t opcode = x & 0x7f;
+    bool is_read = opcode == 0x13 || opcode == 0x1b || opcode == 0x03 || opcode == 0x33;
+    return is_read && (x >> 15 & 31) == reg;
+}
+
+/* How many instructions are looked at behind such a jump. */
+#define AHEAD_OF_LINK 8
+
+/* A jump and link within a function, which only reads where it is: what it leads to uses
+ * the link as a number before anything else could return by it. */
+static bool reads_pc(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_site *site = s->to_site;
+    uint64_t pc = s->to;
+    uint32_t link = s->from_site->length == 2 ? 1 : s->from_site->bits >> 7 & 31;
+    if (s->function != tracer_top(t)->function || (site->flags & TRACE_SITE_ENTRY))
+        return false;
+    for (unsigned i = 0; i < AHEAD_OF_LINK && site->kind == INSTRUCTION_PLAIN; i++) {
+        if (reads_as_value(site->bits, link))
+            return true;
+        pc += site->length;
+        site = trace_code_find(&t->code, pc);
+    }
+    return false;
 }
 
 static void transfer_once(struct tracer *t, const struct trace_step *s)
@@ -152,7 +188,7 @@ static void transfer_once(struct tracer *t, const struct trace_step *s)
     case INSTRUCTION_CALL:
         if (!leads)
             transfer_interrupted(t, s);
-        else if (from->kind == INSTRUCTION_CALL)
+        else if (from->kind == INSTRUCTION_CALL && !reads_pc(t, s))
             tracer_call(t, s, s->from + from->length);
         else
             tracer_flow(t, s);
@@ -198,10 +234,16 @@ static void transfer(struct tracer *t, const struct trace_step *s)
 /* The first instruction, and the first one behind a gap. */
 static void begin(struct tracer *t, const struct trace_step *s)
 {
-    if (t->task_count == 0)
+    bool is_first = t->task_count == 0;
+    if (is_first)
         t->current = tracer_new_task(t);
     if (t->task_count == 0)
         return;
+    if (is_first)
+        tracer_task(t)->is_boot =
+            (trace_code_boots(s->to) &&
+             (t->code.functions[s->function].flags & TRACE_FUNCTION_UNKNOWN)) ||
+            (s->to_site->flags & TRACE_SITE_START);
     if (t->on_trial.is_on)
         tracer_decide(t);
     size_t at = tracer_task(t)->count ? tracer_find_function(t, s->function) : 0;
@@ -348,8 +390,10 @@ static enum trace_way find_way(const struct tracer *t, const struct trace_block 
         return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS_REGISTER;
     if (!leads)
         return TRACE_WAY_OTHER;
-    if (from->kind == INSTRUCTION_CALL)
-        return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS;
+    if (from->kind == INSTRUCTION_CALL) {
+        bool local = !(to->flags & TRACE_SITE_ENTRY);
+        return twice || local ? TRACE_WAY_OTHER : TRACE_WAY_CALLS;
+    }
     return to->place == from->place ? TRACE_WAY_STAYS : TRACE_WAY_FLOWS;
 }
 

@@ -51,6 +51,7 @@ struct trace_task {
     bool begins_in_trap; /* its stack did, in what is not known yet */
     uint32_t program;    /* of those at one address, the one it ran last; 0: none */
     trace_node before;   /* the outermost frame until then; 0: none */
+    bool is_boot;        /* it began where a machine does, and no trap has returned yet */
     bool is_born;        /* its first instruction was seen */
     struct str name;     /* of the program it runs, or what it was told to be; or empty */
 };

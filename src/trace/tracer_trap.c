@@ -207,7 +207,8 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
     struct trace_task *task = tracer_task(t);
     struct trace_tree *tree = tracer_tree(t);
     trace_node base = trace_node_parent(tree, task->frames[0].node);
-    bool starts = (s->to_site->flags & TRACE_SITE_ENTRY) || task->is_born;
+    bool starts =
+        (s->to_site->flags & TRACE_SITE_ENTRY) || task->is_born || task->is_boot;
     if (t->on_trial.is_on && starts) {
         tracer_decide(t);
         tracer_repeat(t, s);
@@ -220,7 +221,7 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
     if (!(s->to_site->flags & TRACE_SITE_ENTRY) && tracer_fork(t, s))
         return;
     bool interrupts = !starts || task->begins_in_trap;
-    task->begins_in_trap = false;
+    task->begins_in_trap = task->is_boot = false;
     task->before = 0;
     tracer_begin_stack(t, task, s->function);
     if (!interrupts || !trace_node_is_base(tree, base) ||

@@ -345,3 +345,9 @@ status 0 stoke trace gap -d "$binary"
 says 'stacks were repaired [1-9][0-9]* times' err
 status 0 stoke info gap --dwarf "$binary"
 says 'left out or repaired while reading' out
+
+# A function that switches tasks, and a name that no function has.
+status 0 stoke trace "$text" -d "$binary" --switch fib
+says_not 'has no effect' err
+status 0 stoke trace "$text" -d "$binary" --switch fib --switch fob
+says '[-]-switch fob has no effect: no function of this name runs' err

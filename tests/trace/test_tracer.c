@@ -280,6 +280,61 @@ static void test_longjmp(void **state)
 }
 
 /* The handler is entered again where it has just returned to. */
+/* A machine begins below all programs: what it returns to by a trap's return does not call
+ * what ran before. */
+static void test_boot(void **state)
+{
+    (void)state;
+    reset();
+    entry = 'a';
+    put_call('a', 1, 'b');
+    put('b', 1, MRET);
+    expect("a0 a1 b0 b1 c3 c4", "a 2, a;b 2, c 2");
+}
+
+/* A jump and link to the next instruction, or over data, which reads the PC; and one that
+ * is a call within its function. */
+static void test_read_pc(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('b', 1, jump(at('b', 1), at('b', 3), 1));
+    put('b', 3, 0x00c08293); /* addi t0, ra, 12 */
+    put('b', 5, RET);
+    put_call('a', 1, 'b');
+    expect("a0 b0 b1 b3 b4 b5 a1", "a 2, a;b 5");
+    put('b', 3, NOP);
+    expect("a0 b0 b1 b3 b4 b5 b2 b3", "a 1, a;b 4, a;b;b 3");
+}
+
+/* A context that is loaded where it was stored: longjmp to an outer level of a recursion,
+ * and a switch to another stack. */
+static void test_contexts(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 's');
+    put('a', 1, CALL_T1);
+    put('s', 1, RET);
+    put('j', 1, RET);
+    struct fixture f = begin();
+    ready(&f);
+    take(&f, "a0 s0");
+    tracer_save_context(&f.tracer, 0x100);
+    take(&f, "s1 a1 a0 s0");
+    tracer_save_context(&f.tracer, 0x200);
+    take(&f, "s1 a1 a0 s0");
+    tracer_save_context(&f.tracer, 0x300);
+    take(&f, "s1 a1 j0");
+    tracer_load_context(&f.tracer, 0x200); /* to the second of three */
+    take(&f, "j1 a1");
+    assert_int_equal(f.tracer.tasks[0].count, 2);
+    assert_string_equal(stacks(&f), "a 2, a;s 2, a;a 3, a;a;s 2, a;a;a 2, a;a;a;s 2, "
+                                    "a;a;a;j 2");
+    end(&f);
+}
+
 static void test_trap_behind_trap(void **state)
 {
     (void)state;
@@ -334,17 +389,13 @@ static void test_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_tail_calls),
-        cmocka_unit_test(test_swaps),
-        cmocka_unit_test(test_traps),
-        cmocka_unit_test(test_beginning),
-        cmocka_unit_test(test_interrupted_jumps),
-        cmocka_unit_test(test_longjmp),
-        cmocka_unit_test(test_endless_callers),
-        cmocka_unit_test(test_trap_behind_trap),
-        cmocka_unit_test(test_exec),
-        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_calls),     cmocka_unit_test(test_tail_calls),
+        cmocka_unit_test(test_swaps),     cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_beginning), cmocka_unit_test(test_interrupted_jumps),
+        cmocka_unit_test(test_longjmp),   cmocka_unit_test(test_endless_callers),
+        cmocka_unit_test(test_boot),      cmocka_unit_test(test_read_pc),
+        cmocka_unit_test(test_contexts),  cmocka_unit_test(test_trap_behind_trap),
+        cmocka_unit_test(test_exec),      cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
