@@ -16,6 +16,7 @@
 static bool stop(struct decoder *d, const char *flaw, struct error *err)
 {
     d->flaw = flaw;
+    d->broken = true;
     if (d->out)
         return true;
     error_set(err, "%s", flaw);

@@ -14,6 +14,7 @@ struct decoder {
     struct source *from;
     const char *what; /* "gzip", "zstd", "UTF-16"; NULL: bytes as they are */
     const char *flaw; /* once read: what was wrong with the packed data, or NULL */
+    bool broken;      /* and what lies behind that could not be read */
     void *state;
     uint64_t in, out;
     bool big_endian, frame_done, zip;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "cli/load.h"
 #include "base/format.h"
 #include "base/nearest.h"
 #include "cli/message.h"
@@ -93,6 +94,18 @@ static int check_inputs(const struct command *c, int status)
     return STATUS_FAILED;
 }
 
+/* What could be read of a file that ends too early is written, but is not all. */
+static int check_complete(int status)
+{
+    struct error err = {.place = PLACE_NONE};
+    if (status != STATUS_OK || !load_was_incomplete())
+        return status;
+    error_set(&err, "the input is not complete: what could be read of it is used");
+    error_hint(&err, "make it, or copy it, again");
+    message_error(&err);
+    return STATUS_FAILED;
+}
+
 int command_run(const struct command *c, int argc, char **argv)
 {
     struct error err;
@@ -110,7 +123,7 @@ int command_run(const struct command *c, int argc, char **argv)
                       ? options_parse_front(c->groups, settings, argc, argv, &rest, &err)
                       : options_parse(c->groups, settings, argc, argv, &rest, &err);
     if (parsed)
-        status = check_inputs(c, c->run(settings, rest, argv));
+        status = check_complete(check_inputs(c, c->run(settings, rest, argv)));
     else
         message_error(&err);
     options_free(c->groups, settings);

@@ -98,6 +98,13 @@ const struct option load_options[] = {
     {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
     {0}};
 
+static bool incomplete; /* an input that was read ended before its end */
+
+bool load_was_incomplete(void)
+{
+    return incomplete;
+}
+
 /* One input under way. */
 struct loading {
     const struct load_settings *settings;
@@ -274,6 +281,7 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
     }
     if (!ok && d.stopped)
         error_hint(err, "--limits x8: it unpacks to more than the limits allow");
+    b->profile->facts.incomplete |= d.broken;
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
     if (ok && os_guard_was_cut())
@@ -417,6 +425,7 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     builder_deinit(&b);
     if (full)
         p = demangle_names(p, DEMANGLE_FULL, err);
+    incomplete |= p && p->facts.incomplete;
     if (p && !settings->quiet && !settings->own_warnings)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     return p;

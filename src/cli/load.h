@@ -51,6 +51,10 @@ bool load_has_input(void);
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err);
 
+/* Whether any input ended too early, or was damaged so that the rest is missing: what was
+ * read of it is used, but the command does not succeed. */
+bool load_was_incomplete(void);
+
 /* Those who may help with what comes after the reading: as many as the settings allow.
  * NULL when memory is short, and the work is done alone. os_crew_destroy it. */
 struct os_crew *load_crew(const struct load_settings *settings);

@@ -5,6 +5,11 @@
 #include "base/stoke_format.h"
 #include "export/exporter.h"
 
+/* Rows of a section: less than may be, as a section that a cut goes through is lost. */
+#define ROWS_WRITTEN ((size_t)4096)
+_Static_assert(ROWS_WRITTEN <= STOKE_SECTION_ROWS, "readers refuse larger sections");
+
+
 struct stoke_writer {
     const struct profile *p;
     struct output *out;
@@ -201,7 +206,7 @@ static bool put_table(struct stoke_writer *w, const char *tag, size_t from, size
 {
     while (from < count) {
         size_t left = count - from;
-        size_t to = from + (left < STOKE_SECTION_ROWS ? left : STOKE_SECTION_ROWS);
+        size_t to = from + (left < ROWS_WRITTEN ? left : ROWS_WRITTEN);
         if (put_rows == put_strings)
             to = strings_end(w->p, from, to);
         put_rows(w, from, to);

@@ -5,12 +5,14 @@
  * ...}, "raw": [3, 7009, 7010, 7011, 2, ...], "raw_timestamp_deltas": [1162, 961, ...]}
  *
  * raw: how many frames, those outermost first, and how many samples had that stack. The
- * deltas are microseconds, one a sample. Without them a sample stands for the interval;
- * of allocated objects it stands for itself. */
+ * deltas are microseconds by the wall clock, one a sample: in the mode "wall", what it
+ * stands for. In the mode "cpu" a sample stands for the interval, which is of CPU time,
+ * and in any mode without deltas. Of allocated objects it stands for itself. */
 #include "base/idmap.h"
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/json_input.h"
+#include "import/stated.h"
 
 #define DELTA_MOST 1e15
 
@@ -24,7 +26,7 @@ struct stackprof {
     double *deltas;
     size_t raw_count, raw_cap, delta_count, delta_cap;
     string_id mode;
-    double interval;
+    double interval, stated; /* "samples": how many there should be */
 };
 
 static void read_frame(struct stackprof *s, uint64_t id)
@@ -111,6 +113,8 @@ static void read_file(struct stackprof *s)
             s->mode = json_string(j, &text) ? builder_string(s->b, text) : 0;
         else if (str_equal(key, STR("interval")))
             json_number(j, &s->interval);
+        else if (str_equal(key, STR("samples")))
+            json_number(j, &s->stated);
         else
             json_skip(j);
     }
@@ -139,21 +143,62 @@ static bool is_collector(const struct stackprof *s, stack_id stack)
            str_equal(profile_string(p, name), STR("(garbage collection)"));
 }
 
-static void add_samples(struct stackprof *s)
+/* How one raw entry's samples are weighed. */
+struct weighing {
+    event_id event;
+    bool timed;      /* the samples have a time */
+    bool counted;    /* they count 1 each */
+    bool by_deltas;  /* else by the interval */
+    double interval; /* microseconds */
+    double now;      /* the next one's time, microseconds */
+    size_t delta;    /* its difference to the one before */
+    double samples;  /* so far */
+};
+
+static struct weighing weighing_of(struct stackprof *s)
 {
     struct str mode = profile_string(s->b->profile, s->mode);
-    bool timed = str_equal(mode, STR("wall")) || str_equal(mode, STR("cpu"));
-    bool counted = !timed || s->options->samples;
-    size_t delta = 0;
+    bool cpu = str_equal(mode, STR("cpu")), wall = str_equal(mode, STR("wall"));
+    bool counted = !(cpu || wall) || s->options->samples;
+    return (struct weighing){
+        .event = builder_event(s->b, mode.len ? mode : STR("samples"),
+                               counted ? UNIT_COUNT : UNIT_NANOSECONDS),
+        .timed = cpu || wall,
+        .counted = counted,
+        .by_deltas = s->delta_count > 0 && !(cpu && s->interval > 0),
+        .interval = s->interval > 0 ? s->interval : 1};
+}
+
+static void add_times(struct stackprof *s, struct weighing *w, stack_id stack,
+                      uint64_t times)
+{
+    double from = w->now, passed = 0, weight = (double)times * w->interval;
+    for (uint64_t i = 0; i < times && w->delta < s->delta_count; i++)
+        passed += s->deltas[w->delta++];
+    if (w->by_deltas)
+        weight = passed;
+    if (w->counted)
+        weight = (double)times;
+    w->now += s->delta_count ? passed : (double)times * w->interval;
+    w->samples += (double)times;
+    builder_add(s->b,
+                &(struct sample){.time = w->timed ? time_of_ns(from * 1e3) : TIME_NONE,
+                                 .cpu = CPU_NONE,
+                                 .event = w->event,
+                                 .stack = stack,
+                                 .count = times < UINT32_MAX ? times : 1,
+                                 .weight = w->counted ? weight : weight * 1e3});
+}
+
+static void add_samples(struct stackprof *s)
+{
+    struct weighing w = weighing_of(s);
     stack_id left = 0;
-    double now = 0;
-    event_id event = builder_event(s->b, mode.len ? mode : STR("samples"),
-                                   counted ? UNIT_COUNT : UNIT_NANOSECONDS);
     for (size_t at = 0; at < s->raw_count && !builder_failed(s->b);) {
         uint64_t depth = s->raw[at++];
         if (depth >= s->raw_count - at) {
             builder_warn(s->b, "a sample that is cut short", 0, 0, STR(""));
-            return;
+            break;
         }
         stack_id stack = stack_of(s, s->raw + at, (size_t)depth);
         at += (size_t)depth;
@@ -161,21 +206,10 @@ static void add_samples(struct stackprof *s)
             stack = builder_push(s->b, left, s->b->profile->stacks[stack].frame);
         else
             left = stack;
-        uint64_t times = s->raw[at++];
-        double from = now, weight = 0;
-        for (uint64_t i = 0; i < times && delta < s->delta_count; i++)
-            weight += s->deltas[delta++];
-        if (s->delta_count == 0)
-            weight = (double)times * (s->interval > 0 ? s->interval : 1);
-        now += weight;
-        builder_add(s->b,
-                    &(struct sample){.time = timed ? time_of_ns(from * 1e3) : TIME_NONE,
-                                     .cpu = CPU_NONE,
-                                     .event = event,
-                                     .stack = stack,
-                                     .count = times < UINT32_MAX ? times : 1,
-                                     .weight = counted ? (double)times : weight * 1e3});
+        add_times(s, &w, stack, s->raw[at++]);
     }
+    if (s->stated > 0 && s->raw_count)
+        stated_check(s->b, STR("counts"), w.samples, s->stated);
 }
 
 static bool stackprof_read(struct source *in, const struct import_options *options,

@@ -401,6 +401,12 @@ static void add_section(struct stoke_reader *r)
             add_table(r, &table_readers[i]);
 }
 
+static void end_early(struct stoke_reader *r)
+{
+    r->b->profile->facts.incomplete = true;
+    warn(r, "the file ends too early: what lies behind is missing");
+}
+
 /* So many bytes, which are then left behind. False, with the window as it was, where the
  * input ends before. */
 static bool take(struct stoke_reader *r, size_t size, struct str *out, bool *failed)
@@ -422,7 +428,7 @@ static bool take_head(struct stoke_reader *r, bool *failed)
     struct str head;
     s->offset = r->in->offset;
     if (!take(r, STOKE_SECTION_HEAD, &head, failed)) {
-        warn(r, "the file ends too early: what lies behind is missing");
+        end_early(r);
         return false;
     }
     struct bytes in = bytes_of(head, false);
@@ -434,6 +440,7 @@ static bool take_head(struct stoke_reader *r, bool *failed)
     if (bytes_u32(&in) == crc32_sum(&r->crc, str_head(head, STOKE_HEAD_SUMMED)) &&
         s->size <= STOKE_SECTION_MOST)
         return true;
+    r->b->profile->facts.incomplete = true;
     warn(r, "the checksum of a section's head is wrong: what lies behind is left out");
     return false;
 }
@@ -443,7 +450,7 @@ static bool read_sections(struct stoke_reader *r)
     bool failed = false;
     while (!r->ended && take_head(r, &failed)) {
         if (!take(r, r->section.size, &r->body, &failed)) {
-            warn(r, "the file ends too early: what lies behind is missing");
+            end_early(r);
             break;
         }
         add_section(r);

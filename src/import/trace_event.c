@@ -32,6 +32,10 @@
 /* Children that end later than their caller by no more were rounded. */
 #define ROUNDING 1000
 
+/* Of events that overlap and are not inside each other: how often each may be taken apart,
+ * on the average. */
+#define RESTS_EACH 16
+
 /* Microseconds; in nanoseconds, a time and a duration add up to less than 2^63. */
 #define TIME_MAX 4000000000000000u
 
@@ -111,6 +115,14 @@ struct open_mark {
     frame_id frame;
 };
 
+/* What is known of the marks of one name, of one thread. */
+struct named {
+    uint32_t begun; /* how many begins of it are open */
+    uint32_t ends;  /* how many ends of it are left, of those at one time */
+    uint32_t cut_of; /* the track whose begin below it is; 0 for none */
+    struct open_mark cut; /* ended early, with one that it was inside of */
+};
+
 struct trace {
     struct json json;
     const struct import_options *options;
@@ -132,8 +144,10 @@ struct trace {
     struct index track_index, process_index;
     struct open_span *open;
     struct open_mark *begun;
-    uint32_t *times_begun; /* by name: how many begins of it are open */
-    size_t open_count, open_cap, begun_count, begun_cap, times_begun_cap;
+    struct named *named; /* by name */
+    struct span *rests; /* a heap: parts of spans that outlive their callers */
+    size_t rest_count, rest_cap, rests_left;
+    size_t open_count, open_cap, begun_count, begun_cap, named_cap;
     int64_t now;
     event_id event;
     thread_id thread;
@@ -671,18 +685,18 @@ static string_id name_of(const struct trace *t, frame_id frame)
     return t->b->profile->frames[frame].name;
 }
 
-/* How many begins of that name are open. NULL when memory is short. */
-static uint32_t *times_begun(struct trace *t, string_id name)
+/* What is known of that name. NULL when memory is short. */
+static struct named *named(struct trace *t, string_id name)
 {
-    size_t before = t->times_begun_cap;
-    uint32_t *times = arena_grow(&t->arena, t->times_begun, &t->times_begun_cap,
-                                 (size_t)name + 1, sizeof *times);
-    if (!times)
+    size_t before = t->named_cap;
+    struct named *all = arena_grow(&t->arena, t->named, &t->named_cap, (size_t)name + 1,
+                                   sizeof *all);
+    if (!all)
         return NULL;
-    if (t->times_begun_cap > before)
-        memset(times + before, 0, (t->times_begun_cap - before) * sizeof *times);
-    t->times_begun = times;
-    return &times[name];
+    if (t->named_cap > before)
+        memset(all + before, 0, (t->named_cap - before) * sizeof *all);
+    t->named = all;
+    return &all[name];
 }
 
 static void begin(struct trace *t, const struct mark *m)
@@ -692,11 +706,11 @@ static void begin(struct trace *t, const struct mark *m)
     if (!begun)
         return;
     t->begun = begun;
-    uint32_t *times = times_begun(t, name_of(t, m->what));
-    if (!times)
+    struct named *n = named(t, name_of(t, m->what));
+    if (!n)
         return;
     begun[t->begun_count++] = (struct open_mark){m->time, m->what};
-    ++*times;
+    n->begun++;
 }
 
 /* Ends what was begun last, at that time, and gives its name. */
@@ -704,26 +718,51 @@ static string_id end_innermost(struct trace *t, uint32_t track, int64_t time)
 {
     const struct open_mark *m = &t->begun[--t->begun_count];
     string_id name = name_of(t, m->frame);
-    t->times_begun[name]--;
+    t->named[name].begun--;
     add_span(t, (struct span){m->time, time, m->frame, track});
     return name;
+}
+
+/* The same for what is inside one that ends: its own end may follow. */
+static string_id cut_innermost(struct trace *t, uint32_t track, int64_t time)
+{
+    frame_id frame = t->begun[t->begun_count - 1].frame;
+    string_id name = end_innermost(t, track, time);
+    t->named[name].cut_of = track;
+    t->named[name].cut = (struct open_mark){time, frame};
+    return name;
+}
+
+/* An end whose begin was ended before, with one around it: it goes on from there. */
+static bool end_cut(struct trace *t, const struct mark *m)
+{
+    struct named *n = m->what && m->what < t->named_cap ? &t->named[m->what] : NULL;
+    if (!n || n->cut_of != m->track)
+        return false;
+    n->cut_of = 0;
+    add_span(t, (struct span){n->cut.time, m->time, n->cut.frame, m->track});
+    return true;
 }
 
 /* An end without a name ends what was begun last. One with a name ends the innermost of
  * that name, with all that was begun inside it. */
 static void end(struct trace *t, const struct mark *m)
 {
-    bool begun = m->what ? m->what < t->times_begun_cap && t->times_begun[m->what]
+    bool begun = m->what ? m->what < t->named_cap && t->named[m->what].begun
                          : t->begun_count > 0;
     if (!begun) {
-        builder_warn(t->b, "an end without its begin", 0, 0, STR(""));
+        if (!end_cut(t, m))
+            builder_warn(t->b, "an end without its begin", 0, 0, STR(""));
         return;
     }
-    string_id ended = end_innermost(t, m->track, m->time);
-    if (m->what && ended != m->what)
-        builder_warn(t->b, "an event ends before those inside it", 0, 0, STR(""));
-    while (m->what && ended != m->what)
-        ended = end_innermost(t, m->track, m->time);
+    if (!m->what || name_of(t, t->begun[t->begun_count - 1].frame) == m->what) {
+        end_innermost(t, m->track, m->time);
+        return;
+    }
+    builder_warn(t->b, "an event ends before those inside it", 0, 0, STR(""));
+    while (name_of(t, t->begun[t->begun_count - 1].frame) != m->what)
+        cut_innermost(t, m->track, m->time);
+    end_innermost(t, m->track, m->time);
 }
 
 /* What is still open when a thread's events end lasts as long as they do. */
@@ -735,18 +774,107 @@ static void end_track(struct trace *t, uint32_t track)
     }
 }
 
-static void pair_marks(struct trace *t)
+/* Marks of one thread at one time. */
+struct moment {
+    const uint32_t *order;
+    size_t count;
+};
+
+/* Whether each end, in the order of the file, ends what is innermost then. `names` has
+ * room for all. */
+static bool in_order(const struct trace *t, const struct moment *at, string_id *names)
 {
-    uint32_t *order = sorted(t, t->mark_count, t->marks, mark_before), track = 0;
-    for (size_t i = 0; order && i < t->mark_count && !t->arena.failed; i++) {
-        const struct mark *m = &t->marks[order[i]];
-        if (m->track != track)
-            end_track(t, track);
-        track = m->track;
+    size_t open = t->begun_count, inside = 0;
+    for (size_t i = 0; i < at->count; i++) {
+        const struct mark *m = &t->marks[at->order[i]];
+        if (!m->end) {
+            names[inside++] = name_of(t, m->what);
+            continue;
+        }
+        if (!inside && !open)
+            return false;
+        string_id innermost =
+            inside ? names[--inside] : name_of(t, t->begun[--open].frame);
+        if (m->what && m->what != innermost)
+            return false;
+    }
+    return true;
+}
+
+/* Ends what is innermost as long as there are ends for it. */
+static void end_wanted(struct trace *t, const struct mark *first)
+{
+    while (t->begun_count) {
+        struct named *n = &t->named[name_of(t, t->begun[t->begun_count - 1].frame)];
+        if (!n->ends)
+            return;
+        n->ends--;
+        end_innermost(t, first->track, first->time);
+    }
+}
+
+/* Tracers that round times give ends and begins of one time in any order: ends come
+ * first, of what was open before, whatever their order; then begins, whose ends are there
+ * too where they took no time. */
+static void sort_out(struct trace *t, const struct moment *at)
+{
+    const struct mark *first = &t->marks[at->order[0]];
+    for (size_t i = 0; i < at->count; i++) {
+        const struct mark *m = &t->marks[at->order[i]];
+        struct named *n = m->end && m->what ? named(t, m->what) : NULL;
+        if (n)
+            n->ends++;
+    }
+    end_wanted(t, first);
+    for (size_t i = 0; i < at->count && !t->arena.failed; i++) {
+        const struct mark *m = &t->marks[at->order[i]];
+        if (m->end)
+            continue;
+        begin(t, m);
+        end_wanted(t, first);
+    }
+    for (size_t i = 0; i < at->count && !t->arena.failed; i++) {
+        const struct mark *m = &t->marks[at->order[i]];
+        struct named *n = m->what && m->end ? named(t, m->what) : NULL;
+        if (m->end && (!n || n->ends))
+            end(t, m);
+        if (n && n->ends)
+            n->ends--;
+    }
+}
+
+static void pair_moment(struct trace *t, const struct moment *at, string_id *names)
+{
+    if (at->count > 1 && !in_order(t, at, names)) {
+        sort_out(t, at);
+        return;
+    }
+    for (size_t i = 0; i < at->count && !t->arena.failed; i++) {
+        const struct mark *m = &t->marks[at->order[i]];
         if (m->end)
             end(t, m);
         else
             begin(t, m);
+    }
+}
+
+static void pair_marks(struct trace *t)
+{
+    uint32_t *order = sorted(t, t->mark_count, t->marks, mark_before), track = 0;
+    string_id *names = arena_alloc(&t->arena, (t->mark_count + 1) * sizeof *names);
+    if (!order || !names)
+        return;
+    for (size_t i = 0, next; i < t->mark_count && !t->arena.failed; i = next) {
+        const struct mark *m = &t->marks[order[i]];
+        for (next = i + 1; next < t->mark_count; next++) {
+            const struct mark *other = &t->marks[order[next]];
+            if (other->track != m->track || other->time != m->time)
+                break;
+        }
+        if (m->track != track)
+            end_track(t, track);
+        track = m->track;
+        pair_moment(t, &(struct moment){order + i, next - i}, names);
     }
     if (!t->arena.failed)
         end_track(t, track);
@@ -784,14 +912,56 @@ static void close_until(struct trace *t, int64_t time)
     }
 }
 
-/* A span lasts no longer than the one that it is in. */
+/* Which of two comes first in the sweep. */
+static bool opens_before(const struct span *x, const struct span *y)
+{
+    return x->start != y->start ? x->start < y->start : x->end > y->end;
+}
+
+static void keep_rest(struct trace *t, struct span rest)
+{
+    struct span *rests =
+        arena_grow(&t->arena, t->rests, &t->rest_cap, t->rest_count + 1, sizeof *rests);
+    if (!rests)
+        return;
+    t->rests = rests;
+    size_t at = t->rest_count++;
+    for (; at && opens_before(&rest, &rests[(at - 1) / 2]); at = (at - 1) / 2)
+        rests[at] = rests[(at - 1) / 2];
+    rests[at] = rest;
+}
+
+static struct span take_rest(struct trace *t)
+{
+    struct span first = t->rests[0], last = t->rests[--t->rest_count];
+    size_t at = 0, child;
+    while ((child = at * 2 + 1) < t->rest_count) {
+        if (child + 1 < t->rest_count &&
+            opens_before(&t->rests[child + 1], &t->rests[child]))
+            child++;
+        if (!opens_before(&t->rests[child], &last))
+            break;
+        t->rests[at] = t->rests[child];
+        at = child;
+    }
+    t->rests[at] = last;
+    return first;
+}
+
+/* Inside another one a span lasts no longer than that. What is left of it then is a span
+ * of its own, unless times were only rounded. */
 static void open_span(struct trace *t, const struct span *s)
 {
     const struct open_span *caller = t->open_count ? &t->open[t->open_count - 1] : NULL;
     int64_t end = caller && caller->end < s->end ? caller->end : s->end;
-    if (end < s->end && s->end - end > ROUNDING)
+    if (end < s->end && s->end - end > ROUNDING) {
         builder_warn(t->b, "an event ends later than the one that it is in", 0, 0,
                      STR(""));
+        if (t->rests_left) {
+            t->rests_left--;
+            keep_rest(t, (struct span){end, s->end, s->frame, s->track});
+        }
+    }
     stack_id parent = caller ? caller->stack : 0;
     struct open_span *open =
         arena_grow(&t->arena, t->open, &t->open_cap, t->open_count + 1, sizeof *open);
@@ -801,23 +971,42 @@ static void open_span(struct trace *t, const struct span *s)
     open[t->open_count++] = (struct open_span){end, builder_push(t->b, parent, s->frame)};
 }
 
+static void sweep_span(struct trace *t, const struct span *s)
+{
+    close_until(t, s->start);
+    go_on(t, s->start);
+    open_span(t, s);
+}
+
+/* The rests that come before that span; all where there is none. */
+static void sweep_rests(struct trace *t, const struct span *before)
+{
+    while (t->rest_count && !t->arena.failed &&
+           (!before || opens_before(&t->rests[0], before))) {
+        struct span rest = take_rest(t);
+        sweep_span(t, &rest);
+    }
+}
+
 static void sweep_spans(struct trace *t)
 {
     uint32_t *order = sorted(t, t->span_count, t->spans, span_before), track = 0;
+    t->rests_left = t->span_count * RESTS_EACH;
     if (t->span_count)
         t->event = builder_event(t->b, t->profile_count ? STR("events") : STR("time"),
                                  UNIT_NANOSECONDS);
     for (size_t i = 0; order && i < t->span_count && !t->arena.failed; i++) {
         const struct span *s = &t->spans[order[i]];
         if (s->track != track) {
+            sweep_rests(t, NULL);
             close_until(t, INT64_MAX);
             t->thread = make_thread(t, &t->tracks[s->track]);
         }
         track = s->track;
-        close_until(t, s->start);
-        go_on(t, s->start);
-        open_span(t, s);
+        sweep_rests(t, s);
+        sweep_span(t, s);
     }
+    sweep_rests(t, NULL);
     close_until(t, INT64_MAX);
 }
 

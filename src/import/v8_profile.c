@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/idmap.h"
 #include "import/json_input.h"
+#include "import/stated.h"
 
 #define NS 1000.0 /* in a microsecond */
 
@@ -12,7 +13,7 @@ enum node_state { NODE_NEW, NODE_VISITING, NODE_DONE };
 void v8_init(struct v8_profile *v, struct builder *b,
              const struct import_options *options)
 {
-    *v = (struct v8_profile){.b = b, .options = options, .start = -1};
+    *v = (struct v8_profile){.b = b, .options = options, .start = -1, .end = -1};
     v->nodes = arena_grow(&v->arena, NULL, &v->node_cap, 64, sizeof *v->nodes);
     if (v->nodes)
         v->nodes[0] = (struct v8_node){0};
@@ -30,7 +31,7 @@ void v8_clear(struct v8_profile *v)
 {
     v->node_count = 1;
     v->link_count = v->sample_count = v->time_count = 0;
-    v->start = -1;
+    v->start = v->end = -1;
     v->deltas = v->sized = false;
 }
 
@@ -238,6 +239,8 @@ bool v8_member(struct v8_profile *v, struct json *j, struct str key)
         read_times(v, j, str_equal(key, STR("timeDeltas")));
     else if (str_equal(key, STR("startTime")))
         take_moment(j, &v->start);
+    else if (str_equal(key, STR("endTime")))
+        take_moment(j, &v->end);
     else
         return false;
     return true;
@@ -267,6 +270,7 @@ void v8_append(struct v8_profile *v, const struct v8_profile *more)
     v->time_count += more->time_count;
     v->deltas |= more->deltas;
     v->start = more->start >= 0 ? more->start : v->start;
+    v->end = more->end >= 0 ? more->end : v->end;
 }
 
 /* --- The tree -------------------- */
@@ -288,9 +292,11 @@ static string_id anonymous(struct v8_profile *v, const struct v8_node *n)
     char name[512];
     struct str file = str_basename(profile_string(v->b->profile, n->file));
     size_t length = format_text(name, sizeof name, "(anonymous");
+    if (file.len)
+        length += format_text(name + length, sizeof name - length, " %.*s", STR_ARG(file));
     if (file.len && n->line >= 0)
-        length += format_text(name + length, sizeof name - length, " %.*s:%llu",
-                              STR_ARG(file), (unsigned long long)n->line + 1);
+        length += format_text(name + length, sizeof name - length, ":%llu",
+                              (unsigned long long)n->line + 1);
     length += format_text(name + length, sizeof name - length, ")");
     return builder_string(v->b, (struct str){name, length});
 }
@@ -394,6 +400,7 @@ struct samples {
     thread_id thread;
     event_id event;
     stack_id code; /* of the last node that is code: what the collector stands on */
+    double placed; /* microseconds: of all samples that have a node */
 };
 
 static void add_run(struct samples *s, const struct run *run, double to)
@@ -406,6 +413,7 @@ static void add_run(struct samples *s, const struct run *run, double to)
         return;
     }
     const struct v8_node *n = &v->nodes[*found];
+    s->placed += to - run->from;
     stack_id stack = n->kind == NODE_ON_TOP ? builder_push(v->b, s->code, frame_of(v, n))
                                             : stack_of(v, (uint32_t)*found);
     if (n->kind != NODE_ON_TOP)
@@ -422,11 +430,22 @@ static void add_run(struct samples *s, const struct run *run, double to)
                         .weight = v->options->samples ? (double)run->count : weight});
 }
 
+/* What the samples stand for, and the time before the first and behind the last, is the
+ * time from the profile's start to its end. */
+static void check_time(struct v8_profile *v, const struct samples *s, double first,
+                       double last)
+{
+    double stated = v->end - v->start, around = first - v->start + v->end - last;
+    if (v->start >= 0 && v->end >= last && first >= v->start)
+        stated_check_about(v->b, STR("microseconds"), s->placed + around, stated, 1);
+}
+
 /* A sample stands for the time until the next one. V8 gives some of them too late, with a
  * difference below zero: none is earlier than the run before it. */
 static void add_samples(struct v8_profile *v, struct samples *s)
 {
     struct run run = {0};
+    double first = 0;
     double at = v->deltas ? (v->start >= 0 ? v->start : 0) : 0;
     size_t count = v->sample_count < v->time_count ? v->sample_count : v->time_count;
     if (v->sample_count > v->time_count)
@@ -439,12 +458,15 @@ static void add_samples(struct v8_profile *v, struct samples *s)
             continue;
         }
         double from = run.count && at < run.from ? run.from : at;
+        first = run.count ? first : from;
         if (run.count)
             add_run(s, &run, from);
         run = (struct run){v->samples[i], from, 1};
     }
     if (run.count)
         add_run(s, &run, at > run.from ? at : run.from);
+    if (run.count)
+        check_time(v, s, first, at > run.from ? at : run.from);
 }
 
 static void add_sizes(struct v8_profile *v)

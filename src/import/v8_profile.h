@@ -34,7 +34,7 @@ struct v8_profile {
     double *times;     /* microseconds; differences to the one before with `deltas` */
     size_t node_count, node_cap, link_count, link_cap, sample_count, sample_cap;
     size_t time_count, time_cap;
-    double start; /* microseconds; -1 where not known */
+    double start, end; /* microseconds; -1 where not known */
     bool deltas, sized;
 };
 
@@ -43,7 +43,7 @@ void v8_init(struct v8_profile *v, struct builder *b,
 void v8_deinit(struct v8_profile *v);
 
 /* Takes the value at hand, of that key: nodes, head, samples, timeDeltas, timestamps,
- * startTime. False, with nothing taken, where it is another one. */
+ * startTime, endTime. False, with nothing taken, where it is another one. */
 bool v8_member(struct v8_profile *v, struct json *j, struct str key);
 
 /* Adds what another one holds, of the same builder. */

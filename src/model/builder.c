@@ -560,6 +560,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     for (unsigned i = 0; i < from->loss_count; i++)
         note_loss(to, from->losses[i].time, from->losses[i].count);
     to->truncated += from->truncated;
+    to->incomplete |= from->incomplete;
     if (to->time_first == TIME_NONE || from->time_first < to->time_first)
         to->time_first = from->time_first;
     if (from->time_last != TIME_NONE &&
