@@ -343,12 +343,166 @@ def callgrind_totals(folder):
     results.ok("totals: 60 callgrind files")
 
 
+def v8_totals(folder):
+    """Samples of V8 and stackprof profiles, as many as they say, and fewer."""
+    path = os.path.join(folder, "profile.json")
+    for seed in range(40):
+        r = random.Random(seed)
+        count = r.randint(1, 50)
+        nodes = [{"id": i + 1, "callFrame": {"functionName": f"f{i}", "url": "a.js",
+                                             "lineNumber": r.randint(-1, 5)},
+                  "children": [i + 2] if i < 5 else []} for i in range(6)]
+        deltas = [r.randint(0, 900) for _ in range(count)]
+        missing = seed % 3 == 0
+        samples = [9 if missing and i == count // 2 else r.randint(1, 6)
+                   for i in range(count)]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"nodes": nodes, "startTime": 5, "endTime": 5 + sum(deltas),
+                       "samples": samples, "timeDeltas": deltas}, file)
+        lost = deltas[count // 2 + 1] if missing and count // 2 + 1 < count else 0
+        why = check_total(path, (sum(deltas[1:]) - lost) * 1000)
+        if not why and (b"add up to" in fold(path)[2]) != (lost > 1):
+            why = f"lost {lost} us, and the warning does not agree"
+        if why:
+            results.not_ok(f"totals: V8, seed {seed}", why)
+            return
+    results.ok("totals: 40 V8 profiles")
+
+
+def stackprof_totals(folder):
+    path = os.path.join(folder, "profile.json")
+    for mode in ("cpu", "wall", "object"):
+        r = random.Random(mode)
+        frames = {str(i): {"name": f"f{i}"} for i in range(9)}
+        raw, deltas, count = [], [], 0
+        for _ in range(50):
+            stack = [r.randrange(9) for _ in range(r.randint(1, 6))]
+            times = r.randint(1, 4)
+            raw += [len(stack), *stack, times]
+            deltas += [r.randint(1, 99999) for _ in range(times)]
+            count += times
+        total = {"cpu": count * 1_000_000, "wall": sum(deltas) * 1000, "object": count}
+        for said in (count, count + 7):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"mode": mode, "interval": 1000, "samples": said, "frames": frames,
+                           "raw": raw, "raw_timestamp_deltas": deltas}, file)
+            why = check_total(path, total[mode])
+            if not why and (b"add up to" in fold(path)[2]) != (said != count):
+                why = "the warning does not agree"
+            results.result(f"totals: stackprof {mode}, {said - count} missing", why)
+
+
+def random_marks(r):
+    """Begins and ends of one thread that nest, with the marks of each time in any order:
+    (events, what the innermost of each time weighs)."""
+    events, open_names, weights, now = [], [], {}, 0
+    for _ in range(r.randint(2, 40)):
+        now += 10
+        for _ in range(r.randint(0, 2)):
+            if open_names:
+                events.append(("E", now, open_names.pop()))
+        if r.random() < 0.7:
+            name = f"f{len(events)}"
+            events.append(("B", now, name))
+            open_names.append(name)
+        if open_names:
+            key = ";".join(open_names)
+            weights[key] = weights.get(key, 0) + 10_000
+    now += 10
+    while open_names:
+        events.append(("E", now, open_names.pop()))
+    r.shuffle(events)
+    events.sort(key=lambda event: event[1])
+    return events, weights
+
+
+def trace_totals(folder):
+    path = os.path.join(folder, "trace.json")
+    for seed in range(60):
+        events, weights = random_marks(random.Random(seed))
+        if not weights:
+            continue
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump([{"ph": kind, "ts": time, "name": name, "pid": 1, "tid": 1}
+                       for kind, time, name in events], file)
+        status, out, err = fold(path)
+        got = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+               for line in out.decode().splitlines()}
+        if status or err or got != weights:
+            results.not_ok(f"totals: trace events, seed {seed}",
+                           f"{events}\nwanted {weights}\ngot {got}\n{err.decode()}")
+            return
+    results.ok("totals: 60 traces with marks of one time in any order")
+
+
+def overlaps(folder):
+    """Events that overlap: each lasts as long as it says, all as long as any of them."""
+    path = os.path.join(folder, "trace.json")
+    for seed in range(40):
+        r = random.Random(seed)
+        spans = [(r.randint(0, 40) * 10, r.randint(1, 20) * 10) for _ in range(8)]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump([{"ph": "X", "ts": start, "dur": length, "name": f"f{i}", "pid": 1,
+                        "tid": 1} for i, (start, length) in enumerate(spans)], file)
+        status, out, err = fold(path)
+        totals, whole = {}, 0
+        for line in out.decode().splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            whole += float(weight)
+            for name in set(stack.split(";")):
+                totals[name] = totals.get(name, 0) + float(weight)
+        covered = {t for start, length in spans for t in range(start, start + length)}
+        wanted = {f"f{i}": length * 1000 for i, (_, length) in enumerate(spans)}
+        if status or totals != wanted or whole != len(covered) * 1000:
+            results.not_ok(f"totals: overlapping events, seed {seed}",
+                           f"{spans}\nwanted {wanted}, {len(covered) * 1000}\n"
+                           f"got {totals}, {whole}\n{err.decode()}")
+            return
+    results.ok("totals: 40 traces with overlapping events")
+
+
+# --- Files that end too early ------------------------------------------------------------
+
+def cut_files(folder):
+    text = "".join(f"main;f{i % 97};g{i % 1009};h{i} {i * 7919 % 1000003 + 1}\n" for i in range(20000))
+    plain = os.path.join(folder, "stacks.folded")
+    with open(plain, "w", encoding="utf-8") as file:
+        file.write(text)
+    known = set(text.splitlines())
+    packed = {"gzip": gzip.compress(text.encode())}
+    stoke = os.path.join(folder, "stacks.stoke")
+    tap.run([tap.STOKE, "convert", "--to", "stoke", "-o", stoke, plain])
+    with open(stoke, "rb") as file:
+        packed["stoke"] = file.read()
+    for kind, content in packed.items():
+        why, most = "", 0
+        for part in [*range(20, 400, 20), *range(380, 400)]:
+            path = os.path.join(folder, "cut")
+            with open(path, "wb") as file:
+                file.write(content[:len(content) * part // 400])
+            status, out, err = fold(path)
+            lines = out.decode("utf-8", "replace").splitlines()
+            most = max(most, len(lines))
+            if status != 1 or b"too early" not in err or b"byte" not in err:
+                why = f"{part}/400: status {status}: {err.decode()}"
+            elif len(set(lines) - known) > 1:  # the last line is cut, too
+                why = f"{part}/400: not in the file: {sorted(set(lines) - known)[:3]}"
+        if not why and most < len(known) // 4:  # a .stoke file's samples are at its end
+            why = f"only {most} of {len(known)} stacks are read of what is there"
+        results.result(f"cut: {kind}", why)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         late_keys(folder)
         refuses(folder)
         accepts(folder)
         callgrind_totals(folder)
+        v8_totals(folder)
+        stackprof_totals(folder)
+        trace_totals(folder)
+        overlaps(folder)
+        cut_files(folder)
     results.done()
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
-#include "cli/load.h"
 #include "base/format.h"
 #include "base/nearest.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "os/guard.h"
 #include <stdio.h>

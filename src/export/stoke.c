@@ -9,7 +9,6 @@
 #define ROWS_WRITTEN ((size_t)4096)
 _Static_assert(ROWS_WRITTEN <= STOKE_SECTION_ROWS, "readers refuse larger sections");
 
-
 struct stoke_writer {
     const struct profile *p;
     struct output *out;

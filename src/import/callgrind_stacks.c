@@ -142,33 +142,40 @@ static double sum_all(const struct descent *d)
     return all;
 }
 
-/* With no more than is left of the cost of all. */
 static void descend_from(struct descent *d, uint32_t root, double cost)
 {
-    double within = cost < d->left ? cost : d->left;
-    if (within > 0) {
-        d->left -= within;
-        descend(d, root, within);
+    if (cost > 0) {
+        d->left -= cost;
+        descend(d, root, cost);
     }
+}
+
+/* With no more than is left of the cost of all. */
+static void descend_within(struct descent *d, uint32_t root, double cost)
+{
+    descend_from(d, root, cost < d->left ? cost : d->left);
 }
 
 /* First those that nobody calls; then those that cost more than they are called for; at
  * last, where functions call each other in circles, whatever costs most. Sums of the same
- * numbers in another order differ a little. */
+ * numbers in another order differ a little. Where calls cost more than the functions that
+ * are called, the sum is what the file states, if it does. */
 static void descend_all(struct descent *d)
 {
+    const struct callgrind_event *e = &d->c->events[d->event];
+    bool stated = e->stated[0] > 0 || e->stated[1] > 0;
     uint32_t largest = 0;
     for (uint32_t i = 1; i < d->c->function_count; i++) {
         if (!(d->called[i] > 0))
-            descend_from(d, i, d->whole[i]);
+            (stated ? descend_within : descend_from)(d, i, d->whole[i]);
         if (d->whole[i] > d->whole[largest])
             largest = i;
     }
     for (uint32_t i = 1; i < d->c->function_count; i++)
         if (d->called[i] > 0 && d->whole[i] - d->called[i] > d->whole[i] * 1e-9)
-            descend_from(d, i, d->whole[i] - d->called[i]);
+            descend_within(d, i, d->whole[i] - d->called[i]);
     if (largest && (d->left > d->least * 100 || !d->c->fractions))
-        descend_from(d, largest, d->left);
+        descend_within(d, largest, d->left);
 }
 
 static void add_event(struct callgrind *c, size_t event)

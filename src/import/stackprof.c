@@ -160,13 +160,13 @@ static struct weighing weighing_of(struct stackprof *s)
     struct str mode = profile_string(s->b->profile, s->mode);
     bool cpu = str_equal(mode, STR("cpu")), wall = str_equal(mode, STR("wall"));
     bool counted = !(cpu || wall) || s->options->samples;
-    return (struct weighing){
-        .event = builder_event(s->b, mode.len ? mode : STR("samples"),
-                               counted ? UNIT_COUNT : UNIT_NANOSECONDS),
-        .timed = cpu || wall,
-        .counted = counted,
-        .by_deltas = s->delta_count > 0 && !(cpu && s->interval > 0),
-        .interval = s->interval > 0 ? s->interval : 1};
+    return (struct weighing){.event =
+                                 builder_event(s->b, mode.len ? mode : STR("samples"),
+                                               counted ? UNIT_COUNT : UNIT_NANOSECONDS),
+                             .timed = cpu || wall,
+                             .counted = counted,
+                             .by_deltas = s->delta_count > 0 && !(cpu && s->interval > 0),
+                             .interval = s->interval > 0 ? s->interval : 1};
 }
 
 static void add_times(struct stackprof *s, struct weighing *w, stack_id stack,
@@ -236,7 +236,8 @@ static int stackprof_probe(struct str head)
     struct str text = str_trim_left(head);
     return str_starts(text, STR("{")) && str_has(text, STR("\"mode\"")) &&
                    str_has(text, STR("\"frames\"")) &&
-                   str_has(text, STR("\"total_samples\""))
+                   (str_has(text, STR("\"total_samples\"")) ||
+                    str_has(text, STR("\"raw\"")))
                ? 85
                : 0;
 }

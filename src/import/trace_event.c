@@ -117,9 +117,9 @@ struct open_mark {
 
 /* What is known of the marks of one name, of one thread. */
 struct named {
-    uint32_t begun; /* how many begins of it are open */
-    uint32_t ends;  /* how many ends of it are left, of those at one time */
-    uint32_t cut_of; /* the track whose begin below it is; 0 for none */
+    uint32_t begun;       /* how many begins of it are open */
+    uint32_t ends;        /* how many ends of it are left, of those at one time */
+    uint32_t cut_of;      /* the track whose begin below it is; 0 for none */
     struct open_mark cut; /* ended early, with one that it was inside of */
 };
 
@@ -145,7 +145,7 @@ struct trace {
     struct open_span *open;
     struct open_mark *begun;
     struct named *named; /* by name */
-    struct span *rests; /* a heap: parts of spans that outlive their callers */
+    struct span *rests;  /* a heap: parts of spans that outlive their callers */
     size_t rest_count, rest_cap, rests_left;
     size_t open_count, open_cap, begun_count, begun_cap, named_cap;
     int64_t now;
@@ -689,8 +689,8 @@ static string_id name_of(const struct trace *t, frame_id frame)
 static struct named *named(struct trace *t, string_id name)
 {
     size_t before = t->named_cap;
-    struct named *all = arena_grow(&t->arena, t->named, &t->named_cap, (size_t)name + 1,
-                                   sizeof *all);
+    struct named *all =
+        arena_grow(&t->arena, t->named, &t->named_cap, (size_t)name + 1, sizeof *all);
     if (!all)
         return NULL;
     if (t->named_cap > before)
@@ -748,8 +748,8 @@ static bool end_cut(struct trace *t, const struct mark *m)
  * that name, with all that was begun inside it. */
 static void end(struct trace *t, const struct mark *m)
 {
-    bool begun = m->what ? m->what < t->named_cap && t->named[m->what].begun
-                         : t->begun_count > 0;
+    bool begun =
+        m->what ? m->what < t->named_cap && t->named[m->what].begun : t->begun_count > 0;
     if (!begun) {
         if (!end_cut(t, m))
             builder_warn(t->b, "an end without its begin", 0, 0, STR(""));

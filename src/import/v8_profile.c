@@ -293,7 +293,8 @@ static string_id anonymous(struct v8_profile *v, const struct v8_node *n)
     struct str file = str_basename(profile_string(v->b->profile, n->file));
     size_t length = format_text(name, sizeof name, "(anonymous");
     if (file.len)
-        length += format_text(name + length, sizeof name - length, " %.*s", STR_ARG(file));
+        length +=
+            format_text(name + length, sizeof name - length, " %.*s", STR_ARG(file));
     if (file.len && n->line >= 0)
         length += format_text(name + length, sizeof name - length, ":%llu",
                               (unsigned long long)n->line + 1);
