@@ -344,16 +344,27 @@ static bool load_together(const struct load_settings *settings, int file_count,
                           struct builder *b, struct error *err)
 {
     struct together together = {.apart = settings->events_apart};
+    struct perf_session session = {.carried = NULL};
+    struct load_settings each = *settings;
     struct builder part;
     bool ok = true;
+    each.import.session = &session;
+    each.import.empty = true; /* a part may be */
     for (int i = 0; ok && i < file_count; i++) {
-        if (!builder_init(&part, b->mode))
-            return error_memory(err);
+        if (!builder_init(&part, b->mode)) {
+            ok = error_memory(err);
+            break;
+        }
         part.modules_alike = b->modules_alike;
-        ok = load_file(settings, files[i], resolver, &part, err) &&
-             (together_add(&together, b, &part, files[i]) || error_memory(err));
+        ok = load_file(&each, files[i], resolver, &part, err);
+        if (ok && part.profile->facts.samples == 0 && !settings->quiet)
+            message_note("%s holds no samples", files[i]);
+        ok = ok && (together_add(&together, b, &part, files[i]) || error_memory(err));
         builder_deinit(&part);
     }
+    perf_session_deinit(&session);
+    if (ok && b->profile->facts.samples == 0 && !settings->import.empty)
+        ok = error_set(err, "none of the recordings has samples");
     if (ok && !settings->quiet)
         together_note(&together);
     return ok;

@@ -24,6 +24,8 @@
 /* What a format's files look like, whatever is in them. */
 enum import_shape { SHAPE_TEXT, SHAPE_JSON, SHAPE_XML, SHAPE_BINARY };
 
+struct perf_session;
+
 enum ghc_column { GHC_TIME, GHC_TICKS, GHC_BYTES };
 
 /* What a user may want of an importer. All zero is what folding wants. */
@@ -43,6 +45,7 @@ struct import_options {
     struct source_maps *source_maps; /* of JavaScript's files; NULL: none */
     const struct resolver *resolver; /* who unwinds and names addresses; NULL: nobody */
     uint64_t written; /* when the input was written, ns since the epoch; 0: not known */
+    struct perf_session *session; /* of the recordings of one call; NULL: read alone */
     struct str
         head; /* of a part read by itself: how the whole input begins; else empty */
 };

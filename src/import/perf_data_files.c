@@ -14,7 +14,7 @@ static uint32_t file_number(struct perf_profile *p, struct str key, bool *is_new
     if (!*is_new)
         return number;
     struct perf_file *files =
-        arena_grow(&p->arena, p->files, &p->file_cap, number + 1, sizeof *files);
+        arena_grow(&p->maps, p->files, &p->file_cap, number + 1, sizeof *files);
     if (!files)
         return 0;
     p->files = files;
@@ -28,9 +28,9 @@ bool perf_files_init(struct perf_profile *p)
     static const char *const names[] = {"", "[kernel.kallsyms]",
                                         "[guest.kernel.kallsyms]", "[guest]"};
     bool is_new;
-    if (!strings_init(&p->keys, &p->arena))
+    if (!strings_init(&p->keys, &p->maps))
         return false;
-    p->files = arena_grow(&p->arena, NULL, &p->file_cap, 16, sizeof *p->files);
+    p->files = arena_grow(&p->maps, NULL, &p->file_cap, 16, sizeof *p->files);
     for (uint32_t i = 0; p->files && i <= FILE_GUEST_USER; i++) {
         uint32_t number = i ? file_number(p, str_of(names[i]), &is_new) : 0;
         if (number == i)
@@ -41,7 +41,7 @@ bool perf_files_init(struct perf_profile *p)
     }
     p->kernel = (struct perf_scope){0, ++p->processes.versions, FILE_KERNEL};
     p->guest = (struct perf_scope){0, ++p->processes.versions, FILE_GUEST_KERNEL};
-    return !p->arena.failed;
+    return !p->maps.failed;
 }
 
 static struct str hexadecimal(struct perf_profile *p, struct str raw)
@@ -50,7 +50,7 @@ static struct str hexadecimal(struct perf_profile *p, struct str raw)
     size_t n = 0;
     for (size_t i = 0; i < raw.len && i < 20; i++)
         n += format_text(text + n, sizeof text - n, "%02x", (unsigned char)raw.ptr[i]);
-    return arena_str(&p->arena, (struct str){text, n});
+    return arena_str(&p->maps, (struct str){text, n});
 }
 
 /* "/lib/modules/6.1/ext4.ko.xz" -> "[ext4]"; others as they are, and so are modules whose
@@ -62,10 +62,10 @@ static struct str kernel_module_name(struct perf_profile *p, struct str path,
     size_t end = str_search(base, STR(".ko"));
     if (str_starts(path, STR("[kernel.kallsyms]")) ||
         str_starts(path, STR("[guest.kernel.kallsyms")))
-        return arena_str(&p->arena, str_head(path, str_find(path, ']') + 1));
+        return arena_str(&p->maps, str_head(path, str_find(path, ']') + 1));
     if (end == base.len || identified)
-        return arena_str(&p->arena, path);
-    char *name = arena_alloc(&p->arena, end + 2);
+        return arena_str(&p->maps, path);
+    char *name = arena_alloc(&p->maps, end + 2);
     if (!name)
         return STR("");
     name[0] = '[';
@@ -90,7 +90,8 @@ void perf_files_finish(struct perf_profile *p)
     for (; i < p->keys.count && i < p->file_cap; i++) {
         struct perf_file *file = &p->files[i];
         if (file->build_id.len == 0)
-            file->build_id = recorded_build_id(p, file->module, file->of_kernel);
+            file->build_id =
+                arena_str(&p->maps, recorded_build_id(p, file->module, file->of_kernel));
         if (file->of_kernel)
             file->module = kernel_module_name(p, file->module, file->build_id.len);
     }
@@ -121,18 +122,18 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
     output_bytes(&key, tail, tail_size);
     bool is_new;
     uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
-    p->arena.failed |= key.failed;
+    p->maps.failed |= key.failed;
     output_deinit(&key);
     if (number == 0 || !is_new)
         return number;
     struct perf_file *file = &p->files[number];
     file->by_address = jit || kernel;
     file->of_kernel = kernel;
-    file->build_id = build_id;
-    file->module = arena_str(&p->arena, m->path);
+    file->build_id = arena_str(&p->maps, build_id);
+    file->module = arena_str(&p->maps, m->path);
     if (jit) {
         size_t n = format_text(tail, sizeof tail, "/tmp/perf-%d.map", (int)m->pid);
-        file->module = arena_str(&p->arena, (struct str){tail, n});
+        file->module = arena_str(&p->maps, (struct str){tail, n});
     }
     if (!p->resolver)
         return number;
@@ -166,10 +167,10 @@ uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_ki
     output_char(&key, 0);
     output_str(&key, name);
     uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
-    p->arena.failed |= key.failed;
+    p->maps.failed |= key.failed;
     output_deinit(&key);
     if (is_new && p->files[number].symbol.len == 0) {
-        p->files[number].symbol = arena_str(&p->arena, name);
+        p->files[number].symbol = arena_str(&p->maps, name);
         p->files[number].marker = (uint8_t)kind;
     }
     return number;
@@ -245,12 +246,12 @@ static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
     output_char(&key, 0);
     output_str(&key, s->name);
     uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
-    p->arena.failed |= key.failed;
+    p->maps.failed |= key.failed;
     output_deinit(&key);
     if (number == 0)
         return;
     if (is_new) {
-        struct str name = arena_str(&p->arena, s->name);
+        struct str name = arena_str(&p->maps, s->name);
         p->files[number].module = p->files[number].symbol = name;
         p->files[number].by_address = true;
     }

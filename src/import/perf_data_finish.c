@@ -401,7 +401,9 @@ static bool name_places(const struct finish *f)
 {
     struct perf_profile *p = f->p;
     bool ok = !p->resolver || perf_places_name(p);
-    if (ok && p->resolver && p->resolver->leave && f->is_last)
+    /* The next part may ask for more of the same files. */
+    bool left = f->is_last && !p->options->session;
+    if (ok && p->resolver && p->resolver->leave && left)
         p->resolver->leave(p->resolver->context);
     return ok;
 }

@@ -2,6 +2,7 @@
 /* perf.data: the recording's records to a profile. See perf_data.h for the format, and
  * perf_data_profile.h for the way. */
 #include "base/format.h"
+#include "base/hash.h"
 #include "base/perf_off_cpu.h"
 #include "import/perf_data_profile.h"
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static void add_counters(struct perf_profile *p, const struct perf_sample *s)
     struct perf_counter c;
     for (size_t i = 0; perf_counter_at(&p->data, s->event, s->read, i, &c); i++) {
         const uint64_t *event = idmap_find(&p->data.ids, c.id);
-        uint64_t *last = event ? idmap_put(&p->counters, &p->arena, c.id) : NULL;
+        uint64_t *last = event ? idmap_put(&p->counters, &p->maps, c.id) : NULL;
         if (!last || *last == c.value)
             continue;
         struct perf_sample one = *s;
@@ -252,8 +253,9 @@ static void release_input(struct errand *e, unsigned hand)
 
 static bool failed(const struct perf_profile *p)
 {
-    return p->arena.failed || p->data.arena.failed || processes_failed(&p->processes) ||
-           builder_failed(p->b) || (p->raw.profile && builder_failed(&p->raw));
+    return p->arena.failed || p->maps.failed || p->data.arena.failed ||
+           processes_failed(&p->processes) || builder_failed(p->b) ||
+           (p->raw.profile && builder_failed(&p->raw));
 }
 
 static bool read_records(struct perf_profile *p, struct error *err)
@@ -279,11 +281,83 @@ static bool read_records(struct perf_profile *p, struct error *err)
     return !failed(p) || error_memory(err);
 }
 
+/* --- The parts of a recording ------------------------------------------------------- */
+
+/* What the parts of a recording have in common, and others do not: the kernel gives each
+ * event an id of its own. 0 where that cannot be told. */
+static uint64_t identity_of(const struct perf_data *d)
+{
+    uint64_t hash = hash_bytes(d->facts.host.ptr, d->facts.host.len);
+    hash = hash_mix(hash ^ HASH_A,
+                    hash_bytes(d->facts.command.ptr, d->facts.command.len) ^ HASH_B);
+    for (size_t i = 0; i < d->event_count; i++)
+        hash = hash_mix(hash ^ d->events[i].config,
+                        hash_mix(d->events[i].type ^ HASH_C, d->events[i].sample_type));
+    for (size_t i = 1; i < d->ids.count; i++)
+        hash = hash_mix(hash ^ d->ids.entries[i].id, HASH_D ^ d->ids.entries[i].value);
+    bool known = d->event_count && d->facts.host.len && d->facts.command.len;
+    return known ? hash | 1 : 0;
+}
+
+static void destroy_profile(struct perf_profile *p)
+{
+    if (!p)
+        return;
+    processes_deinit(&p->processes);
+    arena_deinit(&p->maps);
+    free(p);
+}
+
+void perf_session_deinit(struct perf_session *s)
+{
+    destroy_profile(s->carried);
+    s->carried = NULL;
+}
+
+/* Forgets what is of the part that was read, but not what is carried. */
+static void end_part(struct perf_profile *p)
+{
+    const size_t part = offsetof(struct perf_profile, data);
+    perf_stacks_deinit(p);
+    perf_data_deinit(&p->data);
+    arena_deinit(&p->arena);
+    memset((char *)p + part, 0, sizeof *p - part);
+    for (size_t i = 1; i <= p->processes.task_count; i++)
+        p->processes.tasks[i].tag = 0; /* the thread's number in that part's profile */
+}
+
+/* The profile of the next part with what the one before it has left; a new one where the
+ * recording is another. NULL when memory is short. */
+static struct perf_profile *begin_part(struct perf_session *s)
+{
+    struct perf_profile *p = s ? s->carried : NULL;
+    if (!p)
+        return calloc(1, sizeof *p);
+    s->carried = NULL;
+    return p;
+}
+
+/* Begins with the maps that every recording has, unless this is a further part. */
+static bool begin_maps(struct perf_profile *p, struct perf_session *s)
+{
+    uint64_t identity = identity_of(&p->data);
+    bool carried = s && p->keys.count && identity && identity == s->identity;
+    if (s)
+        s->identity = identity;
+    if (carried)
+        return true;
+    processes_deinit(&p->processes);
+    arena_deinit(&p->maps);
+    memset(p, 0, offsetof(struct perf_profile, data));
+    return processes_init(&p->processes) && perf_files_init(p);
+}
+
 bool perf_data_replay(struct source *in, const struct import_options *options,
                       struct builder *b, const struct perf_taker *taker,
                       struct error *err)
 {
-    struct perf_profile *p = calloc(1, sizeof *p);
+    struct perf_session *session = options->session;
+    struct perf_profile *p = begin_part(session);
     if (!p)
         return error_memory(err);
     p->b = b;
@@ -292,15 +366,13 @@ bool perf_data_replay(struct source *in, const struct import_options *options,
     p->resolver = options->resolver;
     bool ok = perf_data_init(&p->data, in, err);
     if (ok)
-        ok = (processes_init(&p->processes) && perf_files_init(p) &&
-              perf_stacks_init(p)) ||
-             error_memory(err);
+        ok = (begin_maps(p, session) && perf_stacks_init(p)) || error_memory(err);
     ok = ok && read_records(p, err);
-    perf_stacks_deinit(p);
-    processes_deinit(&p->processes);
-    perf_data_deinit(&p->data);
-    arena_deinit(&p->arena);
-    free(p);
+    end_part(p);
+    if (session && ok)
+        session->carried = p;
+    else
+        destroy_profile(p);
     return ok;
 }
 

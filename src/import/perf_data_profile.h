@@ -12,6 +12,7 @@
 
 #include "import/importer.h"
 #include "import/perf_data_walk.h"
+#include "import/perf_session.h"
 #include "model/processes.h"
 
 /* A file that was mapped, or what stands for one. */
@@ -72,19 +73,23 @@ struct perf_release {
 };
 
 struct perf_profile {
+    /* Carried from one part of a recording to the next: */
+    struct processes processes;
+    struct arena maps;       /* of what follows */
+    struct strings keys;     /* of the files; their numbers are the files' */
+    struct perf_file *files; /* [0]: not known */
+    size_t file_cap, files_finished;
+    struct perf_scope kernel, guest;
+    struct idmap counters; /* by id: the last value */
+
+    /* Of the part alone: */
     struct perf_data data;
     struct perf_release release;
-    struct processes processes;
     struct builder *b;
     const struct import_options *options;
     const struct resolver *resolver; /* or NULL */
     const struct perf_taker *taker;  /* or NULL: the profile */
     struct arena arena;
-
-    struct strings keys;     /* of the files; their numbers are the files' */
-    struct perf_file *files; /* [0]: not known */
-    size_t file_cap, files_finished;
-    struct perf_scope kernel, guest;
 
     struct perf_places places;
     struct name_job *jobs; /* by place, as far as they were asked for: its name */
@@ -93,7 +98,6 @@ struct perf_profile {
     frame_id *path;     /* the stack under way, leaf first */
     size_t path_count, path_cap;
     struct idmap seen_events; /* by the place of the event: it has samples */
-    struct idmap counters;    /* by id: the last value */
 
     unsigned hands; /* of the crew */
     struct perf_walk_settings walk;
