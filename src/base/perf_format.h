@@ -106,6 +106,7 @@ enum perf_misc {
 #define PERF_SAMPLE_DATA_PAGE_SIZE ((uint64_t)1 << 22)
 #define PERF_SAMPLE_CODE_PAGE_SIZE ((uint64_t)1 << 23)
 #define PERF_SAMPLE_WEIGHT_STRUCT ((uint64_t)1 << 24)
+#define PERF_SAMPLE_UNKNOWN ((uint64_t)1 << 25) /* this and beyond */
 
 #define PERF_BRANCH_CALL_STACK ((uint64_t)1 << 11)
 #define PERF_BRANCH_HW_INDEX ((uint64_t)1 << 17)

@@ -66,16 +66,30 @@ static void move_on(struct perf_data *d, uint64_t size)
         d->keep = d->cursor;
 }
 
+/* Where in the file that is. */
+static uint64_t origin_of(const struct perf_data *d, uint64_t offset)
+{
+    return d->unpacker && d->source == perf_unpacker_source_of(d->unpacker)
+               ? perf_unpacker_origin(d->unpacker, offset)
+               : offset;
+}
+
+static void flaw_at(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
+{
+    perf_flaw(d, flaw, origin_of(d, offset));
+}
+
 /* The record at an offset where a whole one is in the window. */
 static struct perf_record record_at(const struct perf_data *d, uint64_t offset)
 {
     struct str bytes = bytes_at(d, offset);
     struct perf_header h = perf_header_at(d, bytes.ptr);
+    const uint64_t *length = d->resized.count ? idmap_find(&d->resized, offset) : NULL;
+    struct str all = str_head(bytes, length ? (size_t)*length : h.size);
     return (struct perf_record){.type = h.type,
                                 .misc = h.misc,
-                                .body =
-                                    str_skip(str_head(bytes, h.size), PERF_RECORD_HEADER),
-                                .offset = offset,
+                                .body = str_skip(all, PERF_RECORD_HEADER),
+                                .offset = origin_of(d, offset),
                                 .time = TIME_NONE};
 }
 
@@ -138,7 +152,7 @@ static void wait(struct perf_data *d, const struct perf_record *r)
     if (!waiting)
         return;
     d->waiting = waiting;
-    waiting[d->waiting_count++] = (struct perf_waiting){r->time, r->offset};
+    waiting[d->waiting_count++] = (struct perf_waiting){r->time, d->cursor};
     if (r->time > d->newest_time)
         d->newest_time = r->time;
 }
@@ -156,41 +170,107 @@ static void end_round(struct perf_data *d)
 
 /* --- Records ----------------------------------------------------------------------- */
 
-/* Whether a record begins at the offset that is followed by another, or by the end. */
+/* Whether a record begins at the offset: it has the length of its parts or, where that is
+ * not known, is followed by another, or by the end. */
 static bool begins_record(struct perf_data *d, uint64_t offset, struct error *err)
 {
     if (!have(d, offset, PERF_RECORD_HEADER, err) ||
         !perf_header_sound(d, bytes_at(d, offset)))
         return false;
-    uint64_t next = offset + perf_header_at(d, bytes_at(d, offset).ptr).size;
-    if (have(d, next, PERF_RECORD_HEADER, err))
-        return perf_header_sound(d, bytes_at(d, next));
-    return have(d, offset, next - offset, err) && !have(d, next, 1, err);
+    size_t size = perf_header_at(d, bytes_at(d, offset).ptr).size;
+    uint64_t next = offset + size;
+    bool more = have(d, next, PERF_RECORD_HEADER, err);
+    if (!more && (!have(d, offset, size, err) || have(d, next, 1, err)))
+        return false;
+    size_t length = perf_record_length(d, bytes_at(d, offset));
+    return length == size ||
+           (length == 0 && (!more || perf_header_sound(d, bytes_at(d, next))));
+}
+
+/* Where a record ends whose header tells another size than its parts have; 0 where it is
+ * not that size which is damaged: then no record begins behind the parts. */
+static size_t true_length(struct perf_data *d, uint64_t offset, struct error *err)
+{
+    have(d, offset, PERF_RECORD_MAX, err);
+    size_t length = perf_record_length(d, bytes_at(d, offset));
+    bool other = length && length != perf_header_at(d, bytes_at(d, offset).ptr).size;
+    if (!other)
+        return 0;
+    uint64_t next = offset + length;
+    bool ends = have(d, offset, length, err) && !have(d, next, 1, err);
+    return ends || begins_record(d, next, err) ? length : 0;
+}
+
+/* Remembers how long the record really is. */
+static void resize(struct perf_data *d, uint64_t offset, size_t length)
+{
+    uint64_t *at = idmap_put(&d->resized, &d->arena, offset);
+    if (at)
+        *at = length;
+    flaw_at(d, PERF_FLAW_CORRUPTED, offset);
+}
+
+/* What stands at the cursor makes no sense: it may be that the record before it has another
+ * size than its header tells. It is among those that wait, or was given. */
+static bool mend_last(struct perf_data *d, struct error *err)
+{
+    size_t count = d->waiting_count;
+    if (count <= d->due || d->waiting[count - 1].offset != d->last)
+        return false;
+    size_t length = true_length(d, d->last, err);
+    if (length == 0)
+        return false;
+    resize(d, d->last, length);
+    struct perf_record r = record_at(d, d->last);
+    d->waiting[count - 1].time = perf_time_of(d, &r);
+    d->cursor = d->last + length;
+    return true;
+}
+
+/* The record at the cursor makes no sense; the one before it is one of perf's own, whose
+ * length only its header tells. Where another begins within it, it is that one which is
+ * damaged. */
+static bool look_within_last(struct perf_data *d, struct error *err)
+{
+    uint64_t last = d->last, end = d->cursor;
+    if (last < d->source->offset || last >= end || end - last > PERF_RECORD_MAX ||
+        perf_record_length(d, bytes_at(d, last)))
+        return false;
+    for (uint64_t at = last + PERF_RECORD_HEADER; at < end; at += 4) {
+        if (at < d->source->offset || !begins_record(d, at, err))
+            continue;
+        flaw_at(d, PERF_FLAW_CORRUPTED, last);
+        d->cursor = at;
+        return true;
+    }
+    return false;
 }
 
 #define PASSED_MAX ((uint64_t)1 << 20)
 
 /* The record at the cursor makes no sense: goes on to the next that does. The kernel's
- * records begin at multiples of 8 from each other. Where that is far away, what waits for
+ * records have sizes that are multiples of 8, those of perf of 4. Where that is far away, what waits for
  * its turn waits no longer: all behind it would be kept. */
 static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct error *err)
 {
     uint64_t from = d->cursor, left = 0;
+    if (if_last == PERF_FLAW_CORRUPTED && look_within_last(d, err))
+        return;
     while (have(d, d->cursor, PERF_RECORD_HEADER + 1, err)) {
-        move_on(d, 8);
+        move_on(d, 4);
         if (begins_record(d, d->cursor, err)) {
-            perf_flaw(d, PERF_FLAW_CORRUPTED, from);
+            flaw_at(d, PERF_FLAW_CORRUPTED, from);
             return;
         }
         if (d->waiting_count && d->cursor - from > PASSED_MAX) {
             make_due(d, UINT64_MAX);
-            perf_flaw(d, PERF_FLAW_CORRUPTED, from);
+            flaw_at(d, PERF_FLAW_CORRUPTED, from);
             return;
         }
     }
     left = bytes_at(d, d->cursor).len;
     move_on(d, left);
-    perf_flaw(d, if_last, from);
+    flaw_at(d, if_last, from);
 }
 
 /* Records of types that are newer than this reader: believed where another follows. */
@@ -206,11 +286,42 @@ static bool is_newer(struct perf_data *d, struct perf_header h, struct error *er
     return have(d, d->cursor, h.size, err);
 }
 
+/* Whether a record ends with a text, behind which a recorder may leave room. */
+static bool has_text(uint32_t type)
+{
+    return type == PERF_MMAP || type == PERF_MMAP2 || type == PERF_COMM ||
+           type == PERF_KSYMBOL || type == PERF_CGROUP;
+}
+
+/* Whether the record at the cursor can be taken: it is as long as its parts, or that is
+ * now known. One of another length that is followed by the next is of another type than
+ * its header tells. */
+static bool check_length(struct perf_data *d, bool whole, struct error *err)
+{
+    struct str bytes = bytes_at(d, d->cursor);
+    size_t size = perf_header_at(d, bytes.ptr).size;
+    size_t length = perf_record_length(d, bytes);
+    if (length == 0 || length == size)
+        return whole;
+    bool follows = whole && bytes.len >= size + PERF_RECORD_HEADER &&
+                   perf_header_sound(d, str_skip(bytes, size));
+    uint32_t type = perf_header_at(d, bytes.ptr).type;
+    bool roomy = type == PERF_SAMPLE || (has_text(type) && length < size);
+    length = true_length(d, d->cursor, err);
+    if (length == 0 || (follows && length > size))
+        return roomy && whole;
+    resize(d, d->cursor, length);
+    return true;
+}
+
 /* Goes on to the next file of a folder, where there is one. */
 static void end_file(struct perf_data *d)
 {
     d->ended = d->source != &d->section || !perf_next_file(d, &d->cursor);
 }
+
+/* A sample of fewer bytes may have lost its end, and its time with it. */
+#define SAMPLE_LEAST 40
 
 /* Takes the record at the cursor. False where there is none that can be given: at the
  * end, or where something was passed over. */
@@ -218,21 +329,30 @@ static bool take_record(struct perf_data *d, struct perf_record *r, struct error
 {
     if (!have(d, d->cursor, PERF_RECORD_HEADER, err)) {
         if (!d->input_failed && bytes_at(d, d->cursor).len)
-            perf_flaw(d, PERF_FLAW_TRUNCATED, d->cursor);
+            flaw_at(d, PERF_FLAW_TRUNCATED, d->cursor);
         end_file(d);
         return false;
     }
     struct perf_header h = perf_header_at(d, bytes_at(d, d->cursor).ptr);
     bool sound = perf_header_sound(d, bytes_at(d, d->cursor));
     bool newer = !sound && is_newer(d, h, err);
-    if ((!sound && !newer) || !have(d, d->cursor, h.size, err)) {
+    if (!sound && !newer) {
+        if (!mend_last(d, err))
+            pass_corrupted(d, PERF_FLAW_CORRUPTED, err);
+        return false;
+    }
+    bool whole = have(d, d->cursor, h.size, err);
+    if (sound && (!whole || h.type != PERF_SAMPLE || h.size < SAMPLE_LEAST))
+        whole = check_length(d, whole, err);
+    if (!whole) {
         pass_corrupted(d, sound ? PERF_FLAW_TRUNCATED : PERF_FLAW_CORRUPTED, err);
         return false;
     }
     if (newer)
-        perf_flaw(d, PERF_FLAW_UNKNOWN, d->cursor);
+        flaw_at(d, PERF_FLAW_UNKNOWN, d->cursor);
     *r = record_at(d, d->cursor);
     r->time = newer ? TIME_NONE : perf_time_of(d, r);
+    d->last = d->cursor;
     return true;
 }
 
@@ -284,7 +404,7 @@ static void skip_payload(struct perf_data *d, struct error *err)
     uint64_t left = bytes_at(d, d->cursor).len;
     if (left == 0 && !have(d, d->cursor, 1, err)) {
         if (!d->input_failed)
-            perf_flaw(d, PERF_FLAW_TRUNCATED, d->cursor);
+            flaw_at(d, PERF_FLAW_TRUNCATED, d->cursor);
         d->payload = 0;
         return;
     }
@@ -340,6 +460,29 @@ static void end(struct perf_data *d, struct error *err)
         perf_read_features(d, rest, d->input->offset);
     else
         d->input_failed = true;
+}
+
+void perf_data_damaged(struct perf_data *d, const struct perf_record *r)
+{
+    perf_flaw(d, PERF_FLAW_CORRUPTED, r->offset);
+}
+
+bool perf_data_inner(const struct perf_data *d, struct str *bytes, uint64_t offset,
+                     struct perf_record *r)
+{
+    if (bytes->len < PERF_RECORD_HEADER || !perf_header_sound(d, *bytes))
+        return false;
+    struct perf_header h = perf_header_at(d, bytes->ptr);
+    if (h.size > bytes->len || perf_record_length(d, str_head(*bytes, h.size)) != h.size)
+        return false;
+    *r = (struct perf_record){.type = h.type,
+                              .misc = h.misc,
+                              .body =
+                                  str_skip(str_head(*bytes, h.size), PERF_RECORD_HEADER),
+                              .offset = offset};
+    r->time = perf_time_of(d, r);
+    *bytes = str_skip(*bytes, h.size);
+    return true;
 }
 
 bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *err)

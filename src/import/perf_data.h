@@ -99,16 +99,18 @@ struct perf_data {
     void (*moving)(void *context);
     void *moving_context;
 
-    struct source *input;     /* the caller's */
-    size_t file;              /* of a folder's files: which one is read */
-    struct source section;    /* a file's records */
-    struct source *source;    /* where records are read: one of these or the unpacker's */
-    uint64_t cursor;          /* the offset of the next record */
-    uint64_t keep;            /* what lies before is not needed any more */
-    uint64_t section_left;    /* of a file from a pipe: bytes to come */
-    uint64_t features[4];     /* bits */
-    uint64_t features_at;     /* the offset of their table; 0: none */
-    struct idmap ids;         /* of events, to their place + 1 */
+    struct source *input;  /* the caller's */
+    size_t file;           /* of a folder's files: which one is read */
+    struct source section; /* a file's records */
+    struct source *source; /* where records are read: one of these or the unpacker's */
+    uint64_t cursor;       /* the offset of the next record */
+    uint64_t keep;         /* what lies before is not needed any more */
+    uint64_t last;         /* the offset of the record that was taken last */
+    struct idmap resized;  /* by offset: how long a record is, not as its header has it */
+    uint64_t section_left; /* of a file from a pipe: bytes to come */
+    uint64_t features[4];  /* bits */
+    uint64_t features_at;  /* the offset of their table; 0: none */
+    struct idmap ids;      /* of events, to their place + 1 */
     struct idmap tracepoints; /* their numbers, to the same */
     bool one_layout;          /* all events' samples have the same fields */
     bool asks_build_ids;      /* some event has the kernel look for those of maps */
@@ -136,6 +138,14 @@ void perf_data_deinit(struct perf_data *d);
 /* The next record, in the order of time; those without one come where they stand. False
  * at the end; or, with err set, where the input could not be read. */
 bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *err);
+
+/* Counts damage to the record. */
+void perf_data_damaged(struct perf_data *d, const struct perf_record *r);
+
+/* Takes the next whole record out of bytes that are part of another; false where there is
+ * none. The offset is the other's. */
+bool perf_data_inner(const struct perf_data *d, struct str *bytes, uint64_t offset,
+                     struct perf_record *r);
 
 /* The build id that the recording has for a path; empty for none. */
 struct str perf_data_build_id(const struct perf_data *d, struct str path);
@@ -256,6 +266,7 @@ struct perf_sample {
     uint64_t weight, data_source, transaction, physical_address, cgroup;
     uint64_t data_page_size, code_page_size;
     struct str aux;
+    size_t rest; /* bytes of the record behind all parts; 0 where it may have others */
 };
 
 /* Takes a sample apart. False where it is of no event known, or shorter than it says. */

@@ -37,12 +37,12 @@ thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid
     return task->tag;
 }
 
-/* Remembers that samples of the event came. */
-static void note_event(struct perf_profile *p, uint32_t event)
+/* Remembers that samples of the event came, and the period of the last. */
+static void note_event(struct perf_profile *p, uint32_t event, uint64_t period)
 {
     uint64_t *seen = idmap_put(&p->seen_events, &p->arena, event);
     if (seen)
-        *seen = 1;
+        *seen = period;
 }
 
 bool perf_event_seen(const struct perf_profile *p, size_t event)
@@ -66,21 +66,60 @@ enum perf_wait perf_wait_of(const struct perf_event *e)
                : WAIT_NONE;
 }
 
+/* How much of an event there may be in a nanosecond, on one processor: more than any
+ * counts. */
+static double most_of(const struct perf_event *e)
+{
+    bool software = e->type == PERF_TYPE_SOFTWARE;
+    bool general = e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_HW_CACHE;
+    return software && e->config <= 1 ? 1 : software || general ? 16 : 1e4;
+}
+
+#define NS 1e9 /* a sampler adapts its periods within a second */
+
+/* Whether so much of the event may have come since the recording began. */
+static bool is_possible(const struct perf_profile *p, const struct perf_event *e,
+                        const struct perf_sample *s)
+{
+    if (s->time == TIME_NONE || p->first_time == TIME_NONE || perf_wait_of(e) ||
+        s->event->sample_type & PERF_SAMPLE_READ)
+        return true;
+    double since = s->time > p->first_time ? (double)(s->time - p->first_time) : 0;
+    double set = e->flags & PERF_FLAG_FREQUENCY ? 0 : (double)e->period;
+    return (double)s->period <= (since + NS) * most_of(e) + set;
+}
+
+/* The period of a sample; in place of one that cannot be true, which would make nothing of
+ * all others, that of the sample before. */
+static uint64_t period_of(struct perf_profile *p, const struct perf_sample *s,
+                          uint32_t event)
+{
+    const struct perf_event *e = &p->data.events[event];
+    const uint64_t *last = idmap_find(&p->seen_events, event);
+    if (is_possible(p, e, s))
+        return s->period;
+    builder_warn_offset(
+        p->b, "an impossible period: the sample weighs as much as the one before it",
+        p->at);
+    return last && *last ? *last : 1;
+}
+
 /* Adds a sample of an event. It weighs what perf script prints as its period, so that its
  * text gives the same profile. */
 static void add_sample(struct perf_profile *p, const struct perf_sample *s,
                        uint32_t event)
 {
     bool prints = s->period && perf_prints_period(&p->data.events[event]);
+    uint64_t period = prints ? period_of(p, s, event) : 0;
     struct sample sample = {.time = s->time,
                             .cpu = s->cpu,
                             .thread = perf_profile_thread(p, s->pid, s->tid),
                             .event = event,
                             .count = 1,
                             .weight =
-                                prints && !p->options->samples ? (double)s->period : 1};
+                                prints && !p->options->samples ? (double)period : 1};
     if (p->taker || perf_wait_of(s->event) != WAIT_WAKER)
-        note_event(p, event);
+        note_event(p, event, period);
     if (p->taker) {
         p->b->profile->facts.samples++;
         if (!p->taker->sample(p->taker->context, p, s, &sample))
@@ -106,9 +145,27 @@ static void add_counters(struct perf_profile *p, const struct perf_sample *s)
     }
 }
 
+static void take_record(struct perf_profile *p, const struct perf_record *r);
+
+/* A sample whose size is damaged may hold the records behind it: they follow its parts up
+ * to its end. */
+static void take_swallowed(struct perf_profile *p, const struct perf_record *r,
+                           size_t rest)
+{
+    struct str bytes = str_skip(r->body, r->body.len - rest), left = bytes;
+    struct perf_record inner;
+    while (left.len)
+        if (!perf_data_inner(&p->data, &left, r->offset, &inner))
+            return;
+    perf_data_damaged(&p->data, r);
+    while (perf_data_inner(&p->data, &bytes, r->offset, &inner))
+        take_record(p, &inner);
+}
+
 static void take_sample(struct perf_profile *p, const struct perf_record *r)
 {
     struct perf_sample s;
+    p->at = r->offset;
     if (!perf_sample_of(&p->data, r, &s)) {
         builder_warn_offset(p->b,
                             s.event
@@ -121,10 +178,14 @@ static void take_sample(struct perf_profile *p, const struct perf_record *r)
         builder_warn_offset(
             p->b, "a sample of an event that is not known is given to the first",
             r->offset);
+    if (p->first_time == TIME_NONE)
+        p->first_time = s.time;
     if (s.event->sample_type & PERF_SAMPLE_READ && s.event->read_format & PERF_READ_ID)
         add_counters(p, &s);
     else
         add_sample(p, &s, (uint32_t)(s.event - p->data.events));
+    if (s.rest)
+        take_swallowed(p, r, s.rest);
 }
 
 static void take_task(struct perf_profile *p, const struct perf_record *r)
@@ -364,6 +425,7 @@ bool perf_data_replay(struct source *in, const struct import_options *options,
     p->options = options;
     p->taker = taker;
     p->resolver = options->resolver;
+    p->first_time = TIME_NONE;
     bool ok = perf_data_init(&p->data, in, err);
     if (ok)
         ok = (begin_maps(p, session) && perf_stacks_init(p)) || error_memory(err);

@@ -46,11 +46,19 @@ uint64_t perf_time_of(const struct perf_data *d, const struct perf_record *r);
  * that must be. */
 bool perf_header_sound(const struct perf_data *d, struct str bytes);
 
+/* How long the record at these bytes is by its content, its header included: as long as
+ * all its parts, wherever its header says that it ends. 0 where that cannot be told. */
+size_t perf_record_length(const struct perf_data *d, struct str bytes);
+
 /* perf_data_unpack.c: a source of the records of `from`, those that are compressed
  * unpacked. From the record at from->begin on, which is a compressed one. NULL when
  * memory is short. */
 struct perf_unpacker *perf_unpacker_create(struct perf_data *d, struct source *from);
 struct source *perf_unpacker_source(struct perf_unpacker *u);
+const struct source *perf_unpacker_source_of(const struct perf_unpacker *u);
+
+/* Where in the file that is which the source has at an offset: the record that was packed. */
+uint64_t perf_unpacker_origin(const struct perf_unpacker *u, uint64_t offset);
 void perf_unpacker_destroy(struct perf_unpacker *u); /* NULL is allowed */
 
 #endif

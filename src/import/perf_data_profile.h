@@ -97,7 +97,9 @@ struct perf_profile {
     struct builder raw; /* stacks of places, and samples */
     frame_id *path;     /* the stack under way, leaf first */
     size_t path_count, path_cap;
-    struct idmap seen_events; /* by the place of the event: it has samples */
+    struct idmap
+        seen_events; /* by the place of the event: the period of the last sample */
+    uint64_t at, first_time; /* of the sample under way: its offset; of the first */
 
     unsigned hands; /* of the crew */
     struct perf_walk_settings walk;

@@ -33,6 +33,26 @@ static const uint8_t own_sizes[PERF_USER_END - PERF_HEADER_ATTR] = {
     [PERF_COMPRESSED2 - 64] = 8,
 };
 
+/* Types of perf's own whose records have one size, or one that is a multiple of 8. */
+static bool own_size_fits(uint32_t type, size_t body)
+{
+    switch (type) {
+    case PERF_FINISHED_ROUND:
+    case PERF_FINISHED_INIT:
+        return body == 0;
+    case PERF_AUXTRACE:
+        return body <= 40; /* older ones are shorter */
+    case PERF_ID_INDEX:
+    case PERF_THREAD_MAP:
+    case PERF_CPU_MAP:
+    case PERF_EVENT_UPDATE:
+    case PERF_TIME_CONV:
+        return body % 8 == 0;
+    default:
+        return true;
+    }
+}
+
 bool perf_header_sound(const struct perf_data *d, struct str bytes)
 {
     struct perf_header h = perf_header_at(d, bytes.ptr);
@@ -42,7 +62,7 @@ bool perf_header_sound(const struct perf_data *d, struct str bytes)
     if (h.type > 0 && h.type < PERF_KERNEL_END)
         return body >= kernel_sizes[h.type] && body % 8 == 0;
     return h.type >= PERF_HEADER_ATTR && h.type < PERF_USER_END &&
-           body >= own_sizes[h.type - PERF_HEADER_ATTR];
+           body >= own_sizes[h.type - PERF_HEADER_ATTR] && own_size_fits(h.type, body);
 }
 
 /* --- Whose and when ---------------------------------------------------------------- */
@@ -151,6 +171,90 @@ struct perf_identity perf_identity(const struct perf_data *d, const struct perf_
     at = fixed_field(e, r, PERF_SAMPLE_STREAM_ID);
     id.stream_id = at ? word_at(d, at) : 0;
     return id;
+}
+
+/* --- How long a record is ---------------------------------------------------------- */
+
+#define TEXT_MAX ((size_t)4096) /* of a path or name, its zero included */
+
+/* The bytes of a text with its zero, filled up to a multiple of 8; 0 where it has no
+ * end. */
+static size_t text_length(struct str bytes)
+{
+    struct str text = str_head(bytes, TEXT_MAX);
+    size_t zero = str_find(text, 0);
+    return zero < text.len ? (zero + 8) / 8 * 8 : 0;
+}
+
+/* A count and so many entries behind a head. */
+static size_t counted_length(const struct perf_data *d, struct str body, size_t head,
+                             size_t entry)
+{
+    struct bytes b = bytes_of(str_skip(body, head - 8), d->big_endian);
+    uint64_t count = bytes_u64(&b);
+    return b.failed || count > PERF_RECORD_MAX / entry ? 0 : head + (size_t)count * entry;
+}
+
+/* Without what all records of the kernel end with. SIZE_MAX: not known. */
+static size_t body_length(uint32_t type, struct str body)
+{
+    size_t text;
+    switch (type) {
+    case PERF_MMAP:
+    case PERF_MMAP2:
+    case PERF_COMM:
+    case PERF_KSYMBOL:
+    case PERF_CGROUP:
+        text = text_length(str_skip(body, kernel_sizes[type]));
+        return text ? kernel_sizes[type] + text : SIZE_MAX;
+    case PERF_LOST:
+    case PERF_EXIT:
+    case PERF_FORK:
+    case PERF_THROTTLE:
+    case PERF_UNTHROTTLE:
+    case PERF_AUX:
+    case PERF_ITRACE_START:
+    case PERF_LOST_SAMPLES:
+    case PERF_SWITCH:
+    case PERF_SWITCH_CPU_WIDE:
+    case PERF_BPF_EVENT:
+        return kernel_sizes[type];
+    default:
+        return SIZE_MAX;
+    }
+}
+
+static size_t sample_length(const struct perf_data *d, struct perf_record *r)
+{
+    struct perf_sample s;
+    if (!perf_sample_of(d, r, &s) || s.event->sample_type >= PERF_SAMPLE_UNKNOWN)
+        return 0;
+    return PERF_RECORD_HEADER + r->body.len - s.rest;
+}
+
+size_t perf_record_length(const struct perf_data *d, struct str bytes)
+{
+    if (bytes.len < PERF_RECORD_HEADER || d->event_count == 0)
+        return 0;
+    struct perf_header h = perf_header_at(d, bytes.ptr);
+    struct perf_record r = {.type = h.type,
+                            .misc = h.misc,
+                            .body = str_part(bytes, PERF_RECORD_HEADER,
+                                             PERF_RECORD_MAX - PERF_RECORD_HEADER)};
+    if (h.type == PERF_SAMPLE)
+        return sample_length(d, &r);
+    if (h.type == PERF_THREAD_MAP) {
+        size_t counted = counted_length(d, r.body, 8, 24);
+        return counted ? PERF_RECORD_HEADER + counted : 0;
+    }
+    size_t body = h.type < PERF_KERNEL_END ? body_length(h.type, r.body) : SIZE_MAX;
+    if (body == SIZE_MAX)
+        return 0;
+    const struct perf_event *first = &d->events[0];
+    size_t trailer = first->flags & PERF_FLAG_SAMPLE_ID_ALL
+                         ? words_behind(first->sample_type, PERF_SAMPLE_TID) * 8
+                         : 0;
+    return PERF_RECORD_HEADER + body + trailer;
 }
 
 /* --- Bodies ------------------------------------------------------------------------ */

@@ -213,6 +213,7 @@ bool perf_sample_of(const struct perf_data *d, const struct perf_record *r,
     if (type & PERF_SAMPLE_STACK_USER)
         take_stack(&b, s);
     take_memory(&b, type, s);
+    s->rest = type < PERF_SAMPLE_UNKNOWN ? bytes_left(&b) : 0;
     return !b.failed;
 }
 

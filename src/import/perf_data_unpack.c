@@ -9,6 +9,11 @@
 /* The stage holds what was unpacked: whole records, and the beginning of the next. */
 #define STAGE_SIZE (((size_t)256 << 10) + PERF_RECORD_MAX)
 
+/* From an offset of the source on, its bytes come from the record at that place. */
+struct origin {
+    uint64_t offset, place;
+};
+
 struct perf_unpacker {
     struct perf_data *d;
     struct source *from;
@@ -20,6 +25,10 @@ struct perf_unpacker {
     char *stage;
     size_t at, ready, used; /* given; up to the end of the last whole record; in all */
     bool damaged, ended;
+    uint64_t given; /* bytes of the source so far */
+    struct origin *origins;
+    size_t origin_count, origin_cap;
+    uint64_t packed_at; /* the compressed record that was begun last */
 };
 
 struct perf_unpacker *perf_unpacker_create(struct perf_data *d, struct source *from)
@@ -45,6 +54,34 @@ void perf_unpacker_destroy(struct perf_unpacker *u)
     unpacker_deinit(&u->zstd);
     free(u->stage);
     free(u);
+}
+
+static void note_origin(struct perf_unpacker *u, uint64_t offset, uint64_t place)
+{
+    struct origin *origins = arena_grow(&u->d->arena, u->origins, &u->origin_cap,
+                                        u->origin_count + 1, sizeof *origins);
+    if (!origins)
+        return;
+    u->origins = origins;
+    origins[u->origin_count++] = (struct origin){offset, place};
+}
+
+uint64_t perf_unpacker_origin(const struct perf_unpacker *u, uint64_t offset)
+{
+    size_t low = 0, high = u->origin_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (u->origins[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? u->origins[low - 1].place : 0;
+}
+
+const struct source *perf_unpacker_source_of(const struct perf_unpacker *u)
+{
+    return &u->source;
 }
 
 static size_t window(const struct source *s)
@@ -145,9 +182,16 @@ static bool next_record(struct perf_unpacker *u, struct error *err)
                                ? bytes_u32(&body)
                                : 0;
         u->pass = payload > UINT64_MAX - u->pass ? UINT64_MAX : u->pass + payload;
+        note_origin(u, u->given, from->offset);
+        if (u->used > u->ready) /* the beginning of a record, which goes on behind */
+            note_origin(u,
+                        u->pass > UINT64_MAX - u->given ? UINT64_MAX : u->given + u->pass,
+                        u->packed_at);
         return true;
     }
     u->record = bytes.len;
+    u->packed_at = from->offset;
+    note_origin(u, u->given + (u->used - u->ready), from->offset);
     uint64_t size = second ? bytes_u64(&body) : UINT64_MAX;
     u->packed = str_head((struct str){body.at, bytes_left(&body)},
                          size < SIZE_MAX ? (size_t)size : SIZE_MAX);
@@ -181,11 +225,13 @@ static bool unpacker_read(void *context, char *into, size_t room, size_t *got,
             *got = u->ready - u->at < room ? u->ready - u->at : room;
             memcpy(into, u->stage + u->at, *got);
             u->at += *got;
+            u->given += *got;
         } else if (u->record) {
             unpack_some(u);
         } else if (u->pass) {
             if (!copy_through(u, into, room, got, err))
                 return false;
+            u->given += *got;
         } else if (u->ended) {
             if (u->ready == u->used)
                 return true;
