@@ -35,7 +35,7 @@ struct spot {
 struct function {
     struct str name;             /* the resolver's */
     struct str module;           /* as perf shows it */
-    const struct object *object; /* or NULL: there is no file, or not here */
+    object_id object;            /* 0: there is no file */
     double weight;               /* of the event that is shown */
     bool matches;
     bool holds_wanted; /* the wanted one is inlined into it */
@@ -182,7 +182,7 @@ static uint32_t function_of(struct annotate_collector *c, const struct perf_prof
         functions[function] =
             (struct function){.name = arena_str(&c->arena, name),
                               .module = arena_str(&c->arena, file->module),
-                              .object = o};
+                              .object = o ? file->object : 0};
     for (size_t k = 0; k + 1 < job->count; k++)
         functions[function].holds_wanted |=
             is_exact(str_of(c->a->wanted), job->frames[k].name);
@@ -495,10 +495,11 @@ static void set_range(struct annotation *f, const struct object *o)
     }
 }
 
-static bool annotate(struct annotate_collector *c, uint32_t number, uint32_t event)
+static bool annotate(struct annotate_collector *c, const struct resolver *resolver,
+                     uint32_t number, uint32_t event)
 {
     const struct function *function = &c->functions[number];
-    const struct object *o = function->object;
+    const struct object *o = machine_resolver_tables(resolver, function->object);
     struct arena *arena = &c->a->arena;
     struct annotation f = {.symbol = arena_str(arena, function->name),
                            .module = arena_str(arena, function->module),
@@ -526,7 +527,7 @@ static bool annotate(struct annotate_collector *c, uint32_t number, uint32_t eve
 }
 
 /* All recordings were read. */
-static bool finish(struct annotate_collector *c)
+static bool finish(struct annotate_collector *c, const struct resolver *resolver)
 {
     struct annotations *a = c->a;
     uint32_t event = 0;
@@ -545,7 +546,7 @@ static bool finish(struct annotate_collector *c)
     if (!order || !match_functions(c, order))
         return false;
     for (; *order && a->count < FUNCTIONS_MOST; order++)
-        if (c->functions[*order].matches && !annotate(c, *order, event))
+        if (c->functions[*order].matches && !annotate(c, resolver, *order, event))
             return false;
     return true;
 }
@@ -568,7 +569,7 @@ static void take_end(void *context, struct perf_profile *p)
     if (--c->recordings_left)
         return;
     a->ended = true;
-    a->ok = finish(c);
+    a->ok = finish(c, p->resolver);
     if (!a->ok && !a->err.message[0])
         error_memory(&a->err);
 }

@@ -170,16 +170,33 @@ void os_mapping_rest(const struct os_mapping *m)
         madvise(m->map, m->bytes.len, MADV_DONTNEED);
 }
 
-/* Makes the folders in front of the path's last part. */
-static void make_folders(char *path)
+#define CACHE_FILE_MAX ((uint64_t)1 << 32)
+
+bool os_cache_open(struct os_mapping *m, const char *path)
 {
-    for (char *at = path + 1; *at; at++) {
+    struct error ignored;
+    return os_mapping_open_shared(m, path, geteuid(), CACHE_FILE_MAX, &ignored);
+}
+
+/* Makes the folders in front of the path's last part. False where one cannot be made, and
+ * where the innermost that exists belongs to another user, root excepted. */
+static bool make_folders(char *path)
+{
+    struct stat st = {.st_uid = 0};
+    bool ok = true;
+    for (char *at = path + 1; ok && *at; at++) {
         if (*at != '/')
             continue;
         *at = 0;
-        mkdir(path, 0700);
+        struct stat here;
+        bool exists = stat(path, &here) == 0;
+        if (exists)
+            st = here;
+        ok = exists || ((st.st_uid == 0 || st.st_uid == geteuid()) &&
+                        (mkdir(path, 0700) == 0 || errno == EEXIST));
         *at = '/';
     }
+    return ok && (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
 bool os_cache_write(const char *path, struct str bytes)
@@ -190,7 +207,8 @@ bool os_cache_write(const char *path, struct str bytes)
     if (format_text(beside, sizeof beside, "%s.%d", path, (int)getpid()) + 1 >=
         sizeof beside)
         return false;
-    make_folders(beside);
+    if (!make_folders(beside))
+        return false;
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;

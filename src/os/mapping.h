@@ -49,8 +49,13 @@ void os_mapping_close(struct os_mapping *m);
  * they are read again. */
 void os_mapping_rest(const struct os_mapping *m);
 
-/* Writes a whole file, beside it first and then in its place, with its folders made, for
- * this user's eyes only. For caches: failure is no more than false. */
+/* For caches, where failure is no more than false. A cache is this user's own: a file of
+ * another user's is not read, as it could hold anything, and nothing is written below a
+ * folder of another user's ($HOME may be the invoking user's, as with sudo -E).
+ *
+ * os_cache_write writes a whole file, beside it first and then in its place, with its
+ * folders made, readable by this user only. */
+bool os_cache_open(struct os_mapping *m, const char *path);
 bool os_cache_write(const char *path, struct str bytes);
 
 /* Whom a process belongs to; false where there is no such process. */

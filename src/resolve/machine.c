@@ -669,6 +669,14 @@ struct object *machine_resolver_object(const struct resolver *seam, object_id id
     return id < m->entries.count ? object_of(m, id) : NULL;
 }
 
+struct object *machine_resolver_tables(const struct resolver *seam, object_id id)
+{
+    struct object *o = machine_resolver_object(seam, id);
+    if (o)
+        object_names(o, ((const struct machine_resolver *)seam->context)->settings);
+    return o;
+}
+
 static void report_first(size_t *count, struct str *first, struct str path)
 {
     if (path.len && (*count)++ == 0)

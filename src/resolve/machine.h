@@ -20,6 +20,10 @@ struct resolver machine_resolver_seam(struct machine_resolver *m);
  * resolver; no other function of the resolver may run meanwhile. */
 struct object *machine_resolver_object(const struct resolver *seam, object_id id);
 
+/* The same, with its symbols and its debug information read: also where all names that
+ * were asked for came from the cache on disk, which has no tables of lines. */
+struct object *machine_resolver_tables(const struct resolver *seam, object_id id);
+
 /* What the user should know of the search: how many of the files that were asked for
  * names were not there, or other ones by now, and the first of each. */
 struct resolve_report {

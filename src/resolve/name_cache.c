@@ -86,13 +86,12 @@ static bool is_sound(struct str file)
 
 void name_cache_open(struct name_cache *c, const char *path)
 {
-    struct error ignored;
     *c = (struct name_cache){.file = OS_MAPPING_NONE};
     if (format_text(c->path, sizeof c->path, "%s", path) + 1 >= sizeof c->path) {
         c->path[0] = 0;
         return;
     }
-    if (os_mapping_open(&c->file, path, &ignored) && is_sound(c->file.bytes))
+    if (os_cache_open(&c->file, path) && is_sound(c->file.bytes))
         return;
     os_mapping_close(&c->file);
     c->file = OS_MAPPING_NONE;

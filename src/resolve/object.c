@@ -136,7 +136,7 @@ static bool load_table(struct object *o, const struct unwind_source *source,
 {
     struct os_mapping m;
     struct error ignored;
-    if (!os_mapping_open(&m, path, &ignored))
+    if (!os_cache_open(&m, path))
         return false;
     bool ok = unwind_table_load(&o->table, m.bytes, source, &o->table_arena, &ignored);
     os_mapping_close(&m); /* the table is a copy */

@@ -110,6 +110,28 @@ static void a_cached_file_is_there_whole(void **state)
     assert_false(os_cache_write("/proc/none/file", STR("abc")));
 }
 
+static void a_cache_is_its_users_alone(void **state)
+{
+    struct os_mapping m;
+    char file[256], below[256];
+    snprintf(file, sizeof file, "%s", folder_path(*state, "cache/file"));
+    snprintf(below, sizeof below, "%s", folder_path(*state, "cache"));
+    assert_true(os_cache_write(file, STR("abc")));
+    assert_true(os_cache_open(&m, file));
+    assert_str(m.bytes, "abc");
+    os_mapping_close(&m);
+    if (geteuid() != 0 || chown(file, 65534, 65534) != 0)
+        return;
+    assert_false(os_cache_open(&m, file));
+    assert_true(os_cache_write(file, STR("own")));
+    assert_int_equal(chown(below, 65534, 65534), 0);
+    assert_false(os_cache_write(file, STR("xyz")));
+    assert_false(os_cache_write(folder_path(*state, "cache/deep/file"), STR("xyz")));
+    assert_true(os_cache_open(&m, file));
+    assert_str(m.bytes, "own");
+    os_mapping_close(&m);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -120,6 +142,7 @@ int main(void)
         UNIT_IN_FOLDER(a_shared_file_is_no_link_and_no_fifo),
         UNIT(what_has_no_size_is_read_up_to_a_limit),
         UNIT_IN_FOLDER(a_cached_file_is_there_whole),
+        UNIT_IN_FOLDER(a_cache_is_its_users_alone),
     };
     return UNITS_RUN(tests);
 }
