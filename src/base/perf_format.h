@@ -70,6 +70,7 @@ enum perf_misc {
     PERF_MODE_HYPERVISOR,
     PERF_MODE_GUEST_KERNEL,
     PERF_MODE_GUEST_USER,
+    PERF_MISC_MMAP_DATA = 1 << 13, /* of MMAP and MMAP2: it cannot be executed */
     PERF_MISC_COMM_EXEC = 1 << 13,
     PERF_MISC_FORK_EXEC = 1 << 13,      /* of a process that was there: its maps follow */
     PERF_MISC_LOST_BY_FILTER = 1 << 15, /* of LOST_SAMPLES: they were not wanted */

@@ -33,10 +33,10 @@ struct spot {
 
 /* A function that samples were in. */
 struct function {
-    struct str name;             /* the resolver's */
-    struct str module;           /* as perf shows it */
-    object_id object;            /* 0: there is no file */
-    double weight;               /* of the event that is shown */
+    struct str name;   /* the resolver's */
+    struct str module; /* as perf shows it */
+    object_id object;  /* 0: there is no file */
+    double weight;     /* of the event that is shown */
     bool matches;
     bool holds_wanted; /* the wanted one is inlined into it */
 };

@@ -197,6 +197,13 @@ static uint64_t kernel_end(const struct perf_map *m, uint64_t end)
     return is_image ? (m->start | (KERNEL_REGION - 1)) + 1 : end;
 }
 
+/* Some writers do not tell the protection. */
+static bool is_data(const struct perf_record *r, const struct perf_map *m)
+{
+    return r->misc & PERF_MISC_MMAP_DATA ||
+           (m->protection && !(m->protection & PERF_PROTECTION_EXEC));
+}
+
 static void map_file(struct perf_profile *p, const struct perf_record *r,
                      const struct perf_map *m)
 {
@@ -220,6 +227,7 @@ static void map_file(struct perf_profile *p, const struct perf_record *r,
     if (map.end < map.start || (kernel && map.end == 0))
         map.end = UINT64_MAX;
     map.object = map.tag ? p->files[map.tag].object : 0;
+    map.no_code = !kernel && is_data(r, m);
     if (str_equal(m->path, STR("[vdso]")))
         map.offset = 0;
     else if (kind == FRAME_JIT)

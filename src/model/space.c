@@ -56,7 +56,8 @@ static uint64_t hash_tree(uint64_t left, const struct address_map *map, uint64_t
 {
     uint64_t hash = hash_mix(left ^ HASH_A, right ^ HASH_B);
     hash = hash_mix(hash ^ map->start, map->end ^ HASH_C);
-    return hash_mix(hash ^ map->offset, map->object ^ HASH_D) | 1;
+    uint64_t object = map->object | (uint64_t)map->no_code << 32;
+    return hash_mix(hash ^ map->offset, object ^ HASH_D) | 1;
 }
 
 static space_id make(struct spaces *s, space_id left, const struct address_map *map,

@@ -19,6 +19,7 @@ struct address_map {
     uint64_t offset;     /* in the file, of `start` */
     uint32_t object;     /* object_id: the file, as the resolver knows it (resolver.h) */
     uint32_t tag;        /* the caller's */
+    bool no_code;        /* it cannot be executed */
 };
 
 /* A space as it was at one moment; 0 is the empty one. */

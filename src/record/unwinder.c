@@ -225,7 +225,8 @@ static void take_map(struct record_unwinder *u, const struct record *r)
     struct address_map map = {.start = start,
                               .end = start + record_u64(r->bytes, MMAP_SIZE),
                               .offset = record_u64(r->bytes, MMAP_OFFSET),
-                              .object = file_of(u, r)};
+                              .object = file_of(u, r),
+                              .no_code = (r->misc & PERF_MISC_MMAP_DATA) != 0};
     if (str_equal(mapped_path(u, r), STR("[vdso]")))
         map.offset = 0;
     u->space_of[pid] = space_add(&u->spaces, u->space_of[pid], &map);

@@ -38,7 +38,7 @@ bool unwind_find_place(const struct unwind_objects *objects, const struct unwind
     const struct address_map *map = space_find(job->spaces, job->space, address);
     uint64_t in_file;
     *place = (struct unwind_place){NULL, 0};
-    if (!map)
+    if (!map || map->no_code)
         return false;
     uint64_t offset = address - map->start + map->offset;
     const struct unwind_table *table =
@@ -99,11 +99,12 @@ void unwind_job_by_cursor(const struct unwind_objects *objects, struct unwind_jo
         job->addresses[job->count++] = c.pc;
         if (!c.is_call)
             set_signal(job, job->count - 1);
-        size_t trampoline = job->count - 1;
-        if (!unwind_step(&c, &access, &job->end))
+        size_t left = job->count - 1;
+        bool stepped = unwind_step(&c, &access, &job->end);
+        if (c.is_entry || (stepped && c.is_signal))
+            set_signal(job, left);
+        if (!stepped)
             return;
-        if (c.is_signal)
-            set_signal(job, trampoline);
     }
 }
 
@@ -200,8 +201,12 @@ static __attribute__((noinline)) void find_rule(const struct flight *f, struct l
     struct unwind_place place;
     slot->address = address;
     slot->space = l->space;
-    slot->rule = (struct unwind_rule){.cfa = CFA_NONE};
-    if (!unwind_find_place(f->objects, l->job, address, &place) || !place.table)
+    slot->rule = (struct unwind_rule){.cfa = CFA_NO_CODE};
+    bool mapped = unwind_find_place(f->objects, l->job, address, &place);
+    if (!mapped && !unwind_find_place(f->objects, l->job, l->pc, &place))
+        return;
+    slot->rule.cfa = CFA_NONE;
+    if (!place.table)
         return;
     slot->rule = *unwind_table_find(place.table, address - place.bias);
     if (slot->rule.cfa != CFA_NONE)
@@ -212,6 +217,9 @@ static __attribute__((noinline)) void find_rule(const struct flight *f, struct l
     const struct unwind_rule *other = unwind_table_find(place.table, beside - place.bias);
     if (other->from & RETURN_SIGNAL)
         slot->rule = *other;
+    else if (l->is_call && other->cfa != CFA_NONE)
+        slot->rule.cfa =
+            CFA_GENERAL; /* the cursor knows whether a function begins there */
 }
 
 /* As the cursor does it: code that nothing is known of. */
@@ -296,10 +304,16 @@ static __attribute__((noinline)) bool plan_odd(const struct flight *f, struct la
 {
     bool is_signal = rule->from & RETURN_SIGNAL;
     uint64_t cfa;
-    if (rule->cfa == CFA_NONE)
+    if (rule->cfa == CFA_NO_CODE && l->is_call) {
+        l->job->count--; /* that was no return address */
+        return lane_ends(l, UNWIND_BAD_RULE);
+    }
+    if (rule->cfa >= CFA_NONE)
         return plan_by_frame_pointer(f, l);
     if ((rule->from & ~RETURN_SIGNAL) == RETURN_NONE)
         return lane_ends(l, UNWIND_WHOLE);
+    if (rule->from == RETURN_SWITCHED)
+        return leave_to_cursor(f, l);
     if (!odd_cfa(l, rule, &cfa) || !odd_fp(l, rule, cfa) || !odd_return(l, rule, cfa))
         return leave_to_cursor(f, l);
     l->next_sp = cfa;
@@ -348,13 +362,25 @@ static inline bool plan(const struct flight *f, struct lane *l)
     return true;
 }
 
-static inline bool record(struct lane *l)
+/* Whether a caller may be there: behind a call, or where a function begins to which a
+ * stack was made to return. */
+static bool is_code(const struct unwind_objects *objects, const struct unwind_job *job,
+                    uint64_t pc)
+{
+    struct unwind_place place;
+    return unwind_find_place(objects, job, pc - 1, &place) ||
+           unwind_find_place(objects, job, pc, &place);
+}
+
+static inline bool record(const struct flight *f, struct lane *l)
 {
     struct unwind_job *job = l->job;
     if (!l->is_call && job->count) /* that was the trampoline */
         set_signal(job, job->count - 1);
     if (job->count == job->room)
-        return lane_ends(l, UNWIND_TOO_DEEP);
+        return lane_ends(l, !l->is_call || is_code(f->objects, job, l->pc)
+                                ? UNWIND_TOO_DEEP
+                                : UNWIND_BAD_RULE);
     if (!l->is_call)
         set_signal(job, job->count);
     job->addresses[job->count++] = l->pc;
@@ -372,7 +398,7 @@ static inline bool advance(const struct flight *f, struct lane *l)
         return lane_ends(l, UNWIND_BAD_RULE);
     l->pc = pc;
     l->sp = l->next_sp;
-    return record(l) && plan(f, l);
+    return record(f, l) && plan(f, l);
 }
 
 /* Asks for what a job will touch first. */
@@ -418,7 +444,7 @@ static bool launch(const struct flight *f, struct lane *l, struct unwind_job *jo
             roles->link != REGISTER_NONE && job->recorded >> roles->perf[roles->link] & 1;
         if (l->has_link)
             l->link = job->registers[roles->perf[roles->link]];
-        if (record(l) && plan(f, l))
+        if (record(f, l) && plan(f, l))
             return true;
     }
     return false;

@@ -12,7 +12,7 @@ bool unwind_cursor_init(struct unwind_cursor *c, enum machine machine,
         return false;
     c->machine = machine;
     c->pc = registers[roles->perf_pc];
-    c->is_call = c->is_signal = false;
+    c->is_call = c->is_signal = c->is_entry = false;
     c->known = 0;
     c->instructions = 0;
     memset(c->registers, 0, sizeof c->registers);
@@ -289,13 +289,22 @@ static bool step_by_frame_pointer(struct step *s)
     return true;
 }
 
+/* Code that has switched stacks (Go's goroutines and the system's stack of a thread): the
+ * frame pointer is the other stack's. Mostly that is not in the dump. */
+static bool step_by_switch(struct step *s)
+{
+    return step_by_frame_pointer(s) || step_ends(s, UNWIND_CUT);
+}
+
 /* --- Choosing ----------------------------------------------------------------------- */
 
 /* The rule for the current place, and the address in the file that it is for. */
-static const struct unwind_rule *find_rule(const struct unwind_cursor *c,
+static const struct unwind_rule *find_rule(struct unwind_cursor *c,
                                            const struct unwind_place *place,
                                            uint64_t *address)
 {
+    const struct cfi_section *section;
+    struct cfi_fde fde;
     uint64_t pc = c->pc - place->bias;
     *address = pc - c->is_call;
     const struct unwind_rule *rule = unwind_table_find(place->table, *address);
@@ -305,7 +314,9 @@ static const struct unwind_rule *find_rule(const struct unwind_cursor *c,
      * what it asks for, where it ends. */
     uint64_t beside = c->is_call ? pc : pc - 1;
     const struct unwind_rule *other = unwind_table_find(place->table, beside);
-    if (!(other->from & RETURN_SIGNAL))
+    c->is_entry = c->is_call && unwind_table_fde(place->table, pc, &section, &fde) &&
+                  fde.start == pc;
+    if (!(other->from & RETURN_SIGNAL) && !c->is_entry)
         return rule;
     *address = beside;
     return other;
@@ -321,6 +332,8 @@ static bool step_by_table(struct step *s, const struct unwind_place *place)
         return step_by_frame_pointer(s);
     if ((rule->from & ~RETURN_SIGNAL) == RETURN_NONE)
         return step_ends(s, UNWIND_WHOLE);
+    if (rule->from == RETURN_SWITCHED)
+        return step_by_switch(s);
     bool has_fde = unwind_table_fde(place->table, address, &s->section, &fde);
     if (rule->from & RETURN_SIGNAL && (!has_fde || c->machine == MACHINE_ARM64))
         return step_by_signal_frame(s);
@@ -336,6 +349,14 @@ static bool step_by_table(struct step *s, const struct unwind_place *place)
     return step_by_row(s, &c->program.row, &fde.cie);
 }
 
+/* A caller is behind a call, or where a function begins. */
+static bool is_code(const struct step *s, uint64_t pc)
+{
+    struct unwind_place place;
+    return s->access->find(s->access->context, pc - 1, &place) ||
+           s->access->find(s->access->context, pc, &place);
+}
+
 static bool accept(struct step *s)
 {
     struct unwind_cursor *c = s->c;
@@ -343,6 +364,8 @@ static bool accept(struct step *s)
     if (s->pc == 0)
         return step_ends(s, UNWIND_WHOLE);
     if (s->pc < UNWIND_ADDRESS_MIN || s->pc >= s->roles->address_max)
+        return step_ends(s, UNWIND_BAD_RULE);
+    if (!s->is_signal && !is_code(s, s->pc))
         return step_ends(s, UNWIND_BAD_RULE);
     if (s->pc == c->pc && s->registers[s->roles->sp] == stack_pointer(s))
         return step_ends(s, UNWIND_BAD_RULE);
@@ -366,7 +389,9 @@ bool unwind_step(struct unwind_cursor *c, const struct unwind_access *access,
     s.known = 0;
     s.is_signal = false;
     memset(s.registers, 0, sizeof s.registers);
-    bool mapped = access->find(access->context, c->pc - c->is_call, &place);
+    c->is_entry = false;
+    bool mapped = access->find(access->context, c->pc - c->is_call, &place) ||
+                  access->find(access->context, c->pc, &place);
     bool stepped =
         mapped && place.table ? step_by_table(&s, &place) : step_by_frame_pointer(&s);
     if (stepped && accept(&s))

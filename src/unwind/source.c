@@ -74,4 +74,5 @@ void unwind_source_of(struct unwind_source *source, struct elf *e, struct elf *d
     add_section(source, e, e, STR(".eh_frame"), false);
     if (!add_section(source, e, e, STR(".debug_frame"), true) && debug)
         add_section(source, debug, e, STR(".debug_frame"), true);
+    unwind_source_switches(source, e, debug);
 }

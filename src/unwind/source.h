@@ -16,4 +16,8 @@ enum machine unwind_machine_of(const struct elf *e);
  * information gives no sections, and a table without rows. */
 void unwind_source_of(struct unwind_source *source, struct elf *e, struct elf *debug);
 
+/* switches.c: a part of the above. */
+void unwind_source_switches(struct unwind_source *source, struct elf *e,
+                            struct elf *debug);
+
 #endif

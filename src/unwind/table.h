@@ -13,6 +13,7 @@
 
 #define UNWIND_SECTIONS_MAX 2
 #define UNWIND_SEGMENTS_MAX 16
+#define UNWIND_SWITCHES_MAX 16
 
 /* Where the frame's CFA, the caller's stack pointer, is. The first two are most. */
 enum rule_cfa {
@@ -24,14 +25,16 @@ enum rule_cfa {
     CFA_PLT,      /* SP + offset, and a word more from byte `extra` of a slot of 16 on */
     CFA_GENERAL,  /* what the interpreter makes of it */
     CFA_NONE,     /* there is no rule for these addresses */
+    CFA_NO_CODE,  /* no code is mapped there; never in a table */
 };
 
 /* Where the return address is. */
 enum rule_return {
-    RETURN_AT_CFA,  /* *(CFA + return_offset words) */
-    RETURN_IN_LINK, /* still in the link register */
-    RETURN_AT_SP,   /* *(SP + return_offset words); the link register two words before */
-    RETURN_NONE,    /* this is the outermost frame */
+    RETURN_AT_CFA,   /* *(CFA + return_offset words) */
+    RETURN_IN_LINK,  /* still in the link register */
+    RETURN_AT_SP,    /* *(SP + return_offset words); the link register two words before */
+    RETURN_NONE,     /* this is the outermost frame */
+    RETURN_SWITCHED, /* on another stack than this frame's */
 };
 
 /* Flag beside it: the caller was interrupted, and did not call, this code: the trampoline
@@ -63,6 +66,13 @@ struct unwind_segment {
     uint64_t offset, size, address;
 };
 
+/* Code that runs on another stack than it was called on: what its call frame information
+ * says of the stack does not hold at [start, end). */
+struct unwind_switch {
+    uint64_t start, end;
+    bool returns; /* to the other stack; else this is the outermost frame */
+};
+
 /* What a table is made of. All bytes stay the caller's. */
 struct unwind_source {
     enum machine machine;
@@ -75,6 +85,9 @@ struct unwind_source {
      * AArch64, musl's libc), or empty; it is read from end to end. */
     struct str code;
     uint64_t code_address;
+    bool is_go; /* made by Go, whose own code keeps frame pointers */
+    struct unwind_switch switches[UNWIND_SWITCHES_MAX]; /* in order */
+    size_t switch_count;
 };
 
 /* Where an FDE begins, and its entry: offset << 1 | section. */

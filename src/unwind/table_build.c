@@ -185,6 +185,29 @@ static void add_row(struct build *b, uint32_t pc, uint16_t rule)
 
 /* --- Building ----------------------------------------------------------------------- */
 
+/* From pc on, up to `to`, the rule holds, but where the code has switched to another
+ * stack. */
+static void add_rule(struct build *b, uint64_t from, uint64_t to,
+                     const struct unwind_rule *rule)
+{
+    const struct unwind_source *source = b->source;
+    uint64_t base = b->table->base;
+    for (size_t i = 0; i < source->switch_count && from < to; i++) {
+        const struct unwind_switch *s = &source->switches[i];
+        uint64_t start = s->start - base, end = s->end - base;
+        if (s->start < base || end <= from || start >= to)
+            continue;
+        struct unwind_rule other = {.cfa = CFA_GENERAL,
+                                    .from = s->returns ? RETURN_SWITCHED : RETURN_NONE};
+        if (start > from)
+            add_row(b, (uint32_t)from, rule_number(b, rule));
+        add_row(b, (uint32_t)(start > from ? start : from), rule_number(b, &other));
+        from = end;
+    }
+    if (from < to)
+        add_row(b, (uint32_t)from, rule_number(b, rule));
+}
+
 /* Reads and programs of one section go on from FDE to FDE, so that a CIE that several
  * share is read once. */
 struct reading {
@@ -207,7 +230,7 @@ static void add_fde_rows(struct build *b, struct reading *r, const struct functi
         if (to <= end || from > UINT32_MAX)
             continue;
         struct unwind_rule rule = unwind_rule_of(&r->program);
-        add_row(b, (uint32_t)(from > end ? from : end), rule_number(b, &rule));
+        add_rule(b, from > end ? from : end, to, &rule);
     }
     if (r->program.broken) {
         b->table->broken++;

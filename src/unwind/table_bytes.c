@@ -7,7 +7,7 @@
 
 static const char magic[8] = "stokeUNW";
 
-#define VERSION 1 /* also when what rules mean changes */
+#define VERSION 2 /* also when what rules mean changes */
 
 #define HEAD_SIZE (sizeof magic + (size_t)4 * 8 + (size_t)8 * 4)
 #define ROW_SIZE ((size_t)4 + 2)
@@ -178,7 +178,7 @@ static bool read_rules(struct loading *l)
         rule->return_offset = (int16_t)bytes_u16(&l->in);
         rule->fp_offset = (int16_t)bytes_u16(&l->in);
         good = rule->cfa <= CFA_NONE && rule->fp <= FP_LOST &&
-               (rule->from & ~RETURN_SIGNAL) <= RETURN_NONE &&
+               (rule->from & ~RETURN_SIGNAL) <= RETURN_SWITCHED &&
                (rule->cfa != CFA_REGISTER || rule->extra < roles->count);
     }
     return good;

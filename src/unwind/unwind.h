@@ -13,7 +13,11 @@
  * interrupted (the first frame, and what a signal handler goes back to) is looked up
  * where it is.
  *
- * No frame is invented. Code without a table is left by its frame pointer only where that
+ * A program that makes a stack by hand may let it return to the first instruction of a
+ * function. Where a function begins at a return address and none ends there, it is looked
+ * up where it is; its bit in a job's `signals` is set.
+ *
+ * No frame is invented. A return address leads to where code is mapped. Code without a table is left by its frame pointer only where that
  * leads further up the stack and into code that is mapped. */
 #ifndef STOKE_UNWIND_UNWIND_H
 #define STOKE_UNWIND_UNWIND_H
@@ -33,7 +37,7 @@ struct unwind_access {
     void *context;
     /* A number of 1, 2, 4 or 8 bytes, little-endian; false where it is not to be had. */
     bool (*read)(void *context, uint64_t address, unsigned size, uint64_t *value);
-    /* False where no code is mapped. */
+    /* False where no code is mapped: nothing, or what cannot be executed. */
     bool (*find)(void *context, uint64_t address, struct unwind_place *place);
 };
 
@@ -46,6 +50,7 @@ struct unwind_cursor {
     uint64_t pc;
     bool is_call;   /* pc is a return address */
     bool is_signal; /* at the trampoline of a signal: set by the step away from it */
+    bool is_entry;  /* the last step was from where a function begins: see below */
     uint64_t registers[CFI_REGISTERS]; /* by DWARF's numbers */
     uint64_t known;                    /* bit per register: there is a value */
     enum machine machine;
@@ -113,7 +118,7 @@ void unwind_job_by_cursor(const struct unwind_objects *objects, struct unwind_jo
 bool unwind_dump_read(const struct unwind_job *job, uint64_t address, unsigned size,
                       uint64_t *value);
 
-/* Where an address lies in a process; false where nothing is mapped. */
+/* Where an address lies in a process; false where no code is mapped. */
 bool unwind_find_place(const struct unwind_objects *objects, const struct unwind_job *job,
                        uint64_t address, struct unwind_place *place);
 

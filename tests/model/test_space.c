@@ -55,8 +55,8 @@ static void test_newest_map_wins(void **state)
     (void)state;
     struct spaces s = SPACES_INIT;
     space_id space = 0;
-    space = space_add(&s, space, &(struct address_map){100, 200, 0, 1, 0});
-    space = space_add(&s, space, &(struct address_map){120, 150, 7, 2, 0});
+    space = space_add(&s, space, &(struct address_map){100, 200, 0, 1, 0, false});
+    space = space_add(&s, space, &(struct address_map){120, 150, 7, 2, 0, false});
     assert_int_equal(space_find(&s, space, 119)->object, 1);
     assert_int_equal(space_find(&s, space, 120)->object, 2);
     assert_int_equal(space_find(&s, space, 149)->offset, 7);
@@ -113,7 +113,7 @@ static void test_many_maps(void **state)
     enum { MAPS = 300000 };
     for (uint64_t i = 0; i < MAPS; i++) {
         uint64_t at = (i * 7919 % MAPS) * 16; /* in no order */
-        space = space_add(&s, space, &(struct address_map){at, at + 16, 0, 1, 0});
+        space = space_add(&s, space, &(struct address_map){at, at + 16, 0, 1, 0, false});
     }
     uint64_t count = 0, at = 0;
     for (const struct address_map *m; (m = space_from(&s, space, at)); at = m->end)

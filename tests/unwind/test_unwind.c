@@ -7,6 +7,7 @@
 #define BIAS 0x7f0000000000u
 #define STACK 0x7ffd00000000u
 #define ROOM 40
+#define HEAP 0x7c0000000000u
 
 /* What is mapped: the file from BIAS on, and code without a table at JIT. */
 #define JIT 0x7e0000000000u
@@ -25,6 +26,7 @@ static const struct unwind_table *table_of(void *context, object_id object)
 static struct unwind_objects objects = {.table = table_of};
 static struct unwind_cache *cache;
 
+static struct unwind_switch made_switches[2];
 static uint64_t stack[64];
 static uint64_t registers[UNWIND_REGISTERS_MAX];
 static uint64_t addresses[ROOM];
@@ -45,11 +47,13 @@ static void set_up(struct maker *m, enum machine machine)
     struct unwind_source source = {
         .machine = machine, .section_count = 1, .code = STR("")};
     struct error err;
-    struct address_map file = {BIAS, BIAS + 0x10000, 0, 1, 0};
-    struct address_map jit = {JIT, JIT + 0x1000, 0, 0, 0};
+    struct address_map file = {BIAS, BIAS + 0x10000, 0, 1, 0, false};
+    struct address_map jit = {JIT, JIT + 0x1000, 0, 0, 0, false};
     source.sections[0] = made_section(m, machine);
     source.segments[0] = (struct unwind_segment){0, 0x10000, 0};
     source.segment_count = 1;
+    memcpy(source.switches, made_switches, sizeof made_switches);
+    source.switch_count = made_switches[0].end ? 2 : 0;
     assert_true(unwind_table_build(&table, &source, &arena, &err));
     space = space_add(&spaces, 0, &file);
     space = space_add(&spaces, space, &jit);
@@ -182,6 +186,86 @@ static void no_frame_is_invented(void **state)
     registers[8] = BIAS + 0x2010;
     registers[6] = STACK - 64;
     assert_stack(UNWIND_BAD_RULE, BIAS + 0x2010);
+}
+
+/* A return address leads to code, whatever rule found it. */
+static void a_return_address_outside_of_code(void **state)
+{
+    struct maker m = {.used = 0};
+    struct address_map heap = {HEAP, HEAP + 0x1000, 0, 0, 0, true};
+    const uint64_t places[] = {HEAP + 0x10, HEAP + 0x1000, HEAP - 0x1000, BIAS + 0x70000};
+    (void)state;
+    set_up_x86_64(&m);
+    job.space = space = space_add(&spaces, space, &heap);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        registers[8] = BIAS + 0x1010;
+        stack[2] = places[i];
+        assert_stack(UNWIND_BAD_RULE, BIAS + 0x1010);
+        stack[2] = JIT + 0x10; /* by frame pointers */
+        registers[6] = STACK + 8 * 4;
+        stack[4] = STACK + 8 * 8;
+        stack[5] = places[i];
+        assert_stack(UNWIND_NO_TABLE, BIAS + 0x1010, JIT + 0x10);
+        registers[8] = JIT + 0x10; /* from a JIT's to known code to there */
+        stack[5] = BIAS + 0x1010;
+        stack[8] = places[i];
+        assert_stack(UNWIND_BAD_RULE, JIT + 0x10, BIAS + 0x1010);
+    }
+    /* where the program was, it was */
+    registers[8] = HEAP + 0x10;
+    registers[6] = 1;
+    assert_stack(UNWIND_NO_TABLE, HEAP + 0x10);
+}
+
+/* Nothing ends where 0x7000 begins. */
+static void a_return_to_where_a_function_begins(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    make_x86_64_cie(&m);
+    make_fde(&m, 0x1000, 0x100, STR("\x44\x0e\x18"));
+    make_fde(&m, 0x3000, 0x100, STR("\x07\x10"));
+    make_fde(&m, 0x7000, 0x100, STR("\x44\x0e\x18"));
+    set_up(&m, MACHINE_X86_64);
+    registers[8] = BIAS + 0x1010;
+    stack[2] = BIAS + 0x7000;
+    stack[3] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x7000, BIAS + 0x3008);
+    assert_int_equal(signals[0], 3);
+    stack[2] = BIAS + 0x7001; /* within the function it is as ever */
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x7001, BIAS + 0x3008);
+    assert_int_equal(signals[0], 1);
+    stack[2] = BIAS + 0x1100; /* a function ends there */
+    stack[5] = BIAS + 0x3008;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1100, BIAS + 0x3008);
+    assert_int_equal(signals[0], 1);
+}
+
+/* Code that runs on another stack than it was called on. */
+static void switched_stacks(void **state)
+{
+    struct maker m = {.used = 0};
+    (void)state;
+    made_switches[0] = (struct unwind_switch){0x1040, 0x1080, true};
+    made_switches[1] = (struct unwind_switch){0x2040, 0x2100, false};
+    set_up_x86_64(&m);
+    registers[8] = BIAS + 0x1010;
+    stack[2] = BIAS + 0x1041; /* looked up at 0x1040 */
+    stack[5] = BIAS + 0x3008; /* what its rule would find */
+    registers[6] = HEAP;
+    assert_stack(UNWIND_CUT, BIAS + 0x1010, BIAS + 0x1041);
+    stack[2] = BIAS + 0x1040; /* before it has switched */
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1040, BIAS + 0x3008);
+    stack[2] = BIAS + 0x1081; /* when it is back */
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1081, BIAS + 0x3008);
+    stack[2] = BIAS + 0x1080;
+    registers[6] = STACK + 8 * 20; /* the other stack is in the dump */
+    stack[20] = 0;
+    stack[21] = BIAS + 0x3010;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1080, BIAS + 0x3010);
+    stack[2] = BIAS + 0x2050;
+    assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x2050);
+    memset(made_switches, 0, sizeof made_switches);
 }
 
 static void code_without_a_table(void **state)
@@ -373,6 +457,9 @@ int main(void)
         cmocka_unit_test_teardown(a_call_at_the_end_of_a_function, tear_down),
         cmocka_unit_test_teardown(dumps_that_are_too_short, tear_down),
         cmocka_unit_test_teardown(no_frame_is_invented, tear_down),
+        cmocka_unit_test_teardown(a_return_address_outside_of_code, tear_down),
+        cmocka_unit_test_teardown(a_return_to_where_a_function_begins, tear_down),
+        cmocka_unit_test_teardown(switched_stacks, tear_down),
         cmocka_unit_test_teardown(code_without_a_table, tear_down),
         cmocka_unit_test_teardown(signal_frames, tear_down),
         cmocka_unit_test_teardown(registers_that_only_the_cursor_tracks, tear_down),

@@ -79,7 +79,7 @@ static void add_object(const char *path, unsigned long start, unsigned long end,
     unwind_source_of(&source, elf, NULL);
     if (!unwind_table_build(table, &source, &arena, &err))
         return;
-    struct address_map map = {start, end, offset, (uint32_t)object_count, 0};
+    struct address_map map = {start, end, offset, (uint32_t)object_count, 0, false};
     snprintf(paths[object_count], sizeof paths[0], "%s", path);
     tables[object_count++] = table;
     space = space_add(&spaces, space, &map);
