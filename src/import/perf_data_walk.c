@@ -103,14 +103,28 @@ static uint32_t version_at(const struct walk *w, const struct address_map *map,
                : 0;
 }
 
-/* The place of an address, looked up. A call at the end of a file's map returns behind
- * it. */
+/* The map in which the call is that returns to an address: at the end of a file's map it
+ * returns behind it. *is_call is cleared where no call can be: in front of the map is no
+ * code, so that it is the first instruction of a signal's trampoline. */
+static const struct address_map *map_of(const struct spaces *s, space_id space,
+                                        uint64_t pc, bool *is_call)
+{
+    const struct address_map *map = space_find(s, space, pc - (*is_call && pc));
+    if (!*is_call || (map && !map->no_code))
+        return map;
+    const struct address_map *at = space_find(s, space, pc);
+    if (!at || at->no_code)
+        return map;
+    *is_call = false;
+    return at;
+}
+
+/* The place of an address, looked up. */
 static frame_id find_place(const struct walk *w, const struct perf_scope *scope,
                            uint64_t pc, bool is_call)
 {
     const struct perf_walk_settings *s = w->batch->settings;
-    const struct address_map *map =
-        space_find(s->spaces, scope->space, pc - (is_call && pc));
+    const struct address_map *map = map_of(s->spaces, scope->space, pc, &is_call);
     struct perf_place place = {.address = pc};
     place.file = map ? map->tag : scope->otherwise;
     place.is_call = is_call;

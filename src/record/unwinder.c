@@ -310,6 +310,21 @@ static bool dump_of(const struct record_unwinder *u, const struct record *r,
     return !b.failed;
 }
 
+static bool is_no_return(const struct unwind_job *job, size_t i)
+{
+    return i && job->signals[i / 32] >> i % 32 & 1;
+}
+
+/* The addresses, as a chain that the kernel makes has them. */
+static void put_frames(struct record_maker *m, const struct unwind_job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (is_no_return(job, i))
+            record_put_u64(m, PERF_CONTEXT_USER);
+        record_put_u64(m, job->addresses[i]);
+    }
+}
+
 /* Puts the sample on with the kernel's part of its chain, and the user's. */
 static void pass_sample(struct record_unwinder *u, const struct record *r,
                         struct str kernel, struct str raw, const struct unwind_job *job)
@@ -317,13 +332,15 @@ static void pass_sample(struct record_unwinder *u, const struct record *r,
     struct record_maker *m = &u->maker;
     bool cut = job && (job->end == UNWIND_CUT || job->end == UNWIND_TOO_DEEP);
     uint64_t count = kernel.len / 8 + (job ? 1 + job->count + cut : 0);
+    for (size_t i = 0; job && i < job->count; i++)
+        count += is_no_return(job, i);
     m->used = 0;
     record_put(m, r->bytes.ptr, u->layout->behind);
     record_put_u64(m, count);
     record_put(m, kernel.ptr, kernel.len);
     if (job) {
         record_put_u64(m, PERF_CONTEXT_USER);
-        record_put(m, job->addresses, job->count * sizeof *job->addresses);
+        put_frames(m, job);
         if (cut)
             record_put_u64(m, PERF_CONTEXT_USER);
     }
@@ -417,6 +434,7 @@ static void add_job(struct record_unwinder *u, const struct record *r,
         if (pid < u->pid_limit)
             u->no_file_of[pid]++;
     }
+    memset(b->signals[i], 0, sizeof b->signals[i]);
     if (unwinder_follow_frames(u, &b->jobs[i], d->user)) {
         b->count--;
         count_end(u, UNWIND_WHOLE);

@@ -14,6 +14,8 @@
  * A stack of which only the inner part is known, as the dump was too short or there are
  * more frames than UNWIND_FRAMES_MAX, ends with a marker without anything behind it
  * (PERF_CONTEXT_USER): perf passes over it, stoke's reader counts the stack as truncated.
+ * Such a marker also stands before an address that is not a return address: what a signal
+ * interrupted, and the trampoline that its handler returns to.
  */
 #ifndef STOKE_RECORD_UNWINDER_H
 #define STOKE_RECORD_UNWINDER_H
@@ -40,7 +42,12 @@ struct unwinder_file {
 };
 
 /* Whether a file's code keeps frame pointers. */
-enum unwinder_frames { FRAMES_NOT_LOOKED_AT, FRAMES_KEPT, FRAMES_OMITTED };
+enum unwinder_frames {
+    FRAMES_NOT_LOOKED_AT,
+    FRAMES_KEPT,
+    FRAMES_OMITTED,
+    FRAMES_OF_GO, /* Go's own code does, and other code in the file does not */
+};
 
 struct unwinder_batch;
 

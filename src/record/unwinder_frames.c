@@ -12,19 +12,44 @@ static uint64_t word_at(struct str words, size_t i)
     return record_u64(words, i * WORD);
 }
 
+/* Finds out what is known of a file's code. */
+static void look_at(struct record_unwinder *u, object_id number)
+{
+    struct unwinder_file *f = unwinder_file_of(u, number);
+    if (!f) {
+        u->files[number].frames = FRAMES_OMITTED;
+        return;
+    }
+    bool kept = object_keeps_frames(f->object, u->settings);
+    f->frames = f->object->go_end ? FRAMES_OF_GO : kept ? FRAMES_KEPT : FRAMES_OMITTED;
+}
+
+/* The file of the code at an address, which was looked at; NULL for none. */
+static const struct unwinder_file *file_at(struct record_unwinder *u, space_id space,
+                                           uint64_t pc, const struct address_map **map)
+{
+    *map = space_find(&u->spaces, space, pc);
+    if (!*map || (*map)->no_code || (*map)->object >= u->file_count)
+        return NULL;
+    if (u->files[(*map)->object].frames == FRAMES_NOT_LOOKED_AT)
+        look_at(u, (*map)->object);
+    return &u->files[(*map)->object];
+}
+
+static bool is_go(struct record_unwinder *u, space_id space, uint64_t pc)
+{
+    const struct address_map *map;
+    const struct unwinder_file *f = file_at(u, space, pc, &map);
+    return f && f->frames == FRAMES_OF_GO && unwinder_file_of(u, map->object) &&
+           object_is_go_code(f->object, u->settings, pc - map->start + map->offset);
+}
+
 /* Whether the code at an address keeps frame pointers. */
 static bool keeps_frames(struct record_unwinder *u, space_id space, uint64_t pc)
 {
-    const struct address_map *map = space_find(&u->spaces, space, pc);
-    if (!map || map->object >= u->file_count)
-        return false;
-    struct unwinder_file *f = &u->files[map->object];
-    if (f->frames == FRAMES_NOT_LOOKED_AT) {
-        bool kept = unwinder_file_of(u, map->object) &&
-                    object_keeps_frames(f->object, u->settings);
-        f->frames = kept ? FRAMES_KEPT : FRAMES_OMITTED;
-    }
-    return f->frames == FRAMES_KEPT;
+    const struct address_map *map;
+    const struct unwinder_file *f = file_at(u, space, pc, &map);
+    return f && (f->frames == FRAMES_KEPT || is_go(u, space, pc));
 }
 
 static bool all_keep_frames(struct record_unwinder *u, space_id space, struct str chain)
@@ -80,10 +105,22 @@ bool unwinder_follow_frames(struct record_unwinder *u, struct unwind_job *job,
     return true;
 }
 
+/* Whether all of the chain from there on is Go's code. */
+static bool is_go_from(struct record_unwinder *u, space_id space, struct str chain,
+                       size_t next)
+{
+    for (size_t i = next; i < chain.len / WORD; i++)
+        if (!is_go(u, space, word_at(chain, i) - 1))
+            return false;
+    return true;
+}
+
 /* How much of the chain the frames of the dump account for: each of the chain's is one of
  * theirs, in the same order, as frame pointers may pass over some, but see none besides.
- * 0 where the last one is not in the chain. */
-static size_t accounted_for(const struct unwind_job *job, struct str chain)
+ * 0 where the last one is not in the chain: but where Go has called C, which does not keep
+ * frame pointers and may leave Go's where it is, what comes behind is Go's alone. */
+static size_t accounted_for(struct record_unwinder *u, const struct unwind_job *job,
+                            struct str chain)
 {
     size_t count = chain.len / WORD, next = 0;
     bool last = false;
@@ -91,7 +128,10 @@ static size_t accounted_for(const struct unwind_job *job, struct str chain)
         last = word_at(chain, next) == job->addresses[i];
         next += last;
     }
-    return last ? next : 0;
+    if (last)
+        return next;
+    bool left_go = is_go(u, job->space, job->addresses[job->count - 1] - 1);
+    return left_go && is_go_from(u, job->space, chain, next) ? next : 0;
 }
 
 void unwinder_go_on(struct record_unwinder *u, struct unwind_job *job, struct str chain)
@@ -99,7 +139,7 @@ void unwinder_go_on(struct record_unwinder *u, struct unwind_job *job, struct st
     size_t count = chain.len / WORD;
     if (job->end != UNWIND_CUT || job->count == 0 || count == 0)
         return;
-    size_t next = accounted_for(job, chain);
+    size_t next = accounted_for(u, job, chain);
     if (!next || next == count ||
         !keeps_frames(u, job->space, job->addresses[job->count - 1] - 1))
         return;

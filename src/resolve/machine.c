@@ -307,6 +307,19 @@ static void answer_known(struct naming *n, struct share *s)
     s->count = s->asked = left;
 }
 
+/* Where the call is that returns to an address. A signal handler returns to the first
+ * instruction of a trampoline, which no call is in front of, and so may a stack that was
+ * made by hand: where a function begins at the address and none ends there, it is the
+ * address itself. */
+static uint64_t call_address(const struct object *o, uint64_t address)
+{
+    struct symbol symbol;
+    bool begins =
+        o->has_symbols && !symbol_table_find(&o->symbols, address - 1, &symbol) &&
+        symbol_table_find(&o->symbols, address, &symbol) && symbol.address == address;
+    return begins ? address : address - 1;
+}
+
 /* The share's addresses, turned into those of its object's tables and put in order. What
  * is asked for is where the call is, not where it returns to. */
 static void make_queries(struct naming *n, struct share *s)
@@ -316,8 +329,10 @@ static void make_queries(struct naming *n, struct share *s)
         const struct name_job *job = &n->jobs[s->jobs[i]];
         uint64_t address;
         bool inside = object_address(o, job->address, &address);
-        s->queries[i] = (struct dwarf_query){
-            .address = inside ? address - job->is_call : 0, .tag = s->jobs[i]};
+        if (inside && job->is_call)
+            address = call_address(o, address);
+        s->queries[i] =
+            (struct dwarf_query){.address = inside ? address : 0, .tag = s->jobs[i]};
     }
     if (o->has_dwarf)
         dwarf_order(&o->dwarf, s->queries, s->count);
@@ -411,6 +426,15 @@ static bool find_symbol(const struct object *o, uint64_t address, bool is_call,
     return true;
 }
 
+/* How far behind a function's beginning the job's address is; `found` is where it was
+ * looked up. */
+static uint64_t offset_in(const struct object *o, const struct name_job *job,
+                          uint64_t found, uint64_t start)
+{
+    uint64_t address;
+    return (object_address(o, job->address, &address) ? address : found) - start;
+}
+
 /* The frames of one address: those inlined, the innermost first, then the function that
  * the symbol table has there. */
 static void answer(struct namer *r, const struct object *o, const struct dwarf_query *q,
@@ -440,14 +464,14 @@ static void answer(struct namer *r, const struct object *o, const struct dwarf_q
     }
     if (has_symbol) {
         outer->name = shown_name(r, symbol.name);
-        outer->offset = q->address + job->is_call - symbol.address;
+        outer->offset = offset_in(o, job, q->address, symbol.address);
     }
     job->frames = frames;
     job->count = inlined + 1;
 }
 
 /* Code of a jitdump, by its version. */
-static bool answer_jit(struct namer *r, const struct jitdump *jit,
+static bool answer_jit(struct namer *r, const struct object *o, const struct jitdump *jit,
                        const struct dwarf_query *q, struct name_job *job)
 {
     const struct jit_code *code = job->version
@@ -457,11 +481,12 @@ static bool answer_jit(struct namer *r, const struct jitdump *jit,
     if (!frame)
         return false;
     const struct jit_line *line = jitdump_line(jit, code, q->address);
-    *frame = (struct resolved_frame){.name = shown_name(r, code->name),
-                                     .file = line ? kept_text(r, line->file) : STR(""),
-                                     .line = line ? line->line : 0,
-                                     .kind = FRAME_JIT,
-                                     .offset = q->address + job->is_call - code->address};
+    *frame =
+        (struct resolved_frame){.name = shown_name(r, code->name),
+                                .file = line ? kept_text(r, line->file) : STR(""),
+                                .line = line ? line->line : 0,
+                                .kind = FRAME_JIT,
+                                .offset = offset_in(o, job, q->address, code->address)};
     job->frames = frame;
     job->count = 1;
     return true;
@@ -481,7 +506,7 @@ static bool answer_share(struct naming *n, struct namer *r, const struct share *
     for (size_t i = 0; i < s->count; i++) {
         struct name_job *job = &n->jobs[s->queries[i].tag];
         bool dumped = jit && job->version <= jit->code_count;
-        if (!dumped || !answer_jit(r, jit, &s->queries[i], job))
+        if (!dumped || !answer_jit(r, o, jit, &s->queries[i], job))
             answer(r, o, &s->queries[i], job);
     }
     if (reads) {

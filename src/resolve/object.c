@@ -160,12 +160,13 @@ static bool make_table(struct object *o, const struct resolve_settings *s)
     for (size_t i = 0; i < source.section_count; i++)
         size += source.sections[i].bytes.len;
     bool kept = size >= CACHED_TABLE_MIN && cache_path(o, s, path, sizeof path);
-    if (kept && load_table(o, &source, path))
-        return true;
-    if (!unwind_table_build(&o->table, &source, &o->table_arena, &ignored))
+    bool loaded = kept && load_table(o, &source, path);
+    if (!loaded && !unwind_table_build(&o->table, &source, &o->table_arena, &ignored))
         return false;
-    if (kept)
+    if (kept && !loaded)
         os_cache_write(path, unwind_table_bytes(&o->table, &o->table_arena));
+    if (!source.is_go || !unwind_table_go_code(&o->table, &o->go_start, &o->go_end))
+        o->go_start = o->go_end = 0;
     return true;
 }
 
@@ -206,6 +207,16 @@ const struct unwind_table *object_unwind_table_at(struct object *o,
         o->by_function = find_functions(o, s);
     return o->by_function ? unwind_functions_table(&o->functions, offset)
                           : object_unwind_table(o, s);
+}
+
+bool object_is_go_code(struct object *o, const struct resolve_settings *s,
+                       uint64_t offset)
+{
+    uint64_t address;
+    const struct unwind_table *whole = object_unwind_table_at(o, s, 0);
+    return whole && !o->by_function && o->go_end &&
+           unwind_table_address(whole, offset, &address) && address >= o->go_start &&
+           address < o->go_end;
 }
 
 bool object_keeps_frames(struct object *o, const struct resolve_settings *s)

@@ -61,6 +61,7 @@ struct object {
     struct unwind_table table;
     struct unwind_functions functions; /* of a large file that is met here and there */
     bool by_function;
+    uint64_t go_start, go_end; /* addresses of Go's code; with the table */
     int table_state; /* atomic: 0 not made yet, 1 there is none, 2 there is one */
 
     bool is_dump; /* a jitdump: */
@@ -92,6 +93,11 @@ const struct unwind_table *object_unwind_table_at(struct object *o,
 /* Whether its code keeps frame pointers; false where it cannot be told. Like
  * object_unwind_table_at in all else. */
 bool object_keeps_frames(struct object *o, const struct resolve_settings *s);
+
+/* Whether the code at an offset in the file was made by Go, and so keeps frame pointers.
+ * Like object_unwind_table_at in all else. */
+bool object_is_go_code(struct object *o, const struct resolve_settings *s,
+                       uint64_t offset);
 
 /* Finds the file and opens what is kept of its names; may be called before object_names,
  * as that may. */

@@ -122,6 +122,22 @@ bool unwind_table_keeps_frames(const struct unwind_table *t)
     return keeps(&framing);
 }
 
+bool unwind_table_go_code(const struct unwind_table *t, uint64_t *start, uint64_t *end)
+{
+    *start = t->fde_count ? UINT64_MAX : 0;
+    *end = t->fde_count ? 0 : UINT64_MAX;
+    for (size_t i = 0; i < t->fde_count; i++) {
+        const struct unwind_fde *fde = &t->fdes[i];
+        bool any = (fde->entry & 1) < t->section_count &&
+                   t->sections[fde->entry & 1].is_debug_frame;
+        if (any && t->base + fde->pc < *start)
+            *start = t->base + fde->pc;
+        if (any && t->base + fde->end > *end)
+            *end = t->base + fde->end;
+    }
+    return *start < *end;
+}
+
 bool unwind_functions_keep_frames(const struct unwind_functions *f)
 {
     struct framing framing = {0};

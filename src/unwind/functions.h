@@ -40,4 +40,9 @@ const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
 bool unwind_functions_keep_frames(const struct unwind_functions *f);
 bool unwind_table_keeps_frames(const struct unwind_table *t);
 
+/* Where the code lies that Go has made, which always keeps frame pointers: [*start, *end).
+ * The tables of Go's linker are .debug_frame, those of C beside it .eh_frame; a program
+ * without any has no other code. False where there is none. */
+bool unwind_table_go_code(const struct unwind_table *t, uint64_t *start, uint64_t *end);
+
 #endif
