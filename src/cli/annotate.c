@@ -9,7 +9,7 @@
 struct annotate_settings {
     struct load_settings load;
     const char *event, *output;
-    bool json;
+    bool json, whole;
 };
 
 #define OFF(field) offsetof(struct annotate_settings, field)
@@ -18,6 +18,8 @@ static const struct option annotate_options[] = {
     {"event", 0, "NAME", "the event that is counted; * and ? stand for others",
      OPTION_STRING, OFF(event)},
     {"json", 0, NULL, "for programs", OPTION_FLAG, OFF(json)},
+    {"whole", 0, NULL, "all lines and instructions, not only those near samples",
+     OPTION_FLAG, OFF(whole)},
     {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
@@ -59,8 +61,10 @@ static bool write_annotations(const struct annotate_settings *s,
     if (!os_output_open(&file, path, err))
         return false;
     struct output o = os_output_stream(&file);
-    struct annotate_output to = {
-        .out = &o, .colour = strcmp(path, "-") == 0 && os_terminal_of(1).colour};
+    struct annotate_output to = {.out = &o,
+                                 .colour =
+                                     strcmp(path, "-") == 0 && os_terminal_of(1).colour,
+                                 .whole = s->whole};
     bool ok = (s->json ? annotate_write_json(a, &o) : annotate_write_text(a, &to)) ||
               error_memory(err);
     if (ok)

@@ -32,11 +32,20 @@ struct annotated_line {
     struct annotated samples;
 };
 
+/* An instruction, as objdump prints it, with the names of functions as they are shown. */
+struct annotated_code {
+    uint64_t address;
+    struct str text;     /* "mov %rsp,%rbp" */
+    struct str function; /* the innermost one that is inlined here; or empty */
+    struct annotated samples;
+};
+
 /* A function, with what was sampled in it. */
 struct annotation {
     struct str symbol, module;
     struct str path;    /* of the file that holds its code; empty: there is none */
     bool is_jit;        /* a JIT made its code: no file has it */
+    bool is_stripped;   /* it has no symbol: its name is made of its address */
     uint64_t low, high; /* [low, high) */
     struct annotated samples;
     struct annotated_address *addresses; /* in order */
@@ -46,6 +55,9 @@ struct annotation {
     struct strings files;         /* of the lines */
     struct annotated_line *lines; /* in the order of the files and lines */
     size_t line_count;
+    struct annotated_code *code; /* in order */
+    size_t code_count;
+    struct str no_code; /* why there is none */
 };
 
 /* Everything that was asked for. */
@@ -76,23 +88,22 @@ const struct perf_taker *annotate_collector_taker(const struct annotate_collecto
 /* The row that an address belongs to; NULL for none. */
 const struct annotated_row *annotation_row(const struct annotation *f, uint64_t address);
 
-/* annotate_code.c: the function's instructions, by binutils' objdump. */
-struct annotated_code {
-    uint64_t address;
-    struct str text; /* "mov %rsp,%rbp" */
-    struct annotated samples;
-};
+/* annotate_code.c: reads the function's instructions, by binutils' objdump, into the
+ * arena. False, with why in f->no_code, where that cannot be: the addresses that were
+ * sampled are then all there is. */
+bool annotation_disassemble(struct annotation *f, struct arena *arena);
 
-/* What objdump says of the function, in the arena. False, with err set, where it cannot:
- * the addresses that were sampled are then all there is. */
-bool annotation_disassemble(const struct annotation *f, struct annotated_code **code,
-                            size_t *count, struct arena *arena, struct error *err);
+/* The address that an instruction jumps to or speaks of; false where there is none.
+ * *before is the instruction up to there, *said what objdump calls it. */
+bool annotated_target(struct str text, uint64_t *address, struct str *before,
+                      struct str *said);
 
 /* annotate_text.c */
 
 struct annotate_output {
     struct output *out;
     bool colour;
+    bool whole; /* not only what is near the samples */
 };
 
 /* False when memory is short. */

@@ -33,10 +33,11 @@ struct spot {
 
 /* A function that samples were in. */
 struct function {
-    struct str name;   /* the resolver's */
-    struct str module; /* as perf shows it */
-    object_id object;  /* 0: there is no file */
-    double weight;     /* of the event that is shown */
+    struct str name;    /* the resolver's */
+    struct str module;  /* as perf shows it */
+    object_id object;   /* 0: there is no file */
+    uint64_t low, high; /* of one without a symbol; else 0 */
+    double weight;      /* of the event that is shown */
     bool matches;
     bool holds_wanted; /* the wanted one is inlined into it */
 };
@@ -159,6 +160,22 @@ static struct str function_key(struct annotate_collector *c, const struct perf_f
     return kept;
 }
 
+/* A function of stripped code is called by its file and where it begins there. */
+static struct str name_of_stripped(struct annotate_collector *c,
+                                   const struct perf_profile *p,
+                                   const struct perf_file *file, uint64_t address,
+                                   uint64_t *low, uint64_t *high)
+{
+    struct output name = OUTPUT_KEEP;
+    if (!machine_resolver_function(p->resolver, file->object, address, low, high))
+        return STR("");
+    output_str(&name, str_basename(file->module));
+    output_format(&name, "+0x%llx", (unsigned long long)*low);
+    struct str kept = arena_str(&c->hit_arena, output_kept(&name));
+    output_deinit(&name);
+    return kept;
+}
+
 /* The function of a place, made known where it is not; 0 where it has no name. `address`
  * is the place's in the object. */
 static uint32_t function_of(struct annotate_collector *c, const struct perf_profile *p,
@@ -168,9 +185,13 @@ static uint32_t function_of(struct annotate_collector *c, const struct perf_prof
     const struct name_job *job = names_of(p, number);
     const struct resolved_frame *frame = job->count ? &job->frames[job->count - 1] : NULL;
     struct str name = frame ? frame->name : file->symbol;
+    uint64_t start = frame ? address - frame->offset : 0, low = 0, high = 0;
+    if (name.len == 0 && o) {
+        name = name_of_stripped(c, p, file, address, &low, &high);
+        start = low;
+    }
     if (name.len == 0)
         return 0;
-    uint64_t start = frame ? address - frame->offset : 0;
     size_t before = c->keys.count;
     uint32_t function = strings_add(&c->keys, function_key(c, file, o, name, start));
     struct function *functions = arena_grow(&c->arena, c->functions, &c->function_cap,
@@ -182,7 +203,9 @@ static uint32_t function_of(struct annotate_collector *c, const struct perf_prof
         functions[function] =
             (struct function){.name = arena_str(&c->arena, name),
                               .module = arena_str(&c->arena, file->module),
-                              .object = o ? file->object : 0};
+                              .object = o ? file->object : 0,
+                              .low = low,
+                              .high = high};
     for (size_t k = 0; k + 1 < job->count; k++)
         functions[function].holds_wanted |=
             is_exact(str_of(c->a->wanted), job->frames[k].name);
@@ -275,10 +298,17 @@ static uint32_t *ranked(struct annotate_collector *c)
     return order;
 }
 
+/* "[libc.so.6]" is how other commands show code without names. */
+static struct str without_brackets(struct str name)
+{
+    bool has = str_starts(name, STR("[")) && str_ends(name, STR("]")) && name.len > 2;
+    return has ? str_skip(str_head(name, name.len - 1), 1) : name;
+}
+
 /* The functions with a part of that name, unless they have several names. */
 static bool match_part(struct annotate_collector *c, const uint32_t *order)
 {
-    struct str wanted = str_of(c->a->wanted);
+    struct str wanted = without_brackets(str_of(c->a->wanted));
     struct strings names;
     struct output all = OUTPUT_KEEP;
     if (!strings_init(&names, &c->arena))
@@ -482,17 +512,108 @@ static bool add_lines(struct annotation *f, struct arena *arena)
 
 /* Where the function's code is: the symbol's, else from its beginning to the last sample.
  */
-static void set_range(struct annotation *f, const struct object *o)
+static void set_range(struct annotation *f, const struct object *o,
+                      const struct function *function)
 {
     struct symbol symbol;
     uint64_t first = f->address_count ? f->addresses[0].address : 0;
     uint64_t last = f->address_count ? f->addresses[f->address_count - 1].address : 0;
     f->low = first;
     f->high = last + 1;
-    if (o && o->has_symbols && symbol_table_find(&o->symbols, first, &symbol)) {
+    if (function->high > last) {
+        f->low = function->low;
+        f->high = function->high;
+    } else if (o && o->has_symbols && symbol_table_find(&o->symbols, first, &symbol)) {
         f->low = symbol.address;
         f->high = symbol.end > last ? symbol.end : last + 1;
     }
+}
+
+/* --- Instructions ------------------------------------------------------------------ */
+
+/* An address of the file, as names are asked for by. */
+static uint64_t asked_address(const struct object *o, uint64_t address)
+{
+    uint64_t offset = UINT64_MAX;
+    if (o->addressing == BY_ADDRESS)
+        return address + o->moved;
+    elf_offset_of_address(&o->file.elf, address, &offset);
+    return offset;
+}
+
+/* What the resolver calls an address, "name+0x12"; where it knows none, the module and the
+ * address in it. */
+static struct str target_name(struct annotation *f, uint64_t address,
+                              const struct name_job *job, struct output *scratch)
+{
+    const struct resolved_frame *frame = job->count ? &job->frames[job->count - 1] : NULL;
+    bool own = address >= f->low && address < f->high && !f->is_stripped;
+    uint64_t offset = own ? address - f->low : frame ? frame->offset : address;
+    struct str name = own                        ? name_without_arguments(f->symbol)
+                      : frame && frame->name.len ? name_without_arguments(frame->name)
+                                                 : str_basename(f->module);
+    scratch->used = 0;
+    output_str(scratch, name);
+    if (offset)
+        output_format(scratch, "+0x%llx", (unsigned long long)offset);
+    return output_kept(scratch);
+}
+
+/* The instruction with the name of what it jumps to. objdump calls an address of data by
+ * the symbol that begins there, or by the next one before it, which says nothing. */
+static void name_target(struct annotation *f, struct annotated_code *code,
+                        const struct name_job *job, struct output *scratch,
+                        struct arena *arena)
+{
+    uint64_t address;
+    struct str before, said;
+    struct output text = OUTPUT_KEEP;
+    if (!annotated_target(code->text, &address, &before, &said))
+        return;
+    bool is_data = str_ends(str_trim_right(before), STR("#"));
+    output_str(&text, before);
+    output_format(&text, "%llx", (unsigned long long)address);
+    if (!is_data || job->count)
+        said = target_name(f, address, job, scratch);
+    else if (str_search(said, STR("+0x")) < said.len)
+        said = STR("");
+    else
+        said = demangle(said, DEMANGLE_SIMPLE, scratch);
+    if (said.len) {
+        output_text(&text, " <");
+        output_str(&text, said);
+        output_char(&text, '>');
+    }
+    code->text = arena_str(arena, output_kept(&text));
+    output_deinit(&text);
+}
+
+/* Names what instructions jump to, and what is inlined where. */
+static void name_code(struct annotation *f, const struct resolver *resolver,
+                      object_id object, const struct object *o, struct arena *arena)
+{
+    struct output scratch = OUTPUT_KEEP;
+    struct arena room = ARENA_INIT;
+    struct name_job *jobs = arena_zalloc(&room, 2 * f->code_count + 1, sizeof *jobs);
+    for (size_t i = 0; jobs && i < f->code_count; i++) {
+        uint64_t target;
+        struct str before, said;
+        jobs[2 * i].object = jobs[2 * i + 1].object = object;
+        jobs[2 * i].address = asked_address(o, f->code[i].address);
+        jobs[2 * i + 1].address = UINT64_MAX;
+        if (annotated_target(f->code[i].text, &target, &before, &said))
+            jobs[2 * i + 1].address = asked_address(o, target);
+    }
+    if (jobs)
+        resolver->name(resolver->context, jobs, 2 * f->code_count);
+    for (size_t i = 0; jobs && i < f->code_count; i++) {
+        const struct name_job *job = &jobs[2 * i];
+        name_target(f, &f->code[i], &jobs[2 * i + 1], &scratch, arena);
+        if (job->count > 1)
+            f->code[i].function = arena_str(arena, job->frames[0].name);
+    }
+    output_deinit(&scratch);
+    arena_deinit(&room);
 }
 
 static bool annotate(struct annotate_collector *c, const struct resolver *resolver,
@@ -503,13 +624,15 @@ static bool annotate(struct annotate_collector *c, const struct resolver *resolv
     struct arena *arena = &c->a->arena;
     struct annotation f = {.symbol = arena_str(arena, function->name),
                            .module = arena_str(arena, function->module),
-                           .path = STR("")};
+                           .path = STR(""),
+                           .no_code = STR("")};
     if (!strings_init(&f.files, arena))
         return false;
     add_addresses(c, number, event, &f);
     if (!order_addresses(&f, arena))
         return false;
-    set_range(&f, o);
+    set_range(&f, o, function);
+    f.is_stripped = function->high != 0;
     f.is_jit = o && (o->wanted.kind == FRAME_JIT || o->is_dump);
     if (o && o->file.mapping.map && o->file.path.len)
         f.path = arena_str(arena, o->file.path);
@@ -517,6 +640,8 @@ static bool annotate(struct annotate_collector *c, const struct resolver *resolv
         add_rows(&f, o, arena);
     if (!add_lines(&f, arena))
         return false;
+    if (annotation_disassemble(&f, arena))
+        name_code(&f, resolver, function->object, o, arena);
     struct annotation *items =
         arena_grow(arena, c->a->items, &c->a->cap, c->a->count + 1, sizeof *items);
     if (!items)

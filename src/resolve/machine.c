@@ -702,6 +702,23 @@ struct object *machine_resolver_tables(const struct resolver *seam, object_id id
     return o;
 }
 
+bool machine_resolver_function(const struct resolver *seam, object_id id,
+                               uint64_t address, uint64_t *start, uint64_t *end)
+{
+    const struct cfi_section *section;
+    struct cfi_fde fde;
+    struct object *o = machine_resolver_object(seam, id);
+    const struct unwind_table *t =
+        o ? object_unwind_table(
+                o, ((const struct machine_resolver *)seam->context)->settings)
+          : NULL;
+    if (!t || !unwind_table_fde(t, address, &section, &fde))
+        return false;
+    *start = fde.start;
+    *end = fde.end;
+    return true;
+}
+
 static void report_first(size_t *count, struct str *first, struct str path)
 {
     if (path.len && (*count)++ == 0)

@@ -24,6 +24,11 @@ struct object *machine_resolver_object(const struct resolver *seam, object_id id
  * were asked for came from the cache on disk, which has no tables of lines. */
 struct object *machine_resolver_tables(const struct resolver *seam, object_id id);
 
+/* The function [*start, *end) that the file's call frame information has at an address of
+ * it: what is known of code whose symbols were stripped. False where there is none. */
+bool machine_resolver_function(const struct resolver *seam, object_id id,
+                               uint64_t address, uint64_t *start, uint64_t *end);
+
 /* What the user should know of the search: how many of the files that were asked for
  * names were not there, or other ones by now, and the first of each. */
 struct resolve_report {

@@ -61,3 +61,83 @@ says 'the name of a function is missing'
 echo 'a;b 1' >in.folded
 status 1 stoke annotate a in.folded
 says 'the input is no recording'
+
+# The rest needs a recording of a program that is compiled here.
+command -v g++ >/dev/null && command -v objdump >/dev/null || exit 0
+[ "$(uname -m)" = x86_64 ] && stoke record -q -o try.data true 2>err || exit 0
+cat >work.cc <<'END'
+#include <cstdio>
+static volatile unsigned long sink;
+template <class T> struct Mixer {
+    static inline __attribute__((always_inline)) T mix(T x, long n)
+    {
+        for (long i = 0; i < n; i++)
+            x = x * 6364136223846793005UL + 1;
+        return x;
+    }
+};
+__attribute__((noinline)) static void hidden(long n)
+{
+    for (long i = 0; i < n; i++)
+        sink = sink * 31 + 1;
+}
+template <class T> __attribute__((noinline)) void print_all(T a)
+{
+    if (sink == 1) {
+        puts("1");
+        printf("%lu %lu %lu\n", (unsigned long)a, (unsigned long)a * 7, (unsigned long)a * 9);
+    }
+}
+extern "C" __attribute__((noinline)) void work(long n)
+{
+    print_all(n);
+    if (n == 1) {
+        puts("a"); puts("b"); puts("c"); puts("d"); puts("e"); puts("f"); puts("g");
+        puts("h"); puts("i"); puts("j"); puts("k"); puts("l"); puts("m"); puts("n");
+    }
+    sink += Mixer<unsigned long>::mix(sink, n);
+    hidden(n);
+}
+int main()
+{
+    for (int i = 0; i < 300; i++)
+        work(400000);
+}
+END
+g++ -O2 -g -rdynamic work.cc -o work
+status 0 stoke record -q -o work.data ./work
+status 0 stoke annotate --whole work work.data
+cp out whole
+status 0 stoke annotate work work.data
+# What is near the samples, with the source between the instructions and what is inlined.
+[ "$(wc -l <out)" -lt "$(wc -l <whole)" ] || fail "as long as the whole function"
+says '^ *\.\.\.$' out
+says '^\* .* [67]  .*[xi]' out
+says '^ *# work.cc:7 in Mixer::mix  x = x \* 6364136223846793005UL + 1;$' out
+says '\(jne\|je\|jl\|jg\|jmp\) *[0-9a-f]* <work+0x[0-9a-f]*>$' out
+says 'puts("n")' whole
+says_not 'puts("e")' out
+says 'call *[0-9a-f]* <puts@plt>' whole
+says 'call *[0-9a-f]* <void print_all<long>\|call *[0-9a-f]* <print_all' whole
+says_not '_Z' whole
+# Both show the same samples.
+grep '[0-9]%' out >near
+grep '[0-9]%' whole >all
+same all near
+status 0 stoke annotate --json work work.data
+says '"inlined":"Mixer<unsigned long>::mix' out
+
+# A stripped program: its own build, whose debug information is nowhere.
+g++ -O2 -rdynamic work.cc -o bare
+strip bare
+status 0 stoke record -q -o bare.data ./bare
+status 0 stoke annotate work bare.data
+says 'no debug information' out
+stoke annotate --whole work bare.data >out
+says 'call *[0-9a-f]* <bare+0x[0-9a-f]*>$' out
+says_not '<work+0x[0-9a-f]*>.*call\|call.*<work+' out
+status 0 stoke annotate '[bare]' bare.data
+says '^# bare+0x[0-9a-f]* in .*bare$' out
+name=$(sed -n 's/^# \(bare+0x[0-9a-f]*\) in .*/\1/p' out)
+status 0 stoke annotate "$name" bare.data
+says '^\* *[0-9.]*%  *[0-9a-f]*  ' out
