@@ -134,7 +134,7 @@ status 0 stoke record -q -o bare.data ./bare
 status 0 stoke annotate work bare.data
 says 'no debug information' out
 stoke annotate --whole work bare.data >out
-says 'call *[0-9a-f]* <bare+0x[0-9a-f]*>$' out
+says '[cj][am][lp]l* *[0-9a-f]* <bare+0x[0-9a-f]*>$' out
 says_not '<work+0x[0-9a-f]*>.*call\|call.*<work+' out
 status 0 stoke annotate '[bare]' bare.data
 says '^# bare+0x[0-9a-f]* in .*bare$' out
