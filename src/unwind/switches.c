@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Go runtime's functions that leave a goroutine's stack for the system's (runtime,
  * asm_amd64.s, sys_linux_amd64.s and those of arm64). Their call frame information tells of the stack that they
  * were called on, which is wrong from the instruction on that sets the stack pointer. */

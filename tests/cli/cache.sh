@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every command prints the same with a cache of names and unwind tables that is cold, warm,
 # partly warm, damaged, another user's, or impossible to write.
 . "$TESTS/cli/lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Stacks of programs that Go has made: its runtime runs on other stacks than the code that
 # it works for. An imitation of that in assembly, and Go's own where it is installed.
 . "$TESTS/cli/lib.sh"
