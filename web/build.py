@@ -15,6 +15,7 @@ import argparse
 import base64
 import gzip
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -143,14 +144,64 @@ def install_packages():
         file.write(wanted)
 
 
-def bundle(entry, version, form="iife"):
-    """A script that can stand in a page: nothing in it looks like a tag or a comment."""
+def inert(text):
+    """The text, with nothing in it that looks like a tag or a comment to a browser."""
+    return re.sub(r"<(?=!--|/?script)", "< ", text)
+
+
+def packages_in(out, entries):
+    """The folders of the packages that esbuild took something from for these entries."""
+    found = set()
+    for entry in entries:
+        with open(os.path.join(out, "bundles", entry + ".json"), encoding="utf-8") as file:
+            inputs = json.load(file)["inputs"]
+        for path in inputs:
+            inside = re.match(r"(?:.*/)?node_modules/((?:@[^/]+/)?[^/]+)/", path)
+            if inside:
+                found.add(path[:inside.end(1)])
+    return sorted(found)
+
+
+def licence_of(folder):
+    """What the package wants to be said with it: its own licence files; where it ships
+    none, the text of the licence that it names; and what web/licences adds, as packages
+    contain others."""
+    with open(os.path.join(WEB, folder, "package.json"), encoding="utf-8") as file:
+        about = json.load(file)
+    people = [one if isinstance(one, str) else one.get("name", "")
+              for one in [about.get("author", ""), *about.get("contributors", [])]]
+    people = dict.fromkeys(re.sub(r"\s*[<(].*", "", one) for one in people if one)
+    texts = []
+    for name in sorted(os.listdir(os.path.join(WEB, folder))):
+        if re.match(r"(licen[cs]e|copying|notice|copyright)", name, re.I):
+            texts.append(os.path.join(WEB, folder, name))
+    parts = [f"{about['name']} {about['version']}\n{about['license']}\n"]
+    if not texts:
+        parts.append(f"Copyright (c) {', '.join(people)}\n")
+        texts.append(os.path.join(WEB, "licences", about["license"] + ".txt"))
+    more = os.path.join(WEB, "licences", about["name"].replace("/", "+") + ".txt")
+    texts += [more] if os.path.exists(more) else []
+    for path in texts:
+        with open(path, encoding="utf-8") as file:
+            parts.append(file.read())
+    return inert("\n\n".join(part.rstrip("\n") for part in parts) + "\n")
+
+
+def licences(out, *entries):
+    return ("\n" + "-" * 72 + "\n\n").join(licence_of(folder) for folder in packages_in(out, entries))
+
+
+def bundle(out, entry, version, form="iife"):
+    """A script that can stand in a page: nothing in it looks like a tag or a comment. What
+    it was made of is written beside it."""
     esbuild = os.path.join(WEB, "node_modules", ".bin", "esbuild")
-    text = run(esbuild, os.path.join(WEB, "src", entry), "--bundle", "--minify",
-               f"--format={form}", "--target=es2022", "--charset=ascii", "--jsx=automatic",
-               "--jsx-import-source=preact", f"--define:VERSION=\"{version}\"",
-               "--log-level=warning", cwd=WEB)
-    return re.sub(r"<(?=!--|/?script)", r"\\x3c", text)
+    made = os.path.join(os.path.abspath(out), "bundles", entry)
+    run(esbuild, os.path.join(WEB, "src", entry), "--bundle", "--minify",
+        f"--format={form}", "--target=es2022", "--charset=ascii", "--jsx=automatic",
+        "--jsx-import-source=preact", f"--define:VERSION=\"{version}\"",
+        "--log-level=warning", f"--outfile={made}.js", f"--metafile={made}.json", cwd=WEB)
+    with open(made + ".js", encoding="utf-8") as file:
+        return re.sub(r"<(?=!--|/?script)", r"\\x3c", file.read())
 
 
 def digest(text):
@@ -159,25 +210,28 @@ def digest(text):
 
 def build_page(out, version, core):
     install_packages()
-    script = bundle("main.tsx", version)
-    worker = bundle("worker.ts", version)
+    script = bundle(out, "main.tsx", version)
+    worker = bundle(out, "worker.ts", version)
     with open(os.path.join(WEB, "src", "style.css"), encoding="utf-8") as file:
         style = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S))
     with open(core, "rb") as file:
         packed = base64.b64encode(gzip.compress(file.read(), 9, mtime=0)).decode()
     with open(os.path.join(WEB, "src", "page.html"), encoding="utf-8") as file:
         page = file.read()
-    parts = {"STYLE_HASH": digest(style), "SCRIPT_HASH": digest(script), "STYLE": style,
+    with open(os.path.join(WEB, "licences", "musl.txt"), encoding="utf-8") as file:
+        notices = f"{licences(out, 'main.tsx', 'worker.ts')}\n{'-' * 72}\n\n{file.read()}"
+    parts = {"LICENCES": notices, "STYLE_HASH": digest(style), "SCRIPT_HASH": digest(script), "STYLE": style,
              "CORE": packed, "WORKER": worker, "SCRIPT": script}
     page = re.sub(r"(?:/\*)?\{\{(\w+)\}\}(?:\*/)?", lambda key: parts[key[1]], page)
     target = os.path.join(out, "viewer.html")
     with open(target, "w", encoding="utf-8") as file:
         file.write(page)
+    graphviz = bundle(out, "graphviz.ts", version)
     with open(os.path.join(out, "graphviz.js"), "w", encoding="utf-8") as file:
-        file.write(bundle("graphviz.ts", version))
+        file.write(f"/*\n{licences(out, 'graphviz.ts').replace('*/', '* /')}*/\n{graphviz}")
     # The core's imports alone, for the tests of the core.
     with open(os.path.join(out, "unpack.mjs"), "w", encoding="utf-8") as file:
-        file.write(bundle("unpack.ts", version, "esm"))
+        file.write(bundle(out, "unpack.ts", version, "esm"))
     size = len(gzip.compress(page.encode(), 9))
     if size > 1_000_000:
         sys.exit(f"web/build.py: the page is {size} bytes compressed, over 1 MB")
@@ -204,7 +258,7 @@ __asm__(".pushsection .rodata\\n"
 def sources():
     """All that the viewer is made of: where one changes, it is built again."""
     yield from (os.path.join(WEB, name) for name in ("build.py", "package-lock.json"))
-    for top in [*(os.path.join(ROOT, "src", folder) for folder in PURE), WEB + "/core",
+    for top in [WEB + "/licences", *(os.path.join(ROOT, "src", folder) for folder in PURE), WEB + "/core",
                 WEB + "/src"]:
         for folder, _, files in os.walk(top):
             yield from (os.path.join(folder, name) for name in sorted(files))

@@ -8,6 +8,7 @@ import type { SummaryInfo } from "../protocol";
 import { exportAs, savePage, savePicture } from "../save";
 import { filterText } from "../state";
 import { Formats } from "./formats";
+import { Licences } from "./licences";
 
 /* From the last thing in a dialog Tab goes to the first, and back. */
 function keepFocus(event: KeyboardEvent): void {
@@ -71,6 +72,7 @@ function Help({ app }: { app: App }) {
                 </section>
             </div>
             <Formats app={app} />
+            <Licences />
         </Dialog>
     );
 }

@@ -2,6 +2,7 @@
 import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { Formats } from "./formats";
+import { Licences } from "./licences";
 
 export function Welcome({ app, version }: { app: App; version: string }) {
     return (
@@ -11,6 +12,7 @@ export function Welcome({ app, version }: { app: App; version: string }) {
             <button type="button" class="primary" onClick={() => chooseFile(app, false)}>Open a file</button>
             <p class="faint">It is read in this page, by this machine: nothing is sent anywhere.</p>
             <Formats app={app} />
+            <Licences />
             <p class="faint">Version {version}</p>
         </main>
     );
