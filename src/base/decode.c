@@ -27,12 +27,12 @@ static bool stop(struct decoder *d, const char *flaw, struct error *err)
 
 static bool damaged(struct decoder *d, struct error *err)
 {
-    return stop(d, "the packed data is damaged: what lies behind is left out", err);
+    return stop(d, DECODE_DAMAGED, err);
 }
 
 static bool cut_short(struct decoder *d, struct error *err)
 {
-    return stop(d, "the packed data ends too early: what lies behind is missing", err);
+    return stop(d, DECODE_CUT_SHORT, err);
 }
 
 /* More of the packed bytes, at least one where there are any. */
@@ -93,7 +93,7 @@ static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
             return false;
     *more = str_starts(str_span(from->begin, from->end), STR("\x1f\x8b"));
     if (!*more && source_left(from) && from->begin[0])
-        d->flaw = "bytes behind the end of the gzip data are left out";
+        d->flaw = DECODE_MORE_BEHIND;
     return !*more || inflateReset(d->state) == Z_OK || error_memory(err);
 }
 

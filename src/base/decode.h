@@ -9,6 +9,11 @@
 
 #include "base/source.h"
 
+/* What can be wrong with packed data that was read as far as it goes. */
+#define DECODE_DAMAGED "the packed data is damaged: what lies behind is left out"
+#define DECODE_CUT_SHORT "the packed data ends too early: what lies behind is missing"
+#define DECODE_MORE_BEHIND "bytes behind the end of the gzip data are left out"
+
 struct decoder {
     struct source source; /* what the reader reads */
     struct source *from;

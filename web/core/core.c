@@ -4,6 +4,7 @@
  * function returns an int, 0 means that the reply is an error (tell_error). */
 #include "web/core/core.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "export/table.h"
 #include "transform/transform.h"
 
@@ -173,6 +174,17 @@ int EXPORT(core_format)(const char *name, uint32_t length)
     begin_reply();
     return end_reply(
         loading_format(&core.loading, (struct str){name, length}, &core.err));
+}
+
+void EXPORT(core_flaw)(uint32_t flaw)
+{
+    loading_flaw(&core.loading, (enum flaw)flaw);
+}
+
+/* Whether packed data is refused: the limit that the command line has. */
+int EXPORT(core_unpacks_too_far)(double in, double out)
+{
+    return limits_exceeded((uint64_t)in, (uint64_t)out);
 }
 
 char *EXPORT(core_room)(uint32_t length)

@@ -53,6 +53,11 @@ bool loading_feed(struct loading *l, size_t length, bool last, struct error *err
  * what is read does. */
 struct profile *loading_so_far(struct loading *l, struct error *err);
 
+/* The packed data that the file came in could not be read to its end: the profile has a
+ * warning. */
+enum flaw { FLAW_DAMAGED = 1, FLAW_CUT_SHORT, FLAW_MORE_BEHIND, FLAW_TOO_MUCH };
+void loading_flaw(struct loading *l, enum flaw flaw);
+
 /* Nothing more is to be read: what is, is all, and says that it is a part. False where
  * there is no sample. */
 bool loading_stop(struct loading *l);

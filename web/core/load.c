@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/decode.h"
 #include "base/scan.h"
 #include "web/core/core.h"
 #include <stdlib.h>
@@ -166,6 +167,18 @@ bool loading_feed(struct loading *l, size_t length, bool last, struct error *err
     return cut == 0 || read_piece(l, cut, false, err);
 }
 
+void loading_flaw(struct loading *l, enum flaw flaw)
+{
+    static const char *const texts[] = {
+        [FLAW_DAMAGED] = DECODE_DAMAGED,
+        [FLAW_CUT_SHORT] = DECODE_CUT_SHORT,
+        [FLAW_MORE_BEHIND] = DECODE_MORE_BEHIND,
+        [FLAW_TOO_MUCH] =
+            "the packed data unpacks to more than the limit: the rest is left out"};
+    if (l->begun && flaw >= FLAW_DAMAGED && flaw <= FLAW_TOO_MUCH)
+        builder_warn(&l->builder, texts[flaw], 0, 0, STR(""));
+}
+
 static void say_part(struct profile *p)
 {
     struct builder b = {.profile = p};
@@ -203,6 +216,15 @@ bool loading_stop(struct loading *l)
     return true;
 }
 
+static bool weighs_something(const struct profile *p, struct error *err)
+{
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].weight != 0)
+            return true;
+    error_set(err, "all weights are zero: there is nothing to show");
+    return error_hint(err, "check the command that wrote the file");
+}
+
 struct profile *loading_finish(struct loading *l, struct error *err)
 {
     struct import_options options = {0};
@@ -213,5 +235,9 @@ struct profile *loading_finish(struct loading *l, struct error *err)
     if (import_check(l->importer, &options, &l->builder, 0, err))
         p = builder_finish(&l->builder, err);
     loading_deinit(l);
+    if (p && !weighs_something(p, err)) {
+        profile_destroy(p);
+        return NULL;
+    }
     return p;
 }

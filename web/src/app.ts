@@ -8,7 +8,16 @@ import { reportIn } from "./report";
 import { type Filter, type Place, readPlace, START, type View, writePlace } from "./state";
 import type { Palette } from "./colors";
 
-export type Dialog = "help" | "palette" | "threads" | "filter" | "export" | null;
+export type Dialog = "help" | "palette" | "threads" | "filter" | "export" | "format" | null;
+
+/* A file that was opened, or was to be. */
+interface Opened {
+    file: Blob;
+    name: string;
+    compare: boolean;
+    format: string; /* empty: the one that it looks like */
+}
+
 
 /* What a view lets keys do to it. */
 export interface Steered {
@@ -64,6 +73,8 @@ export class App {
     fault: Fault | null = null;
     loading: { name: string; done: number; of: number } | null = null;
     dialog: Dialog = null;
+    format = ""; /* of the first file, as its reader chose it before it was opened */
+    latest: Opened | null = null;
     menu: Menu | null = null;
     notice = "";
     readonly names = new Map<number, string>(); /* of labels, as far as they were met */
@@ -123,19 +134,20 @@ export class App {
     /* --- Opening --------------------------------------------------------------------------- */
 
     /* What is being read gives way to the next file, unless the two are to be compared. */
-    open(file: Blob, name: string, compare = false, place?: Place): Promise<boolean> {
+    open(file: Blob, name: string, compare = false, place?: Place, format = this.shown ? "" : this.format): Promise<boolean> {
         if (this.loading && !compare)
             void this.core.cancel(false);
-        const opened = this.opening.then(() => this.openNow(file, name, compare, place));
+        const opened = this.opening.then(() => this.openNow(file, name, compare, format, place));
         this.opening = opened.catch(() => undefined);
         return opened;
     }
 
     /* Reading takes no turn: what was read before, or is of this file, can be explored. */
-    private async openNow(file: Blob, name: string, compare: boolean, place?: Place): Promise<boolean> {
-        const report = await reportIn(file);
+    private async openNow(file: Blob, name: string, compare: boolean, format: string, place?: Place): Promise<boolean> {
+        const report = format ? null : await reportIn(file);
         if (report)
-            return this.openNow(report.file, report.name, compare, place ?? report.place);
+            return this.openNow(report.file, report.name, compare, "", place ?? report.place);
+        this.latest = { file, name, compare, format };
         const slot = compare && this.profile ? 1 : 0;
         let begun = false; /* a part of it is shown */
         await this.last;
@@ -143,7 +155,7 @@ export class App {
         this.fault = null;
         this.changed();
         try {
-            const read = await this.core.open(file, name, ({ done, of, fresh }) => {
+            const read = await this.core.open(file, name, format, ({ done, of, fresh }) => {
                 this.loading = { name, done, of };
                 this.changed();
                 if (fresh && slot === 0)
@@ -170,6 +182,12 @@ export class App {
             this.fail(error, baseName(name));
             return false;
         }
+    }
+
+    /* The latest file once more, as of that format. */
+    openAs(format: string): void {
+        if (this.latest)
+            void this.open(this.latest.file, this.latest.name, this.latest.compare, undefined, format);
     }
 
     /* The core has another profile, or, with `begun`, more of the one that is shown. */

@@ -79,9 +79,9 @@ export class Core {
         return this.ask({ do: "number", call, with: args }) as Promise<number>;
     }
 
-    /* Reads the file; finish() then makes it the profile. */
-    open(file: Blob, name: string, progress: (progress: Progress) => void): Promise<Read> {
-        return this.ask({ do: "open", file, name }, progress) as Promise<Read>;
+    /* Reads the file, of that format, or, with "", of the one that it looks like; finish() then makes it the profile. */
+    open(file: Blob, name: string, format: string, progress: (progress: Progress) => void): Promise<Read> {
+        return this.ask({ do: "open", file, name, format }, progress) as Promise<Read>;
     }
 
     partial = () => this.json<ProfileInfo>("core_partial");

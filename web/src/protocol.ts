@@ -9,6 +9,7 @@ export interface Fault {
     offset?: number;
     text: string;
     about?: string; /* the file that was to be opened */
+    own?: boolean; /* of the page: no format would help */
 }
 
 export interface EventInfo {
@@ -208,7 +209,7 @@ export type Argument = number | string | Uint32Array;
 
 export type Request =
     | { id: number; do: "start"; core: ArrayBuffer }
-    | { id: number; do: "open"; file: Blob; name: string }
+    | { id: number; do: "open"; file: Blob; name: string; format: string }
     | { id: number; do: "cancel"; keep: boolean } /* keep: what was read is a part of it */
     | { id: number; do: "number"; call: string; with: Argument[] }
     | { id: number; do: "json"; call: string; with: Argument[] }

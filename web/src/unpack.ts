@@ -18,7 +18,7 @@ interface Stream {
 
 /* Whether a frame that begins so asks for a window that is too large: the format's
  * "frame header" (RFC 8878, 3.1.1.1). What is too short to tell is left to the library. */
-function tooWide(head: Uint8Array): boolean {
+export function tooWide(head: Uint8Array): boolean {
     const descriptor = head[4] ?? 0;
     if (!(descriptor & 0x20))
         return 10 + ((head[5] ?? 0) >> 3) > WINDOW_LOG_MOST;

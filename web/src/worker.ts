@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core's own thread: reads files into it, and passes calls on. */
+import { Gunzip } from "fflate";
 import { Decompress } from "fzstd";
 import { BOX_WORDS, type Argument, type Drawing, type Fault, type Progress, type Read, type Reply, type Request } from "./protocol";
-import { unpackImports } from "./unpack";
+import { tooWide, unpackImports } from "./unpack";
 import { unpackXz, XzDamage } from "./xz";
 
 interface Core {
@@ -16,6 +17,8 @@ interface Core {
     core_feed(length: number, last: number): number;
     core_stop(): number;
     core_cancel(): void;
+    core_flaw(flaw: Flaw): void;
+    core_unpacks_too_far(from: number, to: number): number;
     core_draw(...args: number[]): number;
     core_names(labels: number, count: number): number;
     [name: string]: unknown;
@@ -27,6 +30,7 @@ const PACKED_STEP = 8 << 10; /* bytes that are unpacked at once: they may become
 const YIELD = 50; /* ms of reading, after which what the page asks is answered */
 const PART_LEAST = 1000; /* ms between two looks at what was read so far */
 const PART_SHARE = 0.1; /* of the time, that they may take */
+const NO_GZIP = 6; /* fflate's: no header where one must be */
 const NAME_MOST = 400; /* characters of a name that a box has room for */
 
 const page = self as unknown as {
@@ -34,6 +38,14 @@ const page = self as unknown as {
     onmessage: ((event: MessageEvent<Request>) => void) | null;
 };
 const text = { encode: new TextEncoder(), decode: new TextDecoder() };
+
+/* What can be wrong with packed data, as the core knows it. */
+const enum Flaw {
+    Damaged = 1,
+    CutShort = 2,
+    MoreBehind = 3,
+    TooMuch = 4,
+}
 
 let core: Core;
 let told = new Set<number>(); /* labels whose names the page has */
@@ -55,10 +67,11 @@ class Failure extends Error {
 }
 
 function fault(message: string, hint = ""): Fault {
-    return { message, hint, line: 0, column: 0, text: "" };
+    return { message, hint, line: 0, column: 0, text: "", own: true };
 }
 
 const DAMAGED = fault("the packed data is damaged", "make the file anew");
+const CUT_SHORT = fault("the packed data ends too early", "make the file anew");
 
 function reply(): Uint8Array {
     return new Uint8Array(core.memory.buffer, core.core_reply() >>> 0, core.core_reply_length() >>> 0);
@@ -135,8 +148,15 @@ function draw(args: number[]): Drawing {
 
 /* The bytes of a file, piece by piece. */
 interface Pieces {
+    readonly packed?: boolean; /* they were unpacked from fewer */
+    stopped?: boolean; /* at the limit of what is unpacked */
+    flaw?: Flaw | undefined; /* at their end: what was wrong with what they were unpacked from */
     next(): Promise<Uint8Array | null>;
     stop(): void;
+}
+
+interface Stepper {
+    push(piece: Uint8Array, last: boolean): void;
 }
 
 /* Those of the file as it is: the next is on its way while one is read. */
@@ -161,21 +181,46 @@ function slicesOf(file: Blob, count: (bytes: number) => void): Pieces {
     };
 }
 
-function streamOf(stream: ReadableStream<Uint8Array>): Pieces {
+class GzipDamage extends Error {}
+
+function streamOf(stream: ReadableStream<Uint8Array>, gzip = false): Pieces {
     const reader = stream.getReader();
     return {
-        next: async () => (await reader.read()).value ?? null,
+        packed: gzip,
+        async next() {
+            try {
+                return (await reader.read()).value ?? null;
+            } catch (error) {
+                throw gzip && error instanceof TypeError ? new GzipDamage() : error;
+            }
+        },
         stop: () => void reader.cancel().catch(() => undefined),
     };
 }
 
-/* zstd unpacked; browsers do not do it themselves. */
-function unpackedZstd(packed: Pieces): Pieces {
+/* What unpacks step by step, and gives blocks as it goes. What it gave before damage stands;
+ * `flawOf` tells what the damage is. */
+function unpackedBy(packed: Pieces, make: (give: (block: Uint8Array) => void) => Stepper, flawOf: (error: unknown) => Flaw): Pieces {
     let blocks: Uint8Array[] = [];
     let ended = false;
     let piece: Uint8Array | null = new Uint8Array(0);
-    const unpacker = new Decompress((block) => blocks.push(block.slice())); /* its window is used again */
-    return {
+    const unpacker = make((block) => {
+        if (block.length)
+            blocks.push(block);
+    });
+    const step = (): void => {
+        try {
+            unpacker.push(piece?.subarray(0, PACKED_STEP) ?? new Uint8Array(0), ended);
+            piece = piece?.subarray(PACKED_STEP) ?? null;
+        } catch (error) {
+            if (error instanceof RangeError)
+                throw error;
+            pieces.flaw = ended ? Flaw.CutShort : flawOf(error);
+            ended = true;
+        }
+    };
+    const pieces: Pieces = {
+        packed: true,
         async next() {
             while (blocks.length === 0) {
                 if (ended)
@@ -183,44 +228,77 @@ function unpackedZstd(packed: Pieces): Pieces {
                 if (piece?.length === 0)
                     piece = await packed.next();
                 ended = piece === null;
-                try {
-                    unpacker.push(piece?.subarray(0, PACKED_STEP) ?? new Uint8Array(0), ended);
-                    piece = piece?.subarray(PACKED_STEP) ?? null;
-                } catch (error) {
-                    if (error instanceof RangeError)
-                        throw error;
-                    throw new Failure(DAMAGED);
-                }
+                step();
             }
-            const room = new Uint8Array(blocks.reduce((sum, block) => sum + block.length, 0));
-            let at = 0;
-            for (const block of blocks) {
-                room.set(block, at);
-                at += block.length;
-            }
+            const room = joined(blocks);
             blocks = [];
             return room;
         },
         stop: () => packed.stop(),
     };
+    return pieces;
 }
 
-function piecesOf(unpacking: AsyncGenerator<Uint8Array>): Pieces {
+function joined(blocks: Uint8Array[]): Uint8Array {
+    const room = new Uint8Array(blocks.reduce((sum, block) => sum + block.length, 0));
+    let at = 0;
+    for (const block of blocks) {
+        room.set(block, at);
+        at += block.length;
+    }
+    return room;
+}
+
+/* Browsers do not unpack zstd themselves. */
+function unpackedZstd(packed: Pieces, head: Uint8Array): Pieces {
+    if (tooWide(head))
+        throw new Failure(DAMAGED);
+    return unpackedBy(packed, (give) => new Decompress((block) => give(block.slice())), /* its window is used again */
+        () => Flaw.Damaged);
+}
+
+/* gzip that the browser does not like: slower, but what comes before damage is kept, and files
+ * of several members are read. */
+function unpackedGzip(packed: Pieces): Pieces {
+    let members = 1;
+    const pieces = unpackedBy(packed, (give) => {
+        const unpacker = new Gunzip(give);
+        unpacker.onmember = () => members++;
+        return unpacker;
+    }, (error) => ((error as { code?: number }).code === NO_GZIP ? Flaw.MoreBehind : Flaw.Damaged));
     return {
+        packed: true,
+        /* The browser has compared the sums, which this does not. */
+        get flaw() {
+            return pieces.flaw ?? (members === 1 ? Flaw.Damaged : undefined);
+        },
+        next: () => pieces.next(),
+        stop: () => pieces.stop(),
+    };
+}
+
+function unpackedXz(file: Blob, counting: () => TransformStream<Uint8Array, Uint8Array>): Pieces {
+    const unpacking = unpackXz(file, counting);
+    const pieces: Pieces = {
+        packed: true,
         async next() {
             try {
                 return (await unpacking.next()).value ?? null;
             } catch (error) {
-                throw error instanceof XzDamage ? new Failure(DAMAGED) : error;
+                if (!(error instanceof XzDamage))
+                    throw error;
+                pieces.flaw = error.cutShort ? Flaw.CutShort : Flaw.Damaged;
+                return null;
             }
         },
         stop: () => void unpacking.return(undefined).catch(() => undefined),
     };
+    return pieces;
 }
 
 /* gzip, zstd and xz are opened, UTF-16 becomes UTF-8. A zip is a matter for the core, where it
  * is an archive of many files that belong together. */
-async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pieces> {
+async function unpacked(file: Blob, count: (bytes: number) => void, careful: boolean): Promise<Pieces> {
     const counting = () => new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, to) {
             count(chunk.length);
@@ -230,8 +308,10 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
     const head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
     const begins = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte);
     const raw = () => file.stream().pipeThrough(counting());
+    if (begins(0x1f, 0x8b) && careful)
+        return unpackedGzip(slicesOf(file, count));
     if (begins(0x1f, 0x8b))
-        return streamOf(raw().pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>));
+        return streamOf(raw().pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>), true);
     if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) {
         const from = new TextDecoderStream(begins(0xff, 0xfe) ? "utf-16le" : "utf-16be");
         return streamOf(raw()
@@ -239,9 +319,9 @@ async function unpacked(file: Blob, count: (bytes: number) => void): Promise<Pie
             .pipeThrough(new TextEncoderStream() as unknown as ReadableWritablePair<Uint8Array, string>));
     }
     if (begins(0x28, 0xb5, 0x2f, 0xfd))
-        return unpackedZstd(slicesOf(file, count));
+        return unpackedZstd(slicesOf(file, count), head);
     if (begins(0xfd, 0x37, 0x7a, 0x58))
-        return piecesOf(unpackXz(file, counting));
+        return unpackedXz(file, counting);
     if (begins(0x42, 0x5a, 0x68))
         throw new Failure(fault("bzip2 files are not opened in the browser", "unpack it first, and open what is in it"));
     if (begins(0x50, 0x4b, 3, 4) && !new TextDecoder("latin1").decode(head).includes(".trace/"))
@@ -275,14 +355,20 @@ function isTime(job: Job): boolean {
     return true;
 }
 
-/* Feeds the core until the end, or until it is told to stop. */
-async function readAll(pieces: Pieces, job: Job, progress: (fresh: boolean) => void): Promise<void> {
+/* Feeds the core until the end, or until it is told to stop; gives how many bytes it got. */
+async function readAll(pieces: Pieces, job: Job, done: () => number, progress: (fresh: boolean) => void): Promise<number> {
     let rested = performance.now();
+    let fed = 0;
     for (;;) {
         const piece = await pieces.next();
         if (job.cancelled || !piece)
-            return;
+            return fed;
+        fed += piece.length;
         feed(piece);
+        if (pieces.packed && core.core_unpacks_too_far(done(), fed)) {
+            pieces.stopped = true;
+            return fed;
+        }
         if (performance.now() - rested > YIELD) {
             progress(isTime(job));
             await new Promise((done) => setTimeout(done));
@@ -291,22 +377,40 @@ async function readAll(pieces: Pieces, job: Job, progress: (fresh: boolean) => v
     }
 }
 
-async function open(file: Blob, name: string, progress: (progress: Progress) => void): Promise<Read> {
-    const job = { cancelled: false, keep: false, since: performance.now(), spent: 0, told: false };
+/* The page can look at parts of it meanwhile. `careful`: what the browser does not unpack is. */
+async function read(file: Blob, request: { name: string; format: string }, job: Job, careful: boolean, progress: (progress: Progress) => void): Promise<Read> {
     let done = 0;
-    reading = job;
-    let pieces: Pieces | null = null;
+    const pieces = await unpacked(file, (bytes) => {
+        done += bytes;
+    }, careful);
     try {
-        pieces = await unpacked(file, (bytes) => {
-            done += bytes;
-        });
-        check(call("core_begin", [name]));
-        await readAll(pieces, job, (fresh) => progress({ done, of: file.size, fresh }));
+        check(call("core_begin", [request.name]));
+        check(call("core_format", [request.format]));
+        const fed = await readAll(pieces, job, () => done, (fresh) => progress({ done, of: file.size, fresh }));
         if (job.cancelled && !(job.keep && core.core_stop()))
             throw new Failure(fault("cancelled"));
+        if (pieces.flaw && !fed)
+            throw new Failure(pieces.flaw === Flaw.CutShort ? CUT_SHORT : DAMAGED);
         if (!job.cancelled)
             check(core.core_feed(0, 1));
+        const flaw = pieces.stopped ? Flaw.TooMuch : pieces.flaw;
+        if (flaw)
+            core.core_flaw(flaw);
         return { done, of: file.size, stopped: job.cancelled };
+    } finally {
+        pieces.stop();
+    }
+}
+
+async function open(file: Blob, request: { name: string; format: string }, progress: (progress: Progress) => void): Promise<Read> {
+    const job = { cancelled: false, keep: false, since: performance.now(), spent: 0, told: false };
+    reading = job;
+    try {
+        return await read(file, request, job, false, progress).catch((error: unknown) => {
+            if (error instanceof GzipDamage)
+                return read(file, request, job, true, progress);
+            throw error;
+        });
     } catch (error) {
         core.core_cancel();
         if (error instanceof TypeError)
@@ -315,7 +419,6 @@ async function open(file: Blob, name: string, progress: (progress: Progress) => 
             throw new Failure(tooLarge());
         throw error;
     } finally {
-        pieces?.stop();
         reading = null;
     }
 }
@@ -334,7 +437,7 @@ async function answer(request: Request): Promise<unknown> {
         case "start":
             return start(request.core);
         case "open":
-            return open(request.file, request.name, (progress) => page.postMessage({ id: request.id, ...progress }));
+            return open(request.file, request, (progress) => page.postMessage({ id: request.id, ...progress }));
         case "cancel":
             if (reading) {
                 reading.cancelled = true;

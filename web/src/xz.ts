@@ -9,7 +9,11 @@ const INDEX_MOST = 64 << 20; /* bytes; a record a block */
 const STEPS_MOST = 10000; /* streams, and padding between them */
 const MAGIC = 0x595a;
 
-export class XzDamage extends Error {}
+export class XzDamage extends Error {
+    constructor(readonly cutShort = false) {
+        super();
+    }
+}
 
 async function bytesOf(file: Blob, from: number, to: number): Promise<Uint8Array> {
     if (from < 0 || from > to)
@@ -65,9 +69,16 @@ async function streamsOf(file: Blob): Promise<[number, number][]> {
     return found;
 }
 
-/* Unpacked piece by piece. Fails with XzDamage. */
+/* Unpacked piece by piece. Fails with XzDamage, after what comes before the damage. */
 export async function* unpackXz(file: Blob, counting: () => TransformStream<Uint8Array, Uint8Array>): AsyncGenerator<Uint8Array> {
-    for (const [from, to] of await streamsOf(file)) {
+    let whole = true;
+    const streams = await streamsOf(file).catch((error: unknown): [number, number][] => {
+        whole = false; /* its end is missing, or is something else */
+        if (error instanceof XzDamage)
+            return [[0, file.size]];
+        throw error;
+    });
+    for (const [from, to] of streams) {
         const reader = new XzReadableStream(file.slice(from, to).stream().pipeThrough(counting())).getReader();
         try {
             for (;;) {
@@ -81,4 +92,6 @@ export async function* unpackXz(file: Blob, counting: () => TransformStream<Uint
             await reader.cancel().catch(() => undefined);
         }
     }
+    if (!whole)
+        throw new XzDamage(true);
 }

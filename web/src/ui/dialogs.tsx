@@ -7,7 +7,7 @@ import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
 import { exportAs, savePage, savePicture } from "../save";
 import { filterText } from "../state";
-import { Formats } from "./formats";
+import { FormatChoice, Formats } from "./formats";
 import { Licences } from "./licences";
 
 /* From the last thing in a dialog Tab goes to the first, and back. */
@@ -232,6 +232,14 @@ function Export({ app }: { app: App }) {
     );
 }
 
+function ReadAs({ app }: { app: App }) {
+    return (
+        <Dialog app={app} title={`Read ${baseName(app.latest?.name ?? "the file")} as`}>
+            <FormatChoice app={app} value={app.latest?.format ?? ""} none="what it looks like" onChoice={(name) => { app.openDialog(null); app.openAs(name); }} />
+        </Dialog>
+    );
+}
+
 function ContextMenu({ app }: { app: App }) {
     const { menu } = app;
     const host = useRef<HTMLDivElement>(null);
@@ -309,6 +317,7 @@ export function Dialogs({ app }: { app: App }) {
             {app.dialog === "palette" && <CommandPalette app={app} />}
             {app.dialog === "threads" && <Threads app={app} />}
             {app.dialog === "filter" && <AddFilter app={app} />}
+            {app.dialog === "format" && <ReadAs app={app} />}
             {app.dialog === "export" && <Export app={app} />}
             {app.menu && <ContextMenu app={app} />}
         </>

@@ -2,10 +2,11 @@
 import type { App } from "../app";
 import { chooseFile } from "../commands";
 import { count, share, shownName, weightUnit } from "../format";
-import { Chart } from "../protocol";
+import { Chart, type Warning } from "../protocol";
 import { VIEWS } from "../state";
 import { ChartPane } from "./chart";
 import { Details } from "./details";
+import { FormatChoice } from "./formats";
 import { Dialogs } from "./dialogs";
 import { CallGraph } from "./graph";
 import { HeatMap } from "./heat";
@@ -42,6 +43,14 @@ function Content({ app }: { app: App }) {
 
 const UNNAMED_MOST = 0.2; /* of the whole, that may end in functions without a name */
 
+/* A file that is damaged is not just one more line that could not be read. */
+function warningsText(warnings: Warning[]): string {
+    const damage = warnings.find((w) => /^the packed data|^the (file|recording) ends/.test(w.what));
+    const all = warnings.reduce((n, w) => n + w.count, 0);
+    const counted = `${count(all)} ${all === 1 ? "warning" : "warnings"} from reading`;
+    return damage ? [damage.what, ...(all > damage.count ? [counted] : [])].join(" \u00b7 ") : counted;
+}
+
 /* What a reader must not overlook, where all is drawn. */
 function Cautions({ app }: { app: App }) {
     const p = app.profile;
@@ -55,9 +64,9 @@ function Cautions({ app }: { app: App }) {
     if (p.truncated)
         said.push(`${count(p.truncated)} stacks cut short`);
     if (app.shown.samples < 100)
-        said.push(`only ${count(app.shown.samples)} samples: shares are rough`);
+        said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are rough`);
     if (p.warnings.length)
-        said.push(`${count(p.warnings.reduce((n, w) => n + w.count, 0))} warnings from reading`);
+        said.push(warningsText(p.warnings));
     return said.length ? (
         <button type="button" class="caution" onClick={() => app.setView("summary")} title="The summary tells more">
             {said.join(" \u00b7 ")}
@@ -141,6 +150,9 @@ function Fault({ app }: { app: App }) {
                 {fault.hint && !OF_COMMANDS.test(fault.hint) && <span> {fault.hint}</span>}
             </p>
             {fault.text && <pre>{fault.text}</pre>}
+            {fault.about && !fault.own && app.latest && (
+                <span class="format">Read it as <FormatChoice app={app} value={app.latest.format} none="what it looks like" onChoice={(name) => app.openAs(name)} /></span>
+            )}
             <button type="button" class="icon" aria-label="Close" onClick={() => { app.fault = null; app.changed(); }}>{"\u2715"}</button>
         </div>
     );

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
 import { chooseFile } from "../commands";
-import { Formats } from "./formats";
+import { FormatChoice, Formats } from "./formats";
 import { Licences } from "./licences";
 
 export function Welcome({ app, version }: { app: App; version: string }) {
@@ -10,6 +10,9 @@ export function Welcome({ app, version }: { app: App; version: string }) {
             <h1>stoke</h1>
             <p>Drop a profile here, paste one, or</p>
             <button type="button" class="primary" onClick={() => chooseFile(app, false)}>Open a file</button>
+            <p>
+                <span class="format">Format <FormatChoice app={app} value={app.format} none="found from the content" onChoice={(name) => { app.format = name; app.changed(); }} /></span>
+            </p>
             <p class="faint">It is read in this page, by this machine: nothing is sent anywhere.</p>
             <Formats app={app} />
             <Licences />

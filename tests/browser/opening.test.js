@@ -1,0 +1,168 @@
+/* Opening files in the page: of which format, how far damaged ones are read, and what is
+ * refused. What the command line says of the same bytes is what the page must show. */
+"use strict";
+
+const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
+const zlib = require("zlib");
+const { spawnSync } = require("child_process");
+
+function emptyPage() {
+    return "file://" + fs.realpathSync(path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html"));
+}
+
+async function openPage(bench) {
+    const page = await bench.open(emptyPage());
+    await page.waitForSelector("#app[data-ready]");
+    return page;
+}
+
+/* What the page makes of a file: its total and cautions, or its error. */
+function open(page, bytes, name) {
+    return page.evaluate(async ([text, called]) => {
+        const good = await window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), called);
+        await new Promise((done) => setTimeout(done));
+        const caution = document.querySelector(".caution")?.textContent ?? "";
+        return good ? { total: window.stoke.shown.total, caution } : { why: window.stoke.fault.message, shown: document.querySelector(".fault")?.textContent ?? "" };
+    }, [bytes.toString("base64"), name]);
+}
+
+/* What the command line makes of it: the sum of the folded lines, NaN where it fails. */
+function folded(bench, bytes, name) {
+    const done = spawnSync(process.env.STOKE, ["fold", bench.write(name, bytes)], { encoding: "utf8", maxBuffer: 1 << 28 });
+    const total = done.stdout.split("\n").filter(Boolean).reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+    return { total: done.status === 0 ? total : NaN, said: done.stderr };
+}
+
+const LINES = Array.from({ length: 6000 }, (_, i) => `main;f${i % 97};g${i * 7919 % 100003} ${i % 5 + 1}\n`).join("");
+
+const packed = (program, text, ...options) => spawnSync(program, ["-c", "-q", ...options], { input: text, maxBuffer: 1 << 28 }).stdout;
+
+module.exports = (test) => {
+    if (spawnSync(process.env.STOKE, ["convert", "--to", "html", "-o", "-"], { input: "a 1\n" }).status !== 0) {
+        test("opening # SKIP this stoke was built without the viewer", () => undefined);
+        return;
+    }
+
+    test("the format can be chosen: before a file is opened, where it is not known, and afterwards", async (bench) => {
+        const page = await openPage(bench);
+        const odd = Buffer.from("main;work extra words 3\nsome more text\nand more\nand yet more\n");
+        const unknown = await open(page, Buffer.from("\x01\x02\x03 not a profile at all\n"), "odd.bin");
+        assert.ok(unknown.why, JSON.stringify(unknown));
+        const choice = page.locator(".fault select");
+        const offered = await choice.locator("option").evaluateAll((all) => all.map((one) => one.value));
+        const formats = await page.evaluate(() => window.stoke.core.formats().then((all) => all.map((one) => one.name)));
+        assert.ok(formats.length > 30);
+        assert.deepEqual(offered, ["", ...formats]);
+        await open(page, odd, "odd.bin");
+        assert.ok(await page.evaluate(() => window.stoke.fault || window.stoke.shown));
+        if (await choice.count()) {
+            await choice.selectOption("folded");
+            await page.waitForFunction(() => window.stoke.shown?.total === 3);
+        }
+        /* Of a profile that is shown: read as something else, it says what it is not, and stays. */
+        await open(page, Buffer.from("a;b 3\n"), "x.folded");
+        await page.keyboard.press("Control+k");
+        await page.keyboard.type("another format");
+        await page.keyboard.press("Enter");
+        await page.locator(".dialog select").selectOption("speedscope");
+        await page.waitForSelector(".fault");
+        assert.equal(await page.locator(".fault select").inputValue(), "speedscope");
+        assert.equal(await page.evaluate(() => window.stoke.shown.total), 3);
+        await page.locator(".fault select").selectOption("");
+        await page.waitForFunction(() => !window.stoke.fault && window.stoke.shown.total === 3);
+
+        /* Before the first file. */
+        const fresh = await openPage(bench);
+        await fresh.locator(".welcome select").selectOption("speedscope");
+        assert.match((await open(fresh, Buffer.from("a;b 3\n"), "x.folded")).why, /./);
+        await fresh.locator(".fault select").selectOption("folded");
+        await fresh.waitForFunction(() => window.stoke.shown?.total === 3);
+        /* The choice was for that file. */
+        assert.equal((await open(fresh, Buffer.from("a;b 4\n"), "x.folded")).total, 4);
+    });
+
+    test("packed files that end early or are damaged open as on the command line, and say so", async (bench) => {
+        const page = await openPage(bench);
+        const stoke = bench.write("made.folded", LINES);
+        const made = path.join(bench.folder, "made.stoke");
+        assert.equal(spawnSync(process.env.STOKE, ["convert", "-q", stoke, "-o", made]).status, 0);
+        const kinds = { "x.folded.gz": zlib.gzipSync(LINES), "x.stoke": fs.readFileSync(made) };
+        for (const [program, suffix, ...options] of [["zstd", "zst"], ["xz", "xz"]]) {
+            const bytes = packed(program, LINES, ...options);
+            if (bytes?.length)
+                kinds[`x.folded.${suffix}`] = bytes;
+            else
+                bench.note(`skipped: no ${program}`);
+        }
+        for (const [name, whole] of Object.entries(kinds)) {
+            const good = await open(page, whole, name);
+            assert.deepEqual([good.total, good.caution], [18000, ""], name);
+            for (const length of [1, 5, 12, 20, whole.length >> 2, whole.length >> 1, whole.length - 20, whole.length - 9, whole.length - 4, whole.length - 1]) {
+                const cut = whole.subarray(0, length), what = `${name} of ${length} bytes`;
+                const got = await open(page, cut, name), wanted = folded(bench, cut, name);
+                if (name.endsWith(".xz")) { /* its end has the index: the command line does not read xz */
+                    assert.ok(got.why || /packed data/.test(got.caution), what);
+                    continue;
+                }
+                assert.deepEqual(got.total ?? NaN, wanted.total, `${what}: ${JSON.stringify(got)} ${wanted.said}`);
+                if (got.total !== undefined)
+                    assert.match(got.caution, /ends too early|is damaged/, what);
+            }
+        }
+    });
+
+    test("gzip files of several members, with bytes behind them, or with wrong sums", async (bench) => {
+        const page = await openPage(bench);
+        const one = zlib.gzipSync(LINES), bent = Buffer.from(one);
+        bent[bent.length - 6] ^= 1;
+        const cases = {
+            "two members": Buffer.concat([one, zlib.gzipSync("a;b 7\n")]),
+            "the second is cut": Buffer.concat([one, one.subarray(0, one.length >> 1)]),
+            "many members": Buffer.concat(Array.from({ length: 3000 }, (_, i) => zlib.gzipSync(`a;b${i} 2\n`))),
+            "bytes behind": Buffer.concat([one, Buffer.from("and more")]),
+            "a wrong sum": bent,
+        };
+        for (const [what, bytes] of Object.entries(cases)) {
+            const got = await open(page, bytes, "x.folded.gz"), wanted = folded(bench, bytes, "x.folded.gz");
+            assert.equal(got.total, wanted.total, `${what}: ${JSON.stringify(got)} ${wanted.said}`);
+            assert.equal(got.caution !== "", /warning/.test(wanted.said), `${what}: ${JSON.stringify(got)} ${wanted.said}`);
+        }
+    });
+
+    test("a file without samples is an error that says so, and leaves the page as it was", async (bench) => {
+        const page = await openPage(bench);
+        await open(page, Buffer.from("a;b 3\n"), "x.folded");
+        const speedscope = (samples) => JSON.stringify({ $schema: "https://www.speedscope.app/file-format-schema.json", shared: { frames: [{ name: "a" }] },
+            profiles: [{ type: "sampled", name: "x", unit: "none", startValue: 0, endValue: samples.length, samples, weights: samples.map(() => 1) }] });
+        const cases = {
+            "x.speedscope.json": speedscope([]),
+            "x.cpuprofile": JSON.stringify({ nodes: [{ id: 1, callFrame: { functionName: "(root)", scriptId: "0", url: "", lineNumber: -1, columnNumber: -1 }, children: [] }], startTime: 0, endTime: 0, samples: [], timeDeltas: [] }),
+            "x.folded": "",
+            "y.folded": "a;b 0\n",
+            "trace.json": JSON.stringify({ traceEvents: [] }),
+        };
+        for (const [name, text] of Object.entries(cases)) {
+            const got = await open(page, Buffer.from(text), name), wanted = folded(bench, Buffer.from(text), name);
+            assert.ok(got.why, `${name}: ${JSON.stringify(got)}`);
+            assert.ok(got.shown.length > 10, name);
+            assert.ok(Number.isNaN(wanted.total) || wanted.total === 0, `${name}: ${wanted.said}`);
+            assert.equal(await page.evaluate(() => window.stoke.shown.total), 3, name);
+        }
+    });
+
+    test("files that unpack to far too much are cut, and say so", async (bench) => {
+        const page = await openPage(bench);
+        const zeros = Buffer.alloc(200 << 20, "a;b 1\n");
+        for (const program of ["zstd", "xz"]) {
+            const bytes = packed(program, zeros);
+            if (!bytes?.length)
+                continue;
+            const got = await open(page, bytes, "x.folded");
+            assert.match(got.caution, /unpacks to more than the limit/, `${program}: ${JSON.stringify(got)}`);
+            assert.ok(got.total > 0 && got.total < (200 << 20) / 6, program);
+        }
+        assert.equal((await open(page, Buffer.from("a;b 3\n"), "x.folded")).total, 3);
+    });
+};
