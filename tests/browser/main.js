@@ -32,7 +32,7 @@ class Bench {
         const out = path.join(this.folder, "graph" + fs.readdirSync(this.folder).length +
             ".svg");
         const done = spawnSync(process.env.STOKE,
-            ["flamegraph", "--quiet", "--format", "folded", "-o", out, ...options],
+            ["flamegraph", "--quiet", "--format", "folded", "-o", out, ...options, "-"],
             { input: lines, encoding: "utf8" });
         if (done.status !== 0)
             throw new Error("stoke ended with " + done.status + ": " + done.stderr);

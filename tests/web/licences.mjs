@@ -14,7 +14,7 @@ const bundled = (...entries) => new Set(entries.flatMap((entry) =>
         .map((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1])).filter(Boolean));
 
 const page = (...options) => {
-    const done = spawnSync(stoke, ["convert", "--to", "html", "-o", "-", ...options], { input: "a;b 1\n", encoding: "utf8", maxBuffer: 1 << 28 });
+    const done = spawnSync(stoke, ["convert", "--to", "html", "-o", "-", ...options, "-"], { input: "a;b 1\n", encoding: "utf8", maxBuffer: 1 << 28 });
     assert.equal(done.status, 0, done.stderr);
     return done.stdout;
 };

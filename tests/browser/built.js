@@ -1,0 +1,9 @@
+/* Whether this stoke was built with its viewer; any other failure is one of the tests. */
+"use strict";
+
+const { spawnSync } = require("child_process");
+
+const done = spawnSync(process.env.STOKE, ["convert", "--to", "html", "-o", "-", "-"], { input: "a 1\n", encoding: "utf8", maxBuffer: 1 << 28 });
+if (done.status !== 0 && !/built without its viewer/.test(done.stderr))
+    throw new Error(`stoke convert ended with ${done.status}: ${done.stderr}`);
+module.exports = done.status === 0;
