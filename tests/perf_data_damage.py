@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One flipped bit anywhere in a recording's records: what stoke reports is the offset of the
 damaged record, and the samples before and behind it are kept. Where the damage lies in a
 field whose every value makes sense (an address, a time), nothing is to be seen of it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The parts of a recording, as perf record --switch-output writes them, give together what
 one file with all records gives: the same stacks with the same names, events and counts. And
 another recording's processes are not taken for this one's."""

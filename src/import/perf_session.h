@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of one recording, as perf record --switch-output writes them: each tells of
  * the processes and maps that came since the one before. What was read of one part is
  * carried to the next, so that all together give the stacks of one file. */

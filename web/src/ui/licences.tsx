@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The licences of what the page contains, as they stand in it. */
 import { useState } from "preact/hooks";
 
