@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether this stoke was built with its viewer; any other failure is one of the tests. */
 "use strict";
 

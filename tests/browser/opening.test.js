@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening files in the page: of which format, how far damaged ones are read, and what is
  * refused. What the command line says of the same bytes is what the page must show. */
 "use strict";

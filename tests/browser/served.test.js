@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page as stoke view serves it: who gets in, by which address, and what stays usable. */
 "use strict";
 

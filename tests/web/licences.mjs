@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The licences of all packages that are in the page are in it: licences.mjs STOKE EXPORT WEB, with
  * the folders of what was built and of the sources. */
 import assert from "node:assert/strict";
