@@ -859,6 +859,24 @@ int main(void)
         await odd.waitForFunction(() => window.stoke.steered.to === 500);
     });
 
+    test("a title is shown whole, slashes too, in saved pages as well; of a path its last part", async (bench) => {
+        for (const title of ["requests/s on prod", "/", "a/b\\c: 50% <d>/"]) {
+            const page = await report(bench, LINES, "input.folded", { convert: ["--title", title] });
+            await settle(page);
+            assert.equal(await page.title(), title);
+            assert.equal(await page.locator(".status > span").last().textContent(), title);
+            const folded = await saved(page, "Folded"), again = await saved(page, "Page");
+            assert.equal(folded.name, `${title.replace(/[/\\:*?"<>|]/g, "_")}.folded`);
+            const copy = await openPage(bench, "file://" + bench.write("copy.html", again.text));
+            assert.equal(await copy.title(), title);
+            const dropped = await openPage(bench, emptyPage());
+            await dropped.evaluate((text) => window.stoke.open(new Blob([text]), "/tmp/copy.html"), again.text.toString());
+            assert.equal(await dropped.title(), title);
+            await dropped.evaluate((text) => window.stoke.open(new Blob([text]), "/tmp/some.folded"), LINES);
+            assert.equal(await dropped.title(), "some.folded");
+        }
+    });
+
     test("names that want to be markup, or turn the text around, are text everywhere", async (bench) => {
         const names = ["<img src=x onerror=alert(1)>", "__proto__", "constructor", "\u202egnp.exe", "</script><script>alert(2)</script>",
             "<!--<script>", "&lt;b&gt;", "x".repeat(65536)];

@@ -133,11 +133,17 @@ export class App {
 
     /* --- Opening --------------------------------------------------------------------------- */
 
-    /* What is being read gives way to the next file, unless the two are to be compared. */
-    open(file: Blob, name: string, compare = false, place?: Place, format = this.shown ? "" : this.format): Promise<boolean> {
+    /* A file, or one by its path. */
+    open(file: Blob, path: string, compare = false): Promise<boolean> {
+        return this.openTitled(file, baseName(path), compare);
+    }
+
+    /* What has a title, which is any text and shown whole. What is being read gives way to
+     * the next file, unless the two are to be compared. */
+    openTitled(file: Blob, title: string, compare = false, place?: Place, format = this.shown ? "" : this.format): Promise<boolean> {
         if (this.loading && !compare)
             void this.core.cancel(false);
-        const opened = this.opening.then(() => this.openNow(file, name, compare, format, place));
+        const opened = this.opening.then(() => this.openNow(file, title, compare, format, place));
         this.opening = opened.catch(() => undefined);
         return opened;
     }
@@ -179,7 +185,7 @@ export class App {
             this.loading = null;
             if (this.part)
                 this.part.going = false;
-            this.fail(error, baseName(name));
+            this.fail(error, name);
             return false;
         }
     }
@@ -187,18 +193,18 @@ export class App {
     /* The latest file once more, as of that format. */
     openAs(format: string): void {
         if (this.latest)
-            void this.open(this.latest.file, this.latest.name, this.latest.compare, undefined, format);
+            void this.openTitled(this.latest.file, this.latest.name, this.latest.compare, undefined, format);
     }
 
     /* The core has another profile, or, with `begun`, more of the one that is shown. */
     private become(info: ProfileInfo, name: string, slot: number, begun: boolean, place?: Place): Promise<boolean> {
         this.profile = info;
         if (slot === 0 && !begun) {
-            this.name = baseName(name);
+            this.name = name;
             this.comparedWith = "";
             this.place = place ?? { ...START, view: this.place.view, color: Tone.Name };
         } else if (slot === 1) {
-            this.comparedWith = baseName(name);
+            this.comparedWith = name;
             this.place = { ...this.place, filters: [], color: Tone.Change };
         }
         if (!begun) {

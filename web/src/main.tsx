@@ -20,7 +20,7 @@ async function openInlined(app: App): Promise<void> {
     const place = readPlace(location.hash || (data.dataset["place"] ?? ""));
     const bytes = await unpack(data.textContent ?? "");
     data.textContent = "";
-    await app.open(new Blob([bytes]), data.dataset["name"] || "profile", false, place);
+    await app.openTitled(new Blob([bytes]), data.dataset["name"] || "profile", false, place);
 }
 
 function acceptFiles(app: App): void {

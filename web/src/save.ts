@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files out of the page. */
 import type { App } from "./app";
+import { shownName } from "./format";
 import { writePlace } from "./state";
 
 /* The page as it came, before anything was drawn into it. */
@@ -22,8 +23,10 @@ const SUFFIX: Record<string, string> = {
     svg: "svg", folded: "folded", speedscope: "speedscope.json", pprof: "pb", csv: "csv", d3: "json", stoke: "stoke",
 };
 
+/* The name of the file that is saved. A title may have what file systems do not allow in names. */
 function stem(app: App): string {
-    return app.name.replace(/\.(txt|data|json|gz|zst|xz|folded|out|pb|html|stoke|zip)$/gi, "") || "profile";
+    const name = app.name.replace(/\.(txt|data|json|gz|zst|xz|folded|out|pb|html|stoke|zip)$/gi, "");
+    return shownName(name).replace(/[/\\:*?"<>|]/g, "_") || "profile";
 }
 
 export async function exportAs(app: App, format: string): Promise<void> {

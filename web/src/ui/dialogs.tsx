@@ -234,7 +234,7 @@ function Export({ app }: { app: App }) {
 
 function ReadAs({ app }: { app: App }) {
     return (
-        <Dialog app={app} title={`Read ${baseName(app.latest?.name ?? "the file")} as`}>
+        <Dialog app={app} title={`Read ${app.latest?.name ?? "the file"} as`}>
             <FormatChoice app={app} value={app.latest?.format ?? ""} none="what it looks like" onChoice={(name) => { app.openDialog(null); app.openAs(name); }} />
         </Dialog>
     );
