@@ -438,7 +438,7 @@ def check_options(report, folder):
     os.mkfifo(case.at("fifo"))
     for option, value, why in (
             ("--kallsyms", "/nope", "No such file"), ("--kallsyms", "random", "no symbols"),
-            ("--kallsyms", "fifo", "no symbols"), ("--kallsyms", ".", "directory"),
+            ("--kallsyms", "fifo", "regular"), ("--kallsyms", ".", "regular"),
             ("--vmlinux", "/nope", "No such file"), ("--vmlinux", "random", "ELF"),
             ("--vmlinux", "stripped", "no symbol table"), ("--vmlinux", "fifo", "regular"),
             ("--debug-dir", "/nope", "No such file"), ("--debug-dir", "app", "directory"),

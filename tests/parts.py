@@ -25,7 +25,15 @@ NPM_FAILS = """echo 'npm ERR! code ENOTFOUND' >&2
 echo 'npm ERR! request to the registry failed' >&2
 exit 1"""
 NPM_WORKS = """mkdir -p node_modules/.bin
-printf '#!/bin/sh\\necho "script();"\\n' >node_modules/.bin/esbuild
+cat >node_modules/.bin/esbuild <<'END'
+#!/bin/sh
+for word; do
+    case $word in
+    --outfile=*) file=${word#--outfile=}; mkdir -p "${file%/*}"; echo 'script();' >"$file" ;;
+    --metafile=*) echo '{"inputs": {}, "outputs": {}}' >"${word#--metafile=}" ;;
+    esac
+done
+END
 chmod +x node_modules/.bin/esbuild"""
 
 
@@ -51,7 +59,7 @@ class ViewerBuild:
         for path in self.tools, self.out, self.web:
             os.mkdir(path)
         os.symlink(os.path.join(tap.SOURCE_ROOT, "src"), os.path.join(folder, "src"))
-        for name in "build.py", "package.json", "package-lock.json", "core", "src":
+        for name in "build.py", "package.json", "package-lock.json", "core", "src", "licences":
             os.symlink(os.path.join(tap.SOURCE_ROOT, "web", name),
                        os.path.join(self.web, name))
         os.remove(os.path.join(self.web, "build.py"))

@@ -125,7 +125,7 @@ for data in fp plain 'fp.data plain'; do
 done | awk '{n[NR] = $1} END {exit !(NR == 3 && n[1] > 0 && n[3] == n[1] + n[2])}' ||
     fail 'annotate counts others in two recordings than in each'
 
-stoke annotate -q leaf fp.data >out
+stoke annotate -q --whole leaf fp.data >out
 says '^[* ] .*%       7          x = x \* 6364136223846793005UL + 1;$' out
 says '^               10  *__attribute__((noinline)) void leaf(int n)$' out
 rm load.c

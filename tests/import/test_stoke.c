@@ -169,7 +169,13 @@ static void same_profile(const struct profile *a, const struct profile *b)
         assert_int_equal(a->threads[i].tid, b->threads[i].tid);
         assert_int_equal(a->threads[i].name, b->threads[i].name);
     }
-    SAME_TABLE(a, b, samples, sample_count);
+    /* The file has weights as doubles, without the rest that makes large sums exact. */
+    assert_int_equal(a->sample_count, b->sample_count);
+    for (size_t i = 0; i < a->sample_count; i++) {
+        struct sample sample = a->samples[i];
+        sample.rest = 0;
+        assert_memory_equal(&sample, &b->samples[i], sizeof sample);
+    }
     assert_int_equal(a->kept, b->kept);
     same_facts(&a->facts, &b->facts);
 }
@@ -385,8 +391,8 @@ static void sign_section(struct output *out, size_t at)
     memcpy(out->bytes + at + 20, &sum, 4);
 }
 
-/* One of three sections of samples is damaged: the others stand, and the place is told.
- */
+/* One of many sections of samples is damaged: the others are read, and the position is
+ * reported. */
 static void other_sections_stand(void **state)
 {
     (void)state;
@@ -394,10 +400,12 @@ static void other_sections_stand(void **state)
     struct profile *p = make_profile(BUILD_KEEP, STOKE_SECTION_ROWS * 2 + 100);
     struct output out = written(p);
     size_t at = find_section(&out, "SMPS", 1);
+    size_t rows = number_at(out.bytes + at + 8);
     out.bytes[at + STOKE_SECTION_HEAD + 5] ^= 1;
     struct profile *q = read_back(output_kept(&out), BUILD_KEEP, &everything, &err);
     assert_non_null(q);
-    assert_int_equal(q->sample_count, STOKE_SECTION_ROWS + 100);
+    assert_in_range(rows, 1, STOKE_SECTION_ROWS);
+    assert_int_equal(q->sample_count, STOKE_SECTION_ROWS * 2 + 100 - rows);
     const struct warning *w = &q->facts.warnings[q->facts.warning_count - 1];
     assert_string_equal(w->what, "a section whose checksum is wrong: it is left out");
     assert_int_equal(w->first.offset, at);
