@@ -18,8 +18,10 @@ import tap
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace")
 sys.path.insert(0, HERE)
+import oracle       # noqa: E402
 import qemu_trace   # noqa: E402
-from guests import PLUGIN, Guest, bare, machine, missing, rtos, run, user   # noqa: E402
+from guests import (PLUGIN, Guest, bare, compile, machine, missing, rtos, run,   # noqa: E402
+                    user)
 
 class Names:
     """Functions under the least of their names. Two that share a name are one: nothing
@@ -175,6 +177,34 @@ def check_inlined(report):
                   said.decode() if b"repaired" in said else "")
 
 
+def check_stripped(report):
+    """Without symbols functions are named by the address that is called: in all stacks
+    these are addresses of functions, and few instructions are in no function."""
+    with tempfile.TemporaryDirectory(prefix="stoke-truth-") as folder:
+        trace = os.path.join(folder, "trace")
+        try:
+            program = compile(os.path.join(folder, "calls"), ["calls.c"], "-O2", "-static")
+            starts = {int(line.split()[0], 16) for line in oracle.tool("nm", program).splitlines()
+                      if re.match(r"[0-9a-f]+ [tTwWi] ", line)}
+            run(["qemu-riscv64", "-plugin", f"{PLUGIN},out={trace}", program], folder)
+            run(["riscv64-linux-gnu-strip", program], folder)
+            _, out, _ = tap.run([tap.STOKE, "trace", "-q", trace, "--dwarf", program])
+        except RuntimeError as problem:
+            report.not_ok("a stripped program", str(problem))
+            return
+    total = named = 0
+    wrong = set()
+    for line in out.decode().splitlines():
+        stack, count = line.rsplit(" ", 1)
+        frames = [re.fullmatch(r"calls\+0x([0-9a-f]+)", f) for f in stack.split(";")]
+        wrong.update(f[0] for f in frames if f and int(f[1], 16) not in starts)
+        total += int(count)
+        named += int(count) if all(frames) else 0
+    why = f"no functions: {sorted(wrong)[:8]}" if wrong else ""
+    why = why or ("" if named > 0.95 * total > 1000 else f"{named} of {total} have names")
+    report.result(f"a stripped program: {total} instructions", why)
+
+
 def main():
     report = tap.Tap()
     why = missing()
@@ -188,6 +218,8 @@ def main():
         check(report, name, make)
     if not why and not wanted:
         check_inlined(report)
+    if not why and (not wanted or "stripped" in wanted):
+        check_stripped(report)
     report.done()
 
 

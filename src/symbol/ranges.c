@@ -100,12 +100,13 @@ bool ranges_init(struct ranges *r, const struct range *items, size_t count,
     return ok;
 }
 
-uint32_t ranges_find(const struct ranges *r, uint64_t address)
+/* The part that an address is in; NULL before the first. */
+static const uint64_t *find_part(const struct ranges *r, uint64_t address)
 {
     const uint64_t *at = r->starts;
     size_t left = r->count;
     if (left == 0 || address < at[0])
-        return RANGE_NONE;
+        return NULL;
     while (left > 1) {
         size_t half = left / 2, next = (left - half) / 2;
         /* Both places where it may look next. */
@@ -114,5 +115,17 @@ uint32_t ranges_find(const struct ranges *r, uint64_t address)
         at += at[half] <= address ? half : 0;
         left -= half;
     }
-    return r->owners[at - r->starts];
+    return at;
+}
+
+uint32_t ranges_find(const struct ranges *r, uint64_t address)
+{
+    const uint64_t *at = find_part(r, address);
+    return at ? r->owners[at - r->starts] : RANGE_NONE;
+}
+
+uint64_t ranges_start(const struct ranges *r, uint64_t address)
+{
+    const uint64_t *at = find_part(r, address);
+    return at ? *at : 0;
 }

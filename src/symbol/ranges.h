@@ -36,4 +36,7 @@ bool ranges_init(struct ranges *r, const struct range *items, size_t count,
 /* The owner at an address, or RANGE_NONE. Any number of threads may ask. */
 uint32_t ranges_find(const struct ranges *r, uint64_t address);
 
+/* Where the part, or the gap, begins that an address is in; 0 before the first. */
+uint64_t ranges_start(const struct ranges *r, uint64_t address);
+
 #endif

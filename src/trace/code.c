@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/code.h"
+#include "base/output.h"
 
 /* What is inlined is looked up for whole functions, of at most this many bytes. */
 #define FUNCTION_SIZE_MAX ((uint64_t)1 << 20)
@@ -116,6 +117,23 @@ static trace_function_id function_of_name(struct trace_code *c, uint32_t binary,
     return (trace_function_id)*id;
 }
 
+/* A function that calls lead to, and no symbol names. */
+static trace_function_id function_of_target(struct trace_code *c, uint32_t binary,
+                                            uint64_t target)
+{
+    uint64_t *id = idmap_put(&c->by_target, c->arena, target ^ (uint64_t)binary << 44);
+    if (!id || *id)
+        return id ? (trace_function_id)*id : 0;
+    struct output text = OUTPUT_KEEP;
+    output_str(&text, trace_code_binary(c, binary)->name);
+    output_format(&text, "+0x%llx", (unsigned long long)target);
+    struct str name = arena_str(c->arena, (struct str){text.bytes, text.used});
+    output_deinit(&text);
+    *id = add_function(
+        c, (struct trace_function){.binary = binary, .name = name, .start = target});
+    return (trace_function_id)*id;
+}
+
 /* --- What is inlined --------------------------------------------------------------- */
 
 static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
@@ -210,16 +228,18 @@ static trace_place_id place_in_function(struct trace_code *c, trace_function_id 
                : f->place;
 }
 
-/* Code without a symbol: DWARF may know the function; it does not say where it begins. */
+/* Code without a symbol: DWARF may know the function; it does not say where it begins.
+ * target: the call's that leads to it, or 0. */
 static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary,
-                                           uint64_t address)
+                                           uint64_t address, uint64_t target)
 {
     struct dwarf_query q = {.address = address};
     struct dwarf_reader *reader = reader_of(c, binary);
     if (!reader || !ask(c, binary, reader, &q, 1))
         q.count = 0;
     struct str name = q.count ? q.frames[q.count - 1].name : STR("");
-    trace_function_id f = function_of_name(c, binary, name, 0);
+    trace_function_id f = name.len == 0 && target ? function_of_target(c, binary, target)
+                                                  : function_of_name(c, binary, name, 0);
     trace_place_id place = place_of_frames(c, binary, c->functions[f].place, &q);
     if (reader)
         forget(reader);
@@ -235,8 +255,14 @@ static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
     uint32_t symbol = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
     if (address == b->entry)
         s->flags |= TRACE_SITE_START | TRACE_SITE_ENTRY;
-    if (symbol == RANGE_NONE) {
-        s->place = place_without_symbol(c, binary, address);
+    const struct symbol_entry *e =
+        symbol == RANGE_NONE ? NULL : &b->symbols->entries[symbol];
+    uint64_t target = !e || (e->open && e->address != address)
+                          ? trace_code_target(c, binary, address)
+                          : 0;
+    if (!e || target) {
+        s->flags |= address == target ? TRACE_SITE_ENTRY : 0;
+        s->place = place_without_symbol(c, binary, address, target);
         return;
     }
     trace_function_id f = function_of_symbol(c, binary, symbol), owner = f;
@@ -366,6 +392,24 @@ static struct trace_page *find_page(struct trace_code *c, uint64_t pc)
         c->cache[slot].page = page;
     }
     return page;
+}
+
+void trace_code_call(struct trace_code *c, struct trace_where where, uint64_t pc)
+{
+    trace_code_add_target(c, where.binary, pc - where.bias);
+}
+
+/* What was found in the page before is in the function now, if it is behind. */
+void trace_code_call_page(struct trace_code *c, uint64_t pc)
+{
+    struct trace_page *page = find_page(c, pc);
+    if (!page || !trace_code_add_target(c, page->binary, pc - page->bias))
+        return;
+    for (size_t i = pc / 2 % TRACE_PAGE_SITES; i < TRACE_PAGE_SITES; i++) {
+        uint64_t at = (pc >> TRACE_PAGE_SHIFT << TRACE_PAGE_SHIFT) + i * 2;
+        if (page->sites[i].length)
+            fill_site(c, page->binary, at - page->bias, &page->sites[i]);
+    }
 }
 
 /* RAM is from 2 GiB on. */

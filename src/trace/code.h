@@ -74,14 +74,24 @@ struct trace_page {
 
 #define TRACE_PAGE_CACHE 1024
 
+/* How many instructions are looked at to see whether a jump and link only reads the PC. */
+#define TRACE_AHEAD_OF_LINK 8
+
+/* What is called in a binary where no symbol with a size is: a bit for each 2 bytes of a
+ * segment. */
+struct trace_targets {
+    uint64_t *bits;
+};
+
 /* A binary as it is known here. */
 struct trace_known {
     const struct trace_binary *binary;
     struct dwarf_reader reader;
     bool asked, has_reader;
-    uint64_t instructions; /* that were in it: trace_profile counts them */
-    uint64_t described;    /* whose bits the trace tells, each once for each block */
-    uint64_t differing;    /* and of these, what the file has is another one */
+    struct trace_targets *targets; /* by segment; NULL: not searched for yet */
+    uint64_t instructions;         /* that were in it: trace_profile counts them */
+    uint64_t described; /* whose bits the trace tells, each once for each block */
+    uint64_t differing; /* and of these, what the file has is another one */
 };
 
 /* A part of a binary that lies elsewhere than its file says. */
@@ -120,7 +130,7 @@ struct trace_code {
 
     struct trace_function *functions;
     size_t function_count, function_cap;
-    struct idmap by_symbol, by_name;
+    struct idmap by_symbol, by_name, by_target;
     struct trie places; /* a child of the root is a function, deeper ones are inlined */
 
     struct idmap pages; /* by number: struct trace_page * */
@@ -186,6 +196,21 @@ void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
 
 /* The same, where the instruction before is known, too: what only both tell. */
 void trace_code_follow(const struct trace_site *before, struct trace_site *site);
+
+/* A call by register leads to an address that `where` says the binary of: where no symbol
+ * tells of a function there, one begins. */
+void trace_code_call(struct trace_code *c, struct trace_where where, uint64_t pc);
+
+/* The same, of an address whose site was found. */
+void trace_code_call_page(struct trace_code *c, uint64_t pc);
+
+/* The address of a binary's file that the function without a symbol begins at which
+ * `address` is in, as calls tell; 0: none. (calls.c) */
+uint64_t trace_code_target(struct trace_code *c, uint32_t binary, uint64_t address);
+
+/* Notes that an address of a binary's file is called; false where that was known, or a
+ * symbol tells more. (calls.c) */
+bool trace_code_add_target(struct trace_code *c, uint32_t binary, uint64_t address);
 
 /* The function of a place. */
 static inline trace_function_id trace_place_function(const struct trace_code *c,

@@ -170,3 +170,15 @@ enum instruction_stack instruction_stack(uint32_t bits, bool is_32)
     bool stores = (bits & 0x7f) == OPCODE_STORE && (bits >> 20 & 31) == REGISTER_SP;
     return stores ? STACK_STORED : STACK_NEITHER;
 }
+
+bool instruction_reads(uint32_t bits, uint32_t reg)
+{
+    if (instruction_length((uint16_t)bits) == 2) {
+        bool moves = (bits & 0xe003) == 0x8002; /* c.mv, c.add */
+        bool adds = (bits & 0xe003) == 0x0001;  /* c.addi */
+        return (moves && (bits >> 2 & 31) == reg) || (adds && (bits >> 7 & 31) == reg);
+    }
+    uint32_t opcode = bits & 0x7f;
+    bool is_read = opcode == 0x13 || opcode == 0x1b || opcode == 0x03 || opcode == 0x33;
+    return is_read && (bits >> 15 & 31) == reg;
+}

@@ -52,6 +52,10 @@ enum instruction_stack { STACK_NEITHER, STACK_STORED, STACK_LOADED };
 
 enum instruction_stack instruction_stack(uint32_t bits, bool is_32);
 
+/* Whether an instruction uses a register as a number: most do by the same bits. Loads
+ * count, stores and jumps do not. */
+bool instruction_reads(uint32_t bits, uint32_t reg);
+
 /* The instruction may be followed by the one behind it. */
 static inline bool instruction_falls_through(enum instruction_kind kind)
 {

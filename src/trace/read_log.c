@@ -112,6 +112,8 @@ static bool make_known(struct reading *q, struct log_core *c, size_t at, struct 
     struct trace_where where = trace_code_where(&t->code, e->pc);
     if (bits_in_binary(&t->code, where, e->pc) != e->bits)
         where = trace_code_match(&t->code, e->pc, (struct str){bytes, size});
+    if (t->site && t->site->kind == INSTRUCTION_CALL_REGISTER)
+        trace_code_call(&t->code, where, e->pc);
     uint32_t in_binary = bits_in_binary(&t->code, where, e->pc);
     bool expanded = is_expanded(q, c, at, in_binary);
     *k = (struct known){.bits = e->bits};

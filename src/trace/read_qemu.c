@@ -186,6 +186,9 @@ static bool make_block(struct reading *q, struct lane *lane, uint32_t id)
     place_maps(q, lane);
     struct trace_where where =
         trace_code_match(code, block->pc, (struct str){block->bytes, block->size});
+    const struct trace_site *before = lane->core->tracer.site;
+    if (before && before->kind == INSTRUCTION_CALL_REGISTER)
+        trace_code_call(code, where, block->pc);
     made->sites = arena_alloc(a, block->count * sizeof *made->sites);
     if (!made->sites)
         return false;

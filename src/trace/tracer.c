@@ -133,22 +133,6 @@ static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
     tracer_stray(t, &second);
 }
 
-/* Most registers are read by the same bits in all instructions that have them. */
-static bool reads_as_value(uint32_t x, uint32_t reg)
-{
-    if (instruction_length((uint16_t)x) == 2) {
-        bool moves = (x & 0xe003) == 0x8002; /* c.mv, c.add */
-        bool adds = (x & 0xe003) == 0x0001;  /* c.addi */
-        return (moves && (x >> 2 & 31) == reg) || (adds && (x >> 7 & 31) == reg);
-    }
-    uint32_t opcode = x & 0x7f;
-    bool is_read = opcode == 0x13 || opcode == 0x1b || opcode == 0x03 || opcode == 0x33;
-    return is_read && (x >> 15 & 31) == reg;
-}
-
-/* How many instructions are looked at behind such a jump. */
-#define AHEAD_OF_LINK 8
-
 /* A jump and link within a function, which only reads where it is: what it leads to uses
  * the link as a number before anything else could return by it. */
 static bool reads_pc(struct tracer *t, const struct trace_step *s)
@@ -158,8 +142,9 @@ static bool reads_pc(struct tracer *t, const struct trace_step *s)
     uint32_t link = s->from_site->length == 2 ? 1 : s->from_site->bits >> 7 & 31;
     if (s->function != tracer_top(t)->function || (site->flags & TRACE_SITE_ENTRY))
         return false;
-    for (unsigned i = 0; i < AHEAD_OF_LINK && site->kind == INSTRUCTION_PLAIN; i++) {
-        if (reads_as_value(site->bits, link))
+    for (unsigned i = 0; i < TRACE_AHEAD_OF_LINK && site->kind == INSTRUCTION_PLAIN;
+         i++) {
+        if (instruction_reads(site->bits, link))
             return true;
         pc += site->length;
         site = trace_code_find(&t->code, pc);
@@ -285,6 +270,16 @@ static void choose_program(struct tracer *t, const uint64_t *pcs, size_t count)
                           t->task_count ? tracer_task(t)->program : 0);
 }
 
+/* The site at an address, which is a function's first where a call by register led to. */
+static const struct trace_site *find_site(struct tracer *t, uint64_t pc)
+{
+    const struct trace_site *site = trace_code_find(&t->code, pc);
+    if (t->site && t->site->kind == INSTRUCTION_CALL_REGISTER &&
+        !(site->flags & TRACE_SITE_ENTRY))
+        trace_code_call_page(&t->code, pc);
+    return site;
+}
+
 /* Most instructions follow the one before, in the same place: for them nothing is done
  * but to see that it is so. */
 void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
@@ -298,7 +293,7 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
             t->since = t->now;
         if (trace_code_is_shared(&t->code, pcs[i]))
             choose_program(t, pcs + i, count - i);
-        step(t, pcs[i], trace_code_find(&t->code, pcs[i]));
+        step(t, pcs[i], find_site(t, pcs[i]));
         if (tracer_failed(t))
             return;
         if (trace_code_is_shared(&t->code, pcs[i]))
