@@ -205,6 +205,20 @@ def check_stripped(report):
     report.result(f"a stripped program: {total} instructions", why)
 
 
+def check_links(report):
+    """Calls made of several instructions, whatever the address is made of."""
+    for options in (["-static"], ["-static", "-fno-pic"],
+                    ["-static", "-fno-pic", "-march=rv64g"]):
+        with tempfile.TemporaryDirectory(prefix="stoke-truth-") as folder:
+            program, trace = os.path.join(folder, "links"), os.path.join(folder, "trace")
+            compile(program, ["links.S"], "-nostdlib", *options)
+            run(["qemu-riscv64", "-plugin", f"{PLUGIN},out={trace}", program], folder)
+            _, out, said = tap.run([tap.STOKE, "trace", trace, "--dwarf", program])
+        why = "" if out == b"_start 37\n_start;f 12\n" else out.decode()
+        report.result(f"calls of several instructions, {' '.join(options)}",
+                      why or said.decode())
+
+
 def main():
     report = tap.Tap()
     why = missing()
@@ -218,6 +232,8 @@ def main():
         check(report, name, make)
     if not why and not wanted:
         check_inlined(report)
+    if not why and (not wanted or "links" in wanted):
+        check_links(report)
     if not why and (not wanted or "stripped" in wanted):
         check_stripped(report)
     report.done()

@@ -173,3 +173,80 @@ uint64_t trace_code_target(struct trace_code *c, uint32_t binary, uint64_t addre
         low = address - TARGET_REACH;
     return last_target(s, k->targets[segment].bits, (address - s->start) / 2, low);
 }
+
+/* --- Calls of several instructions --------------------------------------------------- */
+
+#define LINK_AHEAD 32 /* bytes before the jump in which ra is set */
+
+enum { LUI = 0x37, ADDI = 0x13, LOAD = 0x03, RA = 1 };
+
+/* Whether an instruction may write ra, or leave the way to the jump. */
+static bool disturbs_link(uint32_t bits, bool is_32)
+{
+    bool writes = (bits >> 7 & 31) == RA;
+    if (instruction_length((uint16_t)bits) == 4) {
+        uint32_t opcode = bits & 0x7f;
+        writes = writes && opcode != 0x23 && opcode != 0x63; /* stores, branches */
+    }
+    return writes || instruction_decode(bits, is_32).kind != INSTRUCTION_PLAIN;
+}
+
+/* What stands at an address of the file, in the table of addresses that code which may be
+ * moved loads them from; 0: not known before it is linked. */
+static uint64_t loaded_from(const struct trace_binary *b, uint64_t address, bool is_32)
+{
+    struct str bytes = b->elf ? elf_bytes_at(b->elf, address, is_32 ? 4 : 8) : STR("");
+    uint64_t value = 0;
+    for (size_t i = bytes.len; i-- > 0;)
+        value = value << 8 | (unsigned char)bytes.ptr[i];
+    return value;
+}
+
+/* Two instructions at `at` set ra to `wanted`: auipc or lui, and addi, or a load from the
+ * table of addresses. The address behind both; 0 where there are others. */
+static uint64_t behind_link(const struct trace_binary *b, const struct trace_segment *s,
+                            uint64_t at, uint64_t wanted, bool is_32)
+{
+    uint32_t high, low;
+    if (!trace_segment_bits(s, at, &high) || !trace_segment_bits(s, at + 4, &low) ||
+        (high >> 7 & 31) != RA || ((high & 0x7f) != AUIPC && (high & 0x7f) != LUI))
+        return 0;
+    uint32_t width = is_32 ? 2 : 3, function = low >> 12 & 7;
+    bool is_short = (low & 0xef83) == 0x0081; /* c.addi ra */
+    bool on_ra = (low >> 7 & 31) == RA && (low >> 15 & 31) == RA;
+    bool adds = on_ra && (low & 0x7f) == ADDI && function == 0;
+    bool loads = on_ra && (low & 0x7f) == LOAD && function == width;
+    int64_t more = (int32_t)low >> 20;
+    if (is_short)
+        more = (int64_t)(low >> 2 & 31) - (low & 0x1000 ? 32 : 0);
+    uint64_t value = (uint64_t)((int64_t)(int32_t)(high & 0xfffff000) + more);
+    if ((high & 0x7f) == AUIPC)
+        value += at;
+    if (loads) {
+        value = loaded_from(b, value, is_32);
+        value = value ? value : wanted;
+    }
+    bool sets = (is_short || adds || loads) && value == wanted;
+    return sets ? at + (is_short ? 6 : 8) : 0;
+}
+
+bool trace_code_links(const struct trace_code *c, uint32_t binary, uint64_t address)
+{
+    const struct trace_binary *b = trace_code_binary(c, binary);
+    const struct trace_segment *s = trace_segment_at(b, address);
+    uint32_t bits;
+    if (!s || !trace_segment_bits(s, address, &bits))
+        return false;
+    uint64_t wanted = address + instruction_length((uint16_t)bits);
+    for (uint64_t back = 6; back <= LINK_AHEAD && back <= address - s->start; back += 2) {
+        uint64_t pc = behind_link(b, s, address - back, wanted, c->is_32);
+        if (!pc)
+            continue;
+        while (pc < address && trace_segment_bits(s, pc, &bits) &&
+               !disturbs_link(bits, c->is_32))
+            pc += instruction_length((uint16_t)bits);
+        if (pc == address)
+            return true;
+    }
+    return false;
+}

@@ -253,6 +253,10 @@ static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
 {
     const struct trace_binary *b = trace_code_binary(c, binary);
     uint32_t symbol = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
+    bool jumps = s->kind == INSTRUCTION_JUMP || s->kind == INSTRUCTION_JUMP_REGISTER ||
+                 s->kind == INSTRUCTION_RETURN; /* jr t0 */
+    if (jumps && trace_code_links(c, binary, address))
+        s->flags |= TRACE_SITE_LINKS;
     if (address == b->entry)
         s->flags |= TRACE_SITE_START | TRACE_SITE_ENTRY;
     const struct symbol_entry *e =
@@ -470,6 +474,12 @@ static void compare(struct trace_code *c, struct trace_where where, uint64_t pc,
     k->differing += bits != site->bits;
 }
 
+static bool is_call(const struct trace_site *s)
+{
+    return instruction_is_call((enum instruction_kind)s->kind) ||
+           (s->flags & TRACE_SITE_LINKS);
+}
+
 /* Programs may lie at the same addresses, of which none has so many bits. */
 static uint64_t call_key(uint64_t behind, uint32_t binary)
 {
@@ -487,7 +497,7 @@ void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
     } else {
         site->place = unknown_site(c, pc)->place;
     }
-    if (!instruction_is_call((enum instruction_kind)site->kind))
+    if (!is_call(site))
         return;
     uint64_t *call =
         idmap_put(&c->calls, c->arena, call_key(pc + site->length, where.binary));
@@ -502,7 +512,7 @@ trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc, uint32_
         return (trace_place_id)*told;
     for (uint64_t length = 4; length >= 2; length -= 2) {
         const struct trace_site *s = trace_code_find(c, pc - length);
-        if (s->length == length && instruction_is_call((enum instruction_kind)s->kind) &&
+        if (s->length == length && is_call(s) &&
             c->functions[trace_site_function(c, s)].binary == binary)
             return s->place;
     }

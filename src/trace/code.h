@@ -43,6 +43,7 @@ enum trace_site_flag {
     TRACE_SITE_ENTRY = 1,     /* a function begins here */
     TRACE_SITE_START = 2,     /* and a program */
     TRACE_SITE_SIGRETURN = 4, /* an ecall that ends a signal's handler */
+    TRACE_SITE_LINKS = 8,     /* a jump; ra was set to the address behind it */
 };
 
 struct trace_site {
@@ -211,6 +212,10 @@ uint64_t trace_code_target(struct trace_code *c, uint32_t binary, uint64_t addre
 /* Notes that an address of a binary's file is called; false where that was known, or a
  * symbol tells more. (calls.c) */
 bool trace_code_add_target(struct trace_code *c, uint32_t binary, uint64_t address);
+
+/* Whether ra is set to the address behind the jump at an address of a binary's file, by
+ * two instructions shortly before it: together they are a call. (calls.c) */
+bool trace_code_links(const struct trace_code *c, uint32_t binary, uint64_t address);
 
 /* The function of a place. */
 static inline trace_function_id trace_place_function(const struct trace_code *c,

@@ -100,11 +100,18 @@ static bool leaves_by_register(struct tracer *t, const struct trace_step *s)
            (s->function != tracer_top(t)->function || s->to == tracer_top(t)->returns);
 }
 
+/* A jump to a function that is to return behind the jump. */
+static bool calls_by_jump(const struct trace_step *s)
+{
+    return (s->from_site->flags & TRACE_SITE_LINKS) &&
+           (s->to_site->flags & TRACE_SITE_ENTRY);
+}
+
 static void transfer_register(struct tracer *t, const struct trace_step *s)
 {
     if (tracer_interrupted(t, s))
         return;
-    if (s->from_site->kind == INSTRUCTION_CALL_REGISTER)
+    if (s->from_site->kind == INSTRUCTION_CALL_REGISTER || calls_by_jump(s))
         tracer_call(t, s, s->from + s->from_site->length);
     else if (s->from_site->kind == INSTRUCTION_SWAP)
         tracer_swap(t, s);
@@ -125,7 +132,7 @@ static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
     first.to = second.next = target;
     first.to_site = site;
     first.function = trace_site_function(&t->code, site);
-    if (s->from_site->kind == INSTRUCTION_CALL)
+    if (s->from_site->kind == INSTRUCTION_CALL || calls_by_jump(&first))
         tracer_call(t, &first, s->from + s->from_site->length);
     else
         tracer_flow(t, &first);
@@ -173,7 +180,7 @@ static void transfer_once(struct tracer *t, const struct trace_step *s)
     case INSTRUCTION_CALL:
         if (!leads)
             transfer_interrupted(t, s);
-        else if (from->kind == INSTRUCTION_CALL && !reads_pc(t, s))
+        else if (from->kind == INSTRUCTION_CALL ? !reads_pc(t, s) : calls_by_jump(s))
             tracer_call(t, s, s->from + from->length);
         else
             tracer_flow(t, s);
@@ -379,7 +386,7 @@ static enum trace_way find_way(const struct tracer *t, const struct trace_block 
     bool twice = t->code.functions[b->function].flags & TRACE_FUNCTION_TWICE;
     if (from->kind == INSTRUCTION_PLAIN || from->kind == INSTRUCTION_BRANCH)
         leads |= from->advance && b->pc == t->pc + from->advance;
-    if (to->kind == INSTRUCTION_UNKNOWN)
+    if (to->kind == INSTRUCTION_UNKNOWN || (from->flags & TRACE_SITE_LINKS))
         return TRACE_WAY_OTHER;
     if (from->kind == INSTRUCTION_CALL_REGISTER)
         return twice ? TRACE_WAY_OTHER : TRACE_WAY_CALLS_REGISTER;

@@ -348,6 +348,34 @@ static void test_call_targets(void **state)
     expect("a1 f0 f1 f3 f4", "a 1, a;f 4");
 }
 
+/* la ra, 1f; j b; 1: is a call, with other instructions between, too, or by a register;
+ * where ra is loaded after that it is not. */
+static void test_two_part_calls(void **state)
+{
+    (void)state;
+    const uint32_t load = 0x00813083; /* ld ra, 8(sp) */
+    reset();
+    put_call('a', 0, 'c');
+    put('c', 0, 0x00000097); /* auipc ra, 0 */
+    put('c', 1, 0x00c08093); /* addi ra, ra, 12 */
+    put_jump('c', 2, 'b');
+    put('c', 4, RET);
+    put('b', 1, RET);
+    expect("a0 c0 c1 c2 b0 b1 c3 c4 a1", "a 2, a;c 5, a;c;b 2");
+    expect("b0 b1 c3 c4 a1", "a;c;b 2, a;c 2, a 1");
+    put('c', 1, 0x01408093); /* addi ra, ra, 20 */
+    put('c', 2, NOP);
+    put('c', 3, NOP);
+    put('c', 4, JUMP_T1);
+    put('c', 5, RET);
+    expect("a0 c0 c1 c2 c3 c4 b0 b1 c5 a1", "a 2, a;c 6, a;c;b 2");
+    put_jump('c', 4, 'c'); /* itself */
+    expect("a0 c0 c1 c2 c3 c4 c0 c1 c2 c3 c4 c0", "a 1, a;c 5, a;c;c 5, a;c;c;c 1");
+    put_jump('c', 4, 'b');
+    put('c', 3, load);
+    expect("a0 c0 c1 c2 c3 c4 b0 b1 a1", "a 2, a;c 5, a;b 2");
+}
+
 /* A context that is loaded where it was stored: longjmp to an outer level of a recursion,
  * and a switch to another stack. */
 static void test_contexts(void **state)
@@ -436,7 +464,7 @@ int main(void)
         cmocka_unit_test(test_boot),         cmocka_unit_test(test_read_pc),
         cmocka_unit_test(test_contexts),     cmocka_unit_test(test_trap_behind_trap),
         cmocka_unit_test(test_exec),         cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_call_targets),
+        cmocka_unit_test(test_call_targets), cmocka_unit_test(test_two_part_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
