@@ -8,6 +8,7 @@ oracle_dwfl is left out where libdw-dev is not installed. STOKE_TRUTH_FOLDER kee
 built and recorded; STOKE_TRUTH_SHOWN is how many differences of a class are printed."""
 
 import collections
+import json
 import fnmatch
 import lzma
 import os
@@ -326,7 +327,10 @@ def check_roads(report, recording):
     """What is compared with perf's text is ours; the direct road leads to the same, but
     for unknown addresses, which the text has as perf's does."""
     text = script_of_ours(recording).encode("utf-8", "surrogateescape")
+    info = json.loads(output([tap.STOKE, "info", "-q", "--json", recording.path]))
+    # A text says only which event was sampled first, not which was recorded first.
     how = [option for option in FOLD if option != "--addrs"]
+    how += ["--event", info["events"][0]["name"]]
     by_text = folded(output([tap.STOKE, "fold", "--format", "perf", *how], input=text))
     direct = folded(output([tap.STOKE, "fold", *how, recording.path]))
     left = [f"+{n} {s}" for s, n in (direct - by_text).items()][:SHOWN]

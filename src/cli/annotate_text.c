@@ -217,9 +217,12 @@ static void write_place(const struct writer *w, uint64_t address, struct str fun
             visible_print(w->out, output_kept(&name));
             output_deinit(&name);
         }
-        output_text(w->out, "  ");
-        write_source(w,
-                     str_trim(source_line(file_text(w->sources, row->file), row->line)));
+        struct str source =
+            str_trim(source_line(file_text(w->sources, row->file), row->line));
+        if (source.len) {
+            output_text(w->out, "  ");
+            write_source(w, source);
+        }
         output_char(w->out, '\n');
     }
     *last = place;

@@ -91,9 +91,10 @@ static int take_frame(Dwfl_Frame *frame, void *context)
     (void)context;
     if (o.count >= FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &is_activation) || pc == 0)
         return DWARF_CB_ABORT;
-    /* Without rules it follows the frame pointer wherever that leads. What is no code
-     * that was mapped is no caller, and what is found by it is none either. */
-    if (o.count && !space_find(o.job->spaces, o.job->space, pc - 1)) {
+    /* Without rules it follows the frame pointer wherever that leads. An address outside
+     * of the code that was mapped is not a caller, nor is what is found by it. */
+    const struct address_map *map = space_find(o.job->spaces, o.job->space, pc - 1);
+    if (o.count && (!map || map->no_code)) {
         o.invented++;
         return DWARF_CB_ABORT;
     }
