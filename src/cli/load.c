@@ -7,6 +7,7 @@
 #include "cli/demangle_names.h"
 #include "cli/load_parts.h"
 #include "cli/message.h"
+#include "cli/package_hint.h"
 #include "cli/source_maps.h"
 #include "cli/together.h"
 #include "import/detect.h"
@@ -428,6 +429,8 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
         symbols_warn(&symbols, &b);
     if (ok && !settings->quiet && !settings->own_warnings)
         symbols_report(&symbols);
+    if (ok && !settings->quiet)
+        package_hint(&symbols, b.profile);
     if (ok && !settings->quiet)
         source_maps_note(&maps, &settings->source_maps);
     source_maps_free(&maps);

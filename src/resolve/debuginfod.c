@@ -65,3 +65,9 @@ bool debuginfod_program(struct str build_id, char *path, size_t size)
 {
     return fetch("debuginfod_find_executable", build_id, path, size);
 }
+
+bool debuginfod_is_installed(void)
+{
+    struct library l;
+    return open_library(&l, "debuginfod_find_debuginfo");
+}

@@ -11,4 +11,7 @@
 bool debuginfod_debug(struct str build_id, char *path, size_t size);
 bool debuginfod_program(struct str build_id, char *path, size_t size);
 
+/* Whether libdebuginfod is installed. */
+bool debuginfod_is_installed(void);
+
 #endif

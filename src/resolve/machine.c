@@ -769,3 +769,15 @@ void machine_resolver_doubts(const struct machine_resolver *m,
         if (object_doubt(entry_at(m, i)->object, m->settings, why))
             each(context, why);
 }
+
+bool machine_resolver_is_stripped(const struct machine_resolver *m, struct str path,
+                                  bool *has_build_id)
+{
+    for (size_t i = 1; i < m->entries.count; i++) {
+        const struct object *o = entry_at(m, i)->object;
+        *has_build_id = o->has_build_id;
+        if (o->is_stripped && str_equal(o->wanted.path, path))
+            return true;
+    }
+    return false;
+}

@@ -47,6 +47,11 @@ struct resolve_report {
 void machine_resolver_doubts(const struct machine_resolver *m,
                              void (*each)(void *context, const char *why), void *context);
 
+/* Whether a file of that recorded path was found, but neither the table of all its symbols
+ * nor a debug file. `has_build_id`: whether a server could know it. */
+bool machine_resolver_is_stripped(const struct machine_resolver *m, struct str path,
+                                  bool *has_build_id);
+
 void machine_resolver_report(const struct machine_resolver *m, struct resolve_report *r);
 
 #endif

@@ -110,6 +110,9 @@ static void search(struct object *o, const struct resolve_settings *s)
         find_beside(&s->find, &o->wanted, found ? o->file.path : STR(""), &o->arena);
     find_debug(&s->find, found ? &o->file.elf : NULL, o->wanted.build_id, &o->beside,
                &o->debug, &o->arena);
+    o->is_stripped =
+        found && !o->debug.mapping.map && !elf_section_typed(&o->file.elf, ELF_SYMTAB);
+    o->has_build_id = found && elf_build_id(&o->file.elf).len;
 }
 
 static struct elf *debug_elf(struct object *o)

@@ -54,6 +54,8 @@ struct object {
     uint64_t moved;
     struct symbol_table symbols;
     bool has_symbols, has_dwarf, is_hidden;
+    bool is_stripped; /* found, without the table of all its symbols */
+    bool has_build_id;
     struct dwarf dwarf;
     struct split_files split;
     struct os_lock table_lock; /* of making it; taken before the other */
