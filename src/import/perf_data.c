@@ -241,6 +241,8 @@ static bool look_within_last(struct perf_data *d, struct error *err)
             continue;
         flaw_at(d, PERF_FLAW_CORRUPTED, last);
         d->cursor = at;
+        d->keep = at < d->keep ? at : d->keep;
+        d->last = UINT64_MAX; /* once: what is there may be damaged too */
         return true;
     }
     return false;
@@ -437,6 +439,8 @@ static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
         return false;
     }
     move_on(d, r->body.len + PERF_RECORD_HEADER);
+    if (d->last < d->keep)
+        d->keep = d->last; /* look_within_last may go back to it */
     d->payload = payload_of(d, r);
     d->keeps_payload = r->type == PERF_HEADER_TRACING_DATA;
     if (r->type == PERF_AUXTRACE)
