@@ -150,10 +150,8 @@ static void follow(struct reading *q, struct log_core *c, size_t at)
     struct tracer *t = &c->core->tracer;
     bool passes = q->r->options->trigger.selector == TRACE_ALWAYS ||
                   trace_reader_pass(q->r, c->core, e->pc, e->bits, e->now);
-    if (!passes) {
-        c->core->kept_out += e->again;
-        return;
-    }
+    c->core->kept_out += passes ? 0 : e->again;
+    tracer_mute(t, !passes, e->now);
     if (e->bits == 0) {
         tracer_take(t, &e->pc, &e->now, 1);
         return;

@@ -254,11 +254,13 @@ static void run_gated(struct reading *q, struct lane *lane, struct trace_block *
         pc += b->sites[i].length;
     for (from = i; i < end; pc += b->sites[i++].length) {
         uint64_t now = lane->number + (i - lane->first);
-        if (trace_reader_pass(q->r, core, pc, b->sites[i].bits, now))
+        bool passes = trace_reader_pass(q->r, core, pc, b->sites[i].bits, now);
+        if (passes == !core->tracer.is_muted)
             continue;
         if (i > from)
             tracer_take_block(&core->tracer, b, from, i - from, now - (i - from));
-        from = i + 1;
+        tracer_mute(&core->tracer, !passes, now);
+        from = i;
     }
     if (from < end)
         tracer_take_block(&core->tracer, b, from, end - from,
@@ -293,12 +295,13 @@ static void run_triggered(struct reading *q, struct lane *lane, struct trace_blo
             q->steps -= lane->count;
             run_gated(q, lane, b);
             alike = 1;
-        } else if (trace_reader_pass(q->r, core, b->pc, b->sites[lane->first].bits,
-                                     lane->number)) {
+        } else {
+            bool passes = trace_reader_pass(q->r, core, b->pc, b->sites[lane->first].bits,
+                                            lane->number);
+            core->kept_out += passes ? 0 : lane->count * alike - 1;
+            tracer_mute(&core->tracer, !passes, lane->number);
             tracer_take_block(&core->tracer, b, lane->first, lane->count, lane->number);
             take_again(q, lane, b, lane->number + lane->count, alike - 1);
-        } else {
-            core->kept_out += lane->count * alike - 1;
         }
         lane->number += lane->count * alike;
         times -= alike;

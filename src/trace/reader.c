@@ -63,7 +63,6 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
     core->name = STR("");
     core->gate = trace_gate_of(o->trigger);
     core->kept_out = 0;
-    core->is_behind_gap = false;
     r->cores[r->core_count++] = core; /* to be deinitialised, whatever is next */
     if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps)) {
         r->arena.failed = true;
@@ -116,18 +115,12 @@ static uint64_t base_cycle(const struct trace_reader *r, uint64_t cycle)
 bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t pc,
                        uint32_t bits, uint64_t cycle)
 {
-    if (!trace_gate_pass(&core->gate, pc, bits, base_cycle(r, cycle))) {
-        core->kept_out++;
-        core->is_behind_gap = true;
-        return false;
-    }
-    if (core->is_behind_gap)
-        tracer_gap(&core->tracer, cycle);
-    core->is_behind_gap = false;
-    return true;
+    bool passes = trace_gate_pass(&core->gate, pc, bits, base_cycle(r, cycle));
+    core->kept_out += !passes;
+    return passes;
 }
 
-/* Hands on what the trigger lets pass, a run at a time. */
+/* Hands on what the trigger lets pass, and what it does not, a run at a time. */
 static void take_gated(struct trace_reader *r)
 {
     struct trace_core *core = r->core;
@@ -136,11 +129,13 @@ static void take_gated(struct trace_reader *r)
     size_t first = 0;
     for (size_t i = 0; i < r->count && !tracer_failed(t); i++) {
         uint32_t bits = by_bits ? trace_code_find(&t->code, r->pcs[i])->bits : 0;
-        if (trace_reader_pass(r, core, r->pcs[i], bits, r->cycles[i]))
+        bool passes = trace_reader_pass(r, core, r->pcs[i], bits, r->cycles[i]);
+        if (passes == !t->is_muted)
             continue;
         if (i > first)
             tracer_take(t, r->pcs + first, r->cycles + first, i - first);
-        first = i + 1;
+        tracer_mute(t, !passes, r->cycles[i]);
+        first = i;
     }
     if (first < r->count)
         tracer_take(t, r->pcs + first, r->cycles + first, r->count - first);
@@ -168,7 +163,7 @@ uint64_t trace_reader_instructions(const struct trace_reader *r)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < r->core_count; i++)
-        sum += r->cores[i]->tracer.counted;
+        sum += tracer_instructions(&r->cores[i]->tracer);
     return sum;
 }
 

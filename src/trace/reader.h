@@ -46,7 +46,6 @@ struct trace_core {
     struct tracer tracer;
     struct trace_gate gate;
     uint64_t kept_out;  /* instructions: by the trigger */
-    bool is_behind_gap; /* the instruction before was kept out, and others were not */
 };
 
 struct trace_reader {

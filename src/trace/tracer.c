@@ -35,7 +35,9 @@ static void keep_stretch(struct tracer *t, struct trace_count spent)
 void tracer_charge(struct tracer *t)
 {
     struct trace_count spent = {t->now - t->since, t->counted - t->counted_since};
-    if (spent.cycles || spent.instructions) {
+    if (t->is_muted) {
+        t->uncounted += spent.instructions;
+    } else if (spent.cycles || spent.instructions) {
         trace_tree_add(tracer_tree(t), t->leaf, spent);
         if (t->keeps)
             keep_stretch(t, spent);
@@ -538,6 +540,22 @@ void tracer_gap(struct tracer *t, uint64_t now)
     t->site = NULL;
 }
 
+void tracer_mute(struct tracer *t, bool mute, uint64_t now)
+{
+    if (t->is_muted == mute)
+        return;
+    if (t->task_count && t->site) {
+        t->now++;
+        tracer_charge(t);
+    }
+    if (mute)
+        t->kept = t->report;
+    else
+        t->report = t->kept;
+    t->now = t->since = now;
+    t->is_muted = mute;
+}
+
 void tracer_end(struct tracer *t)
 {
     if (t->task_count == 0 || tracer_failed(t))
@@ -547,5 +565,7 @@ void tracer_end(struct tracer *t)
     tracer_charge(t);
     if (t->on_trial.is_on)
         tracer_decide(t);
-    t->report.instructions = t->counted;
+    if (t->is_muted)
+        t->report = t->kept;
+    t->report.instructions = tracer_instructions(t);
 }

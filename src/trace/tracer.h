@@ -121,7 +121,10 @@ struct trace_step {
 struct tracer {
     struct arena arena;
     struct trace_code code;
-    bool keeps; /* stretches */
+    bool keeps;               /* stretches */
+    bool is_muted;            /* instructions are followed, but not counted: */
+    uint64_t uncounted;       /* these */
+    struct trace_report kept; /* what was seen until then */
 
     /* The instruction told last. */
     uint64_t pc;
@@ -250,6 +253,17 @@ void tracer_load_context(struct tracer *t, uint64_t address);
 
 /* Instructions are missing here, up to the cycle `now`, which nobody spent. */
 void tracer_gap(struct tracer *t, uint64_t now);
+
+/* From the cycle `now` on instructions are followed, so that the stack is known, but not
+ * counted; or they are counted again. */
+void tracer_mute(struct tracer *t, bool mute, uint64_t now);
+
+/* The instructions that are counted. */
+static inline uint64_t tracer_instructions(const struct tracer *t)
+{
+    uint64_t open = t->is_muted ? t->counted - t->counted_since : 0;
+    return t->counted - t->uncounted - open;
+}
 
 /* The trace ends: what is under way is counted. */
 void tracer_end(struct tracer *t);
