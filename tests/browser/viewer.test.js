@@ -402,7 +402,7 @@ module.exports = (test) => {
         await lost.waitForFunction(() => /^7 samples were lost here/.test(document.querySelector(".tip").textContent));
     });
 
-    /* Lines of a file on this machine, two functions in it and one whose file is not here. */
+    /* Lines of a file below the named folder, two functions in it and one whose file is not here. */
     test("the source: each line's self and total beside its text; files that are away; opened from a function", async (bench) => {
         const file = bench.write("prog.c", `int main()\n{\n\tloop("<b>");\n}\n// ${"long ".repeat(90)}end\n`);
         const frames = [{ name: "main", file, line: 3 }, { name: "loop", file, line: 8 }, { name: "loop", file, line: 9 }, { name: "far", file: "/nowhere/x.c", line: 70000 },
@@ -410,7 +410,7 @@ module.exports = (test) => {
         const text = JSON.stringify({ "$schema": "https://www.speedscope.app/file-format-schema.json", shared: { frames },
             profiles: [{ type: "sampled", name: "p", unit: "none", startValue: 0, endValue: 100,
                 samples: [[0, 1], [0, 2], [0, 2, 0, 2], [0, 1, 3], [4]], weights: [10, 20, 30, 39, 1] }] });
-        const page = await report(bench, text, "p.speedscope.json", { convert: ["--with-source"] });
+        const page = await report(bench, text, "p.speedscope.json", { convert: ["--with-source", "--source-dir", bench.folder] });
         await key(page, VIEWS.source);
         const files = await page.evaluate(() => window.stoke.core.files());
         assert.deepEqual(files, [{ name: file, self: 60, total: 99 }, { name: "/nowhere/x.c", self: 39, total: 39 }, { name: "/etc/hostname", self: 1, total: 1 }]);
