@@ -80,6 +80,7 @@ const struct option drawing_options[] = {
      OPTION_FLAG, OFF(by_time)},
     {"sort", 0, "ORDER", "callees by name or by size (default: name)", OPTION_CHOICE,
      OFF(order), orders},
+    {"no-sort", 0, NULL, "callees in the order of the input", OPTION_FLAG, OFF(as_read)},
     {"colors,color,palette", 0, "NAME",
      "hot (default), mem, io, java, js, python, ...; safe for any eyes", OPTION_CHOICE,
      OFF(palette), palette_names},
@@ -139,7 +140,6 @@ const struct option drawing_options[] = {
     {"pretty-xml", 0, NULL, "indent the XML", OPTION_FLAG, OFF(pretty)},
     {"no-javascript,no-script", 0, NULL, "a still picture, without its script",
      OPTION_FLAG, OFF(no_script)},
-    {"no-sort", 0, NULL, NULL, OPTION_IGNORED},
     {0}};
 
 /* --- Files that the settings name ------------------------------------------------ */
@@ -318,8 +318,9 @@ bool drawing_init(struct drawing *d, const struct drawing_settings *settings,
     d->svg.attribute_count = d->attribute_count;
     options->svg = &d->svg;
     options->title = str_or_empty(settings->title);
-    options->tree.order =
-        settings->by_time ? CALLTREE_BY_TIME : (enum calltree_order)settings->order;
+    options->tree.order = settings->by_time   ? CALLTREE_BY_TIME
+                          : settings->as_read ? CALLTREE_AS_READ
+                                              : (enum calltree_order)settings->order;
     return true;
 }
 

@@ -22,7 +22,7 @@ struct drawing_settings {
     int palette; /* -1: what STOKE_COLORS says, else hot */
     int order, cut;
     bool hash, random, deterministic, keep_palette, color_by_width;
-    bool inverted, by_time, negate, normalize, before, pretty, no_script;
+    bool inverted, by_time, as_read, negate, normalize, before, pretty, no_script;
 };
 
 extern const struct option drawing_options[];

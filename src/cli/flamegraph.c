@@ -99,6 +99,9 @@ static int flamegraph_run(void *settings, int file_count, char **files)
         names_prepare(&s->names, s->no_comm ? THREAD_NONE : THREAD_COMM, &s->load,
                       &s->view, &options);
         s->load.keep = s->drawing.by_time;
+        if (s->view.transform.reverse && options.tree.order == CALLTREE_AS_READ)
+            options.tree.order = (enum calltree_order)s->drawing.order;
+        s->load.import.in_order = options.tree.order == CALLTREE_AS_READ;
         s->load.modules_alike = true;
         s->load.pipe_is_folded = true;
         view_prepare(&s->view, &s->load);

@@ -230,7 +230,7 @@ static unsigned thread_count(const struct loading *l, const struct decoder *d)
 {
     uint64_t wanted =
         l->settings->threads > 0 ? (uint64_t)l->settings->threads : os_core_count();
-    if (!l->input.regular || d->what || !l->importer->split)
+    if (!l->input.regular || d->what || !l->importer->split || l->options.in_order)
         return 1;
     if (lseek(l->input.fd, 0, SEEK_CUR) != (off_t)l->done)
         return 1; /* what was handed to us was not at its beginning */

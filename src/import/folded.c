@@ -254,10 +254,24 @@ static int folded_probe(struct str head)
     return (int)(share.good * (share.stacks ? 45 : 10) / all);
 }
 
+/* Whether the callees of each caller lie side by side, so that they can be drawn in the
+ * order of the input. Lines that are sorted bytewise count as such, whatever stands
+ * between "a" and "a;b" ("a b"). */
+struct line_order {
+    uint32_t *seen; /* by stack: the last line that it or one of its callees was in */
+    size_t seen_cap;
+    uint32_t line; /* of those with stacks, from 1 */
+    char *last;    /* the line before */
+    size_t last_len, last_cap;
+    bool unsorted;
+    struct place again; /* the first line with a stack that was left; line 0: none */
+};
+
 struct folded_reader {
     struct builder *b;
-    struct memo names; /* frames, by their text */
-    struct memo whole; /* stacks, by theirs */
+    struct line_order *order; /* NULL: it may be any */
+    struct memo names;        /* frames, by their text */
+    struct memo whole;        /* stacks, by theirs */
     struct arena arena;
     char *last; /* the stack of the last line */
     size_t last_len, last_cap;
@@ -346,7 +360,7 @@ static stack_id parse_stack(struct folded_reader *r, struct str text, size_t sha
 static stack_id stack_of(struct folded_reader *r, struct str text)
 {
     size_t shared = text.len < r->shared ? text.len : r->shared;
-    if (shared > text.len / 2)
+    if (shared > text.len / 2 || r->order) /* whose segments are asked for */
         return parse_stack(r, text, shared);
     struct hash128 key = hash_bytes128(text.ptr, text.len);
     const uint64_t *known = memo_find(&r->whole, key);
@@ -395,6 +409,58 @@ static const char *complaint(enum line_kind kind)
     }
 }
 
+/* --- Whether the order of the input can be kept ------------------------------------- */
+
+/* Compares the line with the one before, and keeps it. */
+static bool order_add_text(struct folded_reader *r, struct str text)
+{
+    struct line_order *o = r->order;
+    o->unsorted |= str_compare((struct str){o->last, o->last_len}, text) > 0;
+    char *last = arena_grow(&r->arena, o->last, &o->last_cap, text.len + 1, 1);
+    if (!last)
+        return false;
+    memcpy(last, text.ptr, text.len);
+    o->last = last;
+    o->last_len = text.len;
+    return true;
+}
+
+/* Notes the stacks of the line that was read last, and the first that was left before. */
+static bool order_add(struct folded_reader *r, uint64_t line, struct str text)
+{
+    struct line_order *o = r->order;
+    if (!order_add_text(r, text))
+        return false;
+    o->line++;
+    for (size_t i = 0; i < r->segment_count; i++) {
+        stack_id stack = r->stacks[i];
+        size_t before = o->seen_cap;
+        uint32_t *seen =
+            arena_grow(&r->arena, o->seen, &o->seen_cap, (size_t)stack + 1, sizeof *seen);
+        if (!seen)
+            return false;
+        memset(seen + before, 0, (o->seen_cap - before) * sizeof *seen);
+        o->seen = seen;
+        if (seen[stack] && seen[stack] + 1 < o->line && !o->again.line)
+            place_set_line(&o->again, line, i ? r->ends[i - 1] + 2 : 1, text);
+        seen[stack] = o->line;
+    }
+    return true;
+}
+
+static bool order_check(const struct line_order *o, struct error *err)
+{
+    if (!o || !o->unsorted || !o->again.line)
+        return true;
+    error_set(
+        err,
+        "unsorted input: this frame comes again after others, and would be drawn twice");
+    err->place = o->again;
+    return error_hint(
+        err, "leave out --no-sort; or draw it with --flamechart, which is in the "
+             "order of time; or sort the lines (LC_ALL=C sort)");
+}
+
 /* One count a line or two: the beginning of the input tells. */
 static bool folded_start(struct folded_reader *r, struct source *in, struct str head,
                          struct error *err)
@@ -429,7 +495,8 @@ static bool next_line(struct folded_reader *r, struct lines *lines, struct str *
 static bool folded_read(struct source *in, const struct import_options *options,
                         struct builder *b, struct error *err)
 {
-    struct folded_reader r = {.b = b, .last = NULL};
+    struct line_order order = {0};
+    struct folded_reader r = {.b = b, .order = options->in_order ? &order : NULL};
     struct lines lines = lines_of(in, err);
     struct str text;
     bool ok = folded_start(&r, in, options->head, err);
@@ -440,14 +507,15 @@ static bool folded_read(struct source *in, const struct import_options *options,
         enum line_kind kind = parse_line(text, &line);
         if (kind == LINE_GOOD && r.differential && line.count_count < 2)
             kind = LINE_NO_COUNT;
-        if (kind == LINE_GOOD)
+        if (kind == LINE_GOOD) {
             add_line(&r, &line);
-        else if (kind != LINE_EMPTY && text.ptr[0] != '#')
+            ok = !r.order || order_add(&r, lines.number, text) || error_memory(err);
+        } else if (kind != LINE_EMPTY && text.ptr[0] != '#')
             builder_warn(b, complaint(kind), lines.number, text.len, text);
     }
     b->profile->arena.failed |= r.arena.failed;
     arena_deinit(&r.arena);
-    return ok && !lines.failed;
+    return ok && !lines.failed && order_check(r.order, err);
 }
 
 static size_t folded_split(struct str bytes, size_t from)

@@ -397,7 +397,7 @@ static bool sort_children(struct draft *d)
     struct children *c = &d->children;
     if (!children_init(c, &d->arena, d->count, kept_parent, d))
         return false;
-    if (d->options->order == CALLTREE_BY_TIME)
+    if (d->options->order == CALLTREE_BY_TIME || d->options->order == CALLTREE_AS_READ)
         return true;
     d->scratch = arena_alloc(&d->arena, (d->count + 1) * sizeof *d->scratch);
     if (!d->scratch || !rank_labels(d))

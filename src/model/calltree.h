@@ -16,6 +16,7 @@ enum calltree_order {
     CALLTREE_BY_NAME, /* bytewise */
     CALLTREE_BY_SIZE, /* the larger total first, then by name */
     CALLTREE_BY_TIME, /* as the samples come; the same path later is a new node */
+    CALLTREE_AS_READ, /* as the stacks first come */
 };
 
 enum calltree_weight { CALLTREE_VALUE, CALLTREE_SAMPLES };

@@ -74,6 +74,47 @@ status 0 stoke flamegraph --flamechart order.folded
 grep -n '<title>[ab] (' out | sed 's/.*<title>\(.\).*/\1/' | tr -d '\n' | grep -qx bab ||
     fail "not in the order of the input"
 
+# --no-sort: in the order of the input, with any thread count.
+drawn() {
+    grep -o "<title>[^(]* (" out | sed 's/<title>//; s/ ($//' | grep -v '^all$' | tr '\n' ' '
+}
+printf 'main;z 60\nmain;z;q 40\nmain 10\nmain;b;y 60\nmain;b;x 60\na b 40\na 50\n' >kept.folded
+status 0 stoke flamegraph --no-sort kept.folded
+[ "$(drawn)" = "main z q b y x a b a " ] || fail "--no-sort: not in the order of the input: $(drawn)"
+status 0 stoke flamegraph kept.folded
+[ "$(drawn)" = "a a b main b x y z q " ] || fail "not in the order of the names: $(drawn)"
+[ ! -s err ] || fail "it says something: $(cat err)"
+
+# What sort(1) leaves is sorted, although "main x" stands between "main" and "main;b".
+printf 'main 60\nmain;b 60\nmain x 50\nmain -y;z 50\n' | LC_ALL=C sort >sorted.folded
+status 0 stoke flamegraph --no-sort sorted.folded
+says '<title>main (120 samples' out
+says '<title>main x (50 samples' out
+
+# Unsorted so that a caller would be drawn twice: an error that says where.
+printf 'a;b 60\nc 60\n\na;d 60\n' >apart.folded
+status 1 stoke flamegraph --no-sort apart.folded
+says '^stoke: error: apart.folded:4:1: unsorted input'
+says "^  try: .*--no-sort"
+status 1 stoke flamegraph --no-sort <apart.folded
+says 'unsorted input'
+printf 'b 60\na 60\nb 60\n' >again.folded
+status 1 stoke flamegraph --no-sort again.folded
+says 'again.folded:3:1: '
+status 0 stoke flamegraph --no-sort --flamechart again.folded
+status 0 stoke flamegraph --no-sort --reverse again.folded
+# A large file is read by several threads otherwise.
+python3 -c '
+for i in range(300000, 0, -1):
+    print(f"main;some_function_with_a_name_{i:06}_that_is_long;leaf 1")
+print("other 9000000\nmain;last 9000000")' >large.folded
+status 1 stoke flamegraph -j 4 --no-sort large.folded
+says 'large.folded:300002:1: unsorted input'
+sed -i '$d' large.folded
+status 0 stoke flamegraph -j 4 --no-sort large.folded
+drawn | grep -q '^main .* other $' || fail "--no-sort, large: $(drawn)"
+status 0 stoke flamegraph -j 4 large.folded
+
 # What is wrong is told, before anything is read.
 status 2 stoke flamegraph --colors no-such in.folded
 says "it is one of: hot, mem"
