@@ -52,7 +52,7 @@ uint32_t trie_branch(struct trie *t, uint32_t parent, uint32_t key)
 {
     if ((size_t)parent + 1 == t->count)
         return append(t, parent, key);
-    if (!index_reserve(&t->branches, t->arena, 1))
+    if (!t->nodes || !index_reserve(&t->branches, t->arena, 1))
         return parent;
     uint32_t hash = trie_hash(parent, key);
     struct index_slot *slot = index_find(&t->branches, hash, same_node,
