@@ -249,7 +249,7 @@ static int folded_probe(struct str head)
     size_t all = share.good + share.bad;
     bool many_stacks = share.stacks * 10 >= all;
     bool most = many_stacks ? share.good * 2 > all : share.good * 10 >= all * 9;
-    if (share.good == 0 || !most)
+    if (all == 0 || share.good == 0 || !most)
         return 0;
     return (int)(share.good * (share.stacks ? 45 : 10) / all);
 }

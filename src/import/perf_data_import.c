@@ -145,24 +145,23 @@ static void add_counters(struct perf_profile *p, const struct perf_sample *s)
     }
 }
 
-static void take_record(struct perf_profile *p, const struct perf_record *r);
-
 /* A sample whose size is damaged may hold the records behind it: they follow its parts up
- * to its end. */
-static void take_swallowed(struct perf_profile *p, const struct perf_record *r,
-                           size_t rest)
+ * to its end. Empty where the rest is not that. */
+static struct str swallowed(struct perf_profile *p, const struct perf_record *r,
+                            size_t rest)
 {
     struct str bytes = str_skip(r->body, r->body.len - rest), left = bytes;
     struct perf_record inner;
     while (left.len)
         if (!perf_data_inner(&p->data, &left, r->offset, &inner))
-            return;
-    perf_data_damaged(&p->data, r);
-    while (perf_data_inner(&p->data, &bytes, r->offset, &inner))
-        take_record(p, &inner);
+            return STR("");
+    if (rest)
+        perf_data_damaged(&p->data, r);
+    return bytes;
 }
 
-static void take_sample(struct perf_profile *p, const struct perf_record *r)
+/* Gives the records that it holds. */
+static struct str take_sample(struct perf_profile *p, const struct perf_record *r)
 {
     struct perf_sample s;
     p->at = r->offset;
@@ -172,7 +171,7 @@ static void take_sample(struct perf_profile *p, const struct perf_record *r)
                                 ? "a sample that is cut short is left out"
                                 : "a sample of an event that is not known is left out",
                             r->offset);
-        return;
+        return STR("");
     }
     if (perf_event_of(&p->data, r) < 0)
         builder_warn_offset(
@@ -184,8 +183,7 @@ static void take_sample(struct perf_profile *p, const struct perf_record *r)
         add_counters(p, &s);
     else
         add_sample(p, &s, (uint32_t)(s.event - p->data.events));
-    if (s.rest)
-        take_swallowed(p, r, s.rest);
+    return swallowed(p, r, s.rest);
 }
 
 static void take_task(struct perf_profile *p, const struct perf_record *r)
@@ -228,12 +226,12 @@ static void take_deferred(struct perf_profile *p, const struct perf_record *r)
         builder_warn_offset(p->b, "a call chain that is cut short", r->offset);
 }
 
-static void take_record(struct perf_profile *p, const struct perf_record *r)
+/* Gives the records that it holds, if it is a sample whose size is damaged. */
+static struct str take_one(struct perf_profile *p, const struct perf_record *r)
 {
     switch (r->type) {
     case PERF_SAMPLE:
-        take_sample(p, r);
-        break;
+        return take_sample(p, r);
     case PERF_MMAP:
     case PERF_MMAP2:
     case PERF_KSYMBOL:
@@ -259,6 +257,18 @@ static void take_record(struct perf_profile *p, const struct perf_record *r)
     }
     if (p->taker && p->taker->record && r->type != PERF_SAMPLE)
         p->taker->record(p->taker->context, p, r);
+    return STR("");
+}
+
+static void take_record(struct perf_profile *p, const struct perf_record *r)
+{
+    struct str held = take_one(p, r);
+    struct perf_record inner;
+    while (held.len && perf_data_inner(&p->data, &held, r->offset, &inner)) {
+        struct str more = take_one(p, &inner);
+        if (more.len) /* the others follow it */
+            held = str_span(more.ptr, held.ptr + held.len);
+    }
 }
 
 /* --- Facts ------------------------------------------------------------------------- */

@@ -113,9 +113,10 @@ static void bound_depth(struct builder *b)
         return;
     uint32_t *depths = arena_zalloc(&p->arena, before, sizeof *depths);
     stack_id *kept = arena_zalloc(&p->arena, before, sizeof *kept);
-    if (depths && kept)
-        p->stack_count = bound_stacks(p, depths, kept);
-    for (size_t i = 0; kept && p->stack_count < before && i < p->sample_count; i++) {
+    if (!depths || !kept)
+        return; /* which the arena knows */
+    p->stack_count = bound_stacks(p, depths, kept);
+    for (size_t i = 0; p->stack_count < before && i < p->sample_count; i++) {
         if (depths[p->samples[i].stack] == UINT32_MAX)
             builder_cut(b);
         p->samples[i].stack = kept[p->samples[i].stack];

@@ -104,11 +104,9 @@ int os_plain_open(const char *path, const struct os_plain *how, struct stat *st,
     bool known = fstat(found, st) == 0;
     const char *fault = known ? fault_of(found, link, how, st) : NULL;
     int fd = -1;
-    if (!known)
-        fail(err, path);
-    else if (fault)
+    if (fault)
         refuse(err, path, S_ISLNK(st->st_mode) ? ELOOP : EINVAL, fault);
-    else if ((fd = open_found(found, link, path)) < 0)
+    else if (!known || (fd = open_found(found, link, path)) < 0)
         fail(err, path);
     int why = errno;
     close(found);

@@ -164,7 +164,8 @@ static size_t parse_hex_word(struct str word, size_t wanted, size_t or_wanted,
 
 static bool is_privilege(struct str word)
 {
-    return word.len == 1 && memchr("MSUDH", word.ptr[0], 5);
+    struct str letters = STR("MSUDH");
+    return word.len == 1 && str_find(letters, word.ptr[0]) < letters.len;
 }
 
 /* Behind the cycle: [privilege] address [flag or privilege] word. */

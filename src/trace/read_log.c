@@ -353,7 +353,7 @@ static int probe_log(struct str head, log_parser parse)
         return probe_log(head, log_parse_##format);                             \
     }                                                                           \
     const struct trace_format trace_format_##format = {.name = #format,         \
-                                                       .summary = text,         \
+                                                       .summary = (text),       \
                                                        .is_text = true,         \
                                                        .probe = format##_probe, \
                                                        .read = format##_read}
