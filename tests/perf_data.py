@@ -46,6 +46,8 @@ KERNEL, UNKNOWN = b"[[kernel.kallsyms]]", b"[unknown]"
 # Recorded here, with a load that forks, execs, and makes system calls.
 LOAD = ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ls -lR /usr/lib >/dev/null; done; "
         "gzip -9 </usr/bin/perf >/dev/null"]
+# One process does all: others are not recorded.
+LOADS = {"by thread": ["sh", "-c", "exec ls -lR /usr/lib /usr/share /usr/include >/dev/null"]}
 RECORDED = {
     "fp": ["-g"],
     "no chains": [],
@@ -277,7 +279,7 @@ def record(folder, name):
     options = RECORDED[name]
     to_pipe = "-o" in options
     command = [PERF, "record", "-q", "-F", "999", *options, *([] if to_pipe else ["-o", path]),
-               "--", *LOAD]
+               "--", *LOADS.get(name, LOAD)]
     if "-c" in options:
         command.remove("-F")
         command.remove("999")

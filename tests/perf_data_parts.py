@@ -22,7 +22,7 @@ MAPPED = ["/usr/bin/a", "/usr/bin/b", "/usr/lib/c.so", "/usr/lib/d.so"]
 
 
 class Scene:
-    """Processes that fork, exec, map files and run, told in records."""
+    """Records of processes that fork, exec, map files and run."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

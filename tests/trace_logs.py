@@ -152,7 +152,7 @@ def check_crash(report, folder):
 
 
 def check_running(report, folder):
-    """A guest that runs on is read up to where it is; nobody waits for its end."""
+    """A guest that runs on is read up to where it is; without waiting for its end."""
     program = build(folder, [], guest("crash.c"))
     trace = os.path.join(folder, "trace")
     running = subprocess.Popen(["qemu-riscv64", "-plugin", f"{PLUGIN},out={trace}", program,

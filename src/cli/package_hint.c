@@ -90,7 +90,7 @@ static void put_packages(struct output *o, const struct hint *h)
     }
 }
 
-/* The server is no advice where one was asked already, or none may be. */
+/* A server is not suggested if one was asked already, or if none may be asked. */
 static void put_server(struct output *o, const struct hint *h, const struct symbols *s)
 {
     const char *servers = getenv("DEBUGINFOD_URLS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of a call graph: they are made by going down from those that nobody calls. The
+/* Stacks of a call graph: they are made by going down from the functions without callers. The
  * cost of a function that several call is shared between them as the calls say. A call of
  * what is on the stack already (recursion) stays with its caller, and so do parts that
  * are too small. */
@@ -156,7 +156,7 @@ static void descend_within(struct descent *d, uint32_t root, double cost)
     descend_from(d, root, cost < d->left ? cost : d->left);
 }
 
-/* First those that nobody calls; then those that cost more than they are called for; at
+/* First those without callers; then those that cost more than they are called for; at
  * last, where functions call each other in circles, whatever costs most. Sums of the same
  * numbers in another order differ a little. Where calls cost more than the functions that
  * are called, the sum is what the file states, if it does. */

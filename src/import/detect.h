@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which format an input is of, told from its beginning; of a JSON text, from its keys,
+/* Which format an input is of, found from its beginning; of a JSON text, from its keys,
  * wherever they lie.
  *
  *     detection_init(&d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The outline of a JSON text: its keys, each once, from wherever they lie in a file of any
- * size. Formats are told apart by it.
+ * size. It distinguishes the formats.
  *
  * The text is scanned as it comes, in pieces. What is kept is itself the beginning of a
  * JSON text without white space: the opening bracket, and for each key `"key":`, so that a

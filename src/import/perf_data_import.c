@@ -355,7 +355,7 @@ static bool read_records(struct perf_profile *p, struct error *err)
 /* --- The parts of a recording ------------------------------------------------------- */
 
 /* What the parts of a recording have in common, and others do not: the kernel gives each
- * event an id of its own. 0 where that cannot be told. */
+ * event an id of its own. 0 where it is not known. */
 static uint64_t identity_of(const struct perf_data *d)
 {
     uint64_t hash = hash_bytes(d->facts.host.ptr, d->facts.host.len);

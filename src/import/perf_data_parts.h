@@ -47,7 +47,7 @@ uint64_t perf_time_of(const struct perf_data *d, const struct perf_record *r);
 bool perf_header_sound(const struct perf_data *d, struct str bytes);
 
 /* How long the record at these bytes is by its content, its header included: as long as
- * all its parts, wherever its header says that it ends. 0 where that cannot be told. */
+ * all its parts, wherever its header says that it ends. 0 where it is not known. */
 size_t perf_record_length(const struct perf_data *d, struct str bytes);
 
 /* perf_data_unpack.c: a source of the records of `from`, those that are compressed

@@ -372,7 +372,7 @@ static bool keep_manner(struct os_output *out)
     return out->copies || fchmod(out->fd, st.st_mode & 0777) == 0;
 }
 
-/* Opens the temporary file, which nobody else may read before it has its mode. */
+/* Opens the temporary file, which other users cannot read before it has its mode. */
 static bool open_beside(struct os_output *out, bool there)
 {
     temporary_path(out->path, getpid(), out->temporary, sizeof out->temporary);

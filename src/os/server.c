@@ -105,7 +105,7 @@ static int listen_at(const struct sockaddr *at, socklen_t size)
     return -1;
 }
 
-/* Both addresses have the same port, so that nobody else has the one that "localhost"
+/* Both addresses have the same port, so that no other program has the one that "localhost"
  * may mean. Machines without IPv6 have one. */
 static bool listen_once(struct os_server *s, unsigned port)
 {
@@ -427,7 +427,7 @@ static bool is_late(const struct os_server *s, const struct os_server_client *c,
 }
 
 /* A free place; where there is none, that of who has not asked yet, the longest first:
- * nobody can keep others out by connecting. NULL where all are answered. */
+ * no client can keep others out by connecting. NULL where all are answered. */
 static struct os_server_client *find_place(struct os_server *s)
 {
     struct os_server_client *oldest = NULL;

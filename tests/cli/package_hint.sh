@@ -39,7 +39,7 @@ says "$hint: install libload1-dbgsym"
 status 0 stoke report --symfs root load.data
 says "$hint: install libload1-dbgsym"
 
-# No advice that is not wanted, or that was followed.
+# No hint with -q, nor after it was followed.
 status 0 stoke report -q --symfs root load.data
 says_not 'no function names'
 status 0 stoke report --no-debuginfod --symfs root load.data

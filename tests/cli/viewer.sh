@@ -54,7 +54,7 @@ gets() {
     [ "$got" = "$1" ] || fail "$3: $got, not $1"
 }
 
-# What it answers, to whom, and that nobody holds others up.
+# What it answers to which client, and that no client delays others.
 status 0 stoke convert -q --with-callgraph --with-source "$in" -o whole.html
 begin_view first --no-browser "$in"
 python3 "$TESTS/cli/viewer.py" "$(cat first.out)" whole.html || fail "see above"

@@ -355,7 +355,7 @@ function isTime(job: Job): boolean {
     return true;
 }
 
-/* Feeds the core until the end, or until it is told to stop; gives how many bytes it got. */
+/* Feeds the core until the end, or until it is cancelled; gives how many bytes it got. */
 async function readAll(pieces: Pieces, job: Job, done: () => number, progress: (fresh: boolean) => void): Promise<number> {
     let rested = performance.now();
     let fed = 0;
