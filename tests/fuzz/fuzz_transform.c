@@ -32,7 +32,6 @@ static struct transform_options shaping(uint64_t bits)
         .threads = (enum thread_style)(bits >> 11 & 3),
         .reverse = bits >> 13 & 1,
     };
-    add_word(&o.base, &bits);
     return o;
 }
 
@@ -42,6 +41,7 @@ static struct transform_options filtering(uint64_t bits)
     add_word(&o.focus, &bits);
     add_word(&o.focus, &bits);
     add_word(&o.ignore, &bits);
+    add_word(&o.base, &bits);
     add_word(&o.hide, &bits);
     add_word(&o.show, &bits);
     add_word(&o.show_from, &bits);
