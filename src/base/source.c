@@ -46,8 +46,10 @@ static bool window_slide(struct source *s, const char *keep, struct error *err)
         memmove(s->buffer, keep, kept);
     char *buffer = size != s->size ? realloc(s->buffer, size) : s->buffer;
     if (!buffer) {
-        s->begin = s->buffer;
-        s->end = s->begin + kept;
+        if (s->buffer) { /* what is kept was moved */
+            s->begin = s->buffer;
+            s->end = s->begin + kept;
+        }
         return error_memory(err);
     }
     if (kept && !s->buffer)

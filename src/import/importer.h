@@ -37,10 +37,10 @@ struct import_options {
     bool signatures;  /* keep argument lists in names, see model/name.h */
     bool samples;     /* weigh each sample 1, whatever period or value it carries */
     bool all_threads; /* thread dumps: idle and waiting threads too */
-    bool cuts;  /* mark stacks that were cut short: CUT_MARK is their outermost frame */
+    bool cuts; /* mark stacks that were cut short: CUT_MARK is their outermost frame */
     bool in_order; /* folded: an error where a caller is left and comes again later, and
                       the lines are not sorted. The input is read as a whole */
-    bool empty; /* recordings: one without samples, too, for what else it tells */
+    bool empty;    /* recordings: one without samples, too, for what else it tells */
     enum ghc_column ghc;
     const struct str *skip_after; /* perf: frames called by one of these are dropped */
     size_t skip_after_count;

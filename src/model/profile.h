@@ -143,7 +143,7 @@ struct facts {
     uint64_t time_first, time_last; /* of all samples read; TIME_NONE */
     double rate;                    /* samples a second and CPU, or 0 */
     bool filtered;                  /* a transform has left some of the samples out */
-    bool incomplete; /* the input ended before its end: the rest is missing */
+    bool incomplete;   /* the input ended before its end: the rest is missing */
     bool differential; /* event 1 is before, event 2 after: every writer shows both */
     struct warning warnings[WARNINGS_MAX];
     unsigned warning_count;

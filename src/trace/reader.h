@@ -45,7 +45,7 @@ struct trace_core {
     struct str name; /* of the thread, or empty */
     struct tracer tracer;
     struct trace_gate gate;
-    uint64_t kept_out;  /* instructions: by the trigger */
+    uint64_t kept_out; /* instructions: by the trigger */
 };
 
 struct trace_reader {

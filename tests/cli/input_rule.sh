@@ -78,7 +78,9 @@ says_not 'there is no perf.data'
 
 # view opens what it finds, and an empty page where there is nothing.
 for folder in . empty; do
-    (cd $folder && exec timeout -s INT 60 stoke view --no-browser) </dev/null >address 2>viewer-err &
+    rm -f address # of the one before
+    : >address
+    (cd $folder && exec timeout -s INT 60 stoke view --no-browser) </dev/null >>address 2>viewer-err &
     view=$!
     tries=0
     while ! grep -q '^http' address && kill -0 $view 2>/dev/null && [ $tries -lt 300 ]; do

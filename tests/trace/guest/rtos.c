@@ -176,7 +176,7 @@ int main(void)
     make_task(1, stack_of_b, wander, 2);
     make_task(2, stack_of_c, spin, 0);
     make_task(3, stack_of_d, wander, 3);
-    __asm__ volatile("csrw mie, %0" : : "r"(0x80)); /* the timer */
+    __asm__ volatile("csrw mie, %0" : : "r"(0x80));       /* the timer */
     __asm__ volatile("csrs mstatus, %0" : : "r"(0x1880)); /* mret to machine mode, on */
     set_timer();
     start_first(tasks[0].pointer);
