@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+from protobuf import field, number
 from tap import STOKE, Tap
 
 EVIL = b"E\x1b[31;5m\x1b]0;owned\x07\x08\r\x7f\xc2\x9b31m\xe2\x80\xae\xff\x9b"
@@ -17,19 +18,6 @@ RAW = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]
                  rb"\xe2\x81[\xa6-\xa9]")
 OWN = re.compile(rb"\x1b\[(?:0|1|31|32|1;31|1;35)?m|\x1b\[K")  # stoke's colours
 DATA = {"fold", "script", "diff", "convert", "flamegraph"}  # raw in files and pipes
-
-
-def number(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def field(tag, value):
-    if isinstance(value, int):
-        return number(tag << 3) + number(value)
-    return number(tag << 3 | 2) + number(len(value)) + value
 
 
 def pprof():

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 import zlib
 
+from protobuf import field, number
 from tap import STOKE, Tap, run_once
 
 MEMORY = 1 << 30
@@ -36,19 +37,6 @@ def packed(path, pieces):
         for piece in pieces:
             file.write(squeeze.compress(piece))
         file.write(squeeze.flush())
-
-
-def number(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def field(tag, value):
-    if isinstance(value, int):
-        return number(tag << 3) + number(value)
-    return number(tag << 3 | 2) + number(len(value)) + value
 
 
 def pprof(locations, samples=1):

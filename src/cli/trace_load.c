@@ -251,7 +251,7 @@ static void note_inferred(const struct job *job)
             (unsigned long long)inferred);
 }
 
-/* A core that executed nothing is no reason to leave out the others. */
+/* The other cores are read although this one executed nothing. */
 static bool is_left_out(const struct jobs *jobs, const struct job *job)
 {
     struct error err = {.place = PLACE_NONE};
