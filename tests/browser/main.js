@@ -6,6 +6,7 @@ const os = require("os");
 const path = require("path");
 const { spawnSync } = require("child_process");
 const { chromium } = require("playwright-core");
+const { watch } = require("./activity.js");
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync"];
@@ -51,6 +52,7 @@ class Bench {
 
     async openIn(context, options) {
         const page = await context.newPage();
+        await page.addInitScript(watch);
         if (options && options.init)
             await page.addInitScript(options.init);
         page.on("pageerror", (error) => this.problems.push("error: " + (error.stack || error.message)));

@@ -8,6 +8,7 @@ const fs = require("fs");
 const path = require("path");
 const zlib = require("zlib");
 const { spawnSync } = require("child_process");
+const { settle } = require("./activity.js");
 
 function emptyPage() {
     return "file://" + fs.realpathSync(path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html"));
@@ -23,7 +24,7 @@ async function openPage(bench) {
 function open(page, bytes, name) {
     return page.evaluate(async ([text, called]) => {
         const good = await window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), called);
-        await new Promise((done) => setTimeout(done));
+        await window.settled(20000);
         const caution = document.querySelector(".caution")?.textContent ?? "";
         return good ? { total: window.stoke.shown.total, caution } : { why: window.stoke.fault.message, shown: document.querySelector(".fault")?.textContent ?? "" };
     }, [bytes.toString("base64"), name]);
@@ -66,7 +67,9 @@ module.exports = (test) => {
         /* Of a profile that is shown: read as something else, it says what it is not, and stays. */
         await open(page, Buffer.from("a;b 3\n"), "x.folded");
         await page.keyboard.press("Control+k");
+        await settle(page);
         await page.keyboard.type("another format");
+        await settle(page);
         await page.keyboard.press("Enter");
         await page.locator(".dialog select").selectOption("speedscope");
         await page.waitForSelector(".fault");

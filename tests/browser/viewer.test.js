@@ -8,6 +8,7 @@ const os = require("os");
 const path = require("path");
 const zlib = require("zlib");
 const { spawnSync } = require("child_process");
+const { settle } = require("./activity.js");
 
 const LINES = [
     "app;idle 250",
@@ -57,19 +58,6 @@ function emptyPage() {
     return "file://" + fs.realpathSync(path.join(process.env.STOKE_BUILD, "src", "export", "viewer.html"));
 }
 
-async function settle(page) {
-    await page.evaluate(async () => {
-        let last = -1;
-        for (let i = 0; i < 60; i++) {
-            await new Promise((done) => setTimeout(done, 25));
-            const now = window.stoke.micros.length + 1e6 * window.stoke.version + 1e3 * window.stoke.looks;
-            if (now === last && i > 3)
-                return;
-            last = now;
-        }
-    });
-}
-
 /* Where the first drawn box of that name is, of the chart that keys steer. */
 function boxOf(page, name) {
     return page.evaluate((wanted) => {
@@ -94,9 +82,10 @@ const total = (page) => page.evaluate(() => window.stoke.shown.total);
 const VIEWS = { time: "1", left: "2", sandwich: "3", down: "4", up: "5", graph: "6", source: "7", heat: "8", summary: "9" };
 const chips = (page) => page.locator(".chip > span").allTextContents();
 const key = async (page, ...keys) => {
-    for (const one of keys)
+    for (const one of keys) {
         await page.keyboard.press(one);
-    await settle(page);
+        await settle(page);
+    }
 };
 
 async function saved(page, title) {
@@ -133,16 +122,16 @@ module.exports = (test) => {
         await key(page, "ArrowUp", "ArrowRight");
         assert.equal(await page.locator(".details h2").textContent(), "parse");
         await key(page, "Enter");
-        await page.waitForTimeout(300);
+        await settle(page);
         assert.ok(Math.abs((await boxOf(page, "parse")).width - 1200) < 3);
         await key(page, "0");
-        await page.waitForTimeout(300);
+        await settle(page);
         assert.ok(Math.abs((await boxOf(page, "parse")).width - 420) < 2);
         await key(page, "+");
         assert.ok((await boxOf(page, "main")).width > 900);
         await key(page, "d", "a", "w", "s", "-");
         await press(page, "idle", "left", 2);
-        await page.waitForTimeout(300);
+        await settle(page);
         assert.ok(Math.abs((await boxOf(page, "idle")).width - 1200) < 3);
     });
 
@@ -164,7 +153,7 @@ module.exports = (test) => {
         assert.ok((await span())[0] < from);
         const map = await page.locator(".map").boundingBox();
         await page.mouse.dblclick(map.x + 1100, map.y + 20);
-        await page.waitForTimeout(300);
+        await settle(page);
         assert.deepEqual(await span(), [0, 1000]);
         await page.mouse.move(map.x + 300, map.y + 20);
         await page.mouse.down();
@@ -236,7 +225,7 @@ module.exports = (test) => {
         assert.equal(await scale(), 1);
         await key(page, "/");
         await page.keyboard.type("lex");
-        await page.waitForTimeout(250);
+        await settle(page);
         await page.keyboard.press("Enter");
         await settle(page);
         assert.equal(await page.locator(".details h2").textContent(), "lex");
@@ -620,7 +609,6 @@ int main(void)
         const seen = [await at()];
         for (const way of ["goBack", "goBack", "goBack", "goForward", "goForward", "goForward"]) {
             await page[way]();
-            await page.waitForTimeout(100);
             await settle(page);
             seen.push(await at());
         }
@@ -702,14 +690,13 @@ int main(void)
         await settle(page);
         await key(page, "/");
         await page.keyboard.type("PARSE");
-        await page.waitForTimeout(250);
+        await settle(page);
         assert.match(await page.locator(".found").textContent(), /^1 function matches .PARSE.: 350 samples, 35\.00%$/);
         await page.keyboard.press("Enter");
         await settle(page);
         assert.equal(await page.locator(".details h2").textContent(), "parse");
         await page.locator("#search").fill("^(lex|call)$");
         await page.locator(".toggle").click();
-        await page.waitForTimeout(250);
         await settle(page);
         const marks = await page.evaluate(() => [100, 500, 850, 895, 905, 1100].map((x) => window.stoke.steered.marks[x]));
         assert.deepEqual(marks, [1, 1, 1, 1, 0, 0]);
@@ -717,10 +704,10 @@ int main(void)
         await key(page, "3");
         assert.deepEqual((await page.locator(".functions .name").allTextContents()).sort(), ["call", "lex"]);
         await page.locator("#search").fill("a(");
-        await page.waitForTimeout(250);
+        await settle(page);
         assert.match(await page.locator(".fault").textContent(), /'a\(' is not a pattern/);
         await page.locator("#search").fill("");
-        await page.waitForTimeout(250);
+        await settle(page);
         assert.equal(await page.locator(".fault").count(), 0);
     });
 
@@ -797,7 +784,7 @@ int main(void)
         const page = await openPage(bench, emptyPage());
         const open = (bytes, name) => page.evaluate(async ([text, called]) => {
             const good = await window.stoke.open(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]), called);
-            await new Promise((done) => setTimeout(done, 50));
+            await window.settled(20000);
             return good ? window.stoke.shown.total : document.querySelector(".fault p").textContent;
         }, [Buffer.from(bytes).toString("base64"), name]);
         assert.equal(await open("\x7fELF\x02\x01\x01", "/tmp/prog"), "prog: this is a program, not a profile of one. 'stoke record ./program' makes one");
