@@ -236,7 +236,7 @@ def compare(path):
             if has_dumps(path):
                 wanted, got = kernel_part(wanted), kernel_part(got)
             wanted, got = weights(wanted.replace(*STALE)), weights(got)
-            wanted = without_stale(without_garbage(wanted, got), got)
+            wanted = without_garbage(without_stale(wanted, got), got)
             why = tap.difference(lines_of(wanted), lines_of(got), event["name"])
             if why:
                 return why
