@@ -6,6 +6,7 @@
                 array, in any order, from a file, a pipe or packed
   no profile    files of other kinds are refused, and the message lists formats
   totals        the weights add up to the total that the file states, or a warning says so
+  cut, damaged  what was read is written, and the status is 1
 """
 
 import base64
@@ -492,6 +493,88 @@ def cut_files(folder):
         results.result(f"cut: {kind}", why)
 
 
+CUT_CASES = [*(case + ".in" for case in JSON_CASES), "pprof/cpu.in", "xctrace/plain.in", "jfr/plain.in"]
+
+
+def check_part(path, content, what):
+    """A file that is not all of it: status 1, and an error that says so."""
+    with open(path, "wb") as file:
+        file.write(content)
+    status, out, err = fold(path)
+    if status != 1 or b"error" not in err:
+        return f"{what}: status {status}, {len(out)} bytes: {err.decode('utf-8', 'replace')}"
+    if b"is not complete" not in err and out:
+        return f"{what}: {len(out)} bytes of output: {err.decode('utf-8', 'replace')}"
+    return ""
+
+
+def is_whole(part):
+    """An array of trace events may be left open behind any event."""
+    part = part.strip().rstrip(b",")
+    try:
+        json.loads(part + b"]")
+    except ValueError:
+        return part == b"["
+    return part.startswith(b"[")
+
+
+def cut_profiles(folder):
+    for case in CUT_CASES:
+        with open(os.path.join(IMPORTS, case), "rb") as file:
+            content = file.read().rstrip()
+        if case.endswith("trace-event/node.in"):
+            content = content[:2500] + b"]}"  # few bytes of many events
+        path = os.path.join(folder, "cut" + os.path.splitext(case)[1])
+        options = ["--format", case.split("/")[0]]
+        status, _, err = fold(os.path.join(IMPORTS, case), *options)
+        why = "" if status == 0 else err.decode()
+        r = random.Random(case)
+        for _ in range(25):
+            part = content[:r.randrange(1, len(content))]
+            if not why and not is_whole(part):
+                why = check_part(path, part, f"{len(part)} of {len(content)} bytes")
+        results.result(f"cut: {case}", why)
+
+
+def damaged_profiles(folder):
+    path = os.path.join(folder, "damaged.json")
+    for case in JSON_CASES:
+        with open(os.path.join(IMPORTS, case + ".in"), encoding="utf-8") as file:
+            text = json.dumps(json.load(file))
+        keys = [m.start() + 1 for m in re.finditer(r'(?<!\\)": ', text)]
+        why, r = "", random.Random(case)
+        for at in r.sample(keys, min(20, len(keys))):
+            bent = text[:at] + ";" + text[at + 1:]
+            why = why or check_part(path, bent.encode(), f"';' at {at}")
+        results.result(f"damaged: {case}", why)
+
+
+# --- Traces without durations ---------------------------------------------------------------
+
+def events_counted(folder):
+    """Where no event of a trace has a length, each counts once."""
+    path = os.path.join(folder, "trace.json")
+    for seed in range(40):
+        r = random.Random(seed)
+        events, wanted = [], {}
+        for i in range(r.randint(1, 30)):
+            name, time = f"f{r.randrange(5)}", r.randint(0, 99)
+            kind = r.choice("iIXBR")
+            event = {"ph": kind, "ts": time, "name": name, "pid": 1, "tid": i if kind == "B" else 1}
+            events += [event] if kind != "X" else [{**event, "dur": 0}]
+            events += [{**event, "ph": "E"}] if kind == "B" else []
+            events += [{"ph": "C", "ts": time, "name": "n", "pid": 1, "args": {"v": i}}] * r.randrange(2)
+            wanted[name] = wanted.get(name, 0) + 1
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(events if seed % 2 else {"traceEvents": events}, file)
+        status, out, err = fold(path)
+        got = {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in out.decode().splitlines()}
+        if status or got != wanted or b"each counts once" not in err:
+            results.not_ok(f"events without a length, seed {seed}", f"wanted {wanted}\ngot {got}\n{err.decode()}")
+            return
+    results.ok("events without a length: 40 traces")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         late_keys(folder)
@@ -502,7 +585,10 @@ def main():
         stackprof_totals(folder)
         trace_totals(folder)
         overlaps(folder)
+        events_counted(folder)
         cut_files(folder)
+        cut_profiles(folder)
+        damaged_profiles(folder)
     results.done()
 
 

@@ -47,6 +47,37 @@ static bool write_visible(const struct exporter *e, const struct profile *p,
     return ok;
 }
 
+/* Whether samples are shown, and none has a weight. */
+static bool is_weightless(const struct exporter *e, const struct profile *p,
+                          const struct export_options *options)
+{
+    bool one_event = !e->whole || options->table, any = false;
+    event_id event, base;
+    calltree_events(p, &options->tree, &event, &base);
+    if (options->tree.weight == CALLTREE_SAMPLES)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        bool shown = !one_event || s->event == event || (base && s->event == base);
+        if (shown && (s->weight < 0 || s->weight > 0))
+            return false;
+        any |= shown;
+    }
+    return any;
+}
+
+/* What has no weight is written, but answers no question. */
+static bool check_weights(const struct exporter *e, const struct profile *p,
+                          const struct export_options *options, struct error *err)
+{
+    if (!is_weightless(e, p, options))
+        return true;
+    error_set(err, "all weights are zero");
+    if (p->event_count > 2 && !p->facts.differential)
+        return error_hint(err, "another event, with --event; 'stoke info' lists them");
+    return error_hint(err, "check the command that wrote the input");
+}
+
 bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
                      const struct os_output_manner *manner, struct error *err)
@@ -66,7 +97,7 @@ bool save_profile_as(const struct exporter *e, const struct profile *p,
     else
         os_output_abandon(&file);
     output_deinit(&out);
-    return ok;
+    return ok && check_weights(e, p, options, err);
 }
 
 bool save_profile(const struct exporter *e, const struct profile *p,

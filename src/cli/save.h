@@ -9,7 +9,8 @@
 /* Writes to the file of that name, "-" for standard output, where a terminal is shown
  * nothing that it would obey (base/visible.h); packed with gzip where the
  * name or the format wants it (save_packs). On failure false, with err set, and a file of
- * that name is as it was. */
+ * that name is as it was; but a profile whose weights are all zero is written, and is an
+ * error then. */
 bool save_profile(const struct exporter *e, const struct profile *p,
                   const struct export_options *options, const char *path,
                   struct error *err);

@@ -743,6 +743,12 @@ static void read_chunk(struct jfr *r, struct str chunk)
             read_events(r, false, kind);
 }
 
+static void end_early(struct jfr *r, const char *what)
+{
+    builder_warn_offset(r->b, what, r->offset);
+    r->b->profile->facts.incomplete = true;
+}
+
 static bool read_chunks(struct jfr *r, struct str all, struct error *err)
 {
     for (r->offset = 0; r->offset + CHUNK_HEAD <= all.len && !builder_failed(r->b);) {
@@ -753,7 +759,7 @@ static bool read_chunks(struct jfr *r, struct str all, struct error *err)
         uint64_t size = bytes_u64(&in);
         if (!str_equal(magic, STR("FLR\0")) || major < 2) {
             if (r->offset) {
-                builder_warn_offset(r->b, "no chunk where one must be", r->offset);
+                end_early(r, "no chunk where one must be");
                 return true;
             }
             error_set(err,
@@ -764,14 +770,14 @@ static bool read_chunks(struct jfr *r, struct str all, struct error *err)
             return error_hint(err, "recordings of JDK 8's commercial version are older");
         }
         if (size < CHUNK_HEAD || size > all.len - r->offset) {
-            builder_warn_offset(r->b, "a chunk that is cut short", r->offset);
+            end_early(r, "a chunk that is cut short");
             size = all.len - r->offset;
         }
         read_chunk(r, str_part(all, r->offset, size));
         r->offset += size;
     }
     if (r->offset < all.len && !builder_failed(r->b))
-        builder_warn_offset(r->b, "a chunk that is cut short", r->offset);
+        end_early(r, "a chunk that is cut short");
     return true;
 }
 

@@ -24,6 +24,7 @@ bool json_input_end(struct json *j, struct builder *b, uint64_t before)
         json_warn(j, b, "the JSON text is damaged, what follows is left out");
     if (ok && j->cut)
         json_warn(j, b, "the JSON text ends too early");
+    b->profile->facts.incomplete |= ok && (j->broken || j->cut);
     if (builder_failed(b))
         ok = error_memory(j->err);
     json_deinit(j);

@@ -14,7 +14,7 @@ void json_warn(struct json *j, struct builder *b, const char *what);
 bool json_index(struct json *j, uint32_t *out);
 
 /* Ends the reading and frees the reader. What stands before a place where the file is cut
- * or damaged is used, and a warning tells of it. False, with err set, where nothing was
+ * or damaged is used, a warning says so, and the profile is incomplete. False, with err set, where nothing was
  * read (b holds no more than `before` samples) or the source failed. */
 bool json_input_end(struct json *j, struct builder *b, uint64_t before);
 

@@ -667,6 +667,7 @@ static void go_over(struct pprof *r, enum pass pass)
         builder_warn_offset(r->b, "the file is cut or damaged, what follows is left out",
                             proto_offset(&in));
     r->damaged |= in.failed;
+    r->b->profile->facts.incomplete |= in.failed;
 }
 
 /* The time range is given as a beginning and a length. */

@@ -415,6 +415,7 @@ static bool xctrace_read(struct source *in, const struct import_options *options
     start_row(&r);
     read_elements(&r);
     bool some = b->profile->facts.samples > before;
+    b->profile->facts.incomplete |= r.xml.cut || (r.xml.damaged && some);
     if (r.xml.cut) {
         builder_warn(b, "the end of the document is missing", r.xml.line, 0, STR(""));
         if (is_open(&r, ELEMENT_ROW) && r.row.has_stack)

@@ -60,3 +60,14 @@ status 0 stoke fold --format folded once
 same once out
 LC_ALL=C grep -q '[[:cntrl:]]' out && fail "control characters: $(cat -v out)"
 says '9007199254740991$' out
+
+# What has no weight is written, and is an error: in every command, as in the picture.
+printf 'a;b 0\na 0\n' >zero.folded
+for how in fold report 'report --tree' 'convert --to speedscope -o -' 'convert -o zero.stoke' \
+    'diff zero.folded'; do
+    status 1 stoke $how zero.folded
+    says 'error: all weights are zero'
+done
+status 1 stoke fold zero.stoke
+printf 'a 0\na;b 0\n' >want
+same want out

@@ -17,7 +17,7 @@ says 'nested too deeply'
 status 1 stoke fold deep.json
 says 'nested too deeply'
 { printf '[{"ph":"X","ts":1,"dur":2,"name":"a"},{"ph":"X","args":'; repeat '{' 1; repeat '[' 1000000; } >deep.json
-status 0 stoke fold --format trace-event deep.json
+status 1 stoke fold --format trace-event deep.json
 says '^a 2000$' out
 says 'damaged, what follows is left out'
 repeat '[' 1000000 >deep.json
@@ -29,7 +29,7 @@ says 'nested too deeply'
 status 0 stoke fold --format trace-event long.json
 [ "$(wc -c <out)" = 10000006 ] || fail "the name is $(wc -c <out) bytes long"
 { printf '[{"ph":"X","ts":1,"dur":2,"name":"a"},{"ph":"X","ts":'; repeat 9 1000000; printf '}]'; } >long.json
-status 0 stoke fold --format trace-event long.json
+status 1 stoke fold --format trace-event long.json
 says 'damaged'
 
 # Numbers that are absurd.

@@ -45,7 +45,7 @@ const UNNAMED_MOST = 0.2; /* of the whole, that may end in functions without a n
 
 /* A file that is damaged is not just one more line that could not be read. */
 function warningsText(warnings: Warning[]): string {
-    const damage = warnings.find((w) => /^the packed data|^the (file|recording) ends/.test(w.what));
+    const damage = warnings.find((w) => /^the packed data|^the JSON text (ends|is damaged)|^the (file|recording) (ends|is cut)/.test(w.what));
     const all = warnings.reduce((n, w) => n + w.count, 0);
     const counted = `${count(all)} ${all === 1 ? "warning" : "warnings"} from reading`;
     return damage ? [damage.what, ...(all > damage.count ? [counted] : [])].join(" \u00b7 ") : counted;
