@@ -60,6 +60,23 @@ SPEEDSCOPE = (b'{"$schema":"https://www.speedscope.app/file-format-schema.json",
               b'"none","startValue":0,"endValue":1,%s')
 
 
+SPEEDSCOPE_FRAMES = SPEEDSCOPE[:SPEEDSCOPE.index(b"]},")]
+CPUPROFILE = (b'{"startTime":0,"endTime":9,"nodes":[{"id":1,"callFrame":{"functionName":"a",'
+              b'"scriptId":"0","url":"","lineNumber":0,"columnNumber":0}}],')
+FIREFOX = (b'{"meta":{"version":24,"interval":1,"product":"x"},"libs":[],'
+           b'"threads":[{"name":"a","pid":1,"tid":1')
+STACKPROF = (b'{"version":1.2,"mode":"wall","interval":1000,"samples":1,"gc_samples":0,'
+             b'"missed_samples":0,"frames":{"1":{"name":"a"}},"raw":[1,1,1')
+MANY = 30_000_000
+
+
+def array(head, item, tail, count=MANY):
+    """One of whose items each takes far more memory than its two bytes."""
+    yield head
+    yield from repeat(item, count)
+    yield tail
+
+
 def stoke_file(rows):
     """A chain of stacks, each below the one before it."""
     def section(tag, first, count, body):
@@ -124,6 +141,26 @@ BOMBS = {
                                  b"\n1 1\n"),
     "calls.out.gz": lambda: (b"events: Ir\nfn=a\n1 1\n", *repeat(
         b"cfn=a\ncalls=1 1\n1 1\n", 3_000_000)),
+    "frames.json.gz": lambda: array(SPEEDSCOPE_FRAMES, b",{}", b"]}}"),
+    "weights.json.gz": lambda: array(SPEEDSCOPE % (b"sampled", b'"samples":[[0]],"weights":[1'),
+                                     b",1", b"]}]}"),
+    "profiles.json.gz": lambda: array(SPEEDSCOPE % (b"sampled", b'"samples":[[0]],"weights":[1]}'),
+                                      b",{}", b"]}"),
+    "samples.cpuprofile.gz": lambda: array(CPUPROFILE + b'"samples":[1', b",1", b"]}"),
+    "deltas.cpuprofile.gz": lambda: array(CPUPROFILE + b'"samples":[1],"timeDeltas":[1', b",1",
+                                          b"]}"),
+    "nodes.cpuprofile.gz": lambda: array(CPUPROFILE[:-2], b",{}", b"]}"),
+    "threads.json.gz": lambda: array(FIREFOX + b'}', b",{}", b"]}"),
+    "stacks.json.gz": lambda: array(FIREFOX + b',"stackTable":{"prefix":[null', b",0", b"]}}]}"),
+    "raw.json.gz": lambda: array(STACKPROF, b",1,1,1", b"]}"),
+    "begun.json.gz": lambda: array(b'[{"ph":"B","name":"a","ts":0}', b',{"ph":"B","ts":0}', b"]",
+                                   4_000_000),
+    "strings.pb.gz": lambda: (*repeat(b"\x32\x00", MANY), *pprof(1)),
+    "locations.pb.gz": lambda: (*pprof(1), *repeat(b"\x22\x00", MANY // 2)),
+    "labels.pb.gz": lambda: (*pprof(1), field(2, field(1, 1) + field(2, 1) + b"\x1a\x00" * MANY)),
+    "events.out.gz": lambda: (b"events: Ir", *repeat(b" a", MANY), b"\nfn=a\n1 1\n"),
+    "attributes.xml.gz": lambda: (b'<?xml version="1.0"?>\n<trace-query-result><node',
+                                  *repeat(b' a="b"', MANY // 3), b"></node></trace-query-result>"),
     "stacks.stoke": lambda: stoke_file(20_000_000),
     "zeros.jfr.gz": lambda: jfr(512 * MB),
     "tags.xml.gz": lambda: (b'<?xml version="1.0"?>\n<trace-query-result>',
@@ -154,6 +191,8 @@ def check(name, path, command):
         return f"it ended with {done.returncode}: {said[:300]}"
     if done.returncode == 1 and "error:" not in said:
         return "it failed and did not say why"
+    if "out of memory" in said:
+        return f"no limit held: {said[:300]}"
     if name in CUT and command == ["fold"]:
         if done.returncode != 0 or not tail.endswith(CUT[name]):
             return f"what can be read was not kept: {tail} {said[:300]}"

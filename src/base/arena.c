@@ -59,8 +59,50 @@ static struct arena_block *block_more(struct arena_block *b, size_t size)
     return moved;
 }
 
+/* --- The bound of a thread --------------------------------------------------------- */
+
+/* The model needs no call of the C library. */
+static _Thread_local struct {
+    int64_t held, most;
+    bool bounded, refused;
+} bound __attribute__((tls_model("initial-exec")));
+
+int64_t arena_held(void)
+{
+    return bound.held;
+}
+
+void arena_allow(int64_t most)
+{
+    bound.bounded = most != INT64_MAX;
+    bound.most = most;
+    bound.refused &= bound.bounded;
+}
+
+bool arena_was_refused(void)
+{
+    return bound.refused;
+}
+
+/* Whether so much more may be held. */
+static bool may_take(uint64_t more)
+{
+    if (!bound.bounded ||
+        (more < INT64_MAX / 2 && bound.held + (int64_t)more <= bound.most))
+        return true;
+    bound.refused = true;
+    return false;
+}
+
+static void count_held(struct arena *a, size_t before, size_t now)
+{
+    a->total += now - before;
+    bound.held += (int64_t)now - (int64_t)before;
+}
+
 void arena_deinit(struct arena *a)
 {
+    count_held(a, a->total, 0);
     while (a->chunks) {
         struct arena_chunk *older = a->chunks->older;
         block_free(a->chunks, a->chunks->size);
@@ -102,13 +144,13 @@ static void block_unlink(struct arena *a, struct arena_block *b)
 static void *block_alloc(struct arena *a, size_t size, bool zeroed)
 {
     struct arena_block *b = NULL;
-    if (size < SIZE_MAX - sizeof *b)
+    if (size < SIZE_MAX - sizeof *b && may_take(size))
         b = block_new(sizeof *b + size, zeroed);
     if (!b)
         return arena_fail(a);
     b->size = size;
     block_link(a, b);
-    a->total += size;
+    count_held(a, 0, size);
     return b + 1;
 }
 
@@ -117,13 +159,13 @@ static void *block_resize(struct arena *a, void *items, size_t size)
     struct arena_block *old = (struct arena_block *)items - 1, *moved = NULL;
     size_t before = old->size;
     block_unlink(a, old);
-    if (size < SIZE_MAX - sizeof *old)
+    if (size < SIZE_MAX - sizeof *old && may_take(size - before))
         moved = block_more(old, sizeof *old + size);
     block_link(a, moved ? moved : old);
     if (!moved)
         return arena_fail(a);
     moved->size = size;
-    a->total += size - before;
+    count_held(a, before, size);
     return moved + 1;
 }
 
@@ -132,14 +174,14 @@ static bool chunk_add(struct arena *a)
     size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;
     if (size > CHUNK_LARGEST)
         size = CHUNK_LARGEST;
-    struct arena_chunk *c = block_new(size, false);
+    struct arena_chunk *c = may_take(size) ? block_new(size, false) : NULL;
     if (!c)
         return arena_fail(a);
     *c = (struct arena_chunk){a->chunks, size};
     a->chunks = c;
     a->next = (char *)(c + 1);
     a->end = (char *)c + size;
-    a->total += size;
+    count_held(a, 0, size);
     return true;
 }
 
@@ -196,7 +238,7 @@ void arena_release(struct arena *a, void *piece, size_t size)
         return;
     struct arena_block *b = (struct arena_block *)piece - 1;
     block_unlink(a, b);
-    a->total -= b->size;
+    count_held(a, b->size, 0);
     block_free(b, sizeof *b + b->size);
 }
 

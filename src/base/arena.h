@@ -6,7 +6,10 @@
  * column is moved by realloc and leaves nothing behind.
  *
  * Failure sticks: once an allocation has failed every later one fails, so a builder may
- * go on and look at `failed` once, at its end. */
+ * go on and look at `failed` once, at its end.
+ *
+ * The arenas of a thread can be bounded together, so that a small input cannot take all
+ * memory: see arena_allow. */
 #ifndef STOKE_BASE_ARENA_H
 #define STOKE_BASE_ARENA_H
 
@@ -40,6 +43,17 @@ void arena_take_from(const struct arena_source *source);
 
 /* Gives everything back. The arena is then as new. */
 void arena_deinit(struct arena *a);
+
+/* Bytes that all arenas of the calling thread hold: what it allocated less what it gave
+ * back, so below zero where another thread allocated that. */
+int64_t arena_held(void);
+
+/* From now on an allocation of the calling thread fails where arena_held would be more
+ * than `most`; INT64_MAX, the default: never for that reason. */
+void arena_allow(int64_t most);
+
+/* Whether one has failed for that reason since the last arena_allow(INT64_MAX). */
+bool arena_was_refused(void);
 
 /* `size` bytes aligned to 8, not zeroed; NULL once the arena has failed. */
 void *arena_alloc(struct arena *a, size_t size);

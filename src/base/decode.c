@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/decode.h"
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -51,13 +52,40 @@ static void took(struct decoder *d, size_t bytes)
     d->in += bytes;
 }
 
-/* Stops at the limit; what was unpacked until then stands. */
-static void check_ratio(struct decoder *d)
+/* Allocations fail only above what the input ends at: the last bytes are still read. */
+static void allow_memory(const struct decoder *d)
+{
+    uint64_t most = limits.memory, more = d->in < INT64_MAX / 4 / limits.ratio
+                                              ? d->in * limits.ratio
+                                              : INT64_MAX / 4;
+    most = most > more ? most : more;
+    most += most / 16;
+    arena_allow(d->held + (int64_t)(most < INT64_MAX / 2 ? most : INT64_MAX / 2));
+}
+
+void decoder_bound_memory(struct decoder *d)
+{
+    d->bounded = d->state != NULL;
+    d->held = arena_held();
+    if (d->bounded)
+        allow_memory(d);
+}
+
+/* Stops at a limit; what was unpacked until then stands. */
+static void check_limits(struct decoder *d)
 {
     d->stopped = limits_exceeded(d->in, d->out);
     if (d->stopped)
         d->flaw = "the packed data unpacks to more than the limit: the rest is left out; "
                   "--limits x8 raises it";
+    if (d->stopped || !d->bounded)
+        return;
+    int64_t held = arena_held() - d->held;
+    d->stopped = held > 0 && limits_memory_exceeded(d->in, (uint64_t)held);
+    if (d->stopped)
+        d->flaw = "what the packed data unpacks to takes more memory than the limit: the "
+                  "rest is left out; --limits x8 raises it";
+    allow_memory(d);
 }
 
 static size_t source_left(const struct source *s)
@@ -129,7 +157,7 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
         d->frame_done = status == Z_STREAM_END;
     }
     d->out += *got;
-    check_ratio(d);
+    check_limits(d);
     return true;
 }
 
@@ -166,7 +194,7 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
         if (out.pos) {
             *got = out.pos;
             d->out += out.pos;
-            check_ratio(d);
+            check_limits(d);
             return true;
         }
         if (in.size == 0)
@@ -323,6 +351,8 @@ void decoder_deinit(struct decoder *d)
         ZSTD_freeDStream(d->state);
     }
     d->state = NULL;
+    if (d->bounded)
+        arena_allow(INT64_MAX);
     source_deinit(&d->source);
 }
 

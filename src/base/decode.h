@@ -24,6 +24,8 @@ struct decoder {
     uint64_t in, out;
     bool big_endian, frame_done, zip;
     bool stopped;  /* at the limit: nothing more is unpacked */
+    bool bounded;  /* see decoder_bound_memory */
+    int64_t held;  /* what the arenas of the reader's thread held before it read */
     size_t step;   /* zstd: how many bytes it wants next */
     unsigned high; /* a high surrogate waiting for its low one, or 0 */
 };
@@ -32,6 +34,12 @@ struct decoder {
  * is to be decoded, d->source is `from` itself, moved. False on a read error or where the
  * first bytes promise what this build cannot unpack. */
 bool decoder_init(struct decoder *d, struct source *from, struct error *err);
+
+/* Bounds the memory of who reads, which is the calling thread, by the size of the packed
+ * data (limits.memory): at the bound the source ends, with a flaw; far above it, as where
+ * all was unpacked before it is read, allocations fail (arena_was_refused). Until
+ * decoder_deinit. */
+void decoder_bound_memory(struct decoder *d);
 
 /* Frees the decoder and its source; not `from`, unless it was moved. */
 void decoder_deinit(struct decoder *d);

@@ -11,7 +11,8 @@ struct limits limits = {.depth = LIMIT_DEPTH,
                         .ratio = LIMIT_RATIO,
                         .unpacked = LIMIT_UNPACKED,
                         .block_ratio = LIMIT_BLOCK_RATIO,
-                        .piece = AT_MOST(LIMIT_PIECE, PIECE_MOST)};
+                        .piece = AT_MOST(LIMIT_PIECE, PIECE_MOST),
+                        .memory = LIMIT_MEMORY};
 
 void limits_raise(unsigned factor)
 {
@@ -23,5 +24,6 @@ void limits_raise(unsigned factor)
                              .ratio = LIMIT_RATIO * times,
                              .unpacked = LIMIT_UNPACKED * times,
                              .block_ratio = LIMIT_BLOCK_RATIO * times,
-                             .piece = AT_MOST(piece, PIECE_MOST)};
+                             .piece = AT_MOST(piece, PIECE_MOST),
+                             .memory = LIMIT_MEMORY * times};
 }

@@ -21,6 +21,8 @@ struct limits {
     uint64_t block_ratio; /* the same for one block, such as a section of an object file:
                              zlib can do no better */
     uint64_t piece;       /* bytes that a reader may ask to have in memory at once */
+    uint64_t memory;      /* bytes that a reader of packed input may take in all: these,
+                             or `ratio` for each packed byte */
 };
 
 /* What `--limits x1` means. The depth is above the 500,000 frames that runaway recursions
@@ -32,6 +34,7 @@ struct limits {
 #define LIMIT_UNPACKED ((uint64_t)64 << 20)
 #define LIMIT_BLOCK_RATIO ((uint64_t)1032)
 #define LIMIT_PIECE ((uint64_t)4 << 30)
+#define LIMIT_MEMORY ((uint64_t)448 << 20)
 
 #define LIMITS_FACTOR_MAX 1000
 
@@ -46,6 +49,12 @@ void limits_raise(unsigned factor);
 static inline bool limits_exceeded(uint64_t in, uint64_t out)
 {
     return out > limits.unpacked && out / limits.ratio > in;
+}
+
+/* The same for the memory that a reader of the unpacked bytes holds. */
+static inline bool limits_memory_exceeded(uint64_t in, uint64_t held)
+{
+    return held > limits.memory && held / limits.ratio > in;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load.h"
+#include "base/arena.h"
 #include "base/decode.h"
 #include "base/limits.h"
 #include "base/nearest.h"
@@ -264,6 +265,15 @@ static bool load_kept(struct loading *l, struct source *in, struct builder *b,
     return ok;
 }
 
+/* Where the limits are why nothing was read. */
+static void explain_limits(const struct decoder *d, struct error *err)
+{
+    if (arena_was_refused())
+        error_set(err, "what it unpacks to takes more memory than the limit");
+    if (d->stopped || arena_was_refused())
+        error_hint(err, "--limits x8: it unpacks to more than the limits allow");
+}
+
 static bool load_decoded(struct loading *l, struct builder *b, struct error *err)
 {
     struct decoder d;
@@ -273,6 +283,7 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         return false;
     }
     struct source *in = &d.source;
+    decoder_bound_memory(&d);
     bool ok = choose_importer(l, &in, err);
     if (ok) {
         unsigned threads = thread_count(l, &d);
@@ -280,8 +291,8 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
         l->options.head = threads > 1 ? input_head(in) : STR("");
         ok = threads > 1 ? parts_read(&parts, threads, b, err) : load_kept(l, in, b, err);
     }
-    if (!ok && d.stopped)
-        error_hint(err, "--limits x8: it unpacks to more than the limits allow");
+    if (!ok)
+        explain_limits(&d, err);
     b->profile->facts.incomplete |= d.broken;
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);

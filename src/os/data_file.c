@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "os/file.h"
 #include "os/link.h"
+#include "os/plain.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -124,11 +125,12 @@ static bool is_recording(int folder, const char *name)
 {
     char magic[8];
     struct stat st;
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct error ignored;
+    int fd = os_plain_open_at(folder, name, &(struct os_plain){.no_link = true}, &st,
+                              &ignored);
     if (fd < 0)
         return false;
-    bool is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-              read(fd, magic, sizeof magic) == sizeof magic &&
+    bool is = read(fd, magic, sizeof magic) == sizeof magic &&
               memcmp(magic, "PERFILE2", sizeof magic) == 0;
     close(fd);
     return is;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/file_lock.h"
+#include "os/plain.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,12 +20,8 @@ static bool is_locked(int fd, int64_t offset)
 static int open_regular(const char *path)
 {
     struct stat stat;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    struct error ignored;
+    return os_plain_open(path, &(struct os_plain){0}, &stat, &ignored);
 }
 
 bool os_file_is_locked(const char *path, int64_t offset)

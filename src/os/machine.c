@@ -2,6 +2,7 @@
 #include "os/machine.h"
 #include "base/format.h"
 #include "base/number.h"
+#include "os/plain.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +98,9 @@ struct str os_read_text(const char *path, char *room, size_t size)
 {
     size_t used = 0;
     ssize_t got = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    struct error ignored;
+    int fd = os_plain_open(path, &(struct os_plain){.system = true}, &st, &ignored);
     if (fd < 0)
         return STR("");
     while (got > 0 && used < size) {

@@ -76,14 +76,14 @@ static const char *fault_of(int found, const char *link, const struct os_plain *
 }
 
 /* Opens what was found, not what the path leads to by now. */
-static int open_found(int found, const char *link, const char *path)
+static int open_found(int found, const char *link, int folder, const char *path)
 {
     struct stat before, now;
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = open(link, flags);
     if (fd >= 0 || errno != ENOENT)
         return fd;
-    fd = open(path, flags | O_NOFOLLOW); /* without /proc */
+    fd = openat(folder, path, flags | O_NOFOLLOW); /* without /proc */
     if (fd >= 0 && fstat(found, &before) == 0 && fstat(fd, &now) == 0 &&
         before.st_ino == now.st_ino && before.st_dev == now.st_dev)
         return fd;
@@ -93,11 +93,12 @@ static int open_found(int found, const char *link, const char *path)
     return -1;
 }
 
-int os_plain_open(const char *path, const struct os_plain *how, struct stat *st,
-                  struct error *err)
+int os_plain_open_at(int folder, const char *path, const struct os_plain *how,
+                     struct stat *st, struct error *err)
 {
     char link[64];
-    int found = open(path, O_PATH | O_CLOEXEC | (how->no_link ? O_NOFOLLOW : 0));
+    int found =
+        openat(folder, path, O_PATH | O_CLOEXEC | (how->no_link ? O_NOFOLLOW : 0));
     if (found < 0)
         return fail(err, path);
     format_text(link, sizeof link, "/proc/self/fd/%d", found);
@@ -106,10 +107,16 @@ int os_plain_open(const char *path, const struct os_plain *how, struct stat *st,
     int fd = -1;
     if (fault)
         refuse(err, path, S_ISLNK(st->st_mode) ? ELOOP : EINVAL, fault);
-    else if (!known || (fd = open_found(found, link, path)) < 0)
+    else if (!known || (fd = open_found(found, link, folder, path)) < 0)
         fail(err, path);
     int why = errno;
     close(found);
     errno = why;
     return fd;
+}
+
+int os_plain_open(const char *path, const struct os_plain *how, struct stat *st,
+                  struct error *err)
+{
+    return os_plain_open_at(AT_FDCWD, path, how, st, err);
 }

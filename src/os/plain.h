@@ -28,4 +28,8 @@ bool os_is_folder(const char *path);
 int os_plain_open(const char *path, const struct os_plain *how, struct stat *st,
                   struct error *err);
 
+/* The same for a path below the open folder. */
+int os_plain_open_at(int folder, const char *path, const struct os_plain *how,
+                     struct stat *st, struct error *err);
+
 #endif

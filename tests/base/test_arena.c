@@ -177,6 +177,30 @@ static void large_blocks_come_from_the_source(void **state)
     arena_take_from(&(struct arena_source){.least = SIZE_MAX});
 }
 
+/* All arenas of the thread together, pieces that grow and chunks included. */
+static void a_thread_takes_no_more_than_it_may(void **state)
+{
+    (void)state;
+    int64_t before = arena_held();
+    struct arena a = ARENA_INIT, b = ARENA_INIT;
+    size_t cap = 0;
+    char *items = arena_grow(&a, NULL, &cap, 300000, 1);
+    assert_true(arena_held() - before >= 300000);
+    arena_allow(before + 700000);
+    assert_non_null(arena_alloc(&b, 200000));
+    assert_false(arena_was_refused());
+    assert_null(arena_grow(&a, items, &cap, cap + 1, 1));
+    assert_true(a.failed && arena_was_refused());
+    while (arena_alloc(&b, 100)) {
+    }
+    assert_true(b.failed && arena_held() - before <= 700000);
+    arena_allow(INT64_MAX);
+    assert_false(arena_was_refused());
+    arena_deinit(&a);
+    arena_deinit(&b);
+    assert_int_equal(arena_held(), before);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -190,6 +214,7 @@ int main(void)
         UNIT(a_failed_growth_leaves_the_old_array),
         UNIT(large_blocks_come_from_the_source),
         UNIT(strings_are_copied),
+        UNIT(a_thread_takes_no_more_than_it_may),
     };
     return UNITS_RUN(units);
 }

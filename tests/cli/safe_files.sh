@@ -22,9 +22,47 @@ if [ "$(id -u)" = 0 ]; then
     chown 1234:2345 shared.svg
     status 0 stoke flamegraph in.folded -o shared.svg
     [ "$(stat -c %u:%g:%a shared.svg)" = 1234:2345:664 ] || fail "another's file was taken over"
-else
-    chmod 400 private.svg
-    status 1 stoke flamegraph in.folded -o private.svg
+fi
+
+# What one may not write is refused, and stays: as another user, where this one is root.
+as_other() {
+    "$@"
+}
+other_stoke=stoke
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    room=$(mktemp -d)
+    trap 'rm -rf "$room"' EXIT
+    cp "$(command -v stoke)" "$room/stoke"
+    chmod 755 "$room" "$room/stoke"
+    mkdir "$room/here"
+    chmod 777 "$room/here"
+    cp in.folded "$room/here"
+    chmod 644 "$room/here/in.folded"
+    as_other() {
+        (cd "$room/here" && HOME=$room setpriv --reuid 65534 --regid 65534 --clear-groups "$@")
+    }
+    other_stoke=$room/stoke
+    # Files of others, in a folder of all: by their mode, and their owner stays.
+    printf 'old\n' >"$room/here/root.svg"
+    chmod 644 "$room/here/root.svg"
+    status 1 as_other "$other_stoke" flamegraph in.folded -o root.svg
+    says 'root.svg: .*ermission'
+    [ "$(cat "$room/here/root.svg")" = old ] || fail "a file of root's was written over"
+    chmod 666 "$room/here/root.svg"
+    status 0 as_other "$other_stoke" flamegraph in.folded -o root.svg
+    says '<svg' "$room/here/root.svg"
+    [ "$(stat -c %u:%a "$room/here/root.svg")" = 0:666 ] || fail "root's file was taken over"
+    ln -s /etc/passwd "$room/here/link.svg"
+    status 1 as_other "$other_stoke" flamegraph in.folded -o link.svg
+    says_not '<svg' /etc/passwd
+    [ "$(find "$room/here" -type f | wc -l)" = 2 ] || fail "left: $(ls -a "$room/here")"
+fi
+if [ "$other_stoke" != stoke ] || [ "$(id -u)" != 0 ]; then
+    as_other sh -c 'printf "old\n" >own.svg; chmod 400 own.svg'
+    status 1 as_other "$other_stoke" flamegraph in.folded -o own.svg
+    says 'own.svg: .*ermission'
+    [ "$(as_other cat own.svg)" = old ] || fail "a file that is write-protected was written over"
+    [ "$(as_other stat -c %a own.svg)" = 400 ] || fail "its mode changed"
 fi
 stoke fold in.folded -o /dev/stdout | cat >got
 same in.folded got
