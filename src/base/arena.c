@@ -61,11 +61,17 @@ static struct arena_block *block_more(struct arena_block *b, size_t size)
 
 /* --- The bound of a thread --------------------------------------------------------- */
 
-/* The model needs no call of the C library. */
-static _Thread_local struct {
+/* WebAssembly has one thread. The model needs no call of the C library. */
+#ifdef __wasm__
+#define OF_THREAD
+#else
+#define OF_THREAD _Thread_local __attribute__((tls_model("initial-exec")))
+#endif
+
+static OF_THREAD struct {
     int64_t held, most;
     bool bounded, refused;
-} bound __attribute__((tls_model("initial-exec")));
+} bound;
 
 int64_t arena_held(void)
 {
