@@ -22,6 +22,10 @@
 #define PORT_TRIES 20
 #define ANSWER_HEAD 1024
 
+/* What the kernel holds of an answer. It takes more only once a third of that is gone: so
+ * much must a client take in STALL_TIME, and of a few MB that is too much for slow ones. */
+#define KERNEL_ROOM (64 << 10)
+
 enum stage {
     STAGE_FREE,
     STAGE_HEAD,   /* the request comes */
@@ -445,8 +449,10 @@ static struct os_server_client *find_place(struct os_server *s)
 
 static void take_client(struct os_server *s, int fd)
 {
+    int room = KERNEL_ROOM;
     struct error ignored;
     struct os_server_client *c = find_place(s);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (!c || !watch(s, fd, c, &ignored)) {
         close(fd);
         return;

@@ -157,11 +157,28 @@ module.exports = (test) => {
         }
     });
 
+    test("a stack of 500,000 frames, and a cut one of 2,000,000, are shown in every view", async (bench) => {
+        const page = await openPage(bench);
+        for (const frames of [500000, 2000000]) {
+            const text = zlib.gzipSync("a;".repeat(frames - 1) + "b 2\nc;d 3\n");
+            const got = await open(page, text, "deep.folded.gz");
+            assert.equal(got.total, 5, JSON.stringify(got));
+            assert.equal(/1 stacks? cut short/.test(got.caution), frames > 500000, got.caution);
+            for (const view of ["1", "2", "3", "4", "5", "6", "7", "8", "9"]) {
+                await page.keyboard.press(view);
+                await settle(page);
+            }
+            await page.keyboard.press("1");
+            await settle(page);
+            assert.equal(await page.evaluate(() => window.stoke.shown.total), 5);
+        }
+    });
+
     test("files that unpack to far too much are cut, and say so", async (bench) => {
         const page = await openPage(bench);
         const zeros = Buffer.alloc(200 << 20, "a;b 1\n");
-        for (const program of ["zstd", "xz"]) {
-            const bytes = packed(program, zeros);
+        for (const program of ["gzip", "zstd", "xz"]) {
+            const bytes = program === "gzip" ? zlib.gzipSync(zeros) : packed(program, zeros);
             if (!bytes?.length)
                 continue;
             const got = await open(page, bytes, "x.folded");

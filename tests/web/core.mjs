@@ -150,6 +150,32 @@ function shapes(folded) {
     return [...sums].map(([shape, sum]) => `${shape} ${sum}`).sort().join("\n");
 }
 
+/* Stacks and lines that are as long as they can be: what is within the limits is whole, what is
+ * beyond is cut or left out, and said, and what is beside it stays. */
+function checkBombs() {
+    const deep = (frames) => `${"a;".repeat(frames - 1)}b 2\nc;d 3\n`;
+    const inputs = [
+        ["500,000 frames", deep(500000), 500000, null],
+        ["2,000,000 frames", deep(2000000), 1 << 20, /limit/],
+        ["a line of 80 MB", `a;b 2\n${"x".repeat(80 << 20)} 9\nc;d 3\n`, 2, /longer than the limit/],
+    ];
+    for (const [name, text, frames, caution] of inputs) {
+        const faults = [];
+        const core = new Core();
+        const profile = JSON.stringify(core.open(encoder.encode(text), "x.folded", 1 << 20));
+        if (caution ? !caution.test(profile) : /limit/.test(profile))
+            faults.push(`it says ${profile.slice(0, 500)}`);
+        const shown = JSON.stringify(core.json("core_show", "[]", 0, 0));
+        if (!/"total":5[,}]/.test(shown))
+            faults.push(`it shows ${shown.slice(0, 500)}`);
+        const lines = core.folded().split("\n").filter(Boolean);
+        const most = Math.max(...lines.map((line) => line.split(";").length));
+        if (lines.length !== 2 || most !== frames)
+            faults.push(`${lines.length} lines, with up to ${most} frames`);
+        report(`the core reads ${name}`, faults.join("\n"));
+    }
+}
+
 /* A recording of this machine, packed as it is unless one asks for another. */
 function checkRecording() {
     const name = "a recording of this machine is read as the program reads it";
@@ -487,6 +513,7 @@ checkFilters();
 checkPieces();
 checkGoldens();
 checkUnpacking();
+checkBombs();
 checkRecording();
 console.log(`1..${number}`);
 process.exit(failed ? 1 : 0);

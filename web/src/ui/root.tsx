@@ -62,7 +62,7 @@ function Cautions({ app }: { app: App }) {
     if (p.lost)
         said.push(`${count(p.lost)} samples lost`);
     if (p.truncated)
-        said.push(`${count(p.truncated)} stacks cut short`);
+        said.push(`${count(p.truncated)} ${p.truncated === 1 ? "stack" : "stacks"} cut short`);
     if (app.shown.samples < 100)
         said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are rough`);
     if (p.warnings.length)
