@@ -94,6 +94,6 @@ says 'no sample is left by the choice of'
 [ ! -s out ] || fail "there is output"
 
 # Source files are kept where they are asked for.
-status 0 stoke report -q --by file "$TESTS/import/speedscope/cut.in"
+status 1 stoke report -q --by file "$TESTS/import/speedscope/cut.in"
 says 'total [^ ]*  file$' out
 says '  parse.c$' out
