@@ -32,7 +32,8 @@
  *   "EVTS"  name, unit uleb
  *   "SMPS"  time delta (2^64 - 1: none); thread uleb; cpu + 1 uleb (0: none); event uleb;
  *           stack delta; count uleb; weight: uleb of twice a whole number from 0 to 2^53,
- *           or 1 and the 8 bytes of an IEEE 754 double
+ *           or 1 and the 8 bytes of an IEEE 754 double; then, where a row of the section
+ *           has one, what each weight lacks of the exact value (its rest), in the same form
  *   "FACT"  one row: format, host, command (strings), samples, lost, truncated uleb;
  *           time_first + 1, time_last + 1 uleb (0: none); rate: 8 bytes, a double;
  *           flags uleb (STOKE_FILTERED, STOKE_DIFFERENTIAL); warnings: how many uleb,

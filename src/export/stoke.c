@@ -189,6 +189,11 @@ static void put_samples(struct stoke_writer *w, size_t from, size_t to)
     PUT_COLUMN(w, samples, count);
     for (size_t i = from; i < to; i++)
         put_weight(w, s[i].weight);
+    bool any_rest = false;
+    for (size_t i = from; i < to; i++)
+        any_rest |= s[i].rest < 0 || s[i].rest > 0;
+    for (size_t i = from; any_rest && i < to; i++)
+        put_weight(w, s[i].rest);
 }
 
 /* How many of the strings from `from` on go into one section. */

@@ -2,7 +2,8 @@
 /* Folded stacks: one line a stack, "outermost;...;leaf COUNT", as the stackcollapse
  * scripts of FlameGraph write them. Two counts a line are a differential profile: before,
  * after. Counts may have a fraction. Names may hold spaces; the count is what follows the
- * last.
+ * last. A name may be empty: "a;;b" has three frames, as in FlameGraph, where empty names at
+ * the end count for nothing.
  *
  * Lines of a sorted file share their beginnings, so only what differs from the line
  * before is looked up. */
@@ -285,6 +286,8 @@ struct folded_reader {
 
 static frame_id frame_named(struct folded_reader *r, struct str name)
 {
+    if (name.len == 0)
+        return builder_frame(r->b, &(struct frame){.kind = FRAME_MARKER});
     struct hash128 key = hash_bytes128(name.ptr, name.len);
     const uint64_t *known = memo_find(&r->names, key);
     if (known)
@@ -328,17 +331,18 @@ static stack_id parse_stack(struct folded_reader *r, struct str text, size_t sha
     }
     size_t first = r->segment_count;
     builder_path_clear(r->b);
-    for (; at < text.len; at++) {
+    for (bool more = text.len > 0; more; at++) {
         if (r->segment_count >= limits.depth) {
             builder_cut(r->b);
             break;
         }
         struct str name = str_head(str_skip(text, at), str_find(str_skip(text, at), ';'));
-        frame_id frame = name.len ? frame_named(r, name) : 0;
+        frame_id frame = frame_named(r, name);
         if (r->segment_count == first) /* where the tree of stacks may branch */
             trie_prefetch(&r->b->stack_tree, stack, frame);
         builder_path_add(r->b, frame);
         at += name.len;
+        more = at < text.len;
         if (!segment_add(r, at))
             return stack;
     }
@@ -359,6 +363,8 @@ static stack_id parse_stack(struct folded_reader *r, struct str text, size_t sha
  * before, as in sorted files: then it is sooner read than hashed. */
 static stack_id stack_of(struct folded_reader *r, struct str text)
 {
+    while (str_ends(text, STR(";")))
+        text.len--;
     size_t shared = text.len < r->shared ? text.len : r->shared;
     if (shared > text.len / 2 || r->order) /* whose segments are asked for */
         return parse_stack(r, text, shared);

@@ -10,7 +10,7 @@
 #include "base/stoke_format.h"
 #include "import/importer.h"
 
-#define COLUMNS_MAX 7
+#define COLUMNS_MAX 8
 
 enum table { STRINGS, MODULES, FRAMES, STACKS, THREADS, EVENTS, SAMPLES, TABLES };
 
@@ -54,7 +54,7 @@ static bool memory(struct stoke_reader *r)
     return !r->b->profile->arena.failed;
 }
 
-/* --- Columns: 'u' uleb, 's' sleb, 'd' delta, 'w' weight ---------------------------- */
+/* --- Columns: 'u' uleb, 's' sleb, 'd' delta, 'w' weight; behind '?' all may be missing */
 
 static uint64_t unfold(uint64_t v)
 {
@@ -86,17 +86,29 @@ static void take_column(struct bytes *in, char kind, uint32_t rows, uint64_t *ou
     }
 }
 
-/* The columns of the section at hand, and what stands behind them. */
+/* The columns of the section at hand, and what stands behind them. A column that is missing
+ * is zero. */
 static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *rest)
 {
     struct bytes in = bytes_of(r->body, false);
-    for (size_t i = 0; kinds[i]; i++) {
+    bool optional = false, missing = false;
+    size_t i = 0;
+    for (; *kinds; kinds++) {
+        if (*kinds == '?') {
+            optional = true;
+            continue;
+        }
         if (!r->columns[i])
             r->columns[i] =
                 arena_zalloc(&r->arena, STOKE_SECTION_ROWS, sizeof **r->columns);
         if (!r->columns[i])
             return false; /* the arena tells */
-        take_column(&in, kinds[i], r->section.rows, r->columns[i]);
+        missing |= optional && bytes_left(&in) == 0;
+        if (missing)
+            memset(r->columns[i], 0, r->section.rows * sizeof **r->columns);
+        else
+            take_column(&in, *kinds, r->section.rows, r->columns[i]);
+        i++;
     }
     if (in.failed) {
         warn(r, "a section that is shorter than its rows");
@@ -252,8 +264,16 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
         warn(r, "a sample with a weight that is no number");
         return 0;
     }
-    if (r->options->samples)
+    memcpy(&s.rest, &c[7][i], sizeof s.rest);
+    double most = s.weight < 0 ? -s.weight : s.weight;
+    if (!(s.rest <= most && s.rest >= -most)) {
+        warn(r, "a weight whose low part is larger than itself");
+        s.rest = 0;
+    }
+    if (r->options->samples) {
         s.weight = (double)s.count;
+        s.rest = 0;
+    }
     r->samples += s.count;
     note_time(r, s.time);
     builder_add_mapped(r->b, &s);
@@ -364,7 +384,7 @@ static const struct table_reader {
 } table_readers[] = {
     {"MODS", MODULES, "uu", add_module}, {"FRMS", FRAMES, "uuuuud", add_frame},
     {"STKS", STACKS, "uu", add_stack},   {"THRS", THREADS, "ssu", add_thread},
-    {"EVTS", EVENTS, "uu", add_event},   {"SMPS", SAMPLES, "duuuduw", add_sample},
+    {"EVTS", EVENTS, "uu", add_event},   {"SMPS", SAMPLES, "duuuduw?w", add_sample},
 };
 
 static void add_table(struct stoke_reader *r, const struct table_reader *t)

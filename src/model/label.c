@@ -104,9 +104,9 @@ void label_frame(struct output *o, const struct profile *p, frame_id frame,
     const struct frame *f = &p->frames[frame];
     struct str name = profile_string(p, f->name);
     size_t before = o->used;
-    if (!f->name)
+    if (!f->name && !(style->folded && f->kind == FRAME_MARKER))
         label_unknown(o, p, f, style);
-    else
+    else if (f->name)
         output_str(o, style->plain ? label_without_suffix(name) : name);
     if (style->lines && f->file && f->line)
         output_format(o, ":%.*s:%u", STR_ARG(str_basename(profile_string(p, f->file))),

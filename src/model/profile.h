@@ -50,7 +50,7 @@ enum frame_kind {
 
 /* A function, or one place in it where lines or addresses are kept. */
 struct frame {
-    string_id name;   /* 0: unknown */
+    string_id name;   /* 0: unknown; of a marker: empty */
     module_id module; /* 0: unknown */
     string_id file;   /* source file, or 0 */
     uint32_t line;    /* from 1, or 0 */

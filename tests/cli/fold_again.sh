@@ -50,6 +50,26 @@ for turn in range(150):
     assert total(once) == total(b"\n".join(rows)), (rows, once)
     for line in once.split(b"\n"):
         assert not any(c < 32 or c == 127 for c in line), line
+
+# Empty names are frames, but for those at the end; .stoke files hold all of a sum.
+for turn in range(60):
+    rows, wanted = [], {}
+    for _ in range(random.randrange(1, 30)):
+        frames = [random.choice(["", "", "a", "b c", "d"]) for _ in range(random.randrange(1, 6))] + ["e"]
+        count = random.randrange(1, 2**random.choice([4, 53, 63]))
+        stack = ";".join(frames)
+        wanted[stack] = wanted.get(stack, 0) + count
+        rows.append(f"{stack}{';' * random.choice([0, 0, 2])} {count}\n")
+    text = "".join(rows).encode()
+    wanted = {stack.encode(): count for stack, count in wanted.items()}
+    once = fold(text)
+    assert stacks(once) == wanted, (rows, once)
+    assert fold(once) == once, (rows, once)
+    with open("all.folded", "wb") as file:
+        file.write(text)
+    subprocess.run(["stoke", "convert", "-q", "--format", "folded", "all.folded", "-o", "all.stoke"], check=True)
+    again = subprocess.run(["stoke", "fold", "-q", "all.stoke"], capture_output=True, check=True).stdout
+    assert again == once, (rows, once, again)
 END
 
 # Names of other formats too: a name that is lost, that ends in a number, with escapes.
