@@ -67,6 +67,12 @@ static double value_lead_before(const struct svg_drawing *d, const struct svg_bo
     return lead_of(d, b, true);
 }
 
+static double value_gap(const struct svg_drawing *d, const struct svg_box *b)
+{
+    (void)d;
+    return b->gap;
+}
+
 static void write_column(const struct svg_drawing *d, const char *name,
                          double (*value)(const struct svg_drawing *,
                                          const struct svg_box *))
@@ -116,6 +122,8 @@ void svg_write_data(const struct svg_drawing *d)
     write_column(d, "row", value_row);
     write_column(d, "after", value_after);
     write_column(d, "lead", value_lead);
+    if (o->by_time)
+        write_column(d, "gap", value_gap);
     if (d->tree.base) {
         write_column(d, "before", value_before);
         write_column(d, "leadBefore", value_lead_before);

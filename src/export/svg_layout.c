@@ -8,6 +8,7 @@ struct walk {
     struct svg_layout *layout;
     uint32_t *row_of_depth; /* on the way from the root to the node at hand */
     double *next_x;         /* by row: where the next callee of its open box begins */
+    double *x_of_depth;     /* in time: where the node at hand and its callers begin */
     uint32_t keep; /* frames left at both ends of a run; 0: runs are not shortened */
     bool dry;      /* only counts rows */
 };
@@ -24,27 +25,47 @@ static bool add_box(struct walk *w, struct svg_box box)
     if (!boxes)
         return false;
     l->boxes = boxes;
-    box.x = box.row ? w->next_x[box.row - 1] : 0;
+    box.x = box.row ? w->next_x[box.row - 1] + box.gap : 0;
     if (box.row)
-        w->next_x[box.row - 1] += svg_box_width(l, &box);
+        w->next_x[box.row - 1] = box.x + svg_box_width(l, &box);
     w->next_x[box.row] = box.x + svg_box_lead(&box, l->before);
     boxes[l->count++] = box;
     return true;
+}
+
+/* A flame chart: boxes begin when they begin. */
+static bool is_in_time(const struct walk *w)
+{
+    return w->tree->offsets && !w->tree->base;
+}
+
+/* What is between a node and the box beside it: its caller's own weight, and callees that
+ * are too narrow. */
+static double gap_before(struct walk *w, uint32_t node, uint32_t row)
+{
+    double offset = w->tree->offsets[node], *caller_x = w->x_of_depth;
+    uint32_t depth = w->tree->nodes[node].depth;
+    double end = row ? w->next_x[row - 1] : 0;
+    double x = depth && offset >= 0 ? caller_x[depth - 1] + offset : end;
+    caller_x[depth] = x > end ? x : end;
+    return caller_x[depth] - end;
 }
 
 static bool add_node(struct walk *w, uint32_t node, uint32_t row, enum svg_box_kind kind,
                      uint32_t hidden)
 {
     const struct calltree_node *n = &w->tree->nodes[node];
-    return add_box(w,
-                   (struct svg_box){.node = node,
-                                    .row = row,
-                                    .kind = kind,
-                                    .hidden = hidden,
-                                    .total = n->total,
-                                    .base = n->base_total * w->options->base_factor,
-                                    .lead = n->self,
-                                    .base_lead = n->base_self * w->options->base_factor});
+    bool in_time = is_in_time(w) && !w->dry;
+    double factor = w->options->base_factor;
+    return add_box(w, (struct svg_box){.node = node,
+                                       .row = row,
+                                       .kind = kind,
+                                       .hidden = hidden,
+                                       .total = n->total,
+                                       .base = n->base_total * factor,
+                                       .lead = in_time ? 0 : n->self,
+                                       .base_lead = n->base_self * factor,
+                                       .gap = in_time ? gap_before(w, node, row) : 0});
 }
 
 /* Whether a node has one callee, and that is all it does. */
@@ -80,6 +101,8 @@ static bool add_run(struct walk *w, uint32_t node, uint32_t row, uint32_t length
         if (!add_node(w, node + i, row++, summary ? SVG_BOX_RUN : SVG_BOX_FRAME,
                       summary ? hidden : 0))
             return false;
+        if (summary && w->x_of_depth)
+            w->x_of_depth[depth + i + hidden - 1] = w->x_of_depth[depth + i];
     }
     return true;
 }
@@ -92,10 +115,11 @@ static bool add_narrow(struct walk *w, uint32_t node)
     double share = w->options->min_share;
     if (!elided->count || w->dry)
         return true;
+    bool in_time = is_in_time(w); /* they are among the gaps */
     uint32_t row = w->row_of_depth[all[node].depth] + 1;
     bool wide = (elided->total > 0 && elided->total >= share * all->total) ||
                 (elided->base_total > 0 && elided->base_total >= share * all->base_total);
-    if (wide && row < w->options->max_rows)
+    if (wide && !in_time && row < w->options->max_rows)
         return add_box(
             w, (struct svg_box){.node = node,
                                 .row = row,
@@ -176,7 +200,9 @@ bool svg_layout_init(struct svg_layout *l, const struct calltree *t,
     struct walk w = {.tree = t, .options = options, .layout = l};
     w.row_of_depth = arena_alloc(&l->arena, (t->depth + 1) * sizeof *w.row_of_depth);
     w.next_x = arena_alloc(&l->arena, (options->max_rows + 1) * sizeof *w.next_x);
-    if (!w.row_of_depth || !w.next_x) {
+    if (t->offsets)
+        w.x_of_depth = arena_alloc(&l->arena, (t->depth + 1) * sizeof *w.x_of_depth);
+    if (!w.row_of_depth || !w.next_x || (t->offsets && !w.x_of_depth)) {
         svg_layout_deinit(l);
         return error_memory(err);
     }

@@ -21,6 +21,8 @@ struct svg_box {
     double x;        /* in the weight that widths show, as the rest */
     double total, base;
     double lead, base_lead; /* from where it begins to its first callee: its own weight */
+    double gap;             /* in time: from where the box beside it ends, or its caller
+                               begins, to where it begins; then lead is 0 */
 };
 
 /* Boxes stand in preorder: a caller before its callees, these from left to right. */

@@ -24,7 +24,9 @@ struct draft {
     struct calltree *tree;
     struct draft_node *nodes;
     struct base_weight *base; /* by node; NULL where there is no event before */
-    size_t count, cap, base_cap;
+    double *starts; /* by node: what its thread weighs before it; NULL: not in time */
+    double *clock;  /* by node of a thread, and 0: what it weighs so far */
+    size_t count, cap, base_cap, start_cap;
     struct index index;     /* of nodes, by root and path */
     uint32_t *thread_nodes; /* by thread: its node, or 0 */
     bool *closed;           /* by node of a thread: it is left out; NULL: none is */
@@ -216,6 +218,16 @@ static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
     return node;
 }
 
+static void note_start(struct draft *d, uint32_t node, double start)
+{
+    double *starts =
+        arena_grow(&d->arena, d->starts, &d->start_cap, d->count, sizeof *starts);
+    if (!starts)
+        return;
+    d->starts = starts;
+    starts[node] = start;
+}
+
 /* By time: what the last sample and this one share from the root on stays one node. */
 static uint32_t node_in_time(struct draft *d, uint32_t root, uint32_t path)
 {
@@ -232,10 +244,12 @@ static uint32_t node_in_time(struct draft *d, uint32_t root, uint32_t path)
            d->nodes[open[shared]].root == root)
         shared++;
     d->open_count = count;
-    for (size_t i = shared; i < count; i++)
+    for (size_t i = shared; i < count; i++) {
         open[i] = draft_add(d, (struct draft_node){.parent = i ? open[i - 1] : root,
                                                    .path = d->climb[count - 1 - i],
                                                    .root = root});
+        note_start(d, open[i], d->clock[root]);
+    }
     return count ? open[count - 1] : root;
 }
 
@@ -261,10 +275,15 @@ static bool has_threads(const struct draft *d)
     return d->options->threads != THREAD_NONE && d->profile->thread_count > 1;
 }
 
+static uint32_t root_of_sample(const struct draft *d, const struct sample *s)
+{
+    return d->thread_nodes ? d->thread_nodes[s->thread] : 0;
+}
+
 static uint32_t node_of_sample(struct draft *d, const struct sample *s)
 {
     uint32_t path = path_of_stack(&d->tree->paths, s->stack);
-    uint32_t root = d->thread_nodes ? d->thread_nodes[s->thread] : 0;
+    uint32_t root = root_of_sample(d, s);
     if (d->options->order == CALLTREE_BY_TIME)
         return node_in_time(d, root, path);
     if (!d->thread_nodes)
@@ -280,7 +299,10 @@ static bool add_nodes(struct draft *d)
     draft_add(d, (struct draft_node){0});
     if (d->arena.failed || (has_threads(d) && !add_threads(d)))
         return false;
-    return by_time || close_threads(d);
+    if (!by_time)
+        return close_threads(d);
+    d->clock = arena_zalloc(&d->arena, d->count, sizeof *d->clock);
+    return d->clock != NULL;
 }
 
 /* --- What they weigh ------------------------------------------------------------- */
@@ -308,6 +330,8 @@ static bool add_weights(struct draft *d)
             d->nodes[node].self += weight;
         else
             d->base[node].self += weight;
+        if (d->clock && s->event == t->event && weight > 0)
+            d->clock[root_of_sample(d, s)] += weight;
         if (d->arena.failed)
             return false;
     }
@@ -423,6 +447,15 @@ static void fill_node(const struct draft *d, struct calltree_node *to, uint32_t 
                                  .base_total = base_of(d, from).total};
 }
 
+/* Threads stand side by side, each with its own time. */
+static double offset_in_time(const struct draft *d, uint32_t node)
+{
+    const struct draft_node *n = &d->nodes[node];
+    if (!n->path || d->base || (d->thread_nodes && !n->parent))
+        return -1;
+    return d->starts[node] - (n->parent == n->root ? 0 : d->starts[n->parent]);
+}
+
 /* Puts the kept nodes into preorder: the next child of the innermost open node, until
  * there is none. `place` says where each draft node went. */
 static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
@@ -448,6 +481,8 @@ static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
         struct calltree_node *node = &t->nodes[t->count++];
         fill_node(d, node, child);
         node->parent = place[at];
+        if (t->offsets)
+            t->offsets[place[child]] = offset_in_time(d, child);
         node->depth = ++depth;
         if (depth > t->depth)
             t->depth = depth;
@@ -498,7 +533,9 @@ static bool emit_tree(struct draft *d)
     if (!next)
         next = arena_alloc(&d->arena, d->count * sizeof *next);
     t->nodes = arena_alloc(&t->arena, kept * sizeof *t->nodes);
-    if (!place || !next || !t->nodes)
+    if (d->clock)
+        t->offsets = arena_zalloc(&t->arena, kept, sizeof *t->offsets);
+    if (!place || !next || !t->nodes || (d->clock && !t->offsets))
         return false;
     emit_preorder(d, place, next);
     return add_elided(d, place);

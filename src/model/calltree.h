@@ -52,6 +52,9 @@ struct calltree {
     struct paths paths; /* with the labels */
     struct calltree_node *nodes;
     size_t count;
+    double
+        *offsets; /* CALLTREE_BY_TIME, by node: what its caller weighs before it begins,
+                        -1 for one that follows the node beside it; else NULL */
     struct calltree_elided *elided; /* [0] is "none" */
     size_t elided_count;
     uint32_t depth; /* the deepest node's */

@@ -42,15 +42,15 @@ const rowStart = new Uint32Array(rows + 1);
 const inRow = new Uint32Array(count); /* the boxes of each row, left to right */
 
 /* A caller comes before its callees. The first of them begins behind the caller's own
- * weight, each other where the one beside it ended. */
+ * weight, each other where the one beside it ended; in a flame chart, behind a gap. */
 function placeBoxes() {
     const next = new Float64Array(rows + 1);
     const lead = width === after ? data.lead : data.leadBefore;
     for (let i = 0; i < count; i++) {
         const r = row[i];
-        x[i] = r ? next[r - 1] : 0;
+        x[i] = r ? next[r - 1] + (data.gap ? data.gap[i] : 0) : 0;
         if (r)
-            next[r - 1] += Math.max(0, width[i]);
+            next[r - 1] = x[i] + Math.max(0, width[i]);
         next[r] = x[i] + lead[i];
     }
 }
