@@ -134,6 +134,26 @@ static trace_function_id function_of_target(struct trace_code *c, uint32_t binar
     return (trace_function_id)*id;
 }
 
+trace_function_id trace_code_adopt(struct trace_code *c, const struct trace_code *from,
+                                   trace_function_id id)
+{
+    const struct trace_function *f = &from->functions[id];
+    if (id <= TRACE_UNKNOWN_KERNEL)
+        return id;
+    if (f->binary == 0)
+        return TRACE_UNKNOWN_USER;
+    const struct trace_binary *b = trace_code_binary(from, f->binary);
+    uint32_t binary = trace_code_add(c, b);
+    if (f->end && b->symbols) {
+        uint32_t symbol = ranges_find(&b->symbols->ranges, f->start);
+        return symbol == RANGE_NONE ? TRACE_UNKNOWN_USER
+                                    : function_of_symbol(c, binary, symbol);
+    }
+    if (f->start)
+        return function_of_target(c, binary, f->start);
+    return function_of_name(c, binary, f->name, f->flags & TRACE_FUNCTION_INLINED);
+}
+
 /* --- What is inlined --------------------------------------------------------------- */
 
 static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)

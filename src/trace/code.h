@@ -182,6 +182,10 @@ static inline bool trace_code_boots(uint64_t pc)
     return pc < TRACE_BOOT_END;
 }
 
+/* The function of another one's code that has that number there; 0 when memory is short. */
+trace_function_id trace_code_adopt(struct trace_code *c, const struct trace_code *from,
+                                   trace_function_id id);
+
 /* The site at an address; never NULL. It stays where it is. */
 const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
 

@@ -63,6 +63,14 @@ static inline bool instruction_falls_through(enum instruction_kind kind)
            kind == INSTRUCTION_ENVIRONMENT;
 }
 
+enum { REGISTER_T0 = 5 };
+
+/* The register that a jump by register leads to. */
+static inline unsigned instruction_base(uint32_t bits)
+{
+    return (bits & 3) == 3 ? bits >> 15 & 31 : bits >> 7 & 31;
+}
+
 static inline bool instruction_is_call(enum instruction_kind kind)
 {
     return kind == INSTRUCTION_CALL || kind == INSTRUCTION_CALL_REGISTER ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The traces of libstoke_qemu.so: see qemu_format.h. */
 #include "base/format.h"
+#include "base/output.h"
 #include "trace/qemu_format.h"
 #include "trace/reader.h"
 #include <stdlib.h>
@@ -37,10 +38,15 @@ struct core_blocks {
 /* Where the next execution stores or loads a stack's context. */
 struct context {
     uint64_t address;
+    uint32_t number;
     bool loads;
 };
 
 #define CONTEXTS_MAX 32
+
+/* So many bytes may wait for the contexts of other lanes that come before theirs: more
+ * than the plugin's rings hold. */
+#define WAITING_MAX ((size_t)64 << 20)
 
 /* A virtual CPU: the thread that it runs, and the words that wait for the next chunk. */
 struct lane {
@@ -53,6 +59,8 @@ struct lane {
     struct context contexts[CONTEXTS_MAX]; /* of the next execution */
     size_t context_count;
     uint32_t block, first, count; /* of the execution before; block 0: none */
+    struct output waiting;        /* words behind a context that comes later */
+    size_t waited;                /* bytes of it that were read */
 };
 
 struct reading {
@@ -64,8 +72,11 @@ struct reading {
     size_t map_count, map_cap;
     struct lane **lanes;
     size_t lane_count, lane_cap;
-    uint64_t steps;  /* that words which repeat an execution may still take */
-    uint64_t offset; /* of the chunk under way, for messages */
+    struct trace_shared shared;
+    uint32_t context; /* number of the next one, over all lanes */
+    size_t waiting;   /* bytes, of all lanes */
+    uint64_t steps;   /* that words which repeat an execution may still take */
+    uint64_t offset;  /* of the chunk under way, for messages */
     bool ended;
 };
 
@@ -308,23 +319,41 @@ static void run_triggered(struct reading *q, struct lane *lane, struct trace_blo
     }
 }
 
-static void add_context(struct lane *lane, const uint32_t *words)
+/* Numbers are counted modulo 2^32. */
+static bool is_before(uint32_t a, uint32_t b)
 {
-    if (lane->context_count < CONTEXTS_MAX)
-        lane->contexts[lane->context_count++] =
-            (struct context){.address = (uint64_t)words[2] << 32 | words[1],
-                             .loads = words[0] == QEMU_RUN_LOAD};
+    return (int32_t)(a - b) < 0;
+}
+
+static void pass_context(struct reading *q, uint32_t number)
+{
+    if (!is_before(number, q->context))
+        q->context = number + 1;
+}
+
+static void add_context(struct reading *q, struct lane *lane, const uint32_t *words)
+{
+    if (lane->context_count == CONTEXTS_MAX) {
+        pass_context(q, words[3]);
+        return;
+    }
+    lane->contexts[lane->context_count++] =
+        (struct context){.address = (uint64_t)words[2] << 32 | words[1],
+                         .number = words[3],
+                         .loads = words[0] == QEMU_RUN_LOAD};
 }
 
 /* What was executed has stored and loaded these. */
-static void take_contexts(struct lane *lane)
+static void take_contexts(struct reading *q, struct lane *lane)
 {
     struct tracer *t = &lane->core->tracer;
-    for (size_t i = 0; i < lane->context_count; i++)
+    for (size_t i = 0; i < lane->context_count; i++) {
         if (lane->contexts[i].loads)
             tracer_load_context(t, lane->contexts[i].address);
         else
             tracer_save_context(t, lane->contexts[i].address);
+        pass_context(q, lane->contexts[i].number);
+    }
     lane->context_count = 0;
 }
 
@@ -352,7 +381,7 @@ static void run_part(struct reading *q, struct lane *lane, uint32_t id, uint32_t
         tracer_take_block(&lane->core->tracer, b, first, count, lane->number);
         lane->number += count;
     }
-    take_contexts(lane);
+    take_contexts(q, lane);
 }
 
 static void run_again(struct reading *q, struct lane *lane, uint64_t times)
@@ -386,7 +415,7 @@ static void run(struct reading *q, struct lane *lane, const uint32_t *words)
     if (word > QEMU_RUN_LOAD) {
         flaw(q, "a word of the trace is of a kind that is not known");
     } else if (word > QEMU_RUN_GAP) {
-        add_context(lane, words);
+        add_context(q, lane, words);
     } else if (word == QEMU_RUN_GAP) {
         uint64_t gap = (uint64_t)words[2] << 32 | words[1];
         lane->number = gap < UINT64_MAX - lane->number ? lane->number + gap : UINT64_MAX;
@@ -429,22 +458,99 @@ static void run_blocks(struct lane *lane, struct bytes *words)
     lane->number = number;
 }
 
-/* Goes through words, those of the chunk before first. */
-static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
+/* The words that belong together are there. */
+static bool has_words(const struct lane *lane)
+{
+    return lane->word_count && lane->word_count == words_of(lane->words[0]);
+}
+
+/* The next of the lane is a context, and others of other lanes are before it. Those of
+ * one block are not parted. */
+static bool must_wait(const struct reading *q, const struct lane *lane)
+{
+    bool is_context = has_words(lane) && lane->words[0] > QEMU_RUN_GAP &&
+                      lane->words[0] <= QEMU_RUN_LOAD;
+    return is_context && lane->context_count == 0 &&
+           is_before(q->context, lane->words[3]);
+}
+
+/* Goes through words, up to a context that has to wait. */
+static void read_words(struct reading *q, struct lane *lane, struct bytes *b)
 {
     bool gated = q->r->options->trigger.selector != TRACE_ALWAYS;
-    while (bytes_left(b) >= 4) {
+    while (!must_wait(q, lane)) {
+        if (has_words(lane)) {
+            run(q, lane, lane->words);
+            lane->word_count = 0;
+        }
         if (lane->word_count == 0 && lane->context_count == 0 && !gated)
             run_blocks(lane, b);
         if (tracer_failed(&lane->core->tracer) || bytes_left(b) < 4)
-            break;
+            return;
         lane->words[lane->word_count++] = bytes_u32(b);
-        if (lane->word_count < words_of(lane->words[0]))
-            continue;
-        run(q, lane, lane->words);
-        lane->word_count = 0;
     }
-    return !tracer_failed(&lane->core->tracer);
+}
+
+/* --- The order of contexts ---------------------------------------------------------- */
+
+/* Keeps what is left of the words. */
+static void keep_waiting(struct reading *q, struct lane *lane, struct bytes *b)
+{
+    struct str rest = bytes_take(b, bytes_left(b));
+    output_str(&lane->waiting, rest);
+    q->waiting += rest.len;
+}
+
+/* The waiting lane whose context is the first; NULL where none waits. */
+static struct lane *first_waiting(const struct reading *q)
+{
+    struct lane *first = NULL;
+    for (size_t i = 0; i < q->lane_count; i++) {
+        struct lane *lane = q->lanes[i];
+        bool waits = lane->waiting.used > lane->waited || has_words(lane);
+        if (waits && (!first || is_before(lane->words[3], first->words[3])))
+            first = lane;
+    }
+    return first;
+}
+
+/* Goes on with what has waited; with all of it where `all` is set. */
+static void read_waiting(struct reading *q, bool all)
+{
+    struct lane *lane;
+    while ((lane = first_waiting(q)) != NULL) {
+        if (must_wait(q, lane)) {
+            if (!all && q->waiting <= WAITING_MAX)
+                return;
+            q->context = lane->words[3]; /* what is before it is not in the trace */
+        }
+        struct output *kept = &lane->waiting;
+        struct bytes b = bytes_of(
+            (struct str){kept->bytes + lane->waited, kept->used - lane->waited}, false);
+        size_t before = bytes_left(&b);
+        read_words(q, lane, &b);
+        bool is_read = tracer_failed(&lane->core->tracer) || bytes_left(&b) < 4;
+        size_t read = is_read ? before : before - bytes_left(&b);
+        lane->waited += read;
+        q->waiting -= read;
+        if (is_read)
+            kept->used = lane->waited = 0;
+        if (tracer_failed(&lane->core->tracer))
+            lane->word_count = 0;
+    }
+}
+
+static bool read_runs(struct reading *q, struct lane *lane, struct bytes *b)
+{
+    if (must_wait(q, lane)) {
+        keep_waiting(q, lane, b);
+    } else {
+        read_words(q, lane, b);
+        if (must_wait(q, lane))
+            keep_waiting(q, lane, b);
+    }
+    read_waiting(q, false);
+    return !tracer_failed(&lane->core->tracer) && !lane->waiting.failed;
 }
 
 /* --- Threads ----------------------------------------------------------------------- */
@@ -479,6 +585,7 @@ static bool read_thread(struct reading *q, struct lane *lane, struct bytes *b)
     bool is_system = q->flags & QEMU_TRACE_SYSTEM;
     int64_t number = is_system ? lane->cpu : (int64_t)id;
     if (!lane->core || lane->core->number != number) {
+        read_waiting(q, true);
         lane->core = trace_reader_core(r, number);
         lane->blocks = (struct core_blocks){.items = NULL};
         lane->number = 0;
@@ -486,6 +593,7 @@ static bool read_thread(struct reading *q, struct lane *lane, struct bytes *b)
     }
     if (!lane->core)
         return false;
+    lane->core->tracer.shared = &q->shared;
     lane->core->tracer.code.is_32 |= (q->flags & QEMU_TRACE_32) != 0;
     lane->core->process = is_system ? ID_NONE : (int64_t)q->process;
     lane->core->name = is_system ? STR("") : arena_str(&r->arena, name);
@@ -599,6 +707,15 @@ static bool read_head(struct reading *q, struct error *err)
     return true;
 }
 
+static void end_reading(struct reading *q)
+{
+    for (size_t i = 0; i < q->lane_count; i++)
+        output_deinit(&q->lanes[i]->waiting);
+    for (size_t i = 0; i < q->r->core_count; i++)
+        q->r->cores[i]->tracer.shared = NULL;
+    arena_deinit(&q->shared.arena);
+}
+
 static bool qemu_read(struct trace_reader *r, struct error *err)
 {
     struct reading q = {.r = r, .block_count = 1, .steps = STEPS_AT_ALL};
@@ -611,6 +728,9 @@ static bool qemu_read(struct trace_reader *r, struct error *err)
         return false;
     while (next_chunk(&q, &failure))
         ;
+    read_waiting(&q, true);
+    r->arena.failed |= q.shared.arena.failed;
+    end_reading(&q);
     if (failure.message[0]) {
         *err = failure;
         return false;

@@ -109,15 +109,33 @@ static bool calls_by_jump(const struct trace_step *s)
            (s->to_site->flags & TRACE_SITE_ENTRY);
 }
 
+/* x5 is a link register, but compilers take it for any pointer, too: Go calls closures by
+ * it. A swap goes on behind a call; a return does not lead to where a function begins. */
+static bool calls_by_link(struct tracer *t, const struct trace_step *s)
+{
+    return s->from_site->kind == INSTRUCTION_SWAP && s->to != tracer_top(t)->returns &&
+           ((s->to_site->flags & TRACE_SITE_ENTRY) || !tracer_call_before(t, s));
+}
+
+static bool returns_by_link(struct tracer *t, const struct trace_step *s)
+{
+    if (s->from_site->kind != INSTRUCTION_RETURN)
+        return false;
+    bool jumps = instruction_base(s->from_site->bits) == REGISTER_T0 &&
+                 (s->to_site->flags & TRACE_SITE_ENTRY) && !tracer_switches(t);
+    return !jumps || tracer_find_return(t, s->to) > 1;
+}
+
 static void transfer_register(struct tracer *t, const struct trace_step *s)
 {
     if (tracer_interrupted(t, s))
         return;
-    if (s->from_site->kind == INSTRUCTION_CALL_REGISTER || calls_by_jump(s))
+    if (s->from_site->kind == INSTRUCTION_CALL_REGISTER || calls_by_jump(s) ||
+        calls_by_link(t, s))
         tracer_call(t, s, s->from + s->from_site->length);
     else if (s->from_site->kind == INSTRUCTION_SWAP)
         tracer_swap(t, s);
-    else if (s->from_site->kind == INSTRUCTION_RETURN || leaves_by_register(t, s))
+    else if (returns_by_link(t, s) || leaves_by_register(t, s))
         tracer_return(t, s);
     else
         tracer_flow(t, s);

@@ -54,6 +54,8 @@ struct trace_task {
     bool is_boot;        /* it began where a machine does, and no trap has returned yet */
     bool is_born;        /* its first instruction was seen */
     struct str name;     /* of the program it runs, or what it was told to be; or empty */
+    uint64_t identity;   /* the same in all tracers; 0 where they share nothing */
+    trace_node base;     /* below which it was copied from another tracer; 0: none */
 };
 
 /* The stack of a program that called its kernel: a copy of it may come back, in a task
@@ -71,6 +73,16 @@ struct trace_context {
     size_t depth; /* frames, with that of the function that stored it */
     uint64_t returns, caller_returns;
     trace_function_id function, caller;
+    uint64_t identity; /* of the task */
+};
+
+/* What the tracers of cores that one program runs on share: see tracer_share.c. Only one
+ * of them is used at a time, in the order in which contexts were stored and loaded. */
+struct trace_shared {
+    struct arena arena;
+    struct idmap owners;  /* by the address: the tracer that stored a context last */
+    struct idmap holders; /* by the identity: the tracer that ran a task last */
+    uint64_t identities;
 };
 
 #define TRACE_ECALLS 64        /* by the address */
@@ -169,6 +181,10 @@ struct tracer {
     size_t context_count, context_cap;
     struct idmap by_address; /* 1 + the number of a context */
     bool has_contexts;       /* the trace tells of them */
+
+    struct trace_shared *shared; /* the reader's, or NULL */
+    struct idmap by_identity;    /* 1 + the number of a task */
+    struct idmap adopted;        /* functions of other tracers, as they are here */
     struct trace_loaded {
         bool is_on, is_known;
         struct trace_context context; /* where it is known */

@@ -22,9 +22,11 @@ void tracer_save_context(struct tracer *t, uint64_t address)
     if (!contexts || t->task_count == 0 || t->on_trial.is_on)
         return;
     t->contexts = contexts;
-    uint64_t *slot = idmap_put(&t->by_address, &t->arena, context_key(t, address));
+    uint64_t key = context_key(t, address);
+    uint64_t *slot = idmap_put(&t->by_address, &t->arena, key);
     if (!slot)
         return;
+    tracer_share_context(t, key);
     if (*slot == 0)
         *slot = ++t->context_count;
     const struct trace_task *task = tracer_task(t);
@@ -33,7 +35,8 @@ void tracer_save_context(struct tracer *t, uint64_t address)
     *c = (struct trace_context){.task = t->current,
                                 .depth = task->count,
                                 .returns = top->returns,
-                                .function = top->function};
+                                .function = top->function,
+                                .identity = task->identity};
     if (task->count > 1) {
         c->caller = top[-1].function;
         c->caller_returns = top[-1].returns;
@@ -74,8 +77,9 @@ void tracer_load_context(struct tracer *t, uint64_t address)
     t->has_contexts = true;
     if (t->task_count == 0 || t->on_trial.is_on)
         return;
-    const uint64_t *slot = idmap_find(&t->by_address, context_key(t, address));
-    const struct trace_context *c = slot ? &t->contexts[*slot - 1] : NULL;
+    struct trace_context copy;
+    const struct trace_context *c =
+        tracer_find_context(t, context_key(t, address), &copy);
     if (c && !is_there(t, c))
         c = NULL;
     if (!c && t->load.is_on)
@@ -111,6 +115,7 @@ void tracer_resume_task(struct tracer *t, uint32_t number, size_t depth)
         tracer_pop_to(t, depth);
     }
     t->leaf = tracer_top(t)->node;
+    tracer_hold_task(t);
 }
 
 void tracer_start_task(struct tracer *t, const struct trace_step *s)

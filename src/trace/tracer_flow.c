@@ -303,9 +303,16 @@ void tracer_return(struct tracer *t, const struct trace_step *s)
     }
 }
 
-/* A coroutine goes on where it swapped away, in place of this one. */
+/* A coroutine goes on where it swapped away, in place of this one; or this one was called
+ * from there. */
 void tracer_swap(struct tracer *t, const struct trace_step *s)
 {
+    size_t count = tracer_task(t)->count;
+    const struct trace_frame *top = tracer_top(t);
+    if (top->returns == s->to && count > 1 && top[-1].function == s->function) {
+        tracer_pop_to(t, count - 1);
+        return;
+    }
     tracer_replace(t, s->function);
     tracer_top(t)->returns = s->from + s->from_site->length;
 }

@@ -153,6 +153,22 @@ void tracer_resume_task(struct tracer *t, uint32_t number, size_t depth);
 /* The current task is left for one that begins at s->to. */
 void tracer_start_task(struct tracer *t, const struct trace_step *s);
 
+/* --- tracer_share.c ----------------------------------------------------------------- */
+
+/* Gives a task an identity of its own. */
+void tracer_identify_task(struct tracer *t, uint32_t number);
+
+/* The current task goes on here. */
+void tracer_hold_task(struct tracer *t);
+
+/* The current task has stored the context of that key. */
+void tracer_share_context(struct tracer *t, uint64_t key);
+
+/* The context that was stored last with that key, in any tracer, or NULL. Its task is one
+ * of this tracer. It may be put into *copy. */
+const struct trace_context *tracer_find_context(struct tracer *t, uint64_t key,
+                                                struct trace_context *copy);
+
 /* --- tracer_task.c ----------------------------------------------------------------- */
 
 /* A new task without frames; its number. */

@@ -19,6 +19,7 @@ uint32_t tracer_new_task(struct tracer *t)
         return 0;
     t->tasks = tasks;
     tasks[t->task_count] = (struct trace_task){.name = STR("")};
+    tracer_identify_task(t, (uint32_t)t->task_count);
     return (uint32_t)t->task_count++;
 }
 
@@ -33,7 +34,8 @@ uint32_t tracer_free_task(struct tracer *t)
     task->count = task->trap_count = 0;
     task->callers = 0;
     task->begins_in_trap = task->is_away = false;
-    task->before = 0;
+    task->before = task->base = 0;
+    tracer_identify_task(t, t->reused);
     return t->reused;
 }
 

@@ -9,6 +9,7 @@ enum {
     CALL_T1 = 0x000300e7, /* jalr ra, 0(t1) */
     JUMP_T1 = 0x00030067,
     SWAP = 0x000280e7, /* jalr ra, 0(t0) */
+    JR_T0 = 0x00028067,
     ECALL = 0x00000073,
     MRET = 0x30200073,
 };
@@ -213,7 +214,27 @@ static void test_swaps(void **state)
     put('b', 1, SWAP);
     put('c', 1, SWAP);
     put('b', 3, RET);
-    expect("a0 b0 b1 c0 c1 b2 b3 a1", "a 2, a;b 4, a;c 2");
+    /* Where c begins, it is called; later it goes on in place of b, and b in place of it. */
+    expect("a0 b0 b1 c0 c1 b2 b3 a1", "a 2, a;b 4, a;b;c 2");
+    put('b', 3, SWAP);
+    put('b', 4, RET);
+    put('c', 2, SWAP);
+    expect("a0 b0 b1 c0 c1 b2 b3 c2 b4 a1", "a 2, a;b 5, a;b;c 2, a;c 1");
+}
+
+/* Go calls closures by t0, a link register. */
+static void test_calls_by_t0(void **state)
+{
+    (void)state;
+    reset();
+    put_call('a', 0, 'b');
+    put('b', 1, SWAP);
+    put('b', 2, RET);
+    put('c', 1, RET);
+    put('d', 0, JR_T0);
+    put_call('c', 0, 'd');
+    put('e', 0, RET);
+    expect("a0 b0 b1 c0 d0 e0 c1 b2 a1", "a 2, a;b 3, a;b;c 2, a;b;c;d 1, a;b;c;e 1");
 }
 
 static void test_traps(void **state)
@@ -457,14 +478,23 @@ static void test_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_tail_calls),
-        cmocka_unit_test(test_swaps),        cmocka_unit_test(test_traps),
-        cmocka_unit_test(test_beginning),    cmocka_unit_test(test_interrupted_jumps),
-        cmocka_unit_test(test_longjmp),      cmocka_unit_test(test_endless_callers),
-        cmocka_unit_test(test_boot),         cmocka_unit_test(test_read_pc),
-        cmocka_unit_test(test_contexts),     cmocka_unit_test(test_trap_behind_trap),
-        cmocka_unit_test(test_exec),         cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_call_targets), cmocka_unit_test(test_two_part_calls),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_tail_calls),
+        cmocka_unit_test(test_swaps),
+        cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_calls_by_t0),
+        cmocka_unit_test(test_beginning),
+        cmocka_unit_test(test_interrupted_jumps),
+        cmocka_unit_test(test_longjmp),
+        cmocka_unit_test(test_endless_callers),
+        cmocka_unit_test(test_boot),
+        cmocka_unit_test(test_read_pc),
+        cmocka_unit_test(test_contexts),
+        cmocka_unit_test(test_trap_behind_trap),
+        cmocka_unit_test(test_exec),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_call_targets),
+        cmocka_unit_test(test_two_part_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

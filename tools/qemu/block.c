@@ -136,8 +136,6 @@ static bool has_context(const struct block_draft *d, bool loads)
     bool moves = false;
     if (d->count == 1)
         return true; /* QEMU makes blocks of single instructions: -singlestep */
-    if (d->count == 1)
-        return true; /* QEMU runs single steps */
     for (uint32_t i = 0; i < d->count; i++) {
         struct access a = access_of(d, i);
         if (is_of_kind(a, loads))
