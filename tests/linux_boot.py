@@ -110,4 +110,5 @@ def main():
     report.done()
 
 
-main()
+if __name__ == "__main__":
+    main()
