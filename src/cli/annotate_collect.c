@@ -421,7 +421,20 @@ static void add_addresses(struct annotate_collector *c, uint32_t function, uint3
     }
 }
 
-static void add_rows(struct annotation *f, const struct object *o, struct arena *arena)
+static void keep_rows(struct annotation *f, const struct dwarf_row *rows, size_t count,
+                      struct arena *arena)
+{
+    f->rows = arena_alloc(arena, (count + 1) * sizeof *f->rows);
+    for (size_t i = 0; f->rows && i < count; i++) {
+        bool known = rows[i].line && rows[i].file.len;
+        f->rows[f->row_count++] = (struct annotated_row){
+            rows[i].address, known ? strings_add(&f->files, rows[i].file) : 0,
+            known ? rows[i].line : 0};
+    }
+}
+
+static void add_dwarf_rows(struct annotation *f, const struct object *o,
+                           struct arena *arena)
 {
     struct dwarf_reader reader;
     struct error ignored;
@@ -431,14 +444,23 @@ static void add_rows(struct annotation *f, const struct object *o, struct arena 
         return;
     if (!dwarf_rows(&reader, f->low, f->high, &rows, &count, &ignored))
         count = 0;
-    f->rows = arena_alloc(arena, (count + 1) * sizeof *f->rows);
-    for (size_t i = 0; f->rows && i < count; i++) {
-        bool known = rows[i].line && rows[i].file.len;
-        f->rows[f->row_count++] = (struct annotated_row){
-            rows[i].address, known ? strings_add(&f->files, rows[i].file) : 0,
-            known ? rows[i].line : 0};
-    }
+    keep_rows(f, rows, count, arena);
     dwarf_reader_deinit(&reader);
+}
+
+/* From DWARF, else from Go's own table. */
+static void add_rows(struct annotation *f, const struct object *o, struct arena *arena)
+{
+    struct go_reader reader;
+    struct dwarf_row *rows;
+    size_t count;
+    add_dwarf_rows(f, o, arena);
+    if (f->row_count || !o->has_go)
+        return;
+    go_reader_init(&reader, &o->go);
+    if (go_rows(&reader, f->low, f->high, &rows, &count))
+        keep_rows(f, rows, count, arena);
+    go_reader_deinit(&reader);
 }
 
 const struct annotated_row *annotation_row(const struct annotation *f, uint64_t address)

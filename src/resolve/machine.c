@@ -334,7 +334,7 @@ static void make_queries(struct naming *n, struct share *s)
         s->queries[i] =
             (struct dwarf_query){.address = inside ? address : 0, .tag = s->jobs[i]};
     }
-    if (o->has_dwarf)
+    if (o->has_dwarf || o->has_go)
         dwarf_order(&o->dwarf, s->queries, s->count);
 }
 
@@ -492,6 +492,15 @@ static bool answer_jit(struct namer *r, const struct object *o, const struct jit
     return true;
 }
 
+/* Answers from Go's own table what DWARF does not know. */
+static void answer_go(struct go_reader *reader, const struct object *o,
+                      const struct share *s)
+{
+    go_reader_init(reader, &o->go);
+    for (size_t i = 0; o->has_go && i < s->count; i++)
+        go_find(reader, &s->queries[i]);
+}
+
 /* False when memory is short. */
 static bool answer_share(struct naming *n, struct namer *r, const struct share *s)
 {
@@ -503,16 +512,22 @@ static bool answer_share(struct naming *n, struct namer *r, const struct share *
     bool found = reads && dwarf_find(&reader, s->queries, s->count, &ignored);
     for (size_t i = 0; reads && !found && i < s->count; i++)
         s->queries[i].count = 0;
+    struct go_reader go;
+    answer_go(&go, o, s);
     for (size_t i = 0; i < s->count; i++) {
         struct name_job *job = &n->jobs[s->queries[i].tag];
         bool dumped = jit && job->version <= jit->code_count;
         if (!dumped || !answer_jit(r, o, jit, &s->queries[i], job))
             answer(r, o, &s->queries[i], job);
     }
+    bool short_of = go.arena.failed || go.results.failed;
+    go_reader_deinit(&go);
     if (reads) {
         dwarf_reader_deinit(&reader);
         memset(r->readers, 0, sizeof r->readers); /* other texts may lie there now */
     }
+    if (short_of)
+        return false;
     return found || !o->has_dwarf;
 }
 

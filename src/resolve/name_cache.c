@@ -4,7 +4,7 @@
 #include "base/output.h"
 #include "base/strings.h"
 
-#define MAGIC "stoke\0n2"
+#define MAGIC "stoke\0n3"
 #define WORTH_WRITING 32
 #define ENTRIES_MAX ((size_t)1 << 20)
 

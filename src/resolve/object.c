@@ -357,6 +357,7 @@ static void read_file(struct object *o, const struct resolve_settings *s)
                                  found ? debug : NULL, &o->arena, &ignored);
     if (s->no_inline && s->no_lines)
         return;
+    o->has_go = found && go_table_init(&o->go, &o->file.elf);
     struct str path = debug ? o->debug.path : o->file.path;
     bool dwz =
         find_alternate(&s->find, with_dwarf, &o->beside, path, &o->alternate, &o->arena);

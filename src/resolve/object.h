@@ -14,6 +14,7 @@
 #include "resolve/split.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_elf.h"
+#include "symbol/go_lines.h"
 #include "symbol/jitdump.h"
 #include "symbol/table.h"
 #include "unwind/functions.h"
@@ -53,10 +54,11 @@ struct object {
     enum addressing addressing;
     uint64_t moved;
     struct symbol_table symbols;
-    bool has_symbols, has_dwarf, is_hidden;
+    bool has_symbols, has_dwarf, has_go, is_hidden;
     bool is_stripped; /* found, without the table of all its symbols */
     bool has_build_id;
     struct dwarf dwarf;
+    struct go_table go; /* for what DWARF does not know */
     struct split_files split;
     struct os_lock table_lock; /* of making it; taken before the other */
     struct arena table_arena;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
 #include "base/unpack.h"
+#include "symbol/go_table.h"
 #include "symbol/plt.h"
 
 enum symbol_type { STT_NOTYPE = 0, STT_OBJECT = 1, STT_FUNC = 2, STT_GNU_IFUNC = 10 };
@@ -186,6 +187,14 @@ static bool add_mini(struct symbol_table *t, const struct elf *file, struct aren
     return !arena->failed || error_memory(err);
 }
 
+/* Go's own table, of a program that was stripped. */
+static void add_go(struct symbol_table *t, struct elf *file)
+{
+    struct go_table go;
+    if (go_table_init(&go, file))
+        go_table_symbols(&go, t);
+}
+
 bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
                  struct arena *arena, struct error *err)
 {
@@ -195,6 +204,8 @@ bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
         add_table(t, main, ELF_SYMTAB);
     else if (!add_mini(t, file, arena, err))
         return false;
+    if (!main)
+        add_go(t, file);
     add_table(t, file, ELF_DYNSYM);
     if (!plt_add(t, file, err) || !symbol_table_finish(t, SYMBOLS_BEST, err))
         return false;

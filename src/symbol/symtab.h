@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The symbols of an object file: .symtab of it or of its debug file, .dynsym, what the
- * distribution packed into .gnu_debugdata, and the stubs of the procedure linkage table.
+ * distribution packed into .gnu_debugdata, Go's own table of functions (go_table.h) where
+ * there is no .symtab, and the stubs of the procedure linkage table.
  *
  * In the table are functions, indirect functions, what lies as data in code, and labels
  * of assembly in sections of text; no mapping symbols ($x, $d), sections, files, or

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/source.h"
+#include "symbol/go_frames.h"
 
 /* Trampolines that have no FDE are looked for in code no larger than a C library's. */
 #define CODE_MAX ((uint64_t)8 << 20)
@@ -45,6 +46,21 @@ static bool add_section(struct unwind_source *source, struct elf *e,
     return true;
 }
 
+/* From Go's own table, where the program has no DWARF. */
+static void add_go_frames(struct unwind_source *source, const struct go_table *go)
+{
+    struct str bytes = go_frames(go, go->elf->arena);
+    if (bytes.len)
+        source->sections[source->section_count++] = (struct cfi_section){
+            .bytes = bytes, .machine = source->machine, .is_debug_frame = true};
+}
+
+static bool has_symbols(const struct elf *e, const struct elf *debug)
+{
+    return elf_section_typed(e, ELF_SYMTAB) ||
+           (debug && elf_section_typed(debug, ELF_SYMTAB));
+}
+
 static void add_segments(struct unwind_source *source, const struct elf *e)
 {
     for (size_t i = 0; i < e->segment_count; i++) {
@@ -72,7 +88,11 @@ void unwind_source_of(struct unwind_source *source, struct elf *e, struct elf *d
     add_segments(source, e);
     add_code(source, e);
     add_section(source, e, e, STR(".eh_frame"), false);
-    if (!add_section(source, e, e, STR(".debug_frame"), true) && debug)
-        add_section(source, debug, e, STR(".debug_frame"), true);
-    unwind_source_switches(source, e, debug);
+    bool framed = add_section(source, e, e, STR(".debug_frame"), true) ||
+                  (debug && add_section(source, debug, e, STR(".debug_frame"), true));
+    struct go_table go;
+    bool is_go = (!framed || !has_symbols(e, debug)) && go_table_init(&go, e);
+    if (is_go && !framed)
+        add_go_frames(source, &go);
+    unwind_source_switches(source, e, debug, is_go ? &go : NULL);
 }

@@ -2,6 +2,7 @@
 /* The Go runtime's functions that leave a goroutine's stack for the system's (runtime,
  * asm_amd64.s, sys_linux_amd64.s and those of arm64). Their call frame information tells of the stack that they
  * were called on, which is wrong from the instruction on that sets the stack pointer. */
+#include "symbol/go_table.h"
 #include "unwind/source.h"
 
 /* No such function is longer. */
@@ -128,6 +129,18 @@ static void read_symbols(struct unwind_source *source, const struct elf *loaded,
     }
 }
 
+/* The same by Go's own table, of a program without symbols. */
+static void read_go_table(struct unwind_source *source, const struct elf *e,
+                          const struct go_table *go)
+{
+    struct go_function f;
+    for (size_t i = 0; i < go->count; i++) {
+        const struct switching *s = go_table_get(go, i, &f) ? switching_of(f.name) : NULL;
+        if (s)
+            add_function(source, e, f.start, f.end - f.start, s->returns);
+    }
+}
+
 static void order_switches(struct unwind_source *source)
 {
     for (size_t i = 1; i < source->switch_count; i++)
@@ -140,13 +153,15 @@ static void order_switches(struct unwind_source *source)
 }
 
 void unwind_source_switches(struct unwind_source *source, struct elf *e,
-                            struct elf *debug)
+                            struct elf *debug, const struct go_table *go)
 {
-    source->is_go = is_go(e) || (debug && is_go(debug));
+    source->is_go = go || is_go(e) || (debug && is_go(debug));
     if (!source->is_go)
         return;
     read_symbols(source, e, e);
     if (source->switch_count == 0 && debug)
         read_symbols(source, e, debug);
+    if (source->switch_count == 0 && go)
+        read_go_table(source, e, go);
     order_switches(source);
 }

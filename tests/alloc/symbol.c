@@ -1,6 +1,8 @@
 #include "fail.h"
 #include "sweep.h"
 #include "symbol/demangle.h"
+#include "symbol/go_frames.h"
+#include "symbol/go_lines.h"
 #include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
 #include "symbol/perf_map.h"
@@ -28,6 +30,25 @@ static void print_table(const struct symbol_table *t, struct output *text)
     }
 }
 
+/* False when memory was short. */
+static bool print_go(struct elf *e, struct output *text)
+{
+    struct go_table t;
+    struct go_reader r;
+    struct dwarf_query q = {.address = 0x401030};
+    if (!go_table_init(&t, e))
+        return true;
+    go_reader_init(&r, &t);
+    go_find(&r, &q);
+    for (size_t i = 0; i < q.count; i++)
+        output_format(text, "%.*s:%u\n", STR_ARG(q.frames[i].file), q.frames[i].line);
+    struct str frames = go_frames(&t, e->arena);
+    output_format(text, "%zu\n", frames.len);
+    bool ok = frames.len && !r.arena.failed && !r.results.failed;
+    go_reader_deinit(&r);
+    return ok;
+}
+
 static bool run_elf(const void *context, struct output *text, struct error *err)
 {
     struct arena arena = ARENA_INIT;
@@ -37,6 +58,8 @@ static bool run_elf(const void *context, struct output *text, struct error *err)
               symtab_init(&t, &e, NULL, &arena, err);
     if (ok)
         print_table(&t, text);
+    if (ok)
+        ok = print_go(&e, text) || error_memory(err);
     arena_deinit(&arena);
     return ok;
 }
@@ -89,7 +112,8 @@ void sweep_symbols(const char *tests)
         bool (*run)(const void *context, struct output *text, struct error *err);
     } works[] = {{"symtab.elf", run_elf},      {"plt-x86.elf", run_elf},
                  {"plt-aarch64.elf", run_elf}, {"mini.elf", run_elf},
-                 {"no-sections.elf", run_elf}, {"names.kallsyms", run_text},
+                 {"no-sections.elf", run_elf}, {"go-1.16.elf", run_elf},
+                 {"go-1.20.elf", run_elf},     {"names.kallsyms", run_text},
                  {"perf.map", run_text},       {"jit.dump", run_jitdump},
                  {"mangled.names", run_names}};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {

@@ -3,6 +3,8 @@
  * text as kallsyms and as a perf map, told apart by how it begins. */
 #include "fuzz.h"
 #include "symbol/demangle.h"
+#include "symbol/go_frames.h"
+#include "symbol/go_lines.h"
 #include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
 #include "symbol/perf_map.h"
@@ -38,6 +40,45 @@ static void check_table(const struct symbol_table *t)
     CHECK(t->ranges.count == 0 || !symbol_table_find(t, t->ranges.starts[0] - 1, &found));
 }
 
+static void check_frames(const struct dwarf_query *q)
+{
+    for (size_t i = 0; i < q->count; i++) {
+        touch(q->frames[i].name);
+        touch(q->frames[i].file);
+        CHECK(q->frames[i].is_inlined == (i + 1 < q->count));
+    }
+}
+
+static void read_go(struct elf *e, struct arena *arena)
+{
+    struct go_table t;
+    struct go_reader r;
+    struct go_function f;
+    struct dwarf_row *rows;
+    size_t count;
+    if (!go_table_init(&t, e))
+        return;
+    touch(go_frames(&t, arena));
+    go_reader_init(&r, &t);
+    for (size_t i = 0; i < t.count && i < 64; i++) {
+        if (!go_table_get(&t, i, &f))
+            continue;
+        touch(f.name);
+        CHECK(f.start < f.end);
+        for (uint64_t at = f.start; at < f.end && at - f.start < 64; at++) {
+            struct dwarf_query q = {.address = at};
+            go_find(&r, &q);
+            check_frames(&q);
+        }
+        CHECK(go_rows(&r, f.start, f.end, &rows, &count));
+        for (size_t k = 0; k < count; k++) {
+            touch(rows[k].file);
+            CHECK(rows[k].address >= f.start && rows[k].address < f.end);
+        }
+    }
+    go_reader_deinit(&r);
+}
+
 static void read_elf(struct str file, struct arena *arena)
 {
     struct elf e;
@@ -65,6 +106,7 @@ static void read_elf(struct str file, struct arena *arena)
             elf_offset_of_address(&e, address, &offset);
     if (symtab_init(&t, &e, NULL, arena, &err))
         check_table(&t);
+    read_go(&e, arena);
 }
 
 static void read_jitdump(struct str file, struct arena *arena)

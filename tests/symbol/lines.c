@@ -2,11 +2,14 @@
  * -i prints them. Addresses in hexadecimal come from the standard input, one a line.
  *
  *   lines [-a ALTERNATE] [-p PACKAGE] [-j THREADS] [-n TIMES] [-q] FILE
+ *   lines -g FILE
  *   lines -r FILE
  *
+ * -g asks Go's own table instead of DWARF.
  * -r prints the rows (address, line, column, file) of the ranges "LOW HIGH" that come in;
  * -q prints times, not frames; -n repeats the look-ups, in a reader of its own each. */
 #include "symbol/dwarf_package.h"
+#include "symbol/go_lines.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -215,6 +218,20 @@ static void find_times(struct work *w, int threads, int times, bool quiet)
     }
 }
 
+/* Answers of Go's own table, in place of DWARF's. */
+static void find_go(struct work *w, struct elf *elf)
+{
+    struct go_table table;
+    struct go_reader reader;
+    struct error err = {.message = "there is no table of Go's functions"};
+    need(go_table_init(&table, elf), &err);
+    go_reader_init(&reader, &table);
+    for (size_t i = 0; i < w->count; i++)
+        go_find(&reader, &w->queries[i]);
+    print_all(w);
+    go_reader_deinit(&reader);
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {.message = ""};
@@ -224,7 +241,8 @@ int main(int argc, char **argv)
     struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int threads = 1, times = 1, option;
     bool quiet = false, print_row = false, has_alternate = false, has_package = false;
-    while ((option = getopt(argc, argv, "a:j:n:p:qr")) != -1) {
+    bool is_go = false;
+    while ((option = getopt(argc, argv, "a:gj:n:p:qr")) != -1) {
         if (option == 'a') {
             need(elf_init(&alternate, map_file(optarg), &arena, &err), &err);
             has_alternate = true;
@@ -238,6 +256,7 @@ int main(int argc, char **argv)
         times = option == 'n' ? atoi(optarg) : times;
         quiet |= option == 'q';
         print_row |= option == 'r';
+        is_go |= option == 'g';
     }
     if (optind >= argc || threads < 1 || threads > THREADS_MAX)
         return 2;
@@ -257,7 +276,10 @@ int main(int argc, char **argv)
     }
     need(dwarf_order(&dwarf, w.queries, w.count), &err);
     w.dwarf = &dwarf;
-    find_times(&w, threads, times, quiet);
+    if (is_go)
+        find_go(&w, &elf);
+    else
+        find_times(&w, threads, times, quiet);
     arena_deinit(&arena);
     free(w.queries);
     fflush(stdout);
