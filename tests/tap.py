@@ -18,13 +18,14 @@ TIMEOUT = 600  # seconds after which a run is taken for a hang, on a busy machin
 
 def leave_caller():
     """What the tests run does not depend on how they were started: standard input is
-    /dev/null, also where the caller closed it, and no signal is ignored, as SIGHUP is under
+    /dev/null, also where the caller closed it, no server is asked for symbols, and no signal is ignored, as SIGHUP is under
     nohup and SIGINT in a shell's background."""
     null = os.open(os.devnull, os.O_RDONLY)
     if null != 0:
         os.dup2(null, 0)
         os.close(null)
     os.set_inheritable(0, True)
+    os.environ.pop("DEBUGINFOD_URLS", None)
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)

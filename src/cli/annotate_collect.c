@@ -241,6 +241,29 @@ static void add_spot(struct annotate_collector *c, const struct perf_profile *p,
         spots[c->spot_count++] = (struct spot){function, event, address, hit->samples};
 }
 
+/* Gives the samples of a place to the profile, for the hint about modules without names
+ * (package_hint.h): which module, and whether there is a name. */
+static void count_names(const struct perf_profile *p, const struct hit *hit)
+{
+    uint64_t address;
+    struct builder *b = p->b;
+    const struct object *o = hit->place ? object_of(p, hit->place, &address) : NULL;
+    const struct perf_file *file = &p->files[p->places.items[hit->place].file];
+    const struct name_job *job = names_of(p, hit->place);
+    struct frame frame = {.kind = FRAME_USER};
+    bool unnamed = o && o->wanted.kind == FRAME_USER && file->symbol.len == 0 &&
+                   (!job->count || job->frames[job->count - 1].name.len == 0);
+    if (unnamed)
+        frame.module = builder_module(b, file->module, file->build_id);
+    builder_path_clear(b);
+    builder_path_add(b, unnamed ? builder_frame(b, &frame)
+                                : builder_named_frame(b, STR("named")));
+    const struct perf_event *e = &p->data.events[hit->event];
+    event_id event =
+        builder_event(b, e->name, perf_event_unit(e->name, perf_prints_period(e)));
+    builder_add_stack(b, event, builder_path_from_leaf(b), hit->samples.weight);
+}
+
 static void forget_hits(struct annotate_collector *c)
 {
     arena_deinit(&c->hit_arena);
@@ -705,8 +728,10 @@ static void take_end(void *context, struct perf_profile *p)
     perf_files_finish(p);
     bool ok = !p->resolver || perf_places_name(p);
     add_events(c, p);
-    for (size_t i = 0; ok && i < c->hit_count; i++)
+    for (size_t i = 0; ok && i < c->hit_count; i++) {
         add_spot(c, p, &c->hits[i]);
+        count_names(p, &c->hits[i]);
+    }
     ok = ok && !c->hit_arena.failed && !c->arena.failed;
     forget_hits(c);
     if (!ok) {

@@ -8,6 +8,7 @@
 #include "cli/message.h"
 #include "cli/trace_load.h"
 #include "cli/view.h"
+#include "model/losses.h"
 #include "model/measure.h"
 #include "model/summary.h"
 #include "os/file.h"
@@ -143,16 +144,14 @@ static void print_times(const struct report *r)
 
 static void print_losses(const struct report *r)
 {
-    const struct facts *facts = &r->p->facts;
-    if (facts->lost) {
-        print_field(r, "lost");
-        print_count(r->out, (double)facts->lost, "sample", "samples");
-        output_text(r->out, ", says the profiler\n");
-    }
-    if (facts->truncated) {
-        print_field(r, "truncated");
-        print_count(r->out, (double)facts->truncated, "stack is", "stacks are");
-        output_text(r->out, " cut short\n");
+    static const char *const fields[LOSS_LINES] = {"lost", "truncated"};
+    char line[LOSS_LINE_MAX];
+    for (unsigned i = 0; i < LOSS_LINES; i++) {
+        if (losses_line(&r->p->facts, i, line) == 0)
+            continue;
+        print_field(r, fields[i]);
+        output_text(r->out, line);
+        output_char(r->out, '\n');
     }
 }
 

@@ -119,6 +119,14 @@ static void report_kernel(const struct symbols *s, const struct resolve_report *
                      "functions have no names: give its --kallsyms or --vmlinux");
 }
 
+/* Another way to a file with a build id, where no server was asked. */
+static const char *server_hint(const struct symbols *s)
+{
+    const char *servers = getenv("DEBUGINFOD_URLS");
+    bool asked = s->settings.find.no_debuginfod || (servers && servers[0]);
+    return asked ? "" : ", or set DEBUGINFOD_URLS";
+}
+
 void symbols_report(const struct symbols *s)
 {
     struct resolve_report r;
@@ -126,9 +134,9 @@ void symbols_report(const struct symbols *s)
     if (r.missing)
         message_note(
             "%zu of the files that were recorded %s not on this machine, %s%.*s: "
-            "%s functions have no names (--symfs, --debug-dir)",
+            "%s functions have no names (--symfs, --debug-dir%s)",
             r.missing, r.missing == 1 ? "is" : "are", r.missing == 1 ? "" : "the first ",
-            STR_ARG(r.missing_path), r.missing == 1 ? "its" : "their");
+            STR_ARG(r.missing_path), r.missing == 1 ? "its" : "their", server_hint(s));
     if (r.changed)
         message_note("%zu of the files %s than %s recorded, %s%.*s: %s functions have no "
                      "names (--symfs tells where the recorded %s)",

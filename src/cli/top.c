@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/package_hint.h"
 #include "cli/sampling.h"
 #include "cli/symbols.h"
 #include "cli/top_view.h"
@@ -284,6 +285,10 @@ static bool read_stream(struct top *t, struct error *err)
     if (ok) {
         struct import_options options = {.resolver = &symbols.seam};
         ok = perf_data_replay(&in, &options, &b, &taker, err);
+    }
+    if (ok && !t->restarts && t->data.shown) {
+        os_screen_close(); /* the last words of stoke top */
+        package_hint(&symbols, t->data.shown);
     }
     top_data_clear(&t->data);
     symbols_deinit(&symbols);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SVG document around the boxes: header, style, footer, and what the script reads. */
 #include "export/svg_drawing.h"
+#include "model/losses.h"
 
 /* Made from the files in page/ at build time. */
 extern const char svg_page_light[], svg_page_dark[], svg_page_script[],
@@ -222,6 +223,18 @@ static void write_amount(const struct svg_drawing *d)
     }
 }
 
+static void write_losses(const struct svg_drawing *d)
+{
+    char line[LOSS_LINE_MAX];
+    for (unsigned i = 0; i < LOSS_LINES; i++) {
+        size_t length = losses_line(&d->profile->facts, i, line);
+        if (length == 0)
+            continue;
+        output_text(d->out, " &#183; ");
+        output_bytes(d->out, line, length);
+    }
+}
+
 /* What a reader of the picture must know: how much there is, and what is not in it. */
 static void write_facts(const struct svg_drawing *d)
 {
@@ -240,8 +253,7 @@ static void write_facts(const struct svg_drawing *d)
     if (d->tree.base)
         output_text(d->out, d->svg->negate ? " before" : " after");
     output_text(d->out, f->filtered ? " &#183; filtered" : "");
-    write_fact(d, f->lost, " sample lost", " samples lost");
-    write_fact(d, f->truncated, " stack cut short", " stacks cut short");
+    write_losses(d);
     write_fact(d, warnings, " warning while reading", " warnings while reading");
     write_fact(d, l->narrow_frames, " frame too narrow to draw",
                " frames too narrow to draw");

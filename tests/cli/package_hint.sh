@@ -32,6 +32,12 @@ for command in report fold flamegraph 'convert --to pprof'; do
     says "$hint: install libload1-dbgsym, or .*set DEBUGINFOD_URLS=https://debuginfod.debian.net$"
 done
 
+# stoke annotate.
+status 1 stoke annotate --symfs root nothing load.data
+says "$hint: install libload1-dbgsym, or .*set DEBUGINFOD_URLS=https://debuginfod.debian.net$"
+status 1 stoke annotate -q --symfs root nothing load.data
+says_not 'no function names'
+
 # Cold and warm caches of names say the same.
 export XDG_CACHE_HOME="$PWD/cache"
 status 0 stoke report --symfs root load.data
@@ -57,6 +63,20 @@ says "$hint: install the debuginfo packages (dnf debuginfo-install PACKAGE), or 
 rm root/etc/os-release
 status 0 stoke report --symfs root load.data
 says "$hint: install the packages with their debug symbols, or .*elfutils"
+
+# stoke top, when it ends.
+./load & running=$!
+status 0 stoke top -p "$running" -n 1 -d 0.5
+kill "$running"
+wait "$running" || :
+says "$hint: "
+
+# A file that is not here.
+mkdir empty
+status 0 stoke report --symfs empty load.data
+says 'not on this machine, .*(--symfs, --debug-dir, or set DEBUGINFOD_URLS)$'
+status 0 env DEBUGINFOD_URLS=http://127.0.0.1:1 stoke report --symfs empty load.data
+says 'not on this machine, .*(--symfs, --debug-dir)$'
 
 # A file with its symbols needs none.
 stoke record -q -F 499 -o full.data ./full
