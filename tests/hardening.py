@@ -71,7 +71,7 @@ def main():
     build = options()
     sanitized, optimized = "-fsanitize=" in build, re.search(r" -O[123s]\b", build)
     files = {"stoke": os.environ["STOKE"],
-             "libstoke_qemu.so": os.path.join(BUILD, "tools", "qemu", "libstoke_qemu.so")}
+             "libstoke_qemu.so": os.path.join(BUILD, "src", "agents", "qemu", "libstoke_qemu.so")}
     for name, path in files.items():
         if not os.path.exists(path):
             tap.skip(name, "it is not built here")

@@ -19,7 +19,7 @@ import tap
 FIXTURES = os.path.join(tap.SOURCE_ROOT, "tests", "man")
 DOC = os.path.join(tap.SOURCE_ROOT, "doc")
 BUILD = os.environ.get("STOKE_BUILD", os.path.dirname(tap.STOKE))
-PLUGIN = os.path.join(BUILD, "tools", "qemu", "libstoke_qemu.so")
+PLUGIN = os.path.join(BUILD, "src", "agents", "qemu", "libstoke_qemu.so")
 # Input that a page's examples take from elsewhere: traces of FireSim, and a recording of
 # another machine.
 GIVEN = {"stoke-trace": ("TRACEFILE-C0", "small-bin-dwarf", "small.qemu"),

@@ -13,6 +13,7 @@ STOKE_VIEWER is "later", it is left out this time."""
 
 import argparse
 import base64
+import glob
 import gzip
 import hashlib
 import json
@@ -25,9 +26,9 @@ import time
 
 WEB = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(WEB)
-PURE = ["base", "model", "import", "transform", "export"]
+PURE = ["base", "codec", "model", "analysis", "perf", "import", "transform", "export"]
 # What packs and unpacks needs libraries; the page does that. The page is its own template.
-LEFT_OUT = {"base/decode.c", "base/encode.c", "base/unpack_run.c", "export/html.c"}
+LEFT_OUT = {"codec/decode.c", "codec/encode.c", "codec/unpack_run.c", "export/html.c"}
 COMPILE = ("--target=wasm32-wasi -std=c17 -O2 -msimd128 -mbulk-memory -Wall -Wextra "
            "-Wno-missing-field-initializers -Werror -ffunction-sections "
            "-fdata-sections")
@@ -59,9 +60,10 @@ def run(*command, **options):
 
 def core_sources():
     for folder in PURE:
-        for name in sorted(os.listdir(os.path.join(ROOT, "src", folder))):
-            if name.endswith(".c") and f"{folder}/{name}" not in LEFT_OUT:
-                yield os.path.join(ROOT, "src", folder, name)
+        top = os.path.join(ROOT, "src")
+        for path in sorted(glob.glob(os.path.join(top, folder, "**", "*.c"), recursive=True)):
+            if os.path.relpath(path, top) not in LEFT_OUT:
+                yield path
     for name in sorted(os.listdir(os.path.join(WEB, "core"))):
         if name.endswith(".c"):
             yield os.path.join(WEB, "core", name)

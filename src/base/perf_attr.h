@@ -3,7 +3,7 @@
  * takes it and as a perf.data keeps it.
  *
  * Source: include/uapi/linux/perf_event.h of Linux; os/perf_event.c is held to it while
- * it is compiled. The numbers that stand in it are in base/perf_format.h, which that file
+ * it is compiled. The numbers that stand in it are in perf/format.h, which that file
  * cannot include beside the kernel's own. */
 #ifndef STOKE_BASE_PERF_ATTR_H
 #define STOKE_BASE_PERF_ATTR_H

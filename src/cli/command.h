@@ -11,7 +11,7 @@
 #ifndef STOKE_CLI_COMMAND_H
 #define STOKE_CLI_COMMAND_H
 
-#include "cli/option.h"
+#include "cli/options/option.h"
 
 /* Exit statuses: 0 all is well, 1 something failed, 2 the command line is wrong. */
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke convert: a profile of any format to another format. */
+#include "analysis/calls.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
-#include "cli/names.h"
+#include "cli/options/names.h"
+#include "cli/options/view.h"
 #include "cli/save.h"
 #include "cli/sources.h"
-#include "cli/view.h"
-#include "model/calls.h"
 #include <unistd.h>
 
 #define NOT_SAID (-1)

@@ -5,9 +5,9 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/tables.h"
+#include "cli/options/view.h"
 #include "cli/save.h"
-#include "cli/tables.h"
-#include "cli/view.h"
 #include "os/terminal.h"
 
 /* With --fail-above 1 means that something grew, so what failed is another number. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke flamegraph: stacks of any format to an interactive SVG. */
 #include "cli/command.h"
-#include "cli/drawing.h"
 #include "cli/load.h"
 #include "cli/message.h"
-#include "cli/names.h"
+#include "cli/options/drawing.h"
+#include "cli/options/names.h"
+#include "cli/options/view.h"
 #include "cli/save.h"
-#include "cli/view.h"
 #include "os/file.h"
 
 /* A picture of fewer samples than these says little. */

@@ -3,9 +3,9 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
-#include "cli/names.h"
+#include "cli/options/names.h"
+#include "cli/options/view.h"
 #include "cli/save.h"
-#include "cli/view.h"
 #include "os/parallel.h"
 
 struct fold_settings {

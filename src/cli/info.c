@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke info: what is in a profile. */
-#include "base/json.h"
+#include "analysis/losses.h"
+#include "analysis/measure.h"
+#include "analysis/summary.h"
 #include "base/number.h"
 #include "base/visible.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
-#include "cli/trace_load.h"
-#include "cli/view.h"
-#include "model/losses.h"
-#include "model/measure.h"
-#include "model/summary.h"
+#include "cli/options/view.h"
+#include "cli/trace/load.h"
+#include "codec/json.h"
 #include "os/file.h"
 #include "os/terminal.h"
 #include <time.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load.h"
 #include "base/arena.h"
-#include "base/decode.h"
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "base/number.h"
@@ -11,6 +10,7 @@
 #include "cli/package_hint.h"
 #include "cli/source_maps.h"
 #include "cli/together.h"
+#include "codec/decode.h"
 #include "import/detect.h"
 #include "import/folded.h"
 #include "os/file.h"

@@ -4,9 +4,9 @@
 #ifndef STOKE_CLI_LOAD_H
 #define STOKE_CLI_LOAD_H
 
-#include "cli/option.h"
-#include "cli/symbols.h"
-#include "import/perf_data_profile.h"
+#include "cli/options/option.h"
+#include "cli/options/symbols.h"
+#include "import/perf_data/profile.h"
 
 struct load_settings {
     const struct importer *format; /* NULL: found from the content */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/message.h"
+#include "analysis/losses.h"
 #include "base/visible.h"
-#include "model/losses.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

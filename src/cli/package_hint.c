@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/package_hint.h"
+#include "analysis/unnamed.h"
 #include "base/output.h"
 #include "cli/message.h"
-#include "model/unnamed.h"
 #include "resolve/debuginfod.h"
 #include "resolve/packages.h"
 #include <stdlib.h>

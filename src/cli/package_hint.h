@@ -3,7 +3,7 @@
 #ifndef STOKE_CLI_PACKAGE_HINT_H
 #define STOKE_CLI_PACKAGE_HINT_H
 
-#include "cli/symbols.h"
+#include "cli/options/symbols.h"
 
 /* Writes one line to standard error about the modules whose symbols were stripped, where
  * they have a noticeable share of the samples; else nothing. */

@@ -3,9 +3,9 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/view.h"
 #include "cli/rows.h"
 #include "cli/save.h"
-#include "cli/view.h"
 
 struct report_settings {
     struct load_settings load;

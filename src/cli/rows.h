@@ -3,7 +3,7 @@
 #ifndef STOKE_CLI_ROWS_H
 #define STOKE_CLI_ROWS_H
 
-#include "cli/tables.h"
+#include "cli/options/tables.h"
 
 #define ROWS_WORDS_MAX 64
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/save.h"
-#include "base/encode.h"
 #include "base/nearest.h"
 #include "base/visible.h"
+#include "codec/encode.h"
 #include "os/file.h"
 #include "os/terminal.h"
 

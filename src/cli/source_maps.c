@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/source_maps.h"
-#include "base/decode.h"
 #include "base/format.h"
 #include "cli/message.h"
+#include "codec/decode.h"
 #include "os/file.h"
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef STOKE_CLI_SOURCE_MAPS_H
 #define STOKE_CLI_SOURCE_MAPS_H
 
-#include "cli/option.h"
+#include "cli/options/option.h"
 #include "import/source_map.h"
 
 /* Reads the files. False, with err set, where one cannot be read; free in every case. */

@@ -8,7 +8,7 @@
 #ifndef STOKE_CLI_SOURCES_H
 #define STOKE_CLI_SOURCES_H
 
-#include "cli/option.h"
+#include "cli/options/option.h"
 #include "export/exporter.h"
 
 struct sources {

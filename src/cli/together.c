@@ -40,7 +40,7 @@ static bool join_events(struct together *t, struct builder *whole, struct builde
         t->units[0] = (enum unit)first->unit;
         t->units[1] = (enum unit)event->unit;
     }
-    *event = (struct event){builder_string(part, wanted), first->unit};
+    *event = (struct event){builder_string(part, wanted), first->unit, first->kind};
     return !builder_failed(part);
 }
 

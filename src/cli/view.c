@@ -1,130 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/view.h"
-#include "transform/pattern.h"
+/* stoke view: the page that explores a profile, served to this machine's browser. */
+#include "cli/options/view.h"
+#include "base/format.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/message.h"
+#include "cli/options/names.h"
+#include "cli/sources.h"
+#include "export/html_page.h"
+#include "os/child.h"
+#include "os/server.h"
+#include <stdio.h>
+#include <stdlib.h>
 
-static bool add_word(const char *text, void *value, struct error *err)
+#define PORT_MOST 65535
+
+struct viewer_settings {
+    struct load_settings load;
+    struct view_settings view;
+    struct names_settings names;
+    struct option_list source_dirs;
+    int64_t port;
+    bool no_browser;
+};
+
+#define OFF(field) offsetof(struct viewer_settings, field)
+
+static const struct option viewer_options[] = {
+    {"port", 0, "N", "serve there (default: any port that is free)", OPTION_INT,
+     OFF(port), .least = 0, .most = PORT_MOST},
+    {"source-dir", 0, "DIR", "show source files from below this folder, too (repeatable)",
+     OPTION_LIST, OFF(source_dirs)},
+    {"no-browser", 0, NULL, "open no browser: only print the address", OPTION_FLAG,
+     OFF(no_browser)},
+    {0}};
+
+static const struct option_group viewer_groups[] = {
+    {"options", viewer_options, 0},
+    {"names", names_options, OFF(names)},
+    {"what is shown", view_options, OFF(view)},
+    {"input", load_options, OFF(load)},
+    {0}};
+
+/* The page, kept by `out`: with the profile in it, where there are files. */
+static bool make_page(struct viewer_settings *s, int file_count, char **files,
+                      struct output *out, struct error *err)
 {
-    struct transform_words *words = value;
-    if (words->count == TRANSFORM_WORDS_MAX)
-        return error_set(err, "'%s' is one too many: at most %d of an option", text,
-                         TRANSFORM_WORDS_MAX);
-    words->items[words->count++] = text;
+    struct export_options options = {.with_callgraph = true};
+    if (file_count == 0 && !load_has_input())
+        return html_put_page(NULL, &options, out, err);
+    if (!load_inputs(NULL, &file_count, &files, err))
+        return false;
+    if (file_count == 1 && strcmp(files[0], "-") != 0)
+        options.title = str_basename(str_of(files[0]));
+    s->load.keep = s->load.events_apart = s->load.import.lines = true;
+    s->load.import.cuts = true;
+    s->load.import.addresses = s->load.import.every_address = true;
+    names_prepare(&s->names, THREAD_TID, &s->load, &s->view, &options);
+    view_prepare(&s->view, &s->load);
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    p = view_apply(&s->view, p, err);
+    struct sources sources = {0};
+    bool ok = p && sources_read(&sources, p, &s->source_dirs, err);
+    options.sources = sources.items;
+    options.source_count = sources.count;
+    ok = ok && html_put_page(p, &options, out, err);
+    sources_deinit(&sources);
+    profile_destroy(p);
+    return ok;
+}
+
+/* The user's own browser, where there is a desktop to open it on. */
+static void open_browser(const char *address)
+{
+    static char program[] = "xdg-open";
+    char copy[128];
+    struct error err;
+    struct os_child child;
+    struct os_person person = os_invoking_person();
+    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+        return;
+    format_text(copy, sizeof copy, "%s", address);
+    char *const argv[] = {program, copy, NULL};
+    if (!os_child_prepare(&child, argv, &person, &err) ||
+        !os_child_go(&child, program, &err))
+        message_note("no browser was opened: %s", err.message);
+}
+
+/* Which of the server's addresses is whose. */
+enum { FOR_TERMINAL, FOR_BROWSER };
+
+#define BROWSER_SECONDS 120 /* in which the browser that is started here asks */
+
+/* Its arguments can be seen by others, so its address is good once, and not for long. */
+static void invite_browser(struct os_server *server)
+{
+    char address[OS_SERVER_ADDRESS];
+    struct error err;
+    if (os_server_invite(server, FOR_BROWSER, BROWSER_SECONDS, address, &err))
+        open_browser(address);
+    else
+        message_note("no browser was opened: %s", err.message);
+}
+
+/* Serves until a signal ends it. Where the printed address is used up, the next one is
+ * printed, for another browser. */
+static bool serve_browsers(struct os_server *server, struct os_wait *wait, bool quiet,
+                           struct error *err)
+{
+    char address[OS_SERVER_ADDRESS];
+    int patience = -1;
+    while (!(os_wait_for(wait, patience) & OS_WAIT_STOP)) {
+        patience = os_server_serve(server);
+        if (quiet || !os_server_was_used(server, FOR_TERMINAL))
+            continue;
+        if (!os_server_invite(server, FOR_TERMINAL, 0, address, err))
+            return false;
+        message_note("for another browser: %s", address);
+    }
     return true;
 }
 
-static bool add_pattern(const char *text, void *value, struct error *err)
+static bool serve(const struct viewer_settings *s, struct str page, struct error *err)
 {
-    return pattern_check(text, err) && add_word(text, value, err);
+    char address[OS_SERVER_ADDRESS];
+    struct os_wait wait;
+    struct os_server server = {.listeners = {-1, -1}, .epoll = -1};
+    bool ok = os_wait_init(&wait, err) &&
+              os_server_open(&server, (unsigned)s->port, page, &wait, err) &&
+              os_server_invite(&server, FOR_TERMINAL, 0, address, err);
+    if (ok) {
+        printf("%s\n", address);
+        fflush(stdout);
+        if (!s->load.quiet)
+            message_note("the page is served until Ctrl-C; the address works once");
+        if (!s->no_browser)
+            invite_browser(&server);
+        ok = serve_browsers(&server, &wait, s->load.quiet, err);
+    }
+    os_server_close(&server);
+    os_wait_deinit(&wait);
+    return ok;
 }
 
-static bool add_numbers(const char *text, void *value, struct error *err)
+static int viewer_run(void *settings, int file_count, char **files)
 {
-    return number_set_add(value, str_of(text), err);
+    struct viewer_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    struct output page = OUTPUT_KEEP;
+    bool ok = make_page(s, file_count, files, &page, &err) &&
+              (output_finish(&page) || error_memory(&err)) &&
+              serve(s, output_kept(&page), &err);
+    output_deinit(&page);
+    if (!ok)
+        message_error(&err);
+    return ok ? STATUS_OK : STATUS_FAILED;
 }
 
-static bool parse_time(const char *text, void *value, struct error *err)
-{
-    return time_point_parse(str_of(text), value, err);
-}
-
-/* In the order of the enums in transform.h. */
-static const char *const groups[] = {"function", "module", "file", "comm",
-                                     "process",  "thread", NULL};
-static const char *const splits[] = {"none", "each", "leaf", NULL};
-
-#define OFF(field) offsetof(struct view_settings, transform.field)
-#define WORD(field) OPTION_PARSED, OFF(field), .parse = add_word
-#define PATTERN(field) OPTION_PARSED, OFF(field), .parse = add_pattern
-#define NUMBERS(field) OPTION_PARSED, OFF(field), .parse = add_numbers
-#define TIME(field) OPTION_PARSED, OFF(field), .parse = parse_time
-
-const struct option view_options[] = {
-    {"event,event-filter,only-event", 0, "NAME",
-     "this event alone; * and ? stand for others (repeatable)", WORD(filter.events)},
-    {"drop-event", 0, "NAME", "without this event", WORD(filter.drop_events)},
-    {"comm,only-comm", 0, "NAME", "threads of this name alone; * and ? as above",
-     WORD(filter.comms)},
-    {"drop-comm", 0, "NAME", "without threads of this name", WORD(filter.drop_comms)},
-    {"only-pid", 0, "LIST", "these processes alone: 7,12-15", NUMBERS(filter.pids)},
-    {"drop-pid", 0, "LIST", "without these processes", NUMBERS(filter.drop_pids)},
-    {"only-tid", 0, "LIST", "these threads alone", NUMBERS(filter.tids)},
-    {"drop-tid", 0, "LIST", "without these threads", NUMBERS(filter.drop_tids)},
-    {"cpu,only-cpu", 0, "LIST", "these CPUs alone", NUMBERS(filter.cpus)},
-    {"drop-cpu", 0, "LIST", "without these CPUs", NUMBERS(filter.drop_cpus)},
-    {"start", 0, "TIME", "from there on: 12.5 (s, by the input's clock), +1.5, 20%",
-     TIME(filter.start)},
-    {"end", 0, "TIME", "up to there", TIME(filter.end)},
-    {"focus", 0, "PATTERN", "stacks with a frame that matches (repeated: each must)",
-     PATTERN(focus)},
-    {"ignore", 0, "PATTERN", "without stacks with a frame that matches", PATTERN(ignore)},
-    {"hide", 0, "PATTERN", "leave out frames that match", PATTERN(hide)},
-    {"show", 0, "PATTERN", "leave out frames that do not match", PATTERN(show)},
-    {"show-from", 0, "PATTERN", "begin stacks at the outermost frame that matches",
-     PATTERN(show_from)},
-    {"base", 0, "NAME",
-     "stacks with this function, without its callers and threads (repeatable)",
-     WORD(base)},
-    {"by", 0, "WHAT", "in place of functions: module, file, comm, process, thread",
-     OPTION_CHOICE, OFF(group), groups},
-    {"package-split", 0, "WHICH",
-     "packages in names as frames: of each frame, or of the leaf alone", OPTION_CHOICE,
-     OFF(split), splits},
-    {"collapse-recursion", 0, NULL, "a function that calls itself is one frame",
-     OPTION_SET, OFF(collapse), .value = COLLAPSE_ADJACENT},
-    {"collapse-cycles", 0, NULL, "and one that it calls over others too", OPTION_SET,
-     OFF(collapse), .value = COLLAPSE_CYCLES},
-    {"collapse-module", 0, "PATTERN",
-     "what happens inside of a module that matches is one frame (repeatable)",
-     PATTERN(collapse_module)},
-    {"wall-clock", 0, NULL,
-     "weigh by time, running and waiting (record --off-cpu) together", OPTION_FLAG,
-     OFF(wall)},
-    {"strip-arguments", 0, NULL, "names without arguments", OPTION_FLAG,
-     OFF(strip.arguments)},
-    {"strip-templates", 0, NULL, "names without template arguments", OPTION_FLAG,
-     OFF(strip.templates)},
-    {"strip-offsets", 0, NULL, "names without +0x1f", OPTION_FLAG, OFF(strip.offsets)},
-    {"strip-hex", 's', NULL, "0x... in place of hexadecimal numbers in names",
-     OPTION_FLAG, OFF(strip.hex)},
-    {"reverse", 0, NULL, "stacks leaf first: who calls what is hot", OPTION_FLAG,
-     OFF(reverse)},
-    {"scale", 0, "FACTOR", "multiply all weights", OPTION_NUMBER, OFF(scale),
-     .least = 1e-15, .most = 1e15},
-    {"scale-to", 0, "TOTAL", "make each event's weights add up to this", OPTION_NUMBER,
-     OFF(scale_to), .least = 1e-15, .most = 1e18},
-    {0}};
-
-void view_prepare(const struct view_settings *view, struct load_settings *load)
-{
-    const struct filter_options *f = &view->transform.filter;
-    load->keep |= f->start.at || f->end.at || f->cpus.count || f->drop_cpus.count;
-    load->keep |= view->transform.wall;
-    load->events_apart |= f->events.count || f->drop_events.count || view->transform.wall;
-    load->import.lines |= view->transform.group == GROUP_FILE;
-    load->modules_alike &= view->transform.group != GROUP_MODULE;
-    load->modules_alike &= view->transform.collapse_module.count == 0;
-}
-
-struct profile *view_apply_any(const struct view_settings *view, struct profile *p,
-                               struct error *err)
-{
-    const struct transform *emptied;
-    return transform_apply(&view->transform, p, &emptied, err);
-}
-
-struct profile *view_apply(const struct view_settings *view, struct profile *p,
-                           struct error *err)
-{
-    const struct transform *emptied;
-    p = transform_apply(&view->transform, p, &emptied, err);
-    if (!p || !emptied)
-        return p;
-    profile_destroy(p);
-    if (emptied == transform_named(STR("filter")))
-        error_set(err, "no sample is left by the choice of event, comm, process, "
-                       "thread, CPU and time");
-    else
-        error_set(err, "no sample is left by --%s", emptied->name);
-    error_hint(err, "'stoke info FILE' lists its events and threads");
-    return NULL;
-}
+const struct command command_view = {
+    .name = "view",
+    .summary = "a page in the browser that explores a profile",
+    .usage = "[OPTION...] [FILE...]",
+    .examples = "  stoke view perf.data\n"
+                "  stoke view --no-browser --port 8080 perf.data\n",
+    .groups = viewer_groups,
+    .settings_size = sizeof(struct viewer_settings),
+    .run = viewer_run,
+};

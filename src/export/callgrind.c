@@ -6,9 +6,9 @@
  * How often a function was called, samples do not tell: each caller and callee are one
  * call. Where a function calls itself, by whatever way, only the outermost call counts.
  */
+#include "analysis/calls.h"
 #include "base/idmap.h"
 #include "export/exporter.h"
-#include "model/calls.h"
 #include <math.h>
 
 #define EVENTS_MAX 32

@@ -2,7 +2,7 @@
 /* The tree that d3-flame-graph draws: {"name", "value", "children": [...]}, the value
  * with all that was called. In a differential profile the value is that of after, and
  * "delta" what it grew by. */
-#include "base/json.h"
+#include "codec/json.h"
 #include "export/exporter.h"
 
 /* Opens the object of a node; its children are still to come. */

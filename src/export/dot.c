@@ -6,9 +6,9 @@
  *
  * The warmer a box, the larger its share. In a differential profile boxes are red where a
  * share grew and blue where it shrank, and say by how many points. */
+#include "analysis/calls.h"
 #include "base/visible.h"
 #include "export/exporter.h"
-#include "model/calls.h"
 #include <math.h>
 
 #define NAME_COLUMNS 60 /* of a name that is written into its box */

@@ -15,12 +15,12 @@
 #ifndef STOKE_EXPORT_EXPORTER_H
 #define STOKE_EXPORT_EXPORTER_H
 
+#include "analysis/calltree.h"
 #include "base/crew.h"
 #include "base/output.h"
-#include "model/calltree.h"
 #include "model/profile.h"
 
-struct call_limits;   /* model/calls.h */
+struct call_limits;   /* analysis/calls.h */
 struct svg_options;   /* export/svg.h */
 struct table_options; /* export/table.h */
 

@@ -5,12 +5,12 @@
  * Frames are the profile's, functions its labels, so that what stands at several lines is
  * one function. Times are milliseconds from the first sample; in a profile without times,
  * samples stand one interval apart, in their order. */
+#include "analysis/paths.h"
 #include "base/format.h"
-#include "base/json.h"
 #include "base/number.h"
+#include "codec/json.h"
 #include "export/exporter.h"
 #include "export/parts.h"
-#include "model/paths.h"
 
 #define PROFILE_VERSION 62
 #define GECKO_VERSION 24 /* of which the tables of the meta part are */

@@ -7,10 +7,10 @@
  *
  * There is one time in it. Samples that have none, or that overlap those before (other
  * cores), come one behind the other; the stack is empty where nothing was spent. */
+#include "analysis/paths.h"
 #include "base/number.h"
 #include "export/exporter.h"
 #include "export/threads.h"
-#include "model/paths.h"
 #include <math.h>
 
 struct firesim_writer {

@@ -3,9 +3,9 @@
 #ifndef STOKE_EXPORT_FOLDED_TEXT_H
 #define STOKE_EXPORT_FOLDED_TEXT_H
 
+#include "analysis/paths.h"
 #include "base/crew.h"
 #include "base/output.h"
-#include "model/paths.h"
 
 struct folded_line {
     struct str thread; /* its label, or nothing */

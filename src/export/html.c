@@ -4,8 +4,8 @@
  * moved anywhere.
  *
  * The profile is in it as a .stoke file (base/stoke_format.h), gzip in base64. */
-#include "base/encode.h"
-#include "base/json.h"
+#include "codec/encode.h"
+#include "codec/json.h"
 #include "export/exporter.h"
 #include "export/html_page.h"
 

@@ -7,7 +7,7 @@
  * lines of one location. Values are whole numbers there, so weights are rounded. */
 #include "base/hash.h"
 #include "base/number.h"
-#include "base/protobuf.h"
+#include "codec/protobuf.h"
 #include "export/exporter.h"
 #include "export/order.h"
 #include "export/threads.h"

@@ -5,10 +5,10 @@
  * Beyond the published schema, which allows for more members, a "stoke" object says which
  * event and thread a profile is of, and "kind" what a frame is, so that reading it back
  * loses nothing. */
-#include "base/json.h"
+#include "analysis/paths.h"
+#include "codec/json.h"
 #include "export/exporter.h"
 #include "export/parts.h"
-#include "model/paths.h"
 
 /* What the frames of one label agree on. */
 struct source_place {

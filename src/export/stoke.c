@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke's own file: all that the profile holds. See base/stoke_format.h. */
 #include "base/crc32.h"
-#include "base/protobuf.h"
 #include "base/stoke_format.h"
+#include "codec/protobuf.h"
 #include "export/exporter.h"
 
 /* Rows of a section: less than may be, as a section that a cut goes through is lost. */

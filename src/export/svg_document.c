@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SVG document around the boxes: header, style, footer, and what the script reads. */
+#include "analysis/losses.h"
 #include "export/svg_drawing.h"
-#include "model/losses.h"
 
 /* Made from the files in page/ at build time. */
 extern const char svg_page_light[], svg_page_dark[], svg_page_script[],

@@ -3,7 +3,7 @@
 #ifndef STOKE_EXPORT_SVG_LAYOUT_H
 #define STOKE_EXPORT_SVG_LAYOUT_H
 
-#include "model/calltree.h"
+#include "analysis/calltree.h"
 
 enum svg_box_kind {
     SVG_BOX_FRAME,

@@ -8,8 +8,8 @@
 #ifndef STOKE_EXPORT_TABLE_H
 #define STOKE_EXPORT_TABLE_H
 
+#include "analysis/callgraph.h"
 #include "export/exporter.h"
-#include "model/callgraph.h"
 
 enum table_form { TABLE_TEXT, TABLE_CSV, TABLE_JSON };
 

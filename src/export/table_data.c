@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables for programs: CSV, a row a function or node, and JSON. Weights are whole. */
-#include "base/json.h"
 #include "base/visible.h"
+#include "codec/json.h"
 #include "export/table_parts.h"
 
 /* --- CSV ---------------------------------------------------------------------------- */

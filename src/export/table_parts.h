@@ -3,9 +3,9 @@
 #ifndef STOKE_EXPORT_TABLE_PARTS_H
 #define STOKE_EXPORT_TABLE_PARTS_H
 
-#include "base/json.h"
+#include "analysis/measure.h"
+#include "codec/json.h"
 #include "export/table.h"
-#include "model/measure.h"
 
 /* A function. Where the profile is not differential, the weights before are 0. */
 struct table_row {

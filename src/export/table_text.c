@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables for people: what the data is, then an event a section, in columns. */
+#include "analysis/losses.h"
 #include "base/number.h"
 #include "base/visible.h"
 #include "export/table_parts.h"
-#include "model/losses.h"
 
 #define CELL_MAX MEASURE_TEXT_MAX
 #define COLUMNS_MAX 6

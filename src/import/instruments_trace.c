@@ -20,9 +20,9 @@
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "base/number.h"
-#include "base/plist.h"
-#include "base/unpack.h"
-#include "base/zip.h"
+#include "codec/plist.h"
+#include "codec/unpack.h"
+#include "codec/zip.h"
 #include "import/importer.h"
 #include "model/rust_name.h"
 

@@ -3,7 +3,7 @@
 #ifndef STOKE_IMPORT_JSON_INPUT_H
 #define STOKE_IMPORT_JSON_INPUT_H
 
-#include "base/json.h"
+#include "codec/json.h"
 #include "model/builder.h"
 
 /* Counts a warning at the place where the reader is. `what` is a literal. */

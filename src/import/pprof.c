@@ -16,8 +16,8 @@
  * Every sample type becomes an event, the one that pprof shows by default first. */
 #include "base/idmap.h"
 #include "base/number.h"
-#include "base/protobuf.h"
 #include "base/regex.h"
+#include "codec/protobuf.h"
 #include "import/importer.h"
 
 enum profile_field {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/source_map.h"
-#include "base/json.h"
 #include "base/sort.h"
+#include "codec/json.h"
 
 #define NUMBER_MOST ((int64_t)1 << 40) /* beyond it a sum of differences is nonsense */
 

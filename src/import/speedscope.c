@@ -10,8 +10,8 @@
  *
  * The members of an object come in any order, the frames often last. So stacks are built
  * of frame numbers, in a builder of their own, and merged once all is known. */
-#include "base/json.h"
 #include "base/number.h"
+#include "codec/json.h"
 #include "import/importer.h"
 #include "import/json_input.h"
 #include "model/label.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/table.h"
-#include "base/csv.h"
 #include "base/number.h"
+#include "codec/csv.h"
 #include "import/indent.h"
 #include "import/quantity.h"
 #include "model/rust_name.h"

@@ -4,7 +4,7 @@
 #define STOKE_IMPORT_TRACE_EVENT_PARTS_H
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "codec/json.h"
 #include "import/importer.h"
 #include "import/json_input.h"
 #include "import/v8_profile.h"

@@ -7,7 +7,7 @@
 #ifndef STOKE_IMPORT_V8_PROFILE_H
 #define STOKE_IMPORT_V8_PROFILE_H
 
-#include "base/json.h"
+#include "codec/json.h"
 #include "import/importer.h"
 
 struct v8_node {

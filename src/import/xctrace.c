@@ -11,7 +11,7 @@
  * The weight of a sample is 1; what xctrace says it weighs is an event of its own. */
 #include "base/idmap.h"
 #include "base/number.h"
-#include "base/xml.h"
+#include "codec/xml.h"
 #include "import/importer.h"
 #include "model/rust_name.h"
 

@@ -256,7 +256,7 @@ static bool same_event(const void *context, uint32_t id)
 event_id builder_event(struct builder *b, struct str name, enum unit unit)
 {
     struct profile *p = b->profile;
-    struct event e = {builder_string(b, name), unit};
+    struct event e = {builder_string(b, name), unit, event_kind_of(name, unit)};
     if (builder_failed(b) || !index_reserve(&b->events, &p->arena, 1))
         return 0;
     uint32_t hash = (uint32_t)hash_pair(e.name, 0);

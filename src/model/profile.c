@@ -118,3 +118,31 @@ const char *unit_name(enum unit unit)
                                         "cycles",  "ms", "events"};
     return names[unit];
 }
+
+static bool is_one_of(struct str name, const char *const *names, bool starts)
+{
+    for (; *names; names++)
+        if (starts ? str_starts(name, str_of(*names)) : str_equal(name, str_of(*names)))
+            return true;
+    return false;
+}
+
+enum event_kind event_kind_of(struct str name, enum unit unit)
+{
+    static const char *const waiting[] = {"off-cpu", "offcpu-time", NULL};
+    static const char *const on_cpu[] = {"cpu-clock", "task-clock", "cycles", "cpu",
+                                         NULL};
+    if (is_one_of(name, waiting, false))
+        return EVENT_WAITING;
+    if (unit == UNIT_CYCLES || is_one_of(name, on_cpu, true))
+        return EVENT_ON_CPU;
+    return unit == UNIT_BYTES ? EVENT_MEMORY : EVENT_OTHER;
+}
+
+event_id profile_find_kind(const struct profile *p, enum event_kind kind)
+{
+    for (size_t i = 1; i < p->event_count; i++)
+        if (p->events[i].kind == (uint32_t)kind)
+            return (event_id)i;
+    return 0;
+}

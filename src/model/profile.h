@@ -12,6 +12,7 @@
 #define STOKE_MODEL_PROFILE_H
 
 #include "base/error.h"
+#include "base/none.h"
 #include "base/strings.h"
 
 typedef uint32_t module_id;
@@ -19,17 +20,6 @@ typedef uint32_t frame_id;
 typedef uint32_t stack_id;
 typedef uint32_t thread_id;
 typedef uint32_t event_id;
-
-#define TIME_NONE UINT64_MAX
-
-/* A time that was computed, or read as a fraction: what no clock shows is none. */
-static inline uint64_t time_of_ns(double nanoseconds)
-{
-    return nanoseconds >= 0 && nanoseconds < 1.8e19 ? (uint64_t)nanoseconds : TIME_NONE;
-}
-#define CPU_NONE UINT32_MAX
-#define ID_NONE \
-    ((int64_t)-1) /* a process or thread number that the input does not tell */
 
 /* A mapped file, or what stands for one: [kernel.kallsyms], [vdso], /tmp/perf-7.map. */
 struct module {
@@ -77,10 +67,19 @@ enum unit {
     UNIT_EVENTS,       /* a sample stands for many of its event: page faults */
 };
 
+/* What the samples of an event are taken of. Code asks for the kind, never for a name. */
+enum event_kind {
+    EVENT_OTHER,
+    EVENT_ON_CPU,  /* time or cycles of a processor */
+    EVENT_WAITING, /* time in which a thread did not run */
+    EVENT_MEMORY,  /* bytes */
+};
+
 /* What was measured. The weight of a sample is in the event's unit. */
 struct event {
     string_id name;
     uint32_t unit; /* enum unit */
+    uint32_t kind; /* enum event_kind */
 };
 
 /* One row of the samples. In a profile that counts, a row stands for all samples with the
@@ -185,5 +184,11 @@ enum frame_kind module_kind(struct str path);
 
 /* "samples", "ns", "bytes", "cycles", "ms": what a weight of the event counts. */
 const char *unit_name(enum unit unit);
+
+/* The kind of an event that its input tells by name and unit only. */
+enum event_kind event_kind_of(struct str name, enum unit unit);
+
+/* The first event of that kind; 0: there is none. */
+event_id profile_find_kind(const struct profile *p, enum event_kind kind);
 
 #endif

@@ -12,6 +12,7 @@
 #ifndef STOKE_MODEL_RESOLVER_H
 #define STOKE_MODEL_RESOLVER_H
 
+#include "base/architecture.h"
 #include "base/crew.h"
 #include "model/profile.h"
 #include "model/space.h"
@@ -35,8 +36,6 @@ struct object_wanted {
     struct str jit_map;          /* FRAME_JIT: the perf map, where the recording has it */
 };
 
-enum machine { MACHINE_UNKNOWN, MACHINE_X86, MACHINE_X86_64, MACHINE_ARM, MACHINE_ARM64 };
-
 /* Why an unwound stack ends where it does. */
 enum unwind_end {
     UNWIND_WHOLE,    /* the outermost frame was reached */
@@ -51,7 +50,7 @@ enum unwind_end {
 
 /* One stack dump to unwind. All memory is the caller's. */
 struct unwind_job {
-    enum machine machine;
+    enum architecture machine;
     const struct spaces *spaces; /* ask space_find, by any hand */
     space_id space;              /* the process's at that time; held by the caller */
     const uint64_t *registers;   /* by perf's numbers, those not recorded 0 */

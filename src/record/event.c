@@ -2,7 +2,7 @@
 #include "record/event.h"
 #include "base/format.h"
 #include "base/number.h"
-#include "base/perf_format.h"
+#include "perf/format.h"
 #include "record/event_kind.h"
 
 /* --- Modifiers --------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/format.h"
 #include "base/number.h"
-#include "base/perf_format.h"
+#include "perf/format.h"
 #include "record/event_kind.h"
 
 /* The kernel's own, each under all its names; the first is shown. */

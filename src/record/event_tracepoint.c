@@ -3,9 +3,9 @@
 #include "base/format.h"
 #include "base/glob.h"
 #include "base/number.h"
-#include "base/perf_format.h"
 #include "os/machine.h"
 #include "os/mapping.h"
+#include "perf/format.h"
 #include "record/event_kind.h"
 #include <stdlib.h>
 

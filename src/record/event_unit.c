@@ -3,8 +3,8 @@
  * which events it knows by name. */
 #include "base/format.h"
 #include "base/number.h"
-#include "base/perf_format.h"
 #include "os/machine.h"
+#include "perf/format.h"
 #include "record/event_kind.h"
 #include <stdlib.h>
 

@@ -26,7 +26,7 @@ void record_jit_maps_see(struct record_jit_maps *m, uint32_t pid);
 /* Once in a while: looks for maps of those that are seen. */
 void record_jit_maps_look(struct record_jit_maps *m);
 
-/* Writes what the maps have by now, for PERF_FEATURE_JIT_MAPS (base/perf_format.h):
+/* Writes what the maps have by now, for PERF_FEATURE_JIT_MAPS (perf/format.h):
  * nothing where there are none. */
 void record_jit_maps_write(struct record_jit_maps *m, struct output *out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/off_cpu.h"
-#include "base/perf_off_cpu.h"
 #include "os/machine.h"
 #include "os/task.h"
+#include "perf/off_cpu.h"
 #include <stdlib.h>
 
 enum happening { HAS_STACK, LEAVES, IS_BACK, IS_WOKEN, ENDS, BEGINS };

@@ -14,7 +14,7 @@
 #ifndef STOKE_RECORD_PERF_DATA_WRITE_H
 #define STOKE_RECORD_PERF_DATA_WRITE_H
 
-#include "base/encode.h"
+#include "codec/encode.h"
 #include "os/data_file.h"
 #include "record/perf_features.h"
 #include "record/record.h"

@@ -6,7 +6,7 @@
 
 #include "base/output.h"
 #include "base/perf_attr.h"
-#include "base/perf_format.h"
+#include "perf/format.h"
 
 /* An event as the file tells of it. */
 struct perf_file_event {

@@ -2,7 +2,7 @@
 /* Records on their way: from a sampler, through stages that add to them or change them,
  * to a file or a screen.
  *
- * A record has the form that perf.data gives it (base/perf_format.h): a header of 8 bytes
+ * A record has the form that perf.data gives it (perf/format.h): a header of 8 bytes
  * and a body, in this machine's byte order. All events of a recording put the fields of
  * fixed length at the same places, which struct record_layout tells; records that are no
  * samples end with whose they are and when they were written (sample_id_all).
@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/perf_attr.h"
-#include "base/perf_format.h"
+#include "perf/format.h"
 #include <string.h>
 
 struct record {

@@ -2,9 +2,9 @@
 #include "record/refusal.h"
 #include "base/format.h"
 #include "base/number.h"
-#include "base/perf_format.h"
 #include "os/machine.h"
 #include "os/mapping.h"
+#include "perf/format.h"
 #include <errno.h>
 
 int record_paranoid(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/session.h"
 #include "base/number.h"
-#include "base/perf_off_cpu.h"
 #include "os/machine.h"
 #include "os/rights.h"
+#include "perf/off_cpu.h"
 #include <stdlib.h>
 
 #define MS ((uint64_t)1000000)

@@ -34,11 +34,11 @@ struct unwinder_batch {
 #define LOOKS_MOST 1024
 
 #if defined(__aarch64__)
-#define OWN_MACHINE MACHINE_ARM64
+#define OWN_MACHINE ARCH_ARM64
 #elif defined(__x86_64__)
-#define OWN_MACHINE MACHINE_X86_64
+#define OWN_MACHINE ARCH_X86_64
 #else
-#define OWN_MACHINE MACHINE_UNKNOWN
+#define OWN_MACHINE ARCH_UNKNOWN
 #endif
 
 /* --- Files ------------------------------------------------------------------------- */
@@ -419,7 +419,7 @@ static void add_job(struct record_unwinder *u, const struct record *r,
     b->raws[i] = d->raw;
     spread(u->registers, d->registers, b->registers[i]);
     b->jobs[i] = (struct unwind_job){
-        .machine = d->abi == ABI_32 ? MACHINE_UNKNOWN : OWN_MACHINE,
+        .machine = d->abi == ABI_32 ? ARCH_UNKNOWN : OWN_MACHINE,
         .spaces = &u->spaces,
         .space = space_share(&u->spaces, space),
         .registers = b->registers[i],

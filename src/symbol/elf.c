@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/elf.h"
 #include "base/sort.h"
-#include "base/unpack.h"
+#include "codec/unpack.h"
 
 #define NAME_MAX_LENGTH 256 /* of a section */
 #define BUILD_ID_MAX 64

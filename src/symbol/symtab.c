@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
-#include "base/unpack.h"
+#include "codec/unpack.h"
 #include "symbol/go_table.h"
 #include "symbol/plt.h"
 

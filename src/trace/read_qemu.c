@@ -2,7 +2,7 @@
 /* The traces of libstoke_qemu.so: see qemu_format.h. */
 #include "base/format.h"
 #include "base/output.h"
-#include "trace/qemu_format.h"
+#include "base/qemu_format.h"
 #include "trace/reader.h"
 #include <stdlib.h>
 

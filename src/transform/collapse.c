@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recursion made short: a frame that is met again in its stack becomes the earlier one.
  * Frames are the same when their names are; the outer one's details stay. */
-#include "model/paths.h"
+#include "analysis/paths.h"
 #include "transform/rewrite.h"
 
 static stack_id *collapse_adjacent(struct rewrite *r, const uint32_t *number)

@@ -6,7 +6,7 @@
  *   2. src/transform/NAME.c with one `const struct transform transform_NAME`
  *   3. its line in transforms.def, which is the order in which verbs are applied
  *   4. its line in src/transform/meson.build
- *   5. its option in src/cli/view.c, tests/transform/test_NAME.c
+ *   5. its option in src/cli/options/view.c, tests/transform/test_NAME.c
  *
  * A verb never changes the profile that it is given. It fills a builder, most easily with
  * the rewriting of stacks that rewrite.h offers: one pass, parent before child, no

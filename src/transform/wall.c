@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where threads spend their time, running and waiting together: the samples of an event
- * that is measured on CPUs and the waits (base/perf_off_cpu.h) become one event, in ns.
+ * that is measured on CPUs and the waits (perf/off_cpu.h) become one event, in ns.
  *
  * A sample on a CPU stands for the time that its event says; else for one period of the
  * sampling: by the rate that the recording tells, or the middle of the times between two
  * samples of a thread. Above a wait whose reason is not known stands a marker, so that it
  * can be told from running. */
-#include "base/perf_off_cpu.h"
 #include "base/sort.h"
 #include "transform/rewrite.h"
 
@@ -120,7 +119,7 @@ static bool wall_prepare(struct rewrite *r, struct wall *w,
                          const struct transform_options *o, struct error *err)
 {
     const struct profile *p = r->from;
-    w->off = profile_find_event(p, STR(PERF_OFF_CPU_EVENT));
+    w->off = profile_find_kind(p, EVENT_WAITING);
     w->on = find_on(p, o->wall_event, w->off);
     enum unit unit = (enum unit)p->events[w->on].unit;
     if (w->on && unit != UNIT_NANOSECONDS && unit != UNIT_MILLISECONDS)

@@ -35,9 +35,9 @@ enum {
 /* Rules refer to expressions by 32-bit offsets. */
 #define SECTION_MAX UINT32_MAX
 
-static unsigned machine_address_size(enum machine machine)
+static unsigned machine_address_size(enum architecture machine)
 {
-    return machine == MACHINE_X86 || machine == MACHINE_ARM ? 4 : 8;
+    return machine == ARCH_X86 || machine == ARCH_ARM ? 4 : 8;
 }
 
 /* --- Pointers ----------------------------------------------------------------------- */
@@ -339,7 +339,7 @@ bool cfi_at(const struct cfi_section *section, uint64_t offset, struct cfi_fde *
 
 #define HEADER_ROW 8
 
-bool cfi_header_read(struct str bytes, uint64_t address, enum machine machine,
+bool cfi_header_read(struct str bytes, uint64_t address, enum architecture machine,
                      bool big_endian, struct cfi_header *h)
 {
     struct cfi_section s = {.bytes = bytes,

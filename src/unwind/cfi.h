@@ -24,7 +24,7 @@
 struct cfi_section {
     struct str bytes;
     uint64_t address; /* where it is loaded, in the file's addresses */
-    enum machine machine;
+    enum architecture machine;
     bool is_debug_frame; /* else .eh_frame */
     bool big_endian;
     uint64_t text, data; /* what pointers relative to text and data are relative to */
@@ -86,7 +86,7 @@ struct cfi_header {
 };
 
 /* False where the header is not of the one form that linkers write. */
-bool cfi_header_read(struct str bytes, uint64_t address, enum machine machine,
+bool cfi_header_read(struct str bytes, uint64_t address, enum architecture machine,
                      bool big_endian, struct cfi_header *h);
 
 /* The address of the last FDE that begins at or before `address`; false before the first.

@@ -212,7 +212,7 @@ static bool run(struct cfi_program *p, uint8_t op)
         return true;
     case OP_NEGATE_RA_STATE:
     case OP_NEGATE_RA_STATE_WITH_PC:
-        p->row.return_signed ^= p->section->machine == MACHINE_ARM64;
+        p->row.return_signed ^= p->section->machine == ARCH_ARM64;
         return true;
     default:
         return run_cfa(p, op) || run_register(p, op);
@@ -300,7 +300,7 @@ static void run_initial(struct cfi_program *p)
  * where that is. */
 static bool is_below_stack(const struct cfi_program *p, unsigned number)
 {
-    uint64_t stack_pointer = p->section->machine == MACHINE_ARM64 ? 31 : 7;
+    uint64_t stack_pointer = p->section->machine == ARCH_ARM64 ? 31 : 7;
     const struct cfi_row *row = &p->row;
     return row->cfa == CFI_CFA_REGISTER && row->cfa_register == stack_pointer &&
            row->how[number] == CFI_OFFSET &&

@@ -4,7 +4,7 @@
 
 #define WORD 8
 
-bool unwind_cursor_init(struct unwind_cursor *c, enum machine machine,
+bool unwind_cursor_init(struct unwind_cursor *c, enum architecture machine,
                         const uint64_t *registers, uint64_t recorded)
 {
     const struct register_roles *roles = register_roles_of(machine);
@@ -227,7 +227,7 @@ static bool step_by_signal_frame(struct step *s)
 {
     static const uint8_t x86_64[] = {8, 9, 10, 11, 12, 13, 14, 15, 5,
                                      4, 6, 3,  1,  0,  2,  7,  16};
-    bool is_arm = s->c->machine == MACHINE_ARM64;
+    bool is_arm = s->c->machine == ARCH_ARM64;
     uint64_t at = stack_pointer(s) + (is_arm ? SIGNAL_ARM64 : SIGNAL_X86_64), value;
     unsigned count = is_arm ? 33 : sizeof x86_64;
     for (unsigned i = 0; i < count; i++, at += WORD) {
@@ -335,7 +335,7 @@ static bool step_by_table(struct step *s, const struct unwind_place *place)
     if (rule->from == RETURN_SWITCHED)
         return step_by_switch(s);
     bool has_fde = unwind_table_fde(place->table, address, &s->section, &fde);
-    if (rule->from & RETURN_SIGNAL && (!has_fde || c->machine == MACHINE_ARM64))
+    if (rule->from & RETURN_SIGNAL && (!has_fde || c->machine == ARCH_ARM64))
         return step_by_signal_frame(s);
     if (!has_fde)
         return step_by_rule(s, rule);

@@ -37,7 +37,7 @@ static const struct register_roles arm64 = {
     .perf = arm64_perf,
 };
 
-const struct register_roles *register_roles_of(enum machine machine)
+const struct register_roles *register_roles_of(enum architecture machine)
 {
-    return machine == MACHINE_X86_64 ? &x86_64 : machine == MACHINE_ARM64 ? &arm64 : NULL;
+    return machine == ARCH_X86_64 ? &x86_64 : machine == ARCH_ARM64 ? &arm64 : NULL;
 }

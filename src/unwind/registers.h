@@ -30,6 +30,6 @@ struct register_roles {
 };
 
 /* The roles on a machine; NULL where it is none that can be unwound. */
-const struct register_roles *register_roles_of(enum machine machine);
+const struct register_roles *register_roles_of(enum architecture machine);
 
 #endif

@@ -5,19 +5,19 @@
 /* Trampolines that have no FDE are looked for in code no larger than a C library's. */
 #define CODE_MAX ((uint64_t)8 << 20)
 
-enum machine unwind_machine_of(const struct elf *e)
+enum architecture unwind_machine_of(const struct elf *e)
 {
     switch (e->machine) {
     case ELF_X86:
-        return MACHINE_X86;
+        return ARCH_X86;
     case ELF_X86_64:
-        return e->is_64 ? MACHINE_X86_64 : MACHINE_UNKNOWN; /* else x32 */
+        return e->is_64 ? ARCH_X86_64 : ARCH_UNKNOWN; /* else x32 */
     case ELF_ARM:
-        return MACHINE_ARM;
+        return ARCH_ARM;
     case ELF_AARCH64:
-        return e->is_64 ? MACHINE_ARM64 : MACHINE_UNKNOWN;
+        return e->is_64 ? ARCH_ARM64 : ARCH_UNKNOWN;
     default:
-        return MACHINE_UNKNOWN;
+        return ARCH_UNKNOWN;
     }
 }
 

@@ -8,7 +8,7 @@
 #include "unwind/table.h"
 
 /* The machine of an object file, as far as the model has a name for it. */
-enum machine unwind_machine_of(const struct elf *e);
+enum architecture unwind_machine_of(const struct elf *e);
 
 /* Fills *source from the file that is mapped; `debug` is its separate debug file, or
  * NULL, where .debug_frame is taken from if the file has none. A Go program without any

@@ -73,7 +73,7 @@ static void add_switch(struct unwind_source *source, uint64_t start, uint64_t en
 static void add_function(struct unwind_source *source, const struct elf *e,
                          uint64_t address, uint64_t size, bool returns)
 {
-    bool arm = source->machine == MACHINE_ARM64;
+    bool arm = source->machine == ARCH_ARM64;
     struct str code = elf_bytes_at(e, address, size < FUNCTION_MAX ? size : FUNCTION_MAX);
     uint64_t from = 0;
     for (size_t at = 0; at < code.len;) {

@@ -173,7 +173,7 @@ static bool set_cfa_expression(const struct cfi_row *row, const struct cfi_secti
         rule->cfa_offset = (int32_t)offset;
         return true;
     }
-    return (s->machine == MACHINE_X86_64 && is_plt(code, rule)) ||
+    return (s->machine == ARCH_X86_64 && is_plt(code, rule)) ||
            is_deref(code, roles->sp, CFA_SP_DEREF, rule) ||
            is_deref(code, roles->fp, CFA_FP_DEREF, rule);
 }
@@ -271,11 +271,11 @@ static bool is_sp_plain(const struct cfi_row *row, const struct cfi_section *s,
 /* On x86-64 the stack pointer is at a ucontext_t, the handler's return address popped; on
  * AArch64 at a siginfo_t of 128 bytes, and the ucontext_t behind it. (The kernel's
  * struct rt_sigframe, with struct sigcontext in it.) */
-struct unwind_rule unwind_signal_rule(enum machine machine)
+struct unwind_rule unwind_signal_rule(enum architecture machine)
 {
     struct unwind_rule rule = {
         .cfa = CFA_SP_DEREF, .from = RETURN_AT_SP | RETURN_SIGNAL, .fp = FP_AT_SP};
-    bool is_arm = machine == MACHINE_ARM64;
+    bool is_arm = machine == ARCH_ARM64;
     rule.cfa_offset = is_arm ? SIGNAL_ARM64 + 31 * WORD : SIGNAL_X86_64 + 15 * WORD;
     rule.return_offset = is_arm ? SIGNAL_ARM64 / WORD + 32 : SIGNAL_X86_64 / WORD + 16;
     rule.fp_offset = is_arm ? SIGNAL_ARM64 / WORD + 29 : SIGNAL_X86_64 / WORD + 10;
@@ -293,7 +293,7 @@ struct unwind_rule unwind_rule_of(const struct cfi_program *p)
         return rule;
     /* What the vdso says of AArch64's signal frames leads to the handler's link, and not
      * to what was interrupted. */
-    if (cie->is_signal && section->machine == MACHINE_ARM64)
+    if (cie->is_signal && section->machine == ARCH_ARM64)
         return unwind_signal_rule(section->machine);
     bool plain = cie->return_register == roles->return_to &&
                  set_cfa(row, section, roles, &rule) && set_fp(p, roles, &rule) &&

@@ -75,7 +75,7 @@ struct unwind_switch {
 
 /* What a table is made of. All bytes stay the caller's. */
 struct unwind_source {
-    enum machine machine;
+    enum architecture machine;
     /* .eh_frame, then .debug_frame: where both tell of an address, the first counts. */
     struct cfi_section sections[UNWIND_SECTIONS_MAX];
     size_t section_count;
@@ -98,7 +98,7 @@ struct unwind_fde {
 };
 
 struct unwind_table {
-    enum machine machine;
+    enum architecture machine;
     uint64_t base;           /* the lowest address; rows count from it */
     const uint32_t *pcs;     /* sorted; the first is 0, and the last row is CFA_NONE */
     const uint16_t *rule_of; /* per row */
@@ -176,6 +176,6 @@ struct unwind_rule unwind_rule_of(const struct cfi_program *program);
 
 /* The rule for the code to which a signal handler returns, by the layout of the frame
  * that the kernel makes. */
-struct unwind_rule unwind_signal_rule(enum machine machine);
+struct unwind_rule unwind_signal_rule(enum architecture machine);
 
 #endif

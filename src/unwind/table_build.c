@@ -82,7 +82,7 @@ static void list_trampolines(struct build *b)
     static const struct str arm64 = {"\x68\x11\x80\xd2\x01\x00\x00\xd4", 8};
     static const struct str x86_64 = {"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9};
     const struct unwind_source *source = b->source;
-    struct str pattern = source->machine == MACHINE_ARM64 ? arm64 : x86_64;
+    struct str pattern = source->machine == ARCH_ARM64 ? arm64 : x86_64;
     struct str rest = source->code;
     while (rest.len && !b->scratch.failed) {
         size_t at = str_search(rest, pattern);

@@ -53,7 +53,7 @@ struct unwind_cursor {
     bool is_entry;  /* the last step was from where a function begins: see below */
     uint64_t registers[CFI_REGISTERS]; /* by DWARF's numbers */
     uint64_t known;                    /* bit per register: there is a value */
-    enum machine machine;
+    enum architecture machine;
     /* ----- */
     size_t instructions; /* run so far */
     struct cfi_program program;
@@ -62,7 +62,7 @@ struct unwind_cursor {
 /* Begins at a sample's registers, by perf's numbers; `recorded` has a bit per register.
  * False where the machine is none that can be unwound, or its program counter or stack
  * pointer is not recorded. */
-bool unwind_cursor_init(struct unwind_cursor *c, enum machine machine,
+bool unwind_cursor_init(struct unwind_cursor *c, enum architecture machine,
                         const uint64_t *registers, uint64_t recorded);
 
 /* Goes to the caller. False at the end, with why in *end; then pc and registers are as

@@ -4,7 +4,7 @@
  *
  * sweep TESTS-FOLDER */
 #include "sweep.h"
-#include "base/decode.h"
+#include "codec/decode.h"
 #include "dwarf_input.h"
 #include "export/exporter.h"
 #include "export/table.h"
@@ -424,11 +424,11 @@ static bool run_unwind(const void *context, struct output *text, struct error *e
 {
     struct arena arena = ARENA_INIT;
     struct unwind_source source = {
-        .machine = MACHINE_X86_64, .section_count = 1, .code = STR("")};
+        .machine = ARCH_X86_64, .section_count = 1, .code = STR("")};
     struct unwind_table table, again;
     (void)context;
     source.sections[0] = (struct cfi_section){.bytes = {eh_frame, sizeof eh_frame - 1},
-                                              .machine = MACHINE_X86_64};
+                                              .machine = ARCH_X86_64};
     bool ok = unwind_table_build(&table, &source, &arena, err);
     struct str bytes = ok ? unwind_table_bytes(&table, &arena) : STR("");
     if (ok && bytes.len == 0)

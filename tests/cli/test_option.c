@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/option.h"
+#include "cli/options/option.h"
 #include "unit.h"
 
 struct load {

@@ -91,7 +91,7 @@ static void check_stacks(const struct unwind_table *t, const struct spaces *spac
     uint64_t registers[JOBS][UNWIND_REGISTERS_MAX];
     struct unwind_job fast[JOBS], slow[JOBS];
     struct taken fast_taken[JOBS], slow_taken[JOBS];
-    bool is_arm = t->machine == MACHINE_ARM64;
+    bool is_arm = t->machine == ARCH_ARM64;
     for (size_t i = 0; i < JOBS; i++) {
         for (size_t r = 0; r < UNWIND_REGISTERS_MAX; r++)
             registers[i][r] = STACK_TOP + 8 * (r + i);
@@ -123,7 +123,7 @@ static void check_header(struct str bytes)
 {
     struct cfi_header h;
     uint64_t fde;
-    if (cfi_header_read(bytes, ADDRESS, MACHINE_X86_64, false, &h))
+    if (cfi_header_read(bytes, ADDRESS, ARCH_X86_64, false, &h))
         for (uint64_t at = ADDRESS; at < ADDRESS + 64; at += 7)
             cfi_header_find(&h, at, &fde);
 }
@@ -136,7 +136,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct str rest = {(const char *)data + 2, size - 2};
     struct str bytes = str_head(rest, rest.len - rest.len * data[1] / 512);
     struct unwind_source source = {
-        .machine = variant < 2 ? MACHINE_X86_64 : MACHINE_ARM64,
+        .machine = variant < 2 ? ARCH_X86_64 : ARCH_ARM64,
         .section_count = 1,
         .segments = {{0, (uint64_t)1 << 40, 0}},
         .segment_count = 1,

@@ -2,10 +2,10 @@
 /* Fuzzes unpacking: whatever comes in, all that can be read is read, in any bites, and
  * the text is the same. Where the data is damaged, how much is read before it may differ
  * by what was under way: zstd does not tell what it unpacked in the call that failed. */
-#include "base/decode.h"
 #include "base/hash.h"
 #include "base/output.h"
 #include "bites.h"
+#include "codec/decode.h"
 #include "fuzz.h"
 
 /* A small input may unpack to much: enough is seen here. */

@@ -5,10 +5,10 @@
  * The machine is made up (the program is linked with --wrap for what looks at it), so that
  * all machines find the same: two units and two tracepoints. What stands behind the zero
  * is in the files of the unit "any". */
-#include "base/perf_format.h"
 #include "fuzz.h"
 #include "os/machine.h"
 #include "os/mapping.h"
+#include "perf/format.h"
 #include "record/event.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes binary property lists: every object of what is one is looked at, and what is in
  * it; what lies in a value lies in the list. */
-#include "base/plist.h"
+#include "codec/plist.h"
 #include "fuzz.h"
 
 #define OBJECTS 256 /* that are looked at; and of each so many items */

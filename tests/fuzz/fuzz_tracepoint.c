@@ -2,7 +2,7 @@
 /* Fuzzes the formats of tracepoints: any text, and any bytes printed by it. Up to the
  * first zero the input is the format, behind it the raw part of a sample. */
 #include "fuzz.h"
-#include "import/tracepoint.h"
+#include "perf/tracepoint.h"
 
 FUZZ_ONE_WAY("tracepoint")
 

@@ -1,6 +1,6 @@
 #include "sound.h"
-#include "base/json.h"
 #include "base/utf8.h"
+#include "codec/json.h"
 #include "export/exporter.h"
 #include "fuzz.h"
 #include "import/importer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events by the names that perf gives them. */
-#include "base/perf_format.h"
+#include "perf/format.h"
 #include "record/event.h"
 #include "unit.h"
 #include <unistd.h>

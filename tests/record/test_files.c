@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a recording: one, one after the other, and what is in memory. */
-#include "import/perf_data.h"
 #include "os/folder.h"
+#include "perf/perf_data.h"
 #include "record/files.h"
 #include <fcntl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits made of context switches: what order they come in, what is missing, and who is
  * gone. */
-#include "base/perf_off_cpu.h"
+#include "perf/off_cpu.h"
 #include "record/off_cpu.h"
 #include "unit.h"
 #include <sys/wait.h>

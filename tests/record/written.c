@@ -3,7 +3,7 @@
  * fails, as on a full disk, what was written before stays good, and the writer says why.
  *
  * Linked so that the writer's calls come through here (-Wl,--wrap). */
-#include "import/perf_data.h"
+#include "perf/perf_data.h"
 #include "record/perf_data_write.h"
 #include "unit.h"
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* A recording that ends anywhere, read with all that it leads to (tests/fuzz/recording):
  * every sample that lies whole before the end is there, within a second and 64 MiB. The one
  * that is cut may be there, too. */
-#include "base/perf_format.h"
 #include "os/folder.h"
+#include "perf/format.h"
 #include "recording.h"
 #include <sys/resource.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* A plugin of QEMU for the tests, beside which libstoke_qemu.so is held: it is told of
  * every instruction singly, and writes address and cpu of each, 16 bytes, to
  * $EVERY_INSTRUCTION. No more than it needs, and nothing that the other has. */
-#include "qemu/api.h"
+#include "agents/qemu/api.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@ import tap          # noqa: E402
 GUEST = os.path.join(HERE, "guest")
 SYSROOT = "/usr/riscv64-linux-gnu"
 BUILD = os.environ.get("STOKE_BUILD", os.path.join(tap.SOURCE_ROOT, "build"))
-PLUGIN = os.path.join(BUILD, "tools", "qemu", "libstoke_qemu.so")
+PLUGIN = os.path.join(BUILD, "src", "agents", "qemu", "libstoke_qemu.so")
 NEEDED = {"qemu-riscv64": "qemu-user", "qemu-system-riscv64": "qemu-system-misc",
           "riscv64-linux-gnu-gcc": "gcc-riscv64-linux-gnu",
           "riscv64-linux-gnu-g++": "g++-riscv64-linux-gnu"}

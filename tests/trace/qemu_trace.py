@@ -1,4 +1,4 @@
-"""Reads a trace of the QEMU plugin (src/trace/qemu_format.h), slowly and strictly: what
+"""Reads a trace of the QEMU plugin (src/base/qemu_format.h), slowly and strictly: what
 does not hold the contract raises Broken."""
 
 import struct

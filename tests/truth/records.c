@@ -4,8 +4,8 @@
  *   records RECORDING
  *
  * Then "flaw N COUNT" lines (enum perf_flaw), for what was not as it should be. */
-#include "import/perf_data.h"
 #include "os/file.h"
+#include "perf/perf_data.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -115,7 +115,7 @@ static void read_mmap2(struct dumps *d, struct bytes b)
 
 static void read_sample(struct dumps *d, struct bytes b, uint64_t type, uint64_t regs)
 {
-    struct unwind_job job = {.machine = MACHINE_X86_64, .recorded = regs};
+    struct unwind_job job = {.machine = ARCH_X86_64, .recorded = regs};
     uint32_t pid;
     uint64_t *values;
     if (type & SAMPLE_IDENTIFIER)

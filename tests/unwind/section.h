@@ -73,7 +73,8 @@ static inline void make_fde(struct maker *m, uint64_t start, uint64_t size,
     make_end(m);
 }
 
-static inline struct cfi_section made_section(const struct maker *m, enum machine machine)
+static inline struct cfi_section made_section(const struct maker *m,
+                                              enum architecture machine)
 {
     return (struct cfi_section){
         .bytes = {m->bytes, m->used}, .address = SECTION_ADDRESS, .machine = machine};

@@ -33,7 +33,7 @@ static void rows_of_a_prologue(void **state)
     /* push %rbp; mov %rsp,%rbp; ...; leave */
     make_fde(&m, 0x1000, 0x40,
              STR("\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x3a\x0c\x07\x08\x00"));
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_row(0x1000, 0x1001, 7, 8);
     assert_int_equal(program.row.how[16], CFI_OFFSET);
@@ -57,7 +57,7 @@ static void the_red_zone_is_not_popped(void **state)
     (void)state;
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x40, STR("\x44\x86\x02\x00"));
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_row(0x1000, 0x1004, 7, 8);
     assert_row(0x1004, 0x1040, 7, 8);
@@ -72,7 +72,7 @@ static void states_are_remembered(void **state)
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x40,
              STR("\x41\x0e\x10\x83\x02\x44\x0a\x0e\x08\xc3\x41\x0b\x42\xc3\x0e\x18"));
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_row(0x1000, 0x1001, 7, 8);
     assert_row(0x1001, 0x1005, 7, 16);
@@ -104,7 +104,7 @@ static void every_kind_of_rule(void **state)
                  "\x2e\x10"             /* the size of arguments */
                  "\x0f\x03\x77\x08\x06" /* CFA is *(rsp+8) */
                  ));
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_true(cfi_rows_next(&program));
     const struct cfi_row *row = &program.row;
@@ -132,7 +132,7 @@ static void programs_that_break_keep_their_rows(void **state)
     (void)state;
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x40, STR("\x41\x0e\x10\x44\x3e"));
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_row(0x1000, 0x1001, 7, 8);
     assert_row(0x1001, 0x1005, 7, 16);
@@ -155,13 +155,13 @@ static void remembering_is_bounded(void **state)
     many[sizeof many - 1] = 0x41;
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x40, (struct str){many + 1, sizeof many - 1});
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_row(0x1000, 0x1001, 7, 8);
     m = (struct maker){.used = 0};
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x40, (struct str){many, sizeof many});
-    section = made_section(&m, MACHINE_X86_64);
+    section = made_section(&m, ARCH_X86_64);
     begin_first(&section);
     assert_false(cfi_rows_next(&program));
 }
@@ -173,7 +173,7 @@ static void signed_return_addresses(void **state)
     (void)state;
     make_cie(&m, "zRBS", 4, 0x78, 30, (struct str){"\x0c\x1f\x00", 3});
     make_fde(&m, 0x1000, 0x40, STR("\x41\x2d\x41\x0e\x10\x9d\x02\x9e\x01\x4a\x2d"));
-    struct cfi_section section = made_section(&m, MACHINE_ARM64);
+    struct cfi_section section = made_section(&m, ARCH_ARM64);
     struct cfi_reader reader = cfi_reader_of(&section);
     assert_true(cfi_next(&reader, &fde));
     assert_true(fde.cie.signs_with_b && fde.cie.is_signal);
@@ -201,7 +201,7 @@ static void debug_frame_of_version_4_and_64_bits(void **state)
         "\0\0\0\0\0\0\0\0"
         "\0\x10\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\x41\x0e\x10\0";
     struct cfi_section section = {.bytes = {bytes, sizeof bytes - 1},
-                                  .machine = MACHINE_X86_64,
+                                  .machine = ARCH_X86_64,
                                   .is_debug_frame = true};
     struct cfi_reader reader = cfi_reader_of(&section);
     struct cfi_fde fde;
@@ -235,7 +235,7 @@ static void broken_entries_are_left_out(void **state)
     make_x86_64_cie(&m);
     make_fde(&m, 0x2000, 0x40, STR("\x41\x0e\x10"));
     make_number(&m, 1000, 4); /* longer than the section */
-    struct cfi_section section = made_section(&m, MACHINE_X86_64);
+    struct cfi_section section = made_section(&m, ARCH_X86_64);
     struct cfi_reader reader = cfi_reader_of(&section);
     assert_true(cfi_next(&reader, &fde));
     assert_int_equal(fde.start, 0x1000);
@@ -253,7 +253,7 @@ static uint64_t pointer(struct str bytes, uint8_t encoding)
 {
     struct cfi_section section = {.bytes = bytes,
                                   .address = 0x500,
-                                  .machine = MACHINE_X86_64,
+                                  .machine = ARCH_X86_64,
                                   .text = 0x10000,
                                   .data = 0x20000};
     struct bytes in = bytes_of(bytes, false);
@@ -295,7 +295,7 @@ static void the_header_finds_fdes(void **state)
     struct cfi_header h;
     uint64_t fde = 0;
     (void)state;
-    assert_true(cfi_header_read(all, 0x100000, MACHINE_X86_64, false, &h));
+    assert_true(cfi_header_read(all, 0x100000, ARCH_X86_64, false, &h));
     assert_int_equal(h.eh_frame, 0x101000);
     assert_int_equal(h.count, 3);
     assert_false(cfi_header_find(&h, 0x100fff, &fde));
@@ -305,9 +305,9 @@ static void the_header_finds_fdes(void **state)
     assert_int_equal(fde, 0x100200);
     assert_true(cfi_header_find(&h, UINT64_MAX, &fde));
     assert_int_equal(fde, 0x100300);
-    assert_true(cfi_header_read(str_head(all, 25), 0x100000, MACHINE_X86_64, false, &h));
+    assert_true(cfi_header_read(str_head(all, 25), 0x100000, ARCH_X86_64, false, &h));
     assert_int_equal(h.count, 1); /* as many as there are */
-    assert_false(cfi_header_read(STR("\x02\x1b\x03\x3b"), 0, MACHINE_X86_64, false, &h));
+    assert_false(cfi_header_read(STR("\x02\x1b\x03\x3b"), 0, ARCH_X86_64, false, &h));
 }
 
 int main(void)

@@ -12,7 +12,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct unwind_source source_of_maker(const struct maker *m, enum machine machine)
+static struct unwind_source source_of_maker(const struct maker *m,
+                                            enum architecture machine)
 {
     struct unwind_source source = {
         .machine = machine, .section_count = 1, .code = STR("")};
@@ -43,7 +44,7 @@ static void rows_by_address(void **state)
     make_fde(&m, 0x1000, 0x10, STR("\x44\x0e\x20"));
     make_fde(&m, 0x1010, 0x10, STR("\x0e\x20")); /* goes on with the same rule */
     make_fde(&m, 0x1018, 0x10, STR("\x0e\x30")); /* overlaps */
-    struct unwind_source source = source_of_maker(&m, MACHINE_X86_64);
+    struct unwind_source source = source_of_maker(&m, ARCH_X86_64);
     build(&source);
     assert_rule(0, CFA_NONE, 0);
     assert_rule(0xfff, CFA_NONE, 0);
@@ -77,7 +78,7 @@ static void fdes_by_address(void **state)
     make_x86_64_cie(&m);
     make_fde(&m, 0x5000, 0x100, STR("\x41\x0e\x10"));
     make_fde(&m, 0x1000, 0x10, STR("\x44\x0e\x20"));
-    struct unwind_source source = source_of_maker(&m, MACHINE_X86_64);
+    struct unwind_source source = source_of_maker(&m, ARCH_X86_64);
     build(&source);
     assert_true(unwind_table_fde(&table, 0x5000, &section, &fde));
     assert_int_equal(fde.end, 0x5100);
@@ -87,10 +88,10 @@ static void fdes_by_address(void **state)
     assert_false(unwind_table_fde(&table, 0xfff, &section, &fde));
 }
 
-static struct unwind_rule rule_of(struct str program, enum machine machine)
+static struct unwind_rule rule_of(struct str program, enum architecture machine)
 {
     struct maker m = {.used = 0};
-    if (machine == MACHINE_X86_64)
+    if (machine == ARCH_X86_64)
         make_x86_64_cie(&m);
     else
         make_arm64_cie(&m);
@@ -104,30 +105,30 @@ static void special_rules(void **state)
 {
     struct unwind_rule rule;
     (void)state;
-    rule = rule_of(STR("\x0f\x0b\x77\x08\x80\0\x3f\x1a\x3b\x2a\x33\x24\x22"),
-                   MACHINE_X86_64);
+    rule =
+        rule_of(STR("\x0f\x0b\x77\x08\x80\0\x3f\x1a\x3b\x2a\x33\x24\x22"), ARCH_X86_64);
     assert_int_equal(rule.cfa, CFA_PLT);
     assert_int_equal(rule.extra, 11);
     assert_int_equal(rule.cfa_offset, 8);
-    rule = rule_of(STR("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"), MACHINE_X86_64);
+    rule = rule_of(STR("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"), ARCH_X86_64);
     assert_int_equal(rule.cfa, CFA_FP_DEREF);
     assert_int_equal(rule.cfa_offset, -8);
     assert_int_equal(rule.fp, FP_AT_FP);
-    rule = rule_of(STR("\x0f\x05\x77\x20\x06\x23\x08"), MACHINE_X86_64);
+    rule = rule_of(STR("\x0f\x05\x77\x20\x06\x23\x08"), ARCH_X86_64);
     assert_int_equal(rule.cfa, CFA_SP_DEREF);
     assert_int_equal(rule.extra, 1);
-    rule = rule_of(STR("\x0f\x04\x77\x20\x06\x06"), MACHINE_X86_64);
+    rule = rule_of(STR("\x0f\x04\x77\x20\x06\x06"), ARCH_X86_64);
     assert_int_equal(rule.cfa, CFA_GENERAL);
-    rule = rule_of(STR("\x0c\x0a\x00"), MACHINE_X86_64);
+    rule = rule_of(STR("\x0c\x0a\x00"), ARCH_X86_64);
     assert_int_equal(rule.cfa, CFA_REGISTER);
     assert_int_equal(rule.extra, 10);
-    rule = rule_of(STR("\x07\x10"), MACHINE_X86_64);
+    rule = rule_of(STR("\x07\x10"), ARCH_X86_64);
     assert_int_equal(rule.from, RETURN_NONE);
-    rule = rule_of(STR("\x09\x10\x01"), MACHINE_X86_64);
+    rule = rule_of(STR("\x09\x10\x01"), ARCH_X86_64);
     assert_int_equal(rule.cfa, CFA_GENERAL);
-    rule = rule_of(STR("\x08\x07"), MACHINE_X86_64); /* the stack pointer stays */
+    rule = rule_of(STR("\x08\x07"), ARCH_X86_64); /* the stack pointer stays */
     assert_int_equal(rule.cfa, CFA_GENERAL);
-    rule = rule_of(STR("\x0e\x20"), MACHINE_ARM64);
+    rule = rule_of(STR("\x0e\x20"), ARCH_ARM64);
     assert_int_equal(rule.from, RETURN_IN_LINK);
 }
 
@@ -136,11 +137,11 @@ static void offsets_that_do_not_fit(void **state)
 {
     struct unwind_rule rule;
     (void)state;
-    rule = rule_of((struct str){"\x0e\x80\x80\x10\x9d\x80\x80\x10\x9e\x02", 10},
-                   MACHINE_ARM64);
+    rule =
+        rule_of((struct str){"\x0e\x80\x80\x10\x9d\x80\x80\x10\x9e\x02", 10}, ARCH_ARM64);
     assert_int_equal(rule.cfa, CFA_GENERAL);
-    rule = rule_of((struct str){"\x0e\x80\x80\x10\x9d\xff\xff\x01\x9e\x02", 10},
-                   MACHINE_ARM64);
+    rule =
+        rule_of((struct str){"\x0e\x80\x80\x10\x9d\xff\xff\x01\x9e\x02", 10}, ARCH_ARM64);
     assert_int_equal(rule.cfa, CFA_SP);
     assert_int_equal(rule.fp_offset, -32767);
 }
@@ -152,7 +153,7 @@ static void trampolines_without_fdes(void **state)
     (void)state;
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x10, STR("\x44\x0e\x20"));
-    struct unwind_source source = source_of_maker(&m, MACHINE_X86_64);
+    struct unwind_source source = source_of_maker(&m, ARCH_X86_64);
     source.code = (struct str){code, sizeof code - 1};
     source.code_address = 0x2000;
     build(&source);
@@ -172,7 +173,7 @@ static void dead_functions_are_passed_over(void **state)
     make_x86_64_cie(&m);
     make_fde(&m, 0, 0x10, STR("\x44\x0e\x20"));
     make_fde(&m, 0x1000, 0x10, STR("\x44\x0e\x20"));
-    struct unwind_source source = source_of_maker(&m, MACHINE_X86_64);
+    struct unwind_source source = source_of_maker(&m, ARCH_X86_64);
     source.segments[0] = (struct unwind_segment){0x800, 0x1000, 0x1000};
     source.segment_count = 1;
     uint64_t address = 0;
@@ -187,7 +188,7 @@ static void dead_functions_are_passed_over(void **state)
 
 static void no_sections_no_rows(void **state)
 {
-    struct unwind_source source = {.machine = MACHINE_X86_64, .code = STR("")};
+    struct unwind_source source = {.machine = ARCH_X86_64, .code = STR("")};
     struct error err;
     struct unwind_table again;
     (void)state;
@@ -196,7 +197,7 @@ static void no_sections_no_rows(void **state)
     assert_rule(0x1000, CFA_NONE, 0);
     struct str bytes = unwind_table_bytes(&table, &arena);
     assert_true(unwind_table_load(&again, bytes, &source, &arena, &err));
-    source.machine = MACHINE_ARM;
+    source.machine = ARCH_ARM;
     assert_false(unwind_table_build(&table, &source, &arena, &err));
     assert_true(err.message[0]);
 }
@@ -210,7 +211,7 @@ static void bytes_are_checked(void **state)
     make_x86_64_cie(&m);
     make_fde(&m, 0x5000, 0x100, STR("\x41\x0e\x10\x86\x02\x43\x0d\x06"));
     make_fde(&m, 0x1000, 0x10, STR("\x44\x0e\x20"));
-    struct unwind_source source = source_of_maker(&m, MACHINE_X86_64), other = source;
+    struct unwind_source source = source_of_maker(&m, ARCH_X86_64), other = source;
     build(&source);
     struct str bytes = unwind_table_bytes(&table, &arena);
     assert_true(unwind_table_load(&again, bytes, &source, &arena, &err));
@@ -222,7 +223,7 @@ static void bytes_are_checked(void **state)
     assert_false(unwind_table_load(&again, bytes, &other, &arena, &err));
     assert_int_equal(again.row_count, 0);
     other = source;
-    other.machine = MACHINE_ARM64;
+    other.machine = ARCH_ARM64;
     assert_false(unwind_table_load(&again, bytes, &other, &arena, &err));
     for (size_t cut = 0; cut < bytes.len; cut++)
         assert_false(

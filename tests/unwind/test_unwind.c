@@ -42,7 +42,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void set_up(struct maker *m, enum machine machine)
+static void set_up(struct maker *m, enum architecture machine)
 {
     struct unwind_source source = {
         .machine = machine, .section_count = 1, .code = STR("")};
@@ -69,7 +69,7 @@ static void set_up(struct maker *m, enum machine machine)
                               .addresses = addresses,
                               .signals = signals,
                               .room = ROOM};
-    registers[machine == MACHINE_ARM64 ? 31 : 7] = STACK;
+    registers[machine == ARCH_ARM64 ? 31 : 7] = STACK;
 }
 
 /* x86-64: 0x1000 pushes 16 bytes more at +4, 0x2000 has a frame pointer from +4 on,
@@ -87,7 +87,7 @@ static void set_up_x86_64(struct maker *m)
         m, 0x3fff, 0x0a,
         STR("\x0f\x04\x77\xa0\x01\x06\x10\x06\x03\x77\xf8\x00\x10\x07\x03\x77\xa0\x01"
             "\x10\x10\x03\x77\xa8\x01\x10\x03\x03\x77\x80\x01"));
-    set_up(m, MACHINE_X86_64);
+    set_up(m, ARCH_X86_64);
 }
 
 /* Both ways give these frames, and end so. */
@@ -226,7 +226,7 @@ static void a_return_to_where_a_function_begins(void **state)
     make_fde(&m, 0x1000, 0x100, STR("\x44\x0e\x18"));
     make_fde(&m, 0x3000, 0x100, STR("\x07\x10"));
     make_fde(&m, 0x7000, 0x100, STR("\x44\x0e\x18"));
-    set_up(&m, MACHINE_X86_64);
+    set_up(&m, ARCH_X86_64);
     registers[8] = BIAS + 0x1010;
     stack[2] = BIAS + 0x7000;
     stack[3] = BIAS + 0x3008;
@@ -357,9 +357,9 @@ static void jobs_that_cannot_be_unwound(void **state)
     job.recorded = 1 << 7;
     assert_frames(UNWIND_NO_TABLE, 0, NULL);
     job.recorded = UINT64_MAX;
-    job.machine = MACHINE_X86;
+    job.machine = ARCH_X86;
     assert_frames(UNWIND_NO_TABLE, 0, NULL);
-    job.machine = MACHINE_ARM64; /* the file's table is another machine's */
+    job.machine = ARCH_ARM64; /* the file's table is another machine's */
     registers[32] = BIAS + 0x1000;
     registers[31] = STACK;
     registers[29] = 3;
@@ -374,7 +374,7 @@ static void arm64_leaf_frames_and_signed_addresses(void **state)
     make_fde(&m, 0x1000, 0x100, STR("\x42\x0e\x20")); /* keeps its link in x30 */
     make_fde(&m, 0x2000, 0x100, STR("\x41\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d"));
     make_fde(&m, 0x3000, 0x100, STR("\x07\x1e"));
-    set_up(&m, MACHINE_ARM64);
+    set_up(&m, ARCH_ARM64);
     registers[32] = BIAS + 0x1010;
     registers[30] = BIAS + 0x2020;
     registers[29] = STACK + 8 * 6;
@@ -402,7 +402,7 @@ static void arm64_signal_frames(void **state)
     make_fde(&m, 0x3000, 0x100, STR("\x07\x1e"));
     make_cie(&m, "zRS", 4, 0x78, 30, ARM64_PROGRAM);
     make_fde(&m, 0x3ffc, 0x0c, (struct str){"\x0c\x1d\x00\x9d\x00\x9e\x7f", 7});
-    set_up(&m, MACHINE_ARM64);
+    set_up(&m, ARCH_ARM64);
     memset(large, 0, sizeof large);
     job.stack = (struct str){(const char *)large, sizeof large};
     registers[32] = BIAS + 0x1000;

@@ -125,7 +125,7 @@ static bool read_alive(void *context, uint64_t address, unsigned size, uint64_t 
 static bool find_alive(void *context, uint64_t address, struct unwind_place *place)
 {
     const struct unwind_job job = {
-        .machine = MACHINE_X86_64, .spaces = &spaces, .space = space};
+        .machine = ARCH_X86_64, .spaces = &spaces, .space = space};
     (void)context;
     return unwind_find_place(&objects, &job, address, place);
 }
@@ -134,7 +134,7 @@ static void unwind_alive(struct moment *s)
 {
     struct unwind_access access = {NULL, read_alive, find_alive};
     struct unwind_cursor c;
-    if (!unwind_cursor_init(&c, MACHINE_X86_64, s->registers, 0xff01ff))
+    if (!unwind_cursor_init(&c, ARCH_X86_64, s->registers, 0xff01ff))
         return;
     do
         s->alive[s->alive_count++] = c.pc;
@@ -299,7 +299,7 @@ static bool judge_copies(void)
     struct unwind_cache *cache = unwind_cache_create(&arena);
     size_t wrong = 0, frames = 0;
     for (size_t i = 0; i < sample_count; i++)
-        jobs[i] = (struct unwind_job){.machine = MACHINE_X86_64,
+        jobs[i] = (struct unwind_job){.machine = ARCH_X86_64,
                                       .spaces = &spaces,
                                       .space = space,
                                       .registers = samples[i].registers,

@@ -9,10 +9,10 @@
 #ifndef STOKE_WEB_CORE_H
 #define STOKE_WEB_CORE_H
 
-#include "base/json.h"
+#include "analysis/calls.h"
+#include "analysis/paths.h"
+#include "codec/json.h"
 #include "import/detect.h"
-#include "model/calls.h"
-#include "model/paths.h"
 
 #define NONE UINT32_MAX
 

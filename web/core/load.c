@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/decode.h"
 #include "base/scan.h"
+#include "codec/decode.h"
 #include "web/core/core.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/summary.h"
+#include "analysis/summary.h"
 #include "web/core/core.h"
 
 #define MODULES_TOLD 500

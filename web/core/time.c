@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/perf_off_cpu.h"
 #include "base/sort.h"
 #include "web/core/core.h"
 
@@ -70,7 +69,7 @@ static bool find_waits(struct clock *k)
 {
     const struct shown *s = k->shown;
     const struct paths *paths = &s->paths;
-    event_id off = profile_find_event(s->p, STR(PERF_OFF_CPU_EVENT));
+    event_id off = profile_find_kind(s->p, EVENT_WAITING);
     if (off && s->p->events[off].unit == UNIT_NANOSECONDS && !s->base &&
         s->p->facts.time_first != TIME_NONE)
         k->off = off;

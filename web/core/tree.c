@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle.h"
 #include "base/sort.h"
 #include "base/trie.h"
-#include "model/idle.h"
 #include "web/core/core.h"
 
 _Static_assert(sizeof(struct path_node) == sizeof(struct trie_node), "paths are nodes");
@@ -33,7 +33,7 @@ static void add_weights(struct shown *s)
     }
 }
 
-/* Reasons of waits stand above what waits (import/wait_reason.h). */
+/* Reasons of waits stand above what waits (import/perf_data/wait_reason.h). */
 static uint8_t marks_of(const struct profile *p, frame_id frame, struct str label)
 {
     static const char *const waits[] = {"[io]", "[lock]", "[sleep]", "[preempted]",

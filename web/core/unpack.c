@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is packed inside of a file is unpacked by the page, which has the libraries for it
  * (web/src/unpack.ts); files that are packed as a whole it unpacks before they come here. */
-#include "base/unpack.h"
-#include "base/decode.h"
+#include "codec/unpack.h"
 #include "base/limits.h"
+#include "codec/decode.h"
 
 #define IMPORT(name) __attribute__((import_module("unpack"), import_name(#name))) name
 

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/breakdown.h"
+#include "base/glob.h"
+#include "base/hash.h"
+#include "base/sort.h"
+#include "model/label.h"
+
+/* By key, in the order of the enum. Other spellings are perf's and ours. */
+static const struct key_facts {
+    const char *name, *other;
+    bool of_frame, lines, samples;
+} facts[] = {
+    {"comm", "command", false, false, false},     {"pid", "process", false, false, false},
+    {"tid", "thread", false, false, false},       {"cpu", "cpu", false, false, true},
+    {"dso", "shared_object", true, false, false}, {"sym", "symbol", true, false, false},
+    {"srcfile", "file", true, true, false},       {"srcline", "line", true, true, false},
+};
+
+enum breakdown_key breakdown_key_named(struct str name)
+{
+    unsigned k = 0;
+    while (k < KEY_COUNT && !str_equal(name, str_of(facts[k].name)) &&
+           !str_equal(name, str_of(facts[k].other)))
+        k++;
+    return (enum breakdown_key)k;
+}
+
+const char *breakdown_key_name(enum breakdown_key key)
+{
+    return facts[key].name;
+}
+
+bool breakdown_key_needs_lines(enum breakdown_key key)
+{
+    return facts[key].lines;
+}
+
+bool breakdown_key_needs_samples(enum breakdown_key key)
+{
+    return facts[key].samples;
+}
+
+/* --- Combinations of values -------------------------------------------------------- */
+
+/* Distinct combinations; ids are from 1 on. */
+struct tuples {
+    struct breakdown_values *items;
+    size_t count, cap;
+    struct index index;
+};
+
+struct wanted_tuple {
+    const struct breakdown_values *items, *wanted;
+};
+
+static bool same_tuple(const void *context, uint32_t id)
+{
+    const struct wanted_tuple *w = context;
+    return memcmp(&w->items[id], w->wanted, sizeof *w->wanted) == 0;
+}
+
+/* The number of the combination, 0 when memory is short. */
+static uint32_t tuples_add(struct tuples *t, struct arena *a,
+                           const struct breakdown_values *values)
+{
+    struct wanted_tuple w = {t->items, values};
+    uint32_t hash = (uint32_t)hash_bytes(values, sizeof *values);
+    if (t->count == 0)
+        t->count = 1;
+    struct breakdown_values *items =
+        arena_grow(a, t->items, &t->cap, t->count + 1, sizeof *items);
+    if (!items || !index_reserve(&t->index, a, 1))
+        return 0;
+    w.items = t->items = items;
+    struct index_slot *slot = index_find(&t->index, hash, same_tuple, &w);
+    if (!slot->id) {
+        items[t->count] = *values;
+        index_fill(&t->index, slot, hash, (uint32_t)t->count++);
+    }
+    return slot->id;
+}
+
+static bool has_key(const struct breakdown *b, enum breakdown_key key)
+{
+    for (unsigned i = 0; i < b->o->key_count; i++)
+        if (b->o->keys[i] == key)
+            return true;
+    return false;
+}
+
+static bool words_match(const struct breakdown_words *words, struct str name)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (glob_match(words->items[i], name))
+            return true;
+    return words->count == 0;
+}
+
+/* --- Frames ------------------------------------------------------------------------ */
+
+static char level_of(const struct profile *p, const struct frame *f)
+{
+    enum frame_kind kind = (enum frame_kind)f->kind;
+    if (kind == FRAME_USER || kind == FRAME_INLINED)
+        kind = module_kind(profile_string(p, p->modules[f->module].path));
+    if (kind == FRAME_USER)
+        kind = label_suffix_kind(profile_string(p, f->name));
+    return kind == FRAME_KERNEL ? 'k' : kind == FRAME_GUEST ? 'g' : '.';
+}
+
+struct wanted_symbol {
+    const struct breakdown_symbol *items, *wanted;
+};
+
+static bool same_symbol(const void *context, uint32_t id)
+{
+    const struct wanted_symbol *w = context;
+    const struct breakdown_symbol *s = &w->items[id];
+    return s->name == w->wanted->name && s->module == w->wanted->module &&
+           s->level == w->wanted->level;
+}
+
+/* Numbers the functions. There are at most as many as frames. */
+static bool find_symbols(struct breakdown *b)
+{
+    const struct profile *p = b->p;
+    struct index index = {0};
+    b->symbols = arena_zalloc(&b->arena, p->frame_count + 1, sizeof *b->symbols);
+    b->symbol_of_frame = arena_alloc(&b->arena, p->frame_count * sizeof(uint32_t));
+    if (!b->symbols || !b->symbol_of_frame ||
+        !index_reserve(&index, &b->arena, p->frame_count))
+        return false;
+    b->symbol_count = 1;
+    for (frame_id f = 0; f < p->frame_count; f++) {
+        const struct frame *frame = &p->frames[f];
+        struct str path = profile_string(p, p->modules[frame->module].path);
+        struct str name = label_without_suffix(profile_string(p, frame->name));
+        struct breakdown_symbol s = {
+            str_equal(name, STR("[unknown]")) ? 0 : strings_add(&b->names, name),
+            strings_add(&b->names, str_basename(path)), level_of(p, frame)};
+        struct wanted_symbol w = {b->symbols, &s};
+        uint32_t hash =
+            (uint32_t)hash_mix(hash_pair(s.name, s.module), (uint64_t)s.level ^ HASH_A);
+        struct index_slot *slot = index_find(&index, hash, same_symbol, &w);
+        if (!slot->id) {
+            b->symbols[b->symbol_count] = s;
+            index_fill(&index, slot, hash, (uint32_t)b->symbol_count++);
+        }
+        b->symbol_of_frame[f] = slot->id;
+    }
+    return !b->arena.failed;
+}
+
+static struct breakdown_values frame_values(const struct breakdown *b, frame_id f)
+{
+    const struct frame *frame = &b->p->frames[f];
+    uint32_t symbol = b->symbol_of_frame[f];
+    struct breakdown_values v = {{0}};
+    if (has_key(b, KEY_DSO))
+        v.by_key[KEY_DSO] = b->symbols[symbol].module;
+    if (has_key(b, KEY_SYM))
+        v.by_key[KEY_SYM] = symbol;
+    if (has_key(b, KEY_SRCFILE))
+        v.by_key[KEY_SRCFILE] = frame->file;
+    if (has_key(b, KEY_SRCLINE) && frame->file && frame->line)
+        v.by_key[KEY_SRCLINE] = (uint64_t)frame->file << 32 | frame->line;
+    return v;
+}
+
+static bool frame_matches(const struct breakdown *b, frame_id f)
+{
+    const struct breakdown_symbol *s = &b->symbols[b->symbol_of_frame[f]];
+    struct str path = profile_string(b->p, b->p->modules[b->p->frames[f].module].path);
+    return (words_match(&b->o->dsos, strings_get(&b->names, s->module)) ||
+            words_match(&b->o->dsos, path)) &&
+           words_match(&b->o->symbols, strings_get(&b->names, s->name));
+}
+
+/* By frame: its combination, 0 where words leave it out. NULL when memory is short. */
+static uint32_t *find_places(struct breakdown *b)
+{
+    struct tuples places = {0};
+    uint32_t *of_frame = arena_zalloc(&b->arena, b->p->frame_count, sizeof *of_frame);
+    for (frame_id f = 0; of_frame && f < b->p->frame_count; f++) {
+        struct breakdown_values values = frame_values(b, f);
+        if (frame_matches(b, f))
+            of_frame[f] = tuples_add(&places, &b->arena, &values);
+    }
+    b->places = places.items;
+    b->place_count = places.count;
+    return b->arena.failed ? NULL : of_frame;
+}
+
+/* --- Stacks ------------------------------------------------------------------------ */
+
+/* By stack: its number in preorder, its combination, and whether no caller has the same.
+ */
+struct stacks {
+    uint32_t *number, *place;
+    bool *outermost;
+};
+
+/* The stacks as a tree, for the walk alone. */
+struct family {
+    uint32_t *child, *sibling;
+    uint32_t *open; /* by place: frames with it on the way down to where the walk is */
+};
+
+static void enter_stack(struct stacks *s, struct family *f, stack_id n)
+{
+    s->outermost[n] = s->place[n] && f->open[s->place[n]] == 0;
+    f->open[s->place[n]]++;
+}
+
+/* The next stack in preorder behind n; 0 at the end. */
+static stack_id next_stack(const struct profile *p, const struct stacks *s,
+                           struct family *f, stack_id n)
+{
+    if (f->child[n])
+        return f->child[n];
+    while (n && !f->sibling[n]) {
+        f->open[s->place[n]]--;
+        n = p->stacks[n].parent;
+    }
+    if (n == 0)
+        return 0;
+    f->open[s->place[n]]--;
+    return f->sibling[n];
+}
+
+static bool find_stacks(struct breakdown *b, struct stacks *s, struct arena *scratch,
+                        const uint32_t *place_of_frame)
+{
+    const struct profile *p = b->p;
+    struct family f = {arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
+                       arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
+                       arena_zalloc(scratch, b->place_count + 1, sizeof(uint32_t))};
+    s->number = arena_zalloc(scratch, p->stack_count, sizeof *s->number);
+    s->place = arena_zalloc(scratch, p->stack_count, sizeof *s->place);
+    s->outermost = arena_zalloc(scratch, p->stack_count, sizeof *s->outermost);
+    if (scratch->failed)
+        return false;
+    for (stack_id i = (stack_id)p->stack_count; i-- > 0;) {
+        s->place[i] = place_of_frame[p->stacks[i].frame];
+        if (i == 0)
+            break;
+        f.sibling[i] = f.child[p->stacks[i].parent];
+        f.child[p->stacks[i].parent] = i;
+        b->calls |= p->stacks[i].parent != 0;
+    }
+    s->outermost[0] = s->place[0] != 0;
+    uint32_t number = 1;
+    for (stack_id n = f.child[0]; n; n = next_stack(p, s, &f, n)) {
+        s->number[n] = number++;
+        enter_stack(s, &f, n);
+    }
+    return true;
+}
+
+/* --- Groups ------------------------------------------------------------------------ */
+
+/* By stack: the name of its outermost frame. NULL when memory is short. */
+static string_id *find_outermost(const struct profile *p, struct arena *scratch)
+{
+    string_id *names = arena_zalloc(scratch, p->stack_count, sizeof *names);
+    for (stack_id s = 1; names && s < p->stack_count; s++) {
+        stack_id parent = p->stacks[s].parent;
+        names[s] = parent ? names[parent] : p->frames[p->stacks[s].frame].name;
+    }
+    return names;
+}
+
+static struct breakdown_values sample_values(const struct breakdown *b,
+                                             const struct sample *s, string_id comm)
+{
+    const struct thread *t = &b->p->threads[s->thread];
+    struct breakdown_values v = {{0}};
+    if (has_key(b, KEY_COMM))
+        v.by_key[KEY_COMM] = comm;
+    if (has_key(b, KEY_PID) && s->thread)
+        v.by_key[KEY_PID] = (uint64_t)t->pid + 1;
+    if (has_key(b, KEY_TID) && s->thread)
+        v.by_key[KEY_TID] = (uint64_t)t->tid + 1;
+    if (has_key(b, KEY_CPU))
+        v.by_key[KEY_CPU] = (uint32_t)(s->cpu - CPU_NONE);
+    return v;
+}
+
+/* Which thread a process, and a thread number, is called after: the main thread where
+ * there is one. */
+static bool name_numbers(struct breakdown *b)
+{
+    for (thread_id t = 1; t < b->p->thread_count; t++) {
+        const struct thread *thread = &b->p->threads[t];
+        uint64_t *pid = idmap_put(&b->pids, &b->arena, (uint64_t)thread->pid);
+        if (pid && (*pid == 0 || thread->tid == thread->pid))
+            *pid = t;
+        uint64_t *tid = idmap_put(&b->tids, &b->arena, (uint64_t)thread->tid);
+        if (tid && *tid == 0)
+            *tid = t;
+    }
+    return !b->arena.failed;
+}
+
+/* The event's samples, by group and then by stack in preorder. Those whose comm is left
+ * out are in no group. Where the input has no threads, as folded stacks have none, the
+ * outermost frame is the comm. NULL when memory is short. */
+static struct sort_key *group_samples(struct breakdown *b, const struct stacks *s,
+                                      struct arena *scratch, size_t *count)
+{
+    const struct profile *p = b->p;
+    struct tuples groups = {0};
+    struct sort_key *keys = arena_alloc(scratch, (p->sample_count + 1) * sizeof *keys);
+    struct sort_key *other = arena_alloc(scratch, (p->sample_count + 1) * sizeof *keys);
+    const string_id *outermost = find_outermost(p, scratch);
+    *count = 0;
+    for (uint32_t i = 0; keys && other && outermost && i < p->sample_count; i++) {
+        const struct sample *sample = &p->samples[i];
+        if (sample->event != b->event)
+            continue;
+        b->total += sample->weight;
+        b->samples += sample->count;
+        string_id comm =
+            sample->thread ? p->threads[sample->thread].name : outermost[sample->stack];
+        if (!words_match(&b->o->comms, profile_string(p, comm))) {
+            b->left_out += sample->weight;
+            continue;
+        }
+        struct breakdown_values values = sample_values(b, sample, comm);
+        uint64_t group = tuples_add(&groups, &b->arena, &values);
+        keys[(*count)++] = (struct sort_key){group << 32 | s->number[sample->stack], i};
+    }
+    b->groups = groups.items;
+    b->group_count = groups.count;
+    if (b->arena.failed || scratch->failed)
+        return NULL;
+    sort_keys(keys, *count, other);
+    return keys;
+}
+
+/* --- Nodes ------------------------------------------------------------------------- */
+
+/* The nodes under way; those of the group at hand are from `first` on. */
+struct growing {
+    struct breakdown *b;
+    const struct stacks *stacks;
+    uint32_t *of_stack; /* the stack's newest node */
+    size_t cap;
+    uint32_t first, group;
+    uint32_t *groups; /* by node */
+    size_t groups_cap;
+};
+
+static bool is_there(const struct growing *g, stack_id s)
+{
+    uint32_t n = g->of_stack[s];
+    return n >= g->first && n < g->b->node_count && g->b->nodes[n].stack == s;
+}
+
+/* Adds the stack's node, with `children` those of its callers that are not there yet. As
+ * stacks come in preorder, so do they. */
+static bool add_path(struct growing *g, stack_id stack)
+{
+    struct breakdown *b = g->b;
+    const struct stack *stacks = b->p->stacks;
+    size_t missing = 1;
+    stack_id above = stacks[stack].parent;
+    for (; b->o->children && above && !is_there(g, above); above = stacks[above].parent)
+        missing++;
+    size_t count = b->node_count + missing;
+    void *nodes = arena_grow(&b->arena, b->nodes, &g->cap, count, sizeof *b->nodes);
+    b->nodes = nodes ? nodes : b->nodes;
+    void *groups =
+        arena_grow(&b->arena, g->groups, &g->groups_cap, count, sizeof(uint32_t));
+    g->groups = groups ? groups : g->groups;
+    if (!nodes || !groups || count > UINT32_MAX)
+        return false;
+    uint32_t top = b->o->children && above ? g->of_stack[above] : 0;
+    uint32_t depth = b->nodes[top].depth + (uint32_t)missing;
+    for (size_t i = count; i-- > b->node_count; stack = stacks[stack].parent) {
+        uint32_t parent = i > b->node_count ? (uint32_t)i - 1 : top;
+        b->nodes[i] = (struct breakdown_node){
+            .stack = stack, .parent = parent, .end = (uint32_t)i + 1, .depth = depth--};
+        g->groups[i] = g->group;
+        g->of_stack[stack] = (uint32_t)i;
+    }
+    b->node_count = count;
+    return true;
+}
+
+static void add_up(struct breakdown *b)
+{
+    for (size_t i = b->node_count; i-- > 1;) {
+        struct breakdown_node *n = &b->nodes[i], *parent = &b->nodes[n->parent];
+        n->total += n->self;
+        if (n->parent == 0)
+            continue;
+        parent->total += n->total;
+        parent->end = n->end > parent->end ? n->end : parent->end;
+    }
+}
+
+/* Gives the groups by node; the scratch's. */
+static bool make_nodes(struct growing *g, const struct sort_key *keys, size_t count,
+                       struct arena *scratch)
+{
+    struct breakdown *b = g->b;
+    g->of_stack = arena_zalloc(scratch, b->p->stack_count, sizeof *g->of_stack);
+    b->nodes = arena_grow(&b->arena, NULL, &g->cap, 64, sizeof *b->nodes);
+    if (!g->of_stack || !b->nodes)
+        return false;
+    b->nodes[0] = (struct breakdown_node){0};
+    b->node_count = 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct sample *s = &b->p->samples[keys[i].id];
+        uint32_t group = (uint32_t)(keys[i].key >> 32);
+        if (group != g->group)
+            g->first = (uint32_t)b->node_count;
+        g->group = group;
+        if (!is_there(g, s->stack) && !add_path(g, s->stack))
+            return false;
+        struct breakdown_node *n = &b->nodes[g->of_stack[s->stack]];
+        n->self += s->weight;
+        n->samples += s->count;
+    }
+    add_up(b);
+    return true;
+}
+
+/* --- Rows -------------------------------------------------------------------------- */
+
+struct wanted_row {
+    const struct breakdown_row *rows;
+    uint32_t group, place;
+};
+
+static bool same_row(const void *context, uint32_t id)
+{
+    const struct wanted_row *w = context;
+    return w->rows[id].group == w->group && w->rows[id].place == w->place;
+}
+
+struct row_table {
+    struct index index;
+    size_t cap;
+};
+
+/* The row's number; 0 when memory is short. */
+static uint32_t find_row(struct breakdown *b, struct row_table *t, uint32_t group,
+                         uint32_t place)
+{
+    uint32_t hash = (uint32_t)hash_pair(group, place);
+    struct breakdown_row *rows =
+        arena_grow(&b->arena, b->rows, &t->cap, b->row_count + 1, sizeof *rows);
+    if (!rows || !index_reserve(&t->index, &b->arena, 1))
+        return 0;
+    b->rows = rows;
+    struct wanted_row w = {rows, group, place};
+    struct index_slot *slot = index_find(&t->index, hash, same_row, &w);
+    if (!slot->id) {
+        rows[b->row_count] = (struct breakdown_row){.group = group, .place = place};
+        index_fill(&t->index, slot, hash, (uint32_t)b->row_count++);
+    }
+    return slot->id;
+}
+
+/* Which nodes a row's call graph is made of: where its weight was counted. */
+static bool list_nodes(struct breakdown *b)
+{
+    uint32_t at = 0;
+    b->row_nodes = arena_alloc(&b->arena, b->node_count * sizeof *b->row_nodes);
+    if (!b->row_nodes)
+        return false;
+    for (size_t r = 1; r < b->row_count; r++) {
+        b->rows[r].first = at;
+        at += b->rows[r].count;
+        b->rows[r].count = 0;
+    }
+    for (uint32_t n = 1; n < b->node_count; n++) {
+        struct breakdown_row *r = &b->rows[b->nodes[n].row];
+        if (b->nodes[n].row)
+            b->row_nodes[r->first + r->count++] = n;
+    }
+    return true;
+}
+
+static bool make_rows(struct breakdown *b, const struct growing *g)
+{
+    struct row_table table = {0};
+    b->rows = arena_grow(&b->arena, NULL, &table.cap, 64, sizeof *b->rows);
+    if (!b->rows)
+        return false;
+    b->rows[0] = (struct breakdown_row){0};
+    b->row_count = 1;
+    for (uint32_t i = 1; i < b->node_count; i++) {
+        struct breakdown_node *n = &b->nodes[i];
+        uint32_t place = g->stacks->place[n->stack];
+        bool counts = b->o->children && g->stacks->outermost[n->stack];
+        if (!place)
+            b->left_out += n->self;
+        if (!place || (!counts && !n->samples))
+            continue;
+        uint32_t number = find_row(b, &table, g->groups[i], place);
+        if (!number)
+            return false;
+        struct breakdown_row *row = &b->rows[number];
+        row->self += n->self;
+        row->samples += n->samples;
+        if (counts || !b->o->children) {
+            row->total += b->o->children ? n->total : n->self;
+            row->count++;
+            n->row = number;
+        }
+    }
+    return list_nodes(b);
+}
+
+/* --- Order ------------------------------------------------------------------------- */
+
+uint64_t breakdown_value(const struct breakdown *b, const struct breakdown_row *row,
+                         enum breakdown_key key)
+{
+    const struct breakdown_values *v =
+        facts[key].of_frame ? &b->places[row->place] : &b->groups[row->group];
+    return v->by_key[key];
+}
+
+struct str breakdown_symbol_name(const struct breakdown *b, uint32_t symbol)
+{
+    string_id name = b->symbols[symbol].name;
+    return name ? strings_get(&b->names, name) : STR("[unknown]");
+}
+
+/* The text of a value, where it is one. */
+static struct str value_text(const struct breakdown *b, enum breakdown_key key,
+                             uint64_t value)
+{
+    switch (key) {
+    case KEY_COMM:
+    case KEY_SRCFILE:
+        return profile_string(b->p, (string_id)value);
+    case KEY_SRCLINE:
+        return profile_string(b->p, (string_id)(value >> 32));
+    case KEY_DSO:
+        return strings_get(&b->names, (string_id)value);
+    case KEY_SYM:
+        return breakdown_symbol_name(b, (uint32_t)value);
+    default:
+        return STR("");
+    }
+}
+
+/* By their values, for rows of one weight: an order that another run gives again. */
+static int compare_values(const struct breakdown *b, const struct breakdown_row *x,
+                          const struct breakdown_row *y)
+{
+    for (unsigned i = 0; i < b->o->key_count; i++) {
+        enum breakdown_key key = b->o->keys[i];
+        uint64_t v = breakdown_value(b, x, key), w = breakdown_value(b, y, key);
+        int order = str_compare(value_text(b, key, v), value_text(b, key, w));
+        if (order)
+            return order;
+        if (v != w && key != KEY_SYM)
+            return (uint32_t)v < (uint32_t)w ? -1 : 1;
+    }
+    return 0;
+}
+
+static bool row_before(const void *context, uint32_t a, uint32_t z)
+{
+    const struct breakdown *b = context;
+    const struct breakdown_row *x = &b->rows[a], *y = &b->rows[z];
+    double first = x->total - y->total, second = x->self - y->self;
+    if (first > 0 || first < 0)
+        return first > 0;
+    if (second > 0 || second < 0)
+        return second > 0;
+    return compare_values(b, x, y) < 0;
+}
+
+static bool sort_rows(struct breakdown *b, struct arena *scratch)
+{
+    uint32_t *other = arena_alloc(scratch, b->row_count * sizeof *other);
+    b->order = arena_alloc(&b->arena, b->row_count * sizeof *b->order);
+    if (!other || !b->order)
+        return false;
+    for (uint32_t i = 1; i < b->row_count; i++)
+        b->order[i - 1] = i;
+    sort_u32(b->order, b->row_count - 1, other, row_before, b);
+    return true;
+}
+
+/* --- The whole --------------------------------------------------------------------- */
+
+static bool break_down(struct breakdown *b, struct arena *scratch)
+{
+    struct stacks stacks;
+    struct growing g = {.b = b, .stacks = &stacks};
+    size_t count;
+    if (!strings_init(&b->names, &b->arena) || !find_symbols(b))
+        return false;
+    uint32_t *place_of_frame = find_places(b);
+    if ((has_key(b, KEY_PID) || has_key(b, KEY_TID)) && !name_numbers(b))
+        return false;
+    if (!place_of_frame || !find_stacks(b, &stacks, scratch, place_of_frame))
+        return false;
+    const struct sort_key *keys = group_samples(b, &stacks, scratch, &count);
+    return keys && make_nodes(&g, keys, count, scratch) && make_rows(b, &g) &&
+           sort_rows(b, scratch);
+}
+
+bool breakdown_init(struct breakdown *b, const struct profile *p,
+                    const struct breakdown_options *o, event_id event, struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    *b = (struct breakdown){.p = p, .o = o, .event = event};
+    bool ok = break_down(b, &scratch);
+    arena_deinit(&scratch);
+    return ok || error_memory(err);
+}
+
+void breakdown_deinit(struct breakdown *b)
+{
+    arena_deinit(&b->arena);
+}
+
+/* What the process, or thread, of that number is called. */
+static struct str name_of_number(const struct breakdown *b, enum breakdown_key key,
+                                 int64_t number)
+{
+    const uint64_t *thread =
+        idmap_find(key == KEY_PID ? &b->pids : &b->tids, (uint64_t)number);
+    return thread ? profile_string(b->p, b->p->threads[*thread].name) : STR("");
+}
+
+void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
+                     enum breakdown_key key, bool whole, struct output *out)
+{
+    uint64_t value = breakdown_value(b, row, key);
+    struct str text = value_text(b, key, value);
+    if (!whole && (key == KEY_SRCFILE || key == KEY_SRCLINE))
+        text = str_basename(text);
+    if (value == 0 ||
+        (text.len == 0 && key != KEY_PID && key != KEY_TID && key != KEY_CPU)) {
+        output_text(out, whole ? "" : "[unknown]");
+        return;
+    }
+    output_str(out, text);
+    if (key == KEY_SRCLINE)
+        output_format(out, ":%u", (unsigned)value);
+    else if (key == KEY_PID || key == KEY_TID || key == KEY_CPU)
+        output_u64(out, value - 1);
+    if (whole || (key != KEY_PID && key != KEY_TID))
+        return;
+    text = name_of_number(b, key, (int64_t)(value - 1));
+    if (text.len) {
+        output_char(out, ':');
+        output_str(out, text);
+    }
+}

@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/calltree.h"
+#include "base/hash.h"
+#include "base/sort.h"
+
+/* A node before the tree is pruned and sorted; a parent comes before its child. */
+struct draft_node {
+    uint32_t parent;
+    uint32_t path; /* of the profile; 0 for the root and for threads */
+    uint32_t root; /* the thread's node above, or 0 */
+    string_id thread_label;
+    double self, total;
+};
+
+/* What a node weighs before, in a differential profile. */
+struct base_weight {
+    double self, total;
+};
+
+struct draft {
+    struct arena arena;
+    const struct profile *profile;
+    const struct calltree_options *options;
+    struct calltree *tree;
+    struct draft_node *nodes;
+    struct base_weight *base; /* by node; NULL where there is no event before */
+    double *starts; /* by node: what its thread weighs before it; NULL: not in time */
+    double *clock;  /* by node of a thread, and 0: what it weighs so far */
+    size_t count, cap, base_cap, start_cap;
+    struct index index;     /* of nodes, by root and path */
+    uint32_t *thread_nodes; /* by thread: its node, or 0 */
+    bool *closed;           /* by node of a thread: it is left out; NULL: none is */
+    uint32_t *climb, *open; /* scratch: paths above a sample; nodes of the last sample */
+    size_t climb_cap, open_cap, open_count;
+    uint32_t *rank;    /* by label: its place in bytewise order */
+    uint32_t *scratch; /* for sorting */
+    struct children children;
+};
+
+static uint32_t draft_add(struct draft *d, struct draft_node node)
+{
+    struct draft_node *nodes =
+        arena_grow(&d->arena, d->nodes, &d->cap, d->count + 1, sizeof *nodes);
+    if (!nodes)
+        return 0;
+    d->nodes = nodes;
+    nodes[d->count] = node;
+    if (d->tree->base) {
+        struct base_weight *base =
+            arena_grow(&d->arena, d->base, &d->base_cap, d->count + 1, sizeof *base);
+        if (!base)
+            return 0;
+        d->base = base;
+        base[d->count] = (struct base_weight){0};
+    }
+    return (uint32_t)d->count++;
+}
+
+static struct base_weight base_of(const struct draft *d, uint32_t node)
+{
+    return d->base ? d->base[node] : (struct base_weight){0};
+}
+
+/* --- Which nodes there are ------------------------------------------------------- */
+
+/* Makes a node for every distinct thread label, children of the root. */
+static bool add_threads(struct draft *d)
+{
+    const struct profile *p = d->profile;
+    struct strings *labels = &d->tree->paths.labels;
+    struct output text = OUTPUT_KEEP;
+    size_t cap = 0;
+    uint32_t *node_of_label = NULL;
+    d->thread_nodes = arena_zalloc(&d->arena, p->thread_count, sizeof(uint32_t));
+    for (thread_id t = 1; d->thread_nodes && t < p->thread_count; t++) {
+        text.used = 0;
+        label_thread(&text, p, t, d->options->threads);
+        string_id label = strings_add(labels, output_kept(&text));
+        if (label == 0) /* without a name: its stacks are at the root */
+            continue;
+        size_t before = cap;
+        uint32_t *grown =
+            arena_grow(&d->arena, node_of_label, &cap, label + 1, sizeof *node_of_label);
+        if (!grown)
+            break;
+        node_of_label = grown;
+        memset(grown + before, 0, (cap - before) * sizeof *grown);
+        if (!grown[label]) {
+            grown[label] = draft_add(d, (struct draft_node){.thread_label = label});
+            d->nodes[grown[label]].root = grown[label];
+        }
+        d->thread_nodes[t] = grown[label];
+    }
+    bool ok = !d->arena.failed && !labels->arena->failed && !text.failed;
+    output_deinit(&text);
+    return ok;
+}
+
+/* What a thread's stacks weigh, of the event and of the one before. */
+struct thread_weight {
+    double now, before;
+};
+
+/* Adds them up by the threads' nodes, all of them at the root; false where a weight is
+ * negative, so that a callee may weigh more than its caller. */
+static bool weigh_threads(const struct draft *d, struct thread_weight *weights)
+{
+    const struct calltree *t = d->tree;
+    bool samples = d->options->weight == CALLTREE_SAMPLES;
+    for (size_t i = 0; i < d->profile->sample_count; i++) {
+        const struct sample *s = &d->profile->samples[i];
+        double weight = samples ? (double)s->count : s->weight;
+        uint32_t node = d->thread_nodes[s->thread];
+        if (weight < 0)
+            return false;
+        if (s->event == t->event) {
+            weights[0].now += weight;
+            weights[node].now += node ? weight : 0;
+        } else if (t->base && s->event == t->base) {
+            weights[0].before += weight;
+            weights[node].before += node ? weight : 0;
+        }
+    }
+    return true;
+}
+
+static bool is_under(double part, double share, double all)
+{
+    return part <= 0 || part < share * all;
+}
+
+/* Threads that weigh too little to be kept need no nodes for their stacks: of thousands
+ * of short-lived processes nearly all. The same weights, added up in another order later,
+ * may differ in their last digits: what is near the limit is left to is_kept. */
+static bool close_threads(struct draft *d)
+{
+    double share = d->options->min_share * (1 - 1e-9);
+    if (share <= 0)
+        return true;
+    struct thread_weight *weights = arena_zalloc(&d->arena, d->count, sizeof *weights);
+    bool *closed = arena_zalloc(&d->arena, d->count, sizeof *closed);
+    if (!weights || !closed)
+        return false;
+    if (!weigh_threads(d, weights))
+        return true;
+    for (uint32_t n = 1; n < d->count; n++)
+        closed[n] = is_under(weights[n].now, share, weights[0].now) &&
+                    is_under(weights[n].before, share, weights[0].before);
+    d->closed = closed;
+    return true;
+}
+
+struct wanted {
+    const struct draft *draft;
+    uint32_t root, path;
+};
+
+static bool same_node(const void *context, uint32_t id)
+{
+    const struct wanted *w = context;
+    const struct draft_node *n = &w->draft->nodes[id];
+    return n->path == w->path && n->root == w->root;
+}
+
+static struct index_slot *find_node(struct draft *d, uint32_t root, uint32_t path,
+                                    uint32_t *hash)
+{
+    if (!index_reserve(&d->index, &d->arena, 1))
+        return NULL;
+    *hash = (uint32_t)hash_pair(root, path);
+    return index_find(&d->index, *hash, same_node, &(struct wanted){d, root, path});
+}
+
+/* Collects the paths from `path` up to the outermost into d->climb; false when memory is
+ * short. With `known`, stops below the first that has a node already, and gives it. */
+static bool climb_up(struct draft *d, uint32_t root, uint32_t path, uint32_t *known,
+                     size_t *count)
+{
+    uint32_t hash;
+    for (*count = 0; path; path = d->tree->paths.nodes[path].parent) {
+        uint32_t *climb =
+            arena_grow(&d->arena, d->climb, &d->climb_cap, *count + 1, sizeof *climb);
+        if (!climb)
+            return false;
+        d->climb = climb;
+        if (known) {
+            struct index_slot *slot = find_node(d, root, path, &hash);
+            if (!slot)
+                return false;
+            if (slot->id) {
+                *known = slot->id;
+                return true;
+            }
+        }
+        climb[(*count)++] = path;
+    }
+    return true;
+}
+
+/* The node of a path below a thread, made with its callers where they are not there yet.
+ * 0 is the root, or memory was short. */
+static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
+{
+    uint32_t node = root, hash;
+    size_t count;
+    if (!climb_up(d, root, path, &node, &count))
+        return 0;
+    while (count-- > 0) {
+        uint32_t made = draft_add(
+            d,
+            (struct draft_node){.parent = node, .path = d->climb[count], .root = root});
+        struct index_slot *slot = find_node(d, root, d->climb[count], &hash);
+        if (!made || !slot)
+            return 0;
+        index_fill(&d->index, slot, hash, made);
+        node = made;
+    }
+    return node;
+}
+
+static void note_start(struct draft *d, uint32_t node, double start)
+{
+    double *starts =
+        arena_grow(&d->arena, d->starts, &d->start_cap, d->count, sizeof *starts);
+    if (!starts)
+        return;
+    d->starts = starts;
+    starts[node] = start;
+}
+
+/* By time: what the last sample and this one share from the root on stays one node. */
+static uint32_t node_in_time(struct draft *d, uint32_t root, uint32_t path)
+{
+    size_t count, shared = 0;
+    if (!climb_up(d, root, path, NULL, &count))
+        return 0;
+    size_t want = count + 1, old = d->open_count;
+    uint32_t *open = arena_grow(&d->arena, d->open, &d->open_cap, want, sizeof *open);
+    if (!open)
+        return 0;
+    d->open = open;
+    while (shared < old && shared < count &&
+           d->nodes[open[shared]].path == d->climb[count - 1 - shared] &&
+           d->nodes[open[shared]].root == root)
+        shared++;
+    d->open_count = count;
+    for (size_t i = shared; i < count; i++) {
+        open[i] = draft_add(d, (struct draft_node){.parent = i ? open[i - 1] : root,
+                                                   .path = d->climb[count - 1 - i],
+                                                   .root = root});
+        note_start(d, open[i], d->clock[root]);
+    }
+    return count ? open[count - 1] : root;
+}
+
+/* Where threads are not told apart every path is a node, under the same number. */
+static bool add_all_paths(struct draft *d)
+{
+    const struct paths *paths = &d->tree->paths;
+    d->nodes = arena_zalloc(&d->arena, paths->count, sizeof *d->nodes);
+    if (d->tree->base)
+        d->base = arena_zalloc(&d->arena, paths->count, sizeof *d->base);
+    if (d->arena.failed)
+        return false;
+    d->count = d->cap = paths->count;
+    for (uint32_t i = 1; i < paths->count; i++) {
+        d->nodes[i].parent = paths->nodes[i].parent;
+        d->nodes[i].path = i;
+    }
+    return true;
+}
+
+static bool has_threads(const struct draft *d)
+{
+    return d->options->threads != THREAD_NONE && d->profile->thread_count > 1;
+}
+
+static uint32_t root_of_sample(const struct draft *d, const struct sample *s)
+{
+    return d->thread_nodes ? d->thread_nodes[s->thread] : 0;
+}
+
+static uint32_t node_of_sample(struct draft *d, const struct sample *s)
+{
+    uint32_t path = path_of_stack(&d->tree->paths, s->stack);
+    uint32_t root = root_of_sample(d, s);
+    if (d->options->order == CALLTREE_BY_TIME)
+        return node_in_time(d, root, path);
+    if (!d->thread_nodes)
+        return path;
+    return d->closed && d->closed[root] ? root : node_for(d, root, path);
+}
+
+static bool add_nodes(struct draft *d)
+{
+    bool by_time = d->options->order == CALLTREE_BY_TIME;
+    if (!has_threads(d) && !by_time)
+        return add_all_paths(d);
+    draft_add(d, (struct draft_node){0});
+    if (d->arena.failed || (has_threads(d) && !add_threads(d)))
+        return false;
+    if (!by_time)
+        return close_threads(d);
+    d->clock = arena_zalloc(&d->arena, d->count, sizeof *d->clock);
+    return d->clock != NULL;
+}
+
+/* --- What they weigh ------------------------------------------------------------- */
+
+/* All nodes are there: what found them is given back. */
+static void release_search(struct draft *d)
+{
+    struct arena *a = &d->arena;
+    arena_release(a, d->index.slots, (d->index.mask + 1) * sizeof *d->index.slots);
+    arena_release(a, d->climb, d->climb_cap * sizeof *d->climb);
+    arena_release(a, d->open, d->open_cap * sizeof *d->open);
+}
+
+static bool add_weights(struct draft *d)
+{
+    const struct calltree *t = d->tree;
+    bool samples = d->options->weight == CALLTREE_SAMPLES;
+    for (size_t i = 0; i < d->profile->sample_count; i++) {
+        const struct sample *s = &d->profile->samples[i];
+        if (s->event != t->event && (s->event != t->base || t->base == 0))
+            continue;
+        uint32_t node = node_of_sample(d, s);
+        double weight = samples ? (double)s->count : s->weight;
+        if (s->event == t->event)
+            d->nodes[node].self += weight;
+        else
+            d->base[node].self += weight;
+        if (d->clock && s->event == t->event && weight > 0)
+            d->clock[root_of_sample(d, s)] += weight;
+        if (d->arena.failed)
+            return false;
+    }
+    release_search(d);
+    for (size_t i = d->count; i-- > 0;) {
+        struct draft_node *n = &d->nodes[i];
+        n->total += n->self;
+        if (i)
+            d->nodes[n->parent].total += n->total;
+    }
+    for (size_t i = d->base ? d->count : 0; i-- > 0;) {
+        d->base[i].total += d->base[i].self;
+        if (i)
+            d->base[d->nodes[i].parent].total += d->base[i].total;
+    }
+    return true;
+}
+
+/* --- Which are kept, in which order ---------------------------------------------- */
+
+static bool is_kept(const struct draft *d, uint32_t node)
+{
+    double total = d->nodes[node].total, base = base_of(d, node).total;
+    double share = d->options->min_share;
+    if (total <= 0 && base <= 0)
+        return total < 0 || base < 0;
+    return (total > 0 && total >= share * d->nodes[0].total) ||
+           (base > 0 && base >= share * base_of(d, 0).total);
+}
+
+static uint32_t kept_parent(const void *context, uint32_t node)
+{
+    const struct draft *d = context;
+    return is_kept(d, node) ? d->nodes[node].parent : UINT32_MAX;
+}
+
+static string_id draft_label(const struct draft *d, uint32_t node)
+{
+    const struct draft_node *n = &d->nodes[node];
+    return n->path ? path_label(&d->tree->paths, n->path) : n->thread_label;
+}
+
+/* Ranks the labels that kept nodes have. */
+static bool rank_labels(struct draft *d)
+{
+    const struct strings *labels = &d->tree->paths.labels;
+    size_t count = 0;
+    uint32_t *used = arena_alloc(&d->arena, labels->count * sizeof *used);
+    d->rank = arena_zalloc(&d->arena, labels->count, sizeof *d->rank);
+    if (!used || !d->rank)
+        return false;
+    for (uint32_t n = 1; n < d->count; n++) {
+        string_id label = draft_label(d, n);
+        if (!is_kept(d, n) || d->rank[label])
+            continue;
+        d->rank[label] = 1;
+        used[count++] = label;
+    }
+    if (!strings_sort(labels, used, count, &d->arena))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        d->rank[used[i]] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool before_by_name(const void *context, uint32_t a, uint32_t b)
+{
+    const struct draft *d = context;
+    return d->rank[draft_label(d, a)] < d->rank[draft_label(d, b)];
+}
+
+static double largest(const struct draft *d, uint32_t node)
+{
+    double total = d->nodes[node].total, base = base_of(d, node).total;
+    return total > base ? total : base;
+}
+
+static bool before_by_size(const void *context, uint32_t a, uint32_t b)
+{
+    const struct draft *d = context;
+    double size_a = largest(d, a), size_b = largest(d, b);
+    return size_a > size_b || (size_a >= size_b && before_by_name(context, a, b));
+}
+
+static bool sort_children(struct draft *d)
+{
+    struct children *c = &d->children;
+    if (!children_init(c, &d->arena, d->count, kept_parent, d))
+        return false;
+    if (d->options->order == CALLTREE_BY_TIME || d->options->order == CALLTREE_AS_READ)
+        return true;
+    d->scratch = arena_alloc(&d->arena, (d->count + 1) * sizeof *d->scratch);
+    if (!d->scratch || !rank_labels(d))
+        return false;
+    bool by_size = d->options->order == CALLTREE_BY_SIZE;
+    for (uint32_t n = 0; n < d->count; n++)
+        if (c->first[n + 1] - c->first[n] > 1)
+            sort_u32(c->items + c->first[n], c->first[n + 1] - c->first[n], d->scratch,
+                     by_size ? before_by_size : before_by_name, d);
+    return true;
+}
+
+/* --- The tree -------------------------------------------------------------------- */
+
+static void fill_node(const struct draft *d, struct calltree_node *to, uint32_t from)
+{
+    const struct draft_node *n = &d->nodes[from];
+    *to = (struct calltree_node){.label = from ? draft_label(d, from) : 0,
+                                 .frame = d->tree->paths.nodes[n->path].frame,
+                                 .self = n->self,
+                                 .total = n->total,
+                                 .base_self = base_of(d, from).self,
+                                 .base_total = base_of(d, from).total};
+}
+
+/* Threads stand side by side, each with its own time. */
+static double offset_in_time(const struct draft *d, uint32_t node)
+{
+    const struct draft_node *n = &d->nodes[node];
+    if (!n->path || d->base || (d->thread_nodes && !n->parent))
+        return -1;
+    return d->starts[node] - (n->parent == n->root ? 0 : d->starts[n->parent]);
+}
+
+/* Puts the kept nodes into preorder: the next child of the innermost open node, until
+ * there is none. `place` says where each draft node went. */
+static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
+{
+    struct calltree *t = d->tree;
+    const struct children *c = &d->children;
+    uint32_t at = 0, depth = 0;
+    fill_node(d, &t->nodes[0], 0);
+    t->count = 1;
+    for (uint32_t n = 0; n < d->count; n++)
+        next[n] = c->first[n];
+    for (;;) {
+        if (next[at] == c->first[at + 1]) {
+            t->nodes[place[at]].end = (uint32_t)t->count;
+            if (at == 0)
+                return;
+            at = d->nodes[at].parent;
+            depth--;
+            continue;
+        }
+        uint32_t child = c->items[next[at]++];
+        place[child] = (uint32_t)t->count;
+        struct calltree_node *node = &t->nodes[t->count++];
+        fill_node(d, node, child);
+        node->parent = place[at];
+        if (t->offsets)
+            t->offsets[place[child]] = offset_in_time(d, child);
+        node->depth = ++depth;
+        if (depth > t->depth)
+            t->depth = depth;
+        at = child;
+    }
+}
+
+/* What was left out is summed up in the innermost kept caller. */
+static bool add_elided(struct draft *d, const uint32_t *place)
+{
+    struct calltree *t = d->tree;
+    size_t cap = 0;
+    t->elided = arena_grow(&t->arena, NULL, &cap, 1, sizeof *t->elided);
+    if (!t->elided)
+        return false;
+    t->elided[t->elided_count++] = (struct calltree_elided){0};
+    for (uint32_t n = 1; n < d->count; n++) {
+        const struct draft_node *from = &d->nodes[n];
+        if (place[n] || (from->parent && !place[from->parent]))
+            continue;
+        double base = base_of(d, n).total;
+        if (from->total <= 0 && base <= 0)
+            continue;
+        struct calltree_node *to = &t->nodes[place[from->parent]];
+        struct calltree_elided *elided =
+            arena_grow(&t->arena, t->elided, &cap, t->elided_count + 1, sizeof *elided);
+        if (!elided)
+            return false;
+        t->elided = elided;
+        if (!to->elided_at) {
+            elided[t->elided_count] = (struct calltree_elided){0};
+            to->elided_at = (uint32_t)t->elided_count++;
+        }
+        elided += to->elided_at;
+        elided->count++;
+        elided->total += from->total;
+        elided->base_total += base;
+    }
+    return true;
+}
+
+static bool emit_tree(struct draft *d)
+{
+    struct calltree *t = d->tree;
+    size_t kept = d->children.first[d->count] + 1;
+    uint32_t *place = arena_zalloc(&d->arena, d->count, sizeof *place);
+    uint32_t *next = d->scratch; /* sorting is done */
+    if (!next)
+        next = arena_alloc(&d->arena, d->count * sizeof *next);
+    t->nodes = arena_alloc(&t->arena, kept * sizeof *t->nodes);
+    if (d->clock)
+        t->offsets = arena_zalloc(&t->arena, kept, sizeof *t->offsets);
+    if (!place || !next || !t->nodes || (d->clock && !t->offsets))
+        return false;
+    emit_preorder(d, place, next);
+    return add_elided(d, place);
+}
+
+void calltree_events(const struct profile *p, const struct calltree_options *options,
+                     event_id *event, event_id *base)
+{
+    *base = 0;
+    *event = options->event ? options->event : p->event_count > 1;
+    if (p->facts.differential && p->event_count > 2) {
+        *base = 1;
+        *event = 2;
+    }
+}
+
+bool calltree_init(struct calltree *t, const struct profile *p,
+                   const struct calltree_options *options, struct error *err)
+{
+    struct draft d = {.profile = p, .options = options, .tree = t};
+    *t = (struct calltree){0};
+    if (!paths_init(&t->paths, p, &options->label, err)) {
+        calltree_deinit(t);
+        return false;
+    }
+    calltree_events(p, options, &t->event, &t->base);
+    bool ok = add_nodes(&d) && add_weights(&d) && sort_children(&d) && emit_tree(&d);
+    arena_deinit(&d.arena);
+    if (!ok) {
+        calltree_deinit(t);
+        return error_memory(err);
+    }
+    return true;
+}
+
+void calltree_deinit(struct calltree *t)
+{
+    paths_deinit(&t->paths);
+    arena_deinit(&t->arena);
+    *t = (struct calltree){0};
+}
+
+/* --- Functions ------------------------------------------------------------------- */
+
+struct function *calltree_functions(struct calltree *t, size_t *count, struct error *err)
+{
+    size_t labels = t->paths.labels.count;
+    struct function *rows = arena_alloc(&t->arena, (labels + 1) * sizeof *rows);
+    uint32_t *row_of = arena_zalloc(&t->arena, labels, sizeof *row_of);
+    uint32_t *until = arena_zalloc(&t->arena, labels, sizeof *until);
+    *count = 0;
+    if (!rows || !row_of || !until) {
+        error_memory(err);
+        return NULL;
+    }
+    for (uint32_t n = 1; n < t->count; n++) {
+        const struct calltree_node *node = &t->nodes[n];
+        if (!node->frame)
+            continue;
+        if (!row_of[node->label]) {
+            rows[*count] = (struct function){.label = node->label, .frame = node->frame};
+            row_of[node->label] = (uint32_t)++ * count;
+        }
+        struct function *f = &rows[row_of[node->label] - 1];
+        f->self += node->self;
+        f->base_self += node->base_self;
+        if (n < until[node->label]) /* inside a subtree that counts already */
+            continue;
+        f->total += node->total;
+        f->base_total += node->base_total;
+        until[node->label] = node->end;
+    }
+    return rows;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle.h"
+
+/* By the beginning of their names, of all architectures: kernel/sched/idle.c,
+ * drivers/cpuidle, drivers/idle and the arch_cpu_idle of each. */
+static const char *const beginnings[] = {"cpu_startup_entry",
+                                         "cpu_idle",
+                                         "cpuidle_enter",
+                                         "cpuidle_idle_call",
+                                         "do_idle",
+                                         "default_idle",
+                                         "arch_cpu_idle",
+                                         "native_safe_halt",
+                                         "pv_native_safe_halt",
+                                         "native_halt",
+                                         "intel_idle",
+                                         "acpi_idle",
+                                         "acpi_safe_halt",
+                                         "acpi_processor_ffh_cstate_enter",
+                                         "mwait_idle",
+                                         "poll_idle",
+                                         "amd_e400_idle",
+                                         "xen_safe_halt",
+                                         "psci_enter_idle",
+                                         "psci_cpu_suspend_enter",
+                                         "cpu_do_idle",
+                                         "snooze_loop",
+                                         "stop_loop"};
+
+bool frame_is_idle(const struct profile *p, frame_id frame)
+{
+    const struct frame *f = &p->frames[frame];
+    if (f->kind != FRAME_KERNEL)
+        return f->kind == FRAME_IDLE;
+    struct str name = profile_string(p, f->name);
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (str_starts(name, str_of(beginnings[i])))
+            return true;
+    return false;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stoke annotate: where in a function the samples were, by line and by instruction. */
+#include "cli/annotate/annotate.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "os/file.h"
+#include "os/terminal.h"
+
+struct annotate_settings {
+    struct load_settings load;
+    const char *event, *output;
+    bool json, whole;
+};
+
+#define OFF(field) offsetof(struct annotate_settings, field)
+
+static const struct option annotate_options[] = {
+    {"event", 0, "NAME", "the event that is counted; * and ? stand for others",
+     OPTION_STRING, OFF(event)},
+    {"json", 0, NULL, "for programs", OPTION_FLAG, OFF(json)},
+    {"whole", 0, NULL, "all lines and instructions, not only those near samples",
+     OPTION_FLAG, OFF(whole)},
+    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {0}};
+
+static const struct option_group annotate_groups[] = {
+    {"options", annotate_options, 0}, {"input", load_options, OFF(load)}, {0}};
+
+/* Reads the recording; the functions are then in `a`. */
+static bool collect(struct annotate_settings *s, struct annotations *a, int file_count,
+                    char **files, struct error *err)
+{
+    struct annotate_collector *c = annotate_collector_create(a, file_count);
+    if (!c)
+        return error_memory(err);
+    s->load.taker = annotate_collector_taker(c);
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    bool ok = p != NULL;
+    profile_destroy(p);
+    annotate_collector_destroy(c);
+    if (!ok)
+        return false;
+    if (!a->ended && a->err.message[0] == 0) {
+        error_set(err, "%s no recording: it does not tell the addresses of code",
+                  file_count > 1 ? "one of the inputs is" : "the input is");
+        return error_hint(err, "give a perf.data, as perf record writes it");
+    }
+    if (a->ok && a->event_count > 1 && !s->event && !s->load.quiet)
+        message_note("showing %.*s of %zu events; choose with --event", STR_ARG(a->event),
+                     a->event_count);
+    *err = a->ok ? *err : a->err;
+    return a->ok;
+}
+
+static bool write_annotations(const struct annotate_settings *s,
+                              const struct annotations *a, struct error *err)
+{
+    struct os_output file;
+    const char *path = s->output ? s->output : "-";
+    if (!os_output_open(&file, path, err))
+        return false;
+    struct output o = os_output_stream(&file);
+    struct annotate_output to = {.out = &o,
+                                 .colour =
+                                     strcmp(path, "-") == 0 && os_terminal_of(1).colour,
+                                 .whole = s->whole};
+    bool ok = (s->json ? annotate_write_json(a, &o) : annotate_write_text(a, &to)) ||
+              error_memory(err);
+    if (ok)
+        ok = os_output_close(&file, &o, err);
+    else
+        os_output_abandon(&file);
+    output_deinit(&o);
+    return ok;
+}
+
+static int annotate_run(void *settings, int file_count, char **files)
+{
+    struct annotate_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    struct annotations a = {.wanted = files[0], .wanted_event = s->event};
+    if (file_count == 0 || files[0][0] == 0) {
+        error_set(&err, "the name of a function is missing");
+        error_hint(&err, "stoke annotate FUNCTION [FILE]; 'stoke report' lists them");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    s->load.import.lines = true;
+    file_count--;
+    files++;
+    bool ok = load_inputs(NULL, &file_count, &files, &err) &&
+              collect(s, &a, file_count, files, &err) && write_annotations(s, &a, &err);
+    arena_deinit(&a.arena);
+    if (!ok)
+        message_error(&err);
+    return ok ? STATUS_OK : STATUS_FAILED;
+}
+
+const struct command command_annotate = {
+    .name = "annotate",
+    .summary = "where in a function the time is: by line and by instruction",
+    .usage = "[OPTION...] FUNCTION [FILE...]",
+    .examples = "  stoke annotate compress\n"
+                "  stoke annotate --event cycles 'std::sort' perf.data\n",
+    .groups = annotate_groups,
+    .settings_size = sizeof(struct annotate_settings),
+    .run = annotate_run,
+};

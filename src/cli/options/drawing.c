@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options/drawing.h"
+#include "base/lines.h"
+#include "base/number.h"
+#include "cli/message.h"
+#include "cli/options/css_color.h"
+#include "os/file.h"
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const orders[] = {"name", "size", NULL}; /* as enum calltree_order */
+static const char *const cuts[] = {"qualifiers", "end", "beginning", NULL};
+
+static bool parse_least(const char *text, void *value, struct error *err)
+{
+    struct drawing_width *least = value;
+    struct str s = str_of(text);
+    bool percent = str_ends(s, STR("%"));
+    double number;
+    if (percent)
+        s.len--;
+    if (!number_parse_double(s, &number) || number < 0 || (percent && number > 100)) {
+        error_set(err, "'%s' is no width", text);
+        return error_hint(err, "it is pixels (0.1) or a share of the total (0.5%%)");
+    }
+    *least = percent ? (struct drawing_width){.share = number / 100}
+                     : (struct drawing_width){.pixels = number};
+    return true;
+}
+
+static bool parse_encoding(const char *text, void *value, struct error *err)
+{
+    struct str s = str_of(text);
+    bool ok = s.len && !byte_is_digit(s.ptr[0]) && s.ptr[0] != '-';
+    for (size_t i = 0; i < s.len; i++)
+        ok = ok && (byte_is_word(s.ptr[i]) || s.ptr[i] == '-');
+    *(const char **)value = text;
+    /* The document is written in ASCII, which these do not contain. */
+    if (ok && strncasecmp(text, "utf-16", 6) != 0 &&
+        strncasecmp(text, "utf-32", 6) != 0 && strncasecmp(text, "ucs", 3) != 0 &&
+        strncasecmp(text, "ebcdic", 6) != 0)
+        return true;
+    error_set(err, "'%s' is no encoding that can be written", text);
+    return error_hint(err, "UTF-8, or one that ASCII is a part of, as ISO-8859-1");
+}
+
+static bool parse_background(const char *text, void *value, struct error *err)
+{
+    static const char *const names[] = {"yellow", "blue", "green", "grey", "gray", NULL};
+    color c;
+    *(const char **)value = text;
+    if (color_parse(str_of(text), &c))
+        return true;
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return true;
+    error_set(err, "'%s' is no background", text);
+    return error_hint(err, "it is yellow, blue, green, grey or #rrggbb");
+}
+
+static bool parse_color(const char *text, void *value, struct error *err)
+{
+    *(const char **)value = text;
+    return css_color_check(text, err);
+}
+
+#define OFF(field) offsetof(struct drawing_settings, field)
+#define RANGE(from, to) .least = (from), .most = (to)
+#define COLOR(field) OPTION_PARSED, OFF(field), .parse = parse_color
+
+const struct option drawing_options[] = {
+    {"title", 0, "TEXT", "the heading", OPTION_STRING, OFF(title)},
+    {"subtitle", 0, "TEXT", "a second line below it", OPTION_STRING, OFF(subtitle)},
+    {"notes", 0, "TEXT", "a description inside the file", OPTION_STRING, OFF(notes)},
+    {"inverted,icicle", 'i', NULL, "callers at the top: an icicle graph", OPTION_FLAG,
+     OFF(inverted)},
+    {"flamechart,flame-chart", 0, NULL, "in the order of time, nothing merged",
+     OPTION_FLAG, OFF(by_time)},
+    {"sort", 0, "ORDER", "callees by name or by size (default: name)", OPTION_CHOICE,
+     OFF(order), orders},
+    {"no-sort", 0, NULL, "callees in the order of the input", OPTION_FLAG, OFF(as_read)},
+    {"colors,color,palette", 0, "NAME",
+     "hot (default), mem, io, java, js, python, ...; safe for any eyes", OPTION_CHOICE,
+     OFF(palette), palette_names},
+    {"hash", 0, NULL, "names that begin alike look alike", OPTION_FLAG, OFF(hash)},
+    {"random", 0, NULL, "another colour for every box", OPTION_FLAG, OFF(random)},
+    {"deterministic", 0, NULL, "the same name, the same colour (the default)",
+     OPTION_FLAG, OFF(deterministic)},
+    {"colordiffusion,color-diffusion", 0, NULL, "the wider, the stronger the colour",
+     OPTION_FLAG, OFF(color_by_width)},
+    {"cp", 0, NULL, "keep colours from picture to picture, in palette.map", OPTION_FLAG,
+     OFF(keep_palette)},
+    {"palette-map", 0, "FILE", "the same, in another file", OPTION_STRING,
+     OFF(palette_file)},
+    {"bgcolors", 0, "COLOUR", "yellow, blue, green, grey or #rrggbb", OPTION_PARSED,
+     OFF(background), .parse = parse_background},
+    {"width", 0, "PIXELS", "of the picture (default: 1200, or all of the page)",
+     OPTION_NUMBER, OFF(width), RANGE(40, SVG_HEIGHT_MAX)},
+    {"height", 0, "PIXELS", "of a frame (default: 18)", OPTION_NUMBER, OFF(frame_height),
+     RANGE(2, 1000)},
+    {"minwidth,min-width", 0, "WIDTH", "of a frame that is drawn: 0.1 pixels, or 0.01%",
+     OPTION_PARSED, OFF(least), .parse = parse_least},
+    {"fonttype,font-type", 0, "FONTS", "a CSS font family", OPTION_STRING, OFF(font)},
+    {"fontsize,font-size", 0, "PIXELS", "of the labels (default: 12)", OPTION_NUMBER,
+     OFF(font_size), RANGE(1, 200)},
+    {"fontwidth,font-width", 0, "WIDTH",
+     "of a character, in font sizes (default: by the character)", OPTION_NUMBER,
+     OFF(font_width), RANGE(0.1, 4)},
+    {"truncate", 0, "WHAT",
+     "what of a long name is left out: qualifiers (a:: and a/), the end, the beginning",
+     OPTION_CHOICE, OFF(cut), cuts},
+    {"truncate-text-right", 0, NULL, "the end", OPTION_SET, OFF(cut),
+     .value = SVG_CUT_END},
+    {"truncate-text-left", 0, NULL, "the beginning", OPTION_SET, OFF(cut),
+     .value = SVG_CUT_BEGINNING},
+    {"countname", 0, "TEXT", "what is counted (default: the event's unit)", OPTION_STRING,
+     OFF(count_name)},
+    {"nametype", 0, "TEXT", "what names are (default: Function:)", OPTION_STRING,
+     OFF(name_type)},
+    {"total", 0, "WEIGHT", "what the full width stands for (default: the sum)",
+     OPTION_NUMBER, OFF(total), RANGE(0, 1e18)},
+    {"factor", 0, "N", "figures are multiplied by it", OPTION_NUMBER, OFF(factor),
+     RANGE(1e-15, 1e15)},
+    {"negate", 0, NULL, "differential: the first count is the later one", OPTION_FLAG,
+     OFF(negate)},
+    {"normalize,normalise", 0, NULL, "differential: scale before to the total of after",
+     OPTION_FLAG, OFF(normalize)},
+    {"before", 0, NULL, "differential: draw the widths before", OPTION_FLAG, OFF(before)},
+    {"nameattr", 0, "FILE", "links and attributes by name: name<TAB>href=...",
+     OPTION_STRING, OFF(attributes_file)},
+    {"uicolor", 0, "COLOUR", "of the text around the frames", COLOR(ui_color)},
+    {"search-color", 0, "COLOUR", "of frames that were searched for (default: #e600e6)",
+     COLOR(search_color)},
+    {"stroke-color", 0, "COLOUR", "of the frames' outlines (default: none)",
+     COLOR(stroke_color)},
+    {"encoding", 0, "NAME", "of the XML (default: UTF-8)", OPTION_PARSED, OFF(encoding),
+     .parse = parse_encoding},
+    {"pretty-xml", 0, NULL, "indent the XML", OPTION_FLAG, OFF(pretty)},
+    {"no-javascript,no-script", 0, NULL, "a still picture, without its script",
+     OPTION_FLAG, OFF(no_script)},
+    {0}};
+
+/* --- Files that the settings name ------------------------------------------------ */
+
+/* Gives each line of a file to `line`. */
+static bool read_lines(const char *path, bool (*line)(void *, struct str, struct error *),
+                       void *context, struct error *err)
+{
+    struct os_input file;
+    if (!os_input_open(&file, path, err))
+        return false;
+    struct source source = os_input_source(&file);
+    struct lines lines = lines_of(&source, err);
+    struct str text;
+    bool ok = true;
+    while (ok && lines_next(&lines, &text))
+        if (text.len && !line(context, text, err)) {
+            error_at_line(err, lines.number, 0, text);
+            format_text(err->file, sizeof err->file, "%s", path);
+            ok = false;
+        }
+    source_deinit(&source);
+    os_input_close(&file);
+    return ok && !lines.failed;
+}
+
+static void set_attribute(struct svg_attributes *a, struct arena *arena, struct str key,
+                          struct str value)
+{
+    const struct {
+        struct str key;
+        struct str *value;
+    } known[] = {{STR("title"), &a->title},       {STR("href"), &a->href},
+                 {STR("target"), &a->target},     {STR("id"), &a->id},
+                 {STR("class"), &a->class_name},  {STR("g_extra"), &a->group_extra},
+                 {STR("a_extra"), &a->link_extra}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_equal(known[i].key, key))
+            *known[i].value = arena_str(arena, value);
+}
+
+/* "name<TAB>key=value<TAB>key=value..." */
+static bool read_attributes(void *context, struct str line, struct error *err)
+{
+    struct drawing *d = context;
+    struct str name = str_cut(&line, '\t');
+    if (name.len == 0 || line.len == 0) {
+        error_set(err, "no attributes for '%.*s'", STR_ARG(name));
+        return error_hint(err, "a line is: name, a tab, key=value, a tab, key=value...");
+    }
+    struct svg_attributes *items = arena_grow(&d->arena, d->attributes, &d->attribute_cap,
+                                              d->attribute_count + 1, sizeof *items);
+    if (!items)
+        return error_memory(err);
+    d->attributes = items;
+    string_id known = strings_find(&d->attributed, name);
+    struct svg_attributes *a = &items[known ? known - 1 : d->attribute_count];
+    if (!known) {
+        strings_add(&d->attributed, name);
+        *a = (struct svg_attributes){.name = arena_str(&d->arena, name)};
+        d->attribute_count++;
+    }
+    while (line.len) {
+        struct str value = str_cut(&line, '\t'), key = str_cut(&value, '=');
+        set_attribute(a, &d->arena, key, value);
+    }
+    return !d->arena.failed || error_memory(err);
+}
+
+static bool read_palette(void *context, struct str line, struct error *err)
+{
+    struct palette_map *map = context;
+    return palette_map_read(map, line) ||
+           error_set(err, "this is not a colour: a line is name->rgb(r,g,b)");
+}
+
+static const char *palette_path(const struct drawing_settings *s)
+{
+    if (s->palette_file)
+        return s->palette_file;
+    return s->keep_palette ? "palette.map" : NULL;
+}
+
+static bool read_files(struct drawing *d, struct error *err)
+{
+    const struct drawing_settings *s = d->settings;
+    const char *palette = palette_path(s);
+    if (!strings_init(&d->attributed, &d->arena))
+        return error_memory(err);
+    if (s->attributes_file && !read_lines(s->attributes_file, read_attributes, d, err))
+        return false;
+    if (!palette)
+        return true;
+    if (!palette_map_init(&d->map))
+        return error_memory(err);
+    d->svg.map = &d->map;
+    if (access(palette, F_OK) != 0)
+        return true; /* the first picture makes it */
+    return read_lines(palette, read_palette, &d->map, err);
+}
+
+/* --- The settings as the exporter wants them ------------------------------------- */
+
+static struct str str_or_empty(const char *text)
+{
+    return str_of(text ? text : "");
+}
+
+static enum color_choice color_choice(const struct drawing_settings *s)
+{
+    if (s->hash)
+        return COLOR_BY_PREFIX;
+    return s->random && !s->deterministic ? COLOR_RANDOM : COLOR_BY_NAME;
+}
+
+static struct svg_options svg_options_of(const struct drawing_settings *s)
+{
+    struct svg_options o = svg_defaults;
+    o.subtitle = str_or_empty(s->subtitle);
+    o.notes = str_or_empty(s->notes);
+    o.count_name = str_or_empty(s->count_name);
+    if (s->name_type)
+        o.name_type = str_of(s->name_type);
+    o.encoding = str_or_empty(s->encoding);
+    o.font = str_or_empty(s->font);
+    o.font_size = s->font_size;
+    o.font_width = s->font_width;
+    o.frame_height = s->frame_height;
+    o.width = s->width;
+    o.min_width = s->least.pixels;
+    o.min_share = s->least.share;
+    o.total = s->total;
+    o.factor = s->factor;
+    o.shape = s->inverted ? SVG_ICICLES : SVG_FLAMES;
+    o.cut = (enum svg_cut)s->cut;
+    o.by_time = s->by_time;
+    o.colored_by_width = s->color_by_width;
+    o.negate = s->negate;
+    o.normalize = s->normalize;
+    o.show_before = s->before;
+    o.pretty = s->pretty;
+    o.no_script = s->no_script;
+    o.choice = color_choice(s);
+    o.seed = o.choice == COLOR_RANDOM ? (uint32_t)time(NULL) * 2654435761u : 0;
+    o.background = str_or_empty(s->background);
+    if (str_equal(o.background, STR("gray")))
+        o.background = STR("grey");
+    o.ui_color = str_or_empty(s->ui_color);
+    o.search_color = str_or_empty(s->search_color);
+    o.stroke_color = str_or_empty(s->stroke_color);
+    return o;
+}
+
+/* The palette asked for, or the user's own default. */
+static bool choose_palette(struct drawing *d, struct error *err)
+{
+    const char *usual = getenv("STOKE_COLORS");
+    if (d->settings->palette >= 0)
+        d->svg.palette = palette_numbered(d->settings->palette);
+    else
+        d->svg.palette = palette_named(str_of(usual && *usual ? usual : "hot"));
+    if (d->svg.palette)
+        return true;
+    error_set(err, "STOKE_COLORS is '%s', which is no palette", usual);
+    return error_hint(err, "'stoke flamegraph --help' lists them");
+}
+
+bool drawing_init(struct drawing *d, const struct drawing_settings *settings,
+                  struct export_options *options, struct error *err)
+{
+    *d = (struct drawing){.settings = settings};
+    d->svg = svg_options_of(settings);
+    if (!choose_palette(d, err) || !read_files(d, err))
+        return false;
+    d->svg.attributes = d->attributes;
+    d->svg.attribute_count = d->attribute_count;
+    options->svg = &d->svg;
+    options->title = str_or_empty(settings->title);
+    options->tree.order = settings->by_time   ? CALLTREE_BY_TIME
+                          : settings->as_read ? CALLTREE_AS_READ
+                                              : (enum calltree_order)settings->order;
+    return true;
+}
+
+bool drawing_finish(struct drawing *d, struct error *err)
+{
+    const char *path = palette_path(d->settings);
+    struct os_output file;
+    if (!path || !d->map.changed)
+        return true; /* what is there says the same */
+    if (!os_output_open(&file, path, err))
+        return false;
+    os_output_set(&file, &(struct os_output_manner){.is_durable = true});
+    struct output out = os_output_stream(&file);
+    bool ok = palette_map_write(&d->map, &out) || error_memory(err);
+    if (ok)
+        ok = os_output_close(&file, &out, err);
+    else
+        os_output_abandon(&file);
+    output_deinit(&out);
+    return ok;
+}
+
+void drawing_deinit(struct drawing *d)
+{
+    if (d->svg.map)
+        palette_map_deinit(&d->map);
+    arena_deinit(&d->arena);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options/sampling.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "os/cgroup.h"
+#include "record/refusal.h"
+#include <errno.h>
+#include <stdio.h>
+
+/* --- Words ------------------------------------------------------------------------- */
+
+#define RATE_MOST 1000000
+
+static bool parse_rate(const char *text, void *value, struct error *err)
+{
+    uint64_t v;
+    if (strcmp(text, "max") == 0) {
+        v = record_rate_most();
+        v = v < RATE_MOST ? v : RATE_MOST;
+    } else if (!number_parse_u64(str_of(text), &v) || v == 0 || v > RATE_MOST) {
+        error_set(err, "'%s' is no number of samples a second", text);
+        return error_hint(err, "from 1 to %d, or max", RATE_MOST);
+    }
+    *(int64_t *)value = (int64_t)v;
+    return true;
+}
+
+#define RING_LEAST ((uint64_t)8 << 10)
+#define RING_MOST ((uint64_t)1 << 30)
+
+static bool parse_ring(const char *text, void *value, struct error *err)
+{
+    struct str number = str_of(text);
+    uint64_t v = 0, unit = 4096, size = RING_LEAST;
+    if (str_ends(number, STR("K")) || str_ends(number, STR("M"))) {
+        unit = str_ends(number, STR("K")) ? 1 << 10 : 1 << 20;
+        number.len--;
+    }
+    if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
+        error_set(err, "'%s' is no size of a ring", text);
+        return error_hint(err, "512K, 4M, or a number of pages");
+    }
+    while (size < v * unit)
+        size *= 2;
+    *(uint64_t *)value = size;
+    return true;
+}
+
+static bool parse_numbers(const char *text, void *value, struct error *err)
+{
+    struct sampling_numbers *list = value;
+    for (struct str rest = str_of(text); rest.len;) {
+        uint64_t v;
+        if (!number_parse_u64(str_cut(&rest, ','), &v) || v == 0 || v >= UINT32_MAX) {
+            error_set(err, "'%s' is no list of processes or threads", text);
+            return error_hint(err, "as ps shows them: 412,17");
+        }
+        if (list->count == SAMPLING_NUMBERS_MAX)
+            return error_set(err, "more than %d of them", SAMPLING_NUMBERS_MAX);
+        list->items[list->count++] = (uint32_t)v;
+    }
+    return list->count || error_set(err, "'' is no list of processes or threads");
+}
+
+static bool parse_cpus(const char *text, void *value, struct error *err)
+{
+    struct sampling_cpus *list = value;
+    return record_cpus_add(str_of(text), list->items, &list->count, err);
+}
+
+const char *const sampling_stack_names[] = {"none", "fp", "dwarf", "lbr", "auto", NULL};
+
+static bool parse_dump_size(struct str text, uint32_t *size, struct error *err)
+{
+    uint64_t v;
+    if (text.len == 0)
+        return true;
+    if (number_parse_u64(text, &v) && v >= 8 && v <= SAMPLING_DUMP_MOST) {
+        *size = (uint32_t)(v + 7) & ~7u;
+        return true;
+    }
+    error_set(err, "a dump of a stack cannot have '%.*s' bytes", STR_ARG(text));
+    return error_hint(err, "dwarf,8192; at most %d", SAMPLING_DUMP_MOST);
+}
+
+static bool parse_stacks(const char *text, void *value, struct error *err)
+{
+    struct sampling_stacks *wanted = value;
+    struct str size = str_of(text), how = str_cut(&size, ',');
+    wanted->dump_size = 0;
+    for (int i = 0; sampling_stack_names[i]; i++) {
+        if (!str_equal(str_of(sampling_stack_names[i]), how))
+            continue;
+        wanted->how = (enum record_stacks)i;
+        if (size.len == 0 || record_stacks_dumped(wanted->how))
+            return parse_dump_size(size, &wanted->dump_size, err);
+    }
+    error_set(err, "stacks cannot be taken by '%s'", text);
+    return error_hint(err, "auto; fp: frame pointers; dwarf[,BYTES]: what programs tell "
+                           "of themselves; lbr: the processor; none");
+}
+
+/* "list" and "help" are answered once the options are read. */
+static bool parse_events(const char *text, void *value, struct error *err)
+{
+    struct record_events *events = value;
+    if (strcmp(text, "list") != 0 && strcmp(text, "help") != 0)
+        return record_events_parse(text, events, err);
+    events->listed = true;
+    return true;
+}
+
+static bool parse_filter(const char *text, void *value, struct error *err)
+{
+    struct record_events *events = value;
+    struct record_event *e = events->count ? &events->items[events->count - 1] : NULL;
+    if (e && e->tracepoint[0]) {
+        e->filter = text;
+        return true;
+    }
+    error_set(err, "'%s' has no tracepoint before it to filter", text);
+    return error_hint(err, "-e sched:sched_switch --filter 'prev_prio < 100'");
+}
+
+/* --- Tables ------------------------------------------------------------------------ */
+
+#define OFF(field) offsetof(struct sampling_how, field)
+
+const struct option sampling_how_options[] = {
+    {"freq", 'F', "HZ", "samples a second; max: as many as the kernel gives",
+     OPTION_PARSED, OFF(rate), .parse = parse_rate},
+    {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
+     OFF(period), .least = 1, .most = 1e15},
+    {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
+     OPTION_PARSED, OFF(events), .parse = parse_events},
+    {"filter", 0, "TEXT", "of the tracepoint before it, only those of which that is true",
+     OPTION_PARSED, OFF(events), .parse = parse_filter},
+    {"list-events", 0, NULL, "list what -e may name, and what of it is not here",
+     OPTION_FLAG, OFF(events.listed)},
+    {"call-graph", 'g', "HOW",
+     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
+     OPTION_PARSED, OFF(stacks), sampling_stack_names, .parse = parse_stacks,
+     .fallback = "fp", .before_command = true},
+    {"all-user", 0, NULL, "user code alone, as :u behind each event", OPTION_FLAG,
+     OFF(all_user)},
+    {"all-kernel", 0, NULL, "the kernel's code alone, as :k behind each event",
+     OPTION_FLAG, OFF(all_kernel)},
+    {"ring,mmap-pages", 'm', "SIZE",
+     "of a CPU's ring, which holds what was not read yet (default: by the rate)",
+     OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
+    {0}};
+
+#undef OFF
+#define OFF(field) offsetof(struct sampling_whom, field)
+
+const struct option sampling_whom_options[] = {
+    {"all-cpus", 'a', NULL, "all that runs on this machine", OPTION_FLAG, OFF(everyone)},
+    {"pid", 'p', "LIST", "these processes, and what they start", OPTION_PARSED, OFF(pids),
+     .parse = parse_numbers},
+    {"tid", 't', "LIST", "these threads", OPTION_PARSED, OFF(tids),
+     .parse = parse_numbers},
+    {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
+     .parse = parse_cpus},
+    {"uid", 'u', "USER", "all that is this user's, by name or number", OPTION_STRING,
+     OFF(user)},
+    {"cgroup", 0, "PATH",
+     "all that runs in this control group: system.slice/cron.service", OPTION_STRING,
+     OFF(cgroup)},
+    {"no-inherit", 'i', NULL, "not what they begin: their threads and children",
+     OPTION_FLAG, OFF(alone)},
+    {0}};
+
+/* --- Whom -------------------------------------------------------------------------- */
+
+bool sampling_names_some(const struct sampling_whom *w)
+{
+    return w->pids.count || w->tids.count || w->user;
+}
+
+bool sampling_find(const struct sampling_whom *w, bool command,
+                   struct record_targets *targets, struct record_threads *threads,
+                   struct error *err)
+{
+    bool some = sampling_names_some(w), all = w->everyone || w->cgroup;
+    if (all && some) {
+        error_set(err, "all (-a, --cgroup) and some of them (-p, -t, -u) cannot be "
+                       "sampled together");
+        return error_hint(err, "all, of which some are shown: stoke flamegraph "
+                               "--only-pid N; / in stoke top");
+    }
+    targets->everyone = all || (!some && !command);
+    targets->alone = w->alone;
+    targets->cpus = w->cpus.count ? w->cpus.items : NULL;
+    targets->cpu_count = w->cpus.count;
+    if (w->cgroup && (targets->cgroup = os_cgroup_open(w->cgroup, err)) < 0)
+        return false;
+    if (!some)
+        return true;
+    if ((w->user && !record_threads_of_user(threads, w->user, err)) ||
+        !record_threads_find(threads, w->pids.items, w->pids.count, w->tids.items,
+                             w->tids.count, err))
+        return false;
+    targets->tids = threads->items;
+    targets->tid_count = threads->count;
+    return true;
+}
+
+/* --- How --------------------------------------------------------------------------- */
+
+bool sampling_check(const struct sampling_how *how, struct error *err)
+{
+    if (how->rate && how->period) {
+        error_set(err, "samples are taken by time (-F) or by a count of events (-c), not "
+                       "by both");
+        return error_hint(err, "-F alone, or -c alone");
+    }
+    if (!how->all_user || !how->all_kernel)
+        return true;
+    error_set(err, "--all-user and --all-kernel together leave nothing to be sampled");
+    return error_hint(err, "neither of them: both are sampled");
+}
+
+bool sampling_events(const struct sampling_how *how,
+                     struct perf_sampler_settings *sampler,
+                     struct sampling_events_found *found, struct error *err)
+{
+    struct record_events *events = &sampler->events;
+    *found = (struct sampling_events_found){0};
+    *events = how->events;
+    record_events_pace(events, (uint32_t)how->rate, (uint64_t)how->period);
+    if (events->count == 0) {
+        events->items[events->count++] = record_event_cycles();
+        found->clock = !perf_sampler_has(&events->items[0]);
+        if (found->clock)
+            events->items[0] = record_event_clock();
+    }
+    for (size_t i = 0; i < events->count; i++) {
+        struct record_event *e = &events->items[i];
+        if (how->all_user)
+            record_event_only_user(e);
+        if (how->all_kernel)
+            record_event_only_kernel(e);
+        if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
+            continue;
+        if (e->asks_kernel)
+            return record_refusal(sampler, i, EACCES, err);
+        record_event_only_user(e);
+        found->hidden++;
+    }
+    return true;
+}
+
+int sampling_list_events(void)
+{
+    struct output out = OUTPUT_KEEP;
+    record_events_list(&out);
+    struct str text = output_kept(&out);
+    bool ok = !out.failed && message_lines(text);
+    output_deinit(&out);
+    return ok ? STATUS_OK : STATUS_FAILED;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/script/choice.h"
+#include "base/glob.h"
+#include "base/number.h"
+#include "model/profile.h"
+
+/* --- What users write -------------------------------------------------------------- */
+
+static bool too_many(const char *what, int most, struct error *err)
+{
+    return error_set(err, "more than %d %s", most, what);
+}
+
+static bool bad_slice(struct str text, struct error *err)
+{
+    error_set(err, "'%.*s' is no share of the time", STR_ARG(text));
+    return error_hint(err, "10%%-20%%, or 10%%/2, the second tenth");
+}
+
+static bool take_percent(struct str *text, double *percent)
+{
+    struct str number = str_cut(text, '%');
+    return number_parse_double(number, percent) && *percent >= 0 && *percent <= 100;
+}
+
+/* "10%-20%" or "10%/2". */
+static bool parse_slice(struct str text, struct time_point *start, struct time_point *end,
+                        struct error *err)
+{
+    struct str rest = text;
+    double first, last;
+    uint64_t part;
+    if (!take_percent(&rest, &first) || rest.len == 0)
+        return bad_slice(text, err);
+    bool is_part = rest.ptr[0] == '/', is_range = rest.ptr[0] == '-';
+    rest = str_skip(rest, 1);
+    if (is_part) {
+        if (!number_parse_u64(rest, &part) || part == 0 || (double)part * first > 100)
+            return bad_slice(text, err);
+        last = (double)part * first;
+        first = last - first;
+    } else if (!is_range || !str_ends(rest, STR("%")) || !take_percent(&rest, &last) ||
+               rest.len) {
+        return bad_slice(text, err);
+    }
+    *start = (struct time_point){.at = TIME_POINT_PERCENT, .percent = first};
+    *end = (struct time_point){.at = TIME_POINT_PERCENT, .percent = last};
+    return true;
+}
+
+/* "START,STOP": either may be missing. */
+static bool parse_range(struct str text, struct time_point *start, struct time_point *end,
+                        struct error *err)
+{
+    struct str stop = text, from = str_cut(&stop, ',');
+    return (from.len == 0 || time_point_parse(from, start, err)) &&
+           (stop.len == 0 || time_point_parse(stop, end, err));
+}
+
+static bool ends_first(const struct time_point *start, const struct time_point *end)
+{
+    if (start->at != end->at || start->at == TIME_POINT_NONE)
+        return false;
+    return start->at == TIME_POINT_PERCENT ? start->percent >= end->percent
+                                           : start->ns >= end->ns;
+}
+
+static bool add_range(struct script_times *times, struct str text, bool is_slice,
+                      struct error *err)
+{
+    struct time_point start = {.at = TIME_POINT_NONE}, end = start;
+    if (times->count == SCRIPT_RANGES_MAX)
+        return too_many("ranges of time", SCRIPT_RANGES_MAX, err);
+    if (is_slice ? !parse_slice(text, &start, &end, err)
+                 : !parse_range(text, &start, &end, err))
+        return false;
+    if (ends_first(&start, &end))
+        return error_set(err, "'%.*s' ends before it begins", STR_ARG(text));
+    times->ranges[times->count].start = start;
+    times->ranges[times->count++].end = end;
+    return true;
+}
+
+bool script_times_parse(const char *text, void *value, struct error *err)
+{
+    struct script_times *times = value;
+    struct str rest = str_of(text);
+    times->count = 0;
+    while (rest.len) {
+        struct str word = str_cut(&rest, ' ');
+        bool is_slice = str_has(word, STR("%-")) || str_has(word, STR("%/"));
+        while (word.len) {
+            struct str one = is_slice ? str_cut(&word, ',') : word;
+            word = is_slice ? word : STR("");
+            if (!add_range(times, one, is_slice, err))
+                return false;
+        }
+    }
+    return times->count || error_set(err, "no time is named");
+}
+
+bool script_events_parse(const char *text, void *value, struct error *err)
+{
+    struct script_events *events = value;
+    for (struct str rest = str_of(text); rest.len;) {
+        struct str name = str_cut(&rest, ',');
+        if (events->count == SCRIPT_EVENTS_MAX)
+            return too_many("events", SCRIPT_EVENTS_MAX, err);
+        if (name.len)
+            events->items[events->count++] = name;
+    }
+    return events->count || error_set(err, "no event is named");
+}
+
+/* --- Which samples ----------------------------------------------------------------- */
+
+bool script_choice_init(struct script_choice *c, const struct script_wishes *wishes)
+{
+    *c = (struct script_choice){.wishes = wishes, .last_event = STR("")};
+    return strings_init(&c->events, &c->arena);
+}
+
+void script_choice_deinit(struct script_choice *c)
+{
+    arena_deinit(&c->arena);
+}
+
+static bool is_listed(const char *list, struct str name)
+{
+    struct str rest = str_of(list ? list : "");
+    while (rest.len)
+        if (glob_match(str_cut(&rest, ','), name))
+            return true;
+    return list == NULL;
+}
+
+static bool has_number(const struct number_set *set, int64_t number)
+{
+    return set->count == 0 ||
+           (number != ID_NONE && number_set_has(set, (uint64_t)number));
+}
+
+/* Which of the events that are asked for the event is, as bits. */
+static uint64_t events_found(const struct script_wishes *w, struct str name)
+{
+    uint64_t found = 0;
+    for (size_t i = 0; i < w->events.count; i++)
+        if (event_matches(w->events.items[i], name))
+            found |= (uint64_t)1 << i;
+    return found;
+}
+
+/* Remembers what the sample tells. */
+static void note_sample(struct script_choice *c, const struct script_origin *of)
+{
+    c->saw_samples = true;
+    c->saw_pid |= of->pid != ID_NONE;
+    c->saw_tid |= of->tid != ID_NONE;
+    c->saw_cpu |= of->cpu != CPU_NONE;
+    c->saw_time |= of->time != TIME_NONE;
+    if (c->wishes->events.count == 0 || str_equal(of->event, c->last_event))
+        return;
+    c->last_event = strings_get(&c->events, strings_add(&c->events, of->event));
+    c->found |= events_found(c->wishes, of->event);
+}
+
+static bool is_in_time(struct script_choice *c, uint64_t time,
+                       const struct script_span *span)
+{
+    const struct script_times *times = &c->wishes->times;
+    for (size_t i = 0; i < times->count && time != TIME_NONE; i++) {
+        const struct time_point *start = &times->ranges[i].start,
+                                *end = &times->ranges[i].end;
+        bool shares = start->at == TIME_POINT_PERCENT || end->at == TIME_POINT_PERCENT;
+        if (shares && !span->known)
+            c->span_missing = true;
+        else if ((!start->at ||
+                  time >= time_point_resolve(start, span->first, span->last)) &&
+                 (!end->at || time < time_point_resolve(end, span->first, span->last)))
+            return true;
+    }
+    return times->count == 0;
+}
+
+bool script_wants(struct script_choice *c, const struct script_origin *of,
+                  const struct script_span *span)
+{
+    const struct script_wishes *w = c->wishes;
+    int64_t cpu = of->cpu == CPU_NONE ? ID_NONE : (int64_t)of->cpu;
+    if (!of->is_record)
+        note_sample(c, of);
+    bool wanted = (of->is_record || w->events.count == 0 || events_found(w, of->event)) &&
+                  is_listed(w->comms, of->comm) && has_number(&w->pids, of->pid) &&
+                  has_number(&w->tids, of->tid) && has_number(&w->cpus, cpu) &&
+                  is_in_time(c, of->time, span);
+    c->kept |= wanted;
+    return wanted;
+}
+
+/* --- What was not there ------------------------------------------------------------ */
+
+static bool check_events(const struct script_choice *c, struct error *err)
+{
+    char all[200] = "";
+    size_t used = 0;
+    for (string_id i = 1; i < c->events.count && used < sizeof all - 1; i++)
+        used += format_text(all + used, sizeof all - used, "%s%.*s", i > 1 ? ", " : "",
+                            STR_ARG(strings_get(&c->events, i)));
+    for (size_t i = 0; i < c->wishes->events.count; i++) {
+        if (c->found >> i & 1)
+            continue;
+        error_set(err, "there is no event '%.*s' in the input",
+                  STR_ARG(c->wishes->events.items[i]));
+        return error_hint(err, "it has: %s", all);
+    }
+    return true;
+}
+
+bool script_choice_check(const struct script_choice *c, struct error *err)
+{
+    const struct script_wishes *w = c->wishes;
+    if (c->arena.failed)
+        return error_memory(err);
+    if (!c->saw_samples)
+        return true;
+    if (!check_events(c, err))
+        return false;
+    if ((w->pids.count && !c->saw_pid) || (w->tids.count && !c->saw_tid))
+        return error_set(err, "the input tells no %s ids to choose by",
+                         w->pids.count && !c->saw_pid ? "process" : "thread");
+    if (w->cpus.count && !c->saw_cpu)
+        return error_set(err, "the input tells no CPUs to choose by");
+    if (w->times.count && !c->saw_time)
+        return error_set(err, "the input tells no times to choose by");
+    if (c->span_missing) {
+        error_set(err, "the input does not tell when it ends: no share of it is known");
+        return error_hint(err, "give times in seconds, or from its first sample: +1.5");
+    }
+    if (c->kept)
+        return true;
+    error_set(err, "no sample is left by the choice of event, comm, process, thread, CPU "
+                   "and time");
+    return error_hint(err, "'stoke info FILE' lists its events and threads");
+}

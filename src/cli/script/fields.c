@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/script/fields.h"
+
+static const struct {
+    const char *name;
+    uint32_t field;
+    uint64_t recorded; /* the bit of sample_type that it takes; 0: none */
+} fields[] = {
+    {"comm", FIELD_COMM, 0},
+    {"tid", FIELD_TID, PERF_SAMPLE_TID},
+    {"pid", FIELD_PID, PERF_SAMPLE_TID},
+    {"time", FIELD_TIME, PERF_SAMPLE_TIME},
+    {"cpu", FIELD_CPU, PERF_SAMPLE_CPU},
+    {"event", FIELD_EVENT, 0},
+    {"ip", FIELD_IP, PERF_SAMPLE_IP},
+    {"sym", FIELD_SYM, 0},
+    {"dso", FIELD_DSO, 0},
+    {"addr", FIELD_ADDR, PERF_SAMPLE_ADDR},
+    {"symoff", FIELD_SYMOFF, 0},
+    {"srcline", FIELD_SRCLINE, 0},
+    {"period", FIELD_PERIOD, 0},
+    {"weight", FIELD_WEIGHT, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT},
+    {"phys_addr", FIELD_PHYS_ADDR, PERF_SAMPLE_PHYS_ADDR},
+    {"misc", FIELD_MISC, 0},
+    {"brstack", FIELD_BRSTACK, PERF_SAMPLE_BRANCH_STACK},
+    {"trace", FIELD_TRACE, PERF_SAMPLE_RAW},
+};
+#define FIELDS (sizeof fields / sizeof *fields)
+
+static const struct {
+    const char *name;
+    unsigned type;
+} types[] = {{"hw", PERF_TYPE_HARDWARE},      {"sw", PERF_TYPE_SOFTWARE},
+             {"trace", PERF_TYPE_TRACEPOINT}, {"raw", PERF_TYPE_RAW},
+             {"break", PERF_TYPE_BREAKPOINT}, {"other", PERF_TYPE_KNOWN}};
+
+const char *script_field_name(uint32_t wanted)
+{
+    for (size_t i = 0; i < FIELDS; i++)
+        if (wanted & fields[i].field)
+            return fields[i].name;
+    return "";
+}
+
+/* Whether perf script has it: then it is no slip of the pen. */
+static bool is_of_perf(struct str name)
+{
+    static const char *const others[] = {"iregs",          "uregs",
+                                         "brstacksym",     "brstackoff",
+                                         "brstackinsn",    "brstackinsnlen",
+                                         "bpf-output",     "insn",
+                                         "insnlen",        "callindent",
+                                         "synth",          "metric",
+                                         "srccode",        "tod",
+                                         "data_src",       "ipc",
+                                         "data_page_size", "code_page_size",
+                                         "cgroup",         "ins_lat",
+                                         "retire_lat",     "machine_pid",
+                                         "vcpu",           "flags",
+                                         "dsoff",          "disasm",
+                                         "brstackdisasm",  "brcntr"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_equal(name, str_of(others[i])))
+            return true;
+    return false;
+}
+
+static uint32_t field_named(struct str name, struct error *err)
+{
+    char all[200];
+    size_t used = 0;
+    for (size_t i = 0; i < FIELDS; i++)
+        if (str_equal(name, str_of(fields[i].name)))
+            return fields[i].field;
+    for (size_t i = 0; i < FIELDS; i++)
+        used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
+                            fields[i].name);
+    error_set(err,
+              is_of_perf(name) ? "the field '%.*s' of perf script is not printed"
+                               : "there is no field '%.*s'",
+              STR_ARG(name));
+    error_hint(err, "fields: %s", all);
+    return 0;
+}
+
+/* The types before the colon, as bits; all without one. */
+static bool take_types(struct str *text, uint32_t *chosen, struct error *err)
+{
+    struct str whole = *text;
+    *chosen = (1u << SCRIPT_TYPES) - 1;
+    if (str_find(*text, ':') == text->len)
+        return true;
+    struct str name = str_cut(text, ':');
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!str_equal(name, str_of(types[i].name)))
+            continue;
+        *chosen = 1u << types[i].type;
+        return true;
+    }
+    error_set(err, "'%.*s': there is no type of events '%.*s'", STR_ARG(whole),
+              STR_ARG(name));
+    return error_hint(err, "types: hw, sw, trace, raw, break, other");
+}
+
+static uint32_t changed(uint32_t before, char sign, uint32_t field)
+{
+    return sign == '-' ? before & ~field : before | field;
+}
+
+bool script_fields_parse(const char *text, void *value, struct error *err)
+{
+    struct script_fields *f = value, next = *f;
+    struct str rest = str_of(text);
+    uint32_t of;
+    bool fresh = false;
+    if (!take_types(&rest, &of, err))
+        return false;
+    if (rest.len == 0 && of == (1u << SCRIPT_TYPES) - 1)
+        return error_set(err, "no fields are named");
+    for (unsigned t = 0; t < SCRIPT_TYPES && rest.len == 0; t++)
+        next.shown[t] = of >> t & 1 ? 0 : next.shown[t];
+    while (rest.len) {
+        struct str name = str_cut(&rest, ',');
+        char sign =
+            name.len && (name.ptr[0] == '+' || name.ptr[0] == '-') ? *name.ptr : 0;
+        uint32_t field = field_named(str_skip(name, sign != 0), err);
+        if (!field)
+            return false;
+        for (unsigned t = 0; t < SCRIPT_TYPES; t++) {
+            if (!(of >> t & 1))
+                continue;
+            next.shown[t] = changed(sign || fresh ? next.shown[t] : 0, sign, field);
+            next.chosen[t] = true;
+        }
+        fresh |= !sign;
+    }
+    *f = next;
+    return true;
+}
+
+static unsigned type_of(const struct perf_event *e)
+{
+    return e->type < PERF_TYPE_KNOWN ? e->type : PERF_TYPE_KNOWN;
+}
+
+/* Whether a tracepoint's stack is printed, which perf does when one has a chain. */
+static bool has_tracepoint_chain(const struct perf_data *d)
+{
+    for (size_t i = 0; i < d->event_count; i++)
+        if (d->events[i].type == PERF_TYPE_TRACEPOINT &&
+            d->events[i].sample_type & PERF_SAMPLE_CALLCHAIN)
+            return true;
+    return false;
+}
+
+uint32_t script_fields_of(const struct script_fields *f, const struct perf_data *d,
+                          const struct perf_event *e, uint32_t *missing)
+{
+    unsigned type = type_of(e);
+    uint32_t wanted = f->shown[type], has = 0;
+    if (type == PERF_TYPE_TRACEPOINT && !f->chosen[type] && has_tracepoint_chain(d))
+        wanted |= FIELDS_STACK;
+    for (size_t i = 0; i < FIELDS; i++)
+        if (!fields[i].recorded || e->sample_type & fields[i].recorded)
+            has |= fields[i].field;
+    *missing = f->chosen[type] ? wanted & ~has : 0;
+    return wanted & has;
+}

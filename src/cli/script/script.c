@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stoke script: the samples of a recording as text, in perf script's layout. */
+#include "cli/script/script.h"
+#include "base/visible.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "os/file.h"
+#include "os/terminal.h"
+
+#define OFF(field) offsetof(struct script_settings, field)
+
+static bool add_numbers(const char *text, void *value, struct error *err)
+{
+    return number_set_add(value, str_of(text), err);
+}
+
+static const struct option script_options[] = {
+    {"fields", 'F', "LIST",
+     "what is printed: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
+     "weight,phys_addr,misc,brstack; or +FIELD and -FIELD; for one type of events "
+     "TYPE:LIST",
+     OPTION_PARSED, OFF(fields), .parse = script_fields_parse},
+    {"max-stack", 0, "N", "at most so many frames of a stack", OPTION_INT, OFF(max_stack),
+     .least = 1, .most = UINT32_MAX},
+    {"hide-call-graph", 'G', NULL, "the innermost frame alone, on the sample's line",
+     OPTION_FLAG, OFF(no_chain)},
+    {"event", 0, "LIST", "samples of these events alone; * and ? stand for others",
+     OPTION_PARSED, OFF(wishes.events), .parse = script_events_parse},
+    {"comms", 0, "LIST", "samples of threads of these names alone", OPTION_STRING,
+     OFF(wishes.comms)},
+    {"pid", 0, "LIST", "of these processes alone: 7,12-15", OPTION_PARSED,
+     OFF(wishes.pids), .parse = add_numbers},
+    {"tid", 0, "LIST", "of these threads alone", OPTION_PARSED, OFF(wishes.tids),
+     .parse = add_numbers},
+    {"cpu", 'C', "LIST", "of these CPUs alone", OPTION_PARSED, OFF(wishes.cpus),
+     .parse = add_numbers},
+    {"time", 0, "START,STOP",
+     "from START on and up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
+     "shares: 10%-20%,30%-40%, 10%/2 (the second tenth)",
+     OPTION_PARSED, OFF(wishes.times), .parse = script_times_parse},
+    {"show-mmap-events", 0, NULL, "recordings: what was mapped, too", OPTION_FLAG,
+     OFF(shows_maps)},
+    {"show-task-events", 0, NULL, "recordings: threads that began, ended, were named",
+     OPTION_FLAG, OFF(shows_tasks)},
+    {"show-lost-events", 0, NULL, "recordings: where samples were lost", OPTION_FLAG,
+     OFF(shows_lost)},
+    {"input", 'i', "FILE", "the same as FILE alone (repeatable)", OPTION_LIST,
+     OFF(inputs)},
+    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+     OFF(output)},
+    {0}};
+
+static const struct option_group script_groups[] = {
+    {"options", script_options, 0}, {"input", load_options, OFF(load)}, {0}};
+
+/* --- The command ------------------------------------------------------------------- */
+
+/* Reads, and prints what is read: recordings on the way, all else at the end. */
+static bool print_samples(struct script_settings *s, struct script_choice *choice,
+                          struct output *o, int file_count, char **files,
+                          struct error *err)
+{
+    uint32_t missing = 0;
+    struct script_recording *r = script_recording_create(s, choice, o);
+    if (!r)
+        return error_memory(err);
+    s->load.taker = script_recording_taker(r);
+    s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost;
+    struct profile *p = load_profiles(&s->load, file_count, files, err);
+    if (p && p->facts.samples == 0 && !s->load.quiet)
+        message_note("the recording has no samples");
+    bool ok = p && script_recording_check(r, &missing, err);
+    if (ok)
+        script_write_profile(s, choice, p, o);
+    profile_destroy(p);
+    script_recording_destroy(r);
+    ok = ok && script_choice_check(choice, err);
+    if (missing && !s->load.quiet)
+        message_note("the field '%s' is not in the recording's samples and is left out",
+                     script_field_name(missing));
+    return ok;
+}
+
+/* Where the text goes. A terminal is shown nothing that it would obey. */
+struct text_output {
+    struct os_output file;
+    struct output stream;
+    struct visible_filter filter;
+    bool filtered;
+};
+
+static bool open_output(struct text_output *t, const char *path, struct error *err)
+{
+    *t = (struct text_output){0};
+    if (!os_output_open(&t->file, path, err))
+        return false;
+    t->stream = os_output_stream(&t->file);
+    t->filtered = os_terminal_of(t->file.fd).is_terminal;
+    if (t->filtered)
+        visible_filter_init(&t->filter, &t->stream);
+    return true;
+}
+
+/* Ends it: well, or with nothing left of a file. */
+static bool close_output(struct text_output *t, bool ok, struct error *err)
+{
+    if (t->filtered && !visible_filter_finish(&t->filter) && ok && !t->stream.failed)
+        ok = error_memory(err);
+    if (ok)
+        ok = os_output_close(&t->file, &t->stream, err);
+    else
+        os_output_abandon(&t->file);
+    visible_filter_deinit(&t->filter);
+    output_deinit(&t->stream);
+    return ok;
+}
+
+static bool print_to(struct script_settings *s, const char *path, int file_count,
+                     char **files, struct error *err)
+{
+    struct text_output text;
+    struct script_choice choice;
+    if (!open_output(&text, path, err))
+        return false;
+    struct output *o = text.filtered ? &text.filter.output : &text.stream;
+    bool ok = script_choice_init(&choice, &s->wishes) || error_memory(err);
+    ok = ok && print_samples(s, &choice, o, file_count, files, err);
+    script_choice_deinit(&choice);
+    return close_output(&text, ok, err);
+}
+
+static int script_run(void *settings, int file_count, char **files)
+{
+    struct script_settings *s = settings;
+    struct error err = {.place = PLACE_NONE};
+    for (unsigned t = 0; t < SCRIPT_TYPES; t++)
+        s->load.import.lines |= (s->fields.shown[t] & FIELD_SRCLINE) != 0;
+    s->load.keep = true;
+    s->load.import.every_address = true;
+    s->load.import.signatures = true;
+    if (load_inputs(&s->inputs, &file_count, &files, &err) &&
+        print_to(s, s->output ? s->output : "-", file_count, files, &err))
+        return STATUS_OK;
+    message_error(&err);
+    return STATUS_FAILED;
+}
+
+static const struct script_settings script_defaults = {.fields = SCRIPT_FIELDS_DEFAULT,
+                                                       .max_stack = INT64_MAX};
+
+const struct command command_script = {
+    .name = "script",
+    .summary = "the samples of a recording as text, one by one",
+    .usage = "[OPTION...] [FILE...]",
+    .examples = "  stoke script | less\n"
+                "  stoke script -F comm,tid,time,event,ip,sym perf.data\n"
+                "  stoke script -F +srcline --time 10%,20% perf.data\n",
+    .groups = script_groups,
+    .settings_size = sizeof(struct script_settings),
+    .defaults = &script_defaults,
+    .run = script_run,
+};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/script/text.h"
+#include "base/number.h"
+
+static void write_padded(struct output *o, struct str s, size_t width)
+{
+    for (size_t i = s.len; i < width; i++)
+        output_char(o, ' ');
+    output_str(o, s);
+}
+
+static void write_hex(struct output *o, uint64_t v, size_t width)
+{
+    char text[NUMBER_TEXT_MAX];
+    write_padded(o, (struct str){text, number_write_hex(v, text)}, width);
+}
+
+/* As %#lx prints it: 0 has no "0x". */
+static void write_hex_marked(struct output *o, uint64_t v)
+{
+    if (v)
+        output_text(o, "0x");
+    write_hex(o, v, 0);
+}
+
+/* --- Heads ------------------------------------------------------------------------- */
+
+/* In which mode the processor was, as one letter, and six columns with it. */
+static void write_misc(struct output *o, uint32_t misc)
+{
+    static const char letters[] = " KUHGg  ";
+    char letter = letters[misc & PERF_CPU_MODE];
+    if (letter != ' ')
+        output_char(o, letter);
+    for (int i = letter != ' '; i < 6; i++)
+        output_char(o, ' ');
+}
+
+static void write_time(struct output *o, uint64_t time)
+{
+    char text[40];
+    uint64_t us = time == TIME_NONE ? 0 : time / 1000;
+    size_t n =
+        format_text(text, sizeof text, "%llu.%06llu", (unsigned long long)(us / 1000000),
+                    (unsigned long long)(us % 1000000));
+    write_padded(o, (struct str){text, n}, 12);
+    output_text(o, ": ");
+}
+
+void script_write_head(struct output *o, const struct script_head *h)
+{
+    uint32_t fields = h->fields;
+    if (fields & FIELD_COMM) {
+        write_padded(o, h->comm, h->has_chain && fields & FIELD_IP ? 0 : 16);
+        output_char(o, ' ');
+    }
+    if (fields & FIELD_PID && fields & FIELD_TID)
+        output_format(o, "%5d/%-5d ", (int)h->pid, (int)h->tid);
+    else if (fields & (FIELD_PID | FIELD_TID))
+        output_format(o, "%5d ", (int)(fields & FIELD_PID ? h->pid : h->tid));
+    if (fields & FIELD_CPU)
+        output_format(o, "[%03d] ", (int)h->cpu);
+    if (fields & FIELD_MISC)
+        write_misc(o, h->misc);
+    if (fields & FIELD_TIME)
+        write_time(o, h->time);
+}
+
+void script_write_event(struct output *o, const struct script_head *h)
+{
+    if (!(h->fields & FIELD_EVENT))
+        return;
+    write_padded(o, h->event, h->event_width);
+    output_text(o, ": ");
+}
+
+/* --- Frames ------------------------------------------------------------------------ */
+
+/* "file.c:12", or where that is not known "libc.so.6[27249]". */
+static void write_place(struct output *o, const struct script_frame *f)
+{
+    if (f->module.len == 0 && f->file.len == 0)
+        return;
+    output_text(o, "\n  ");
+    if (f->file.len) {
+        output_str(o, str_basename(f->file));
+        output_format(o, ":%u", f->line);
+        return;
+    }
+    output_str(o, str_basename(f->module));
+    output_char(o, '[');
+    write_hex(o, f->address, 0);
+    output_char(o, ']');
+}
+
+void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
+                        const struct script_frame *f)
+{
+    if (in_chain)
+        output_char(o, '\t');
+    if (fields & FIELD_IP)
+        write_hex(o, f->address, 16);
+    if (fields & FIELD_SYM) {
+        output_char(o, ' ');
+        output_str(o, f->name.len ? f->name : STR("[unknown]"));
+        if (fields & FIELD_SYMOFF && f->name.len && f->has_offset) {
+            output_text(o, "+0x");
+            write_hex(o, f->offset, 0);
+        }
+    }
+    if (f->inlined) {
+        output_text(o, " (inlined)");
+    } else if (fields & FIELD_DSO) {
+        output_text(o, " (");
+        output_str(o, f->module.len ? f->module : STR("[unknown]"));
+        output_char(o, ')');
+    }
+    if (fields & FIELD_SRCLINE)
+        write_place(o, f);
+    if (in_chain)
+        output_char(o, '\n');
+}
+
+/* --- Branches ---------------------------------------------------------------------- */
+
+/* A part of a branch's flags, struct perf_branch_entry of the kernel's perf_event.h: bit
+ * fields stand from the other end where the machine is big-endian. */
+static unsigned branch_bits(uint64_t flags, bool big_endian, unsigned at, unsigned count)
+{
+    unsigned shift = big_endian ? 64 - at - count : at;
+    return (unsigned)(flags >> shift & ((1u << count) - 1));
+}
+
+static const char *branch_type(uint64_t flags, bool big_endian)
+{
+    static const char *const types[] = {
+        "",       "COND",      "UNCOND",   "IND",  "CALL", "IND_CALL", "RET",  "SYSCALL",
+        "SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",  "SERROR",   "NO_TX"};
+    static const char *const newer[] = {"FAULT_ALGN", "FAULT_DATA", "FAULT_INST",
+                                        "ARCH_1",     "ARCH_2",     "ARCH_3",
+                                        "ARCH_4",     "ARCH_5"};
+    unsigned type = branch_bits(flags, big_endian, 20, 4);
+    if (type < sizeof types / sizeof *types)
+        return types[type];
+    type = branch_bits(flags, big_endian, 26, 4);
+    return type < sizeof newer / sizeof *newer ? newer[type] : "";
+}
+
+void script_write_branches(struct output *o, struct perf_words branches)
+{
+    for (size_t i = 0; i + PERF_BRANCH_WORDS <= perf_word_count(branches);
+         i += PERF_BRANCH_WORDS) {
+        uint64_t flags = perf_word(branches, i + 2);
+        bool big = branches.big_endian;
+        bool missed = branch_bits(flags, big, 0, 1), hit = branch_bits(flags, big, 1, 1);
+        output_text(o, " 0x");
+        write_hex(o, perf_word(branches, i), 0);
+        output_text(o, "/0x");
+        write_hex(o, perf_word(branches, i + 1), 0);
+        output_format(o, "/%c/%c/%c/%u/%s ",
+                      missed ? 'M'
+                      : hit  ? 'P'
+                             : '-',
+                      branch_bits(flags, big, 2, 1) ? 'X' : '-',
+                      branch_bits(flags, big, 3, 1) ? 'A' : '-',
+                      branch_bits(flags, big, 4, 16), branch_type(flags, big));
+    }
+}
+
+/* --- Records that are not samples -------------------------------------------------- */
+
+static void write_map(struct output *o, const struct perf_record *r,
+                      const struct perf_map *m)
+{
+    const char *name = r->type == PERF_MMAP ? "MMAP" : "MMAP2";
+    bool data = r->misc & PERF_MISC_SWITCH_OUT; /* of maps: PERF_RECORD_MISC_MMAP_DATA */
+    output_format(o, "PERF_RECORD_%s %d/%d: [", name, (int)m->pid, (int)m->tid);
+    write_hex_marked(o, m->start);
+    output_char(o, '(');
+    write_hex_marked(o, m->size);
+    output_text(o, ") @ ");
+    write_hex_marked(o, m->offset);
+    if (r->type == PERF_MMAP) {
+        output_format(o, "]: %c ", data ? 'r' : 'x');
+        output_str(o, m->path);
+        output_char(o, '\n');
+        return;
+    }
+    if (m->build_id.len) {
+        output_text(o, " <");
+        for (size_t i = 0; i < m->build_id.len; i++)
+            output_format(o, "%02x", (unsigned char)m->build_id.ptr[i]);
+        output_char(o, '>');
+    } else {
+        output_format(o, " %02x:%02x %llu %llu", m->major, m->minor,
+                      (unsigned long long)m->inode, (unsigned long long)m->generation);
+    }
+    output_format(o, "]: %c%c%c%c ", m->protection & 1 ? 'r' : '-',
+                  m->protection & 2 ? 'w' : '-', m->protection & 4 ? 'x' : '-',
+                  m->flags & 1 ? 's' : 'p');
+    output_str(o, m->path);
+    output_char(o, '\n');
+}
+
+static void write_task(struct output *o, const struct perf_record *r,
+                       const struct perf_task *t)
+{
+    if (r->type == PERF_COMM) {
+        output_text(o, r->misc & PERF_MISC_COMM_EXEC ? "PERF_RECORD_COMM exec: "
+                                                     : "PERF_RECORD_COMM: ");
+        output_str(o, t->name);
+        output_format(o, ":%d/%d\n", (int)t->pid, (int)t->tid);
+        return;
+    }
+    output_format(o, "PERF_RECORD_%s(%d:%d):(%d:%d)\n",
+                  r->type == PERF_FORK ? "FORK" : "EXIT", (int)t->pid, (int)t->tid,
+                  (int)t->parent_pid, (int)t->parent_tid);
+}
+
+bool script_write_record(struct output *o, const struct perf_data *d,
+                         const struct perf_record *r)
+{
+    struct perf_map map;
+    struct perf_task task;
+    uint64_t lost;
+    switch (r->type) {
+    case PERF_MMAP:
+    case PERF_MMAP2:
+        if (!perf_map_of(d, r, &map))
+            return false;
+        write_map(o, r, &map);
+        return true;
+    case PERF_COMM:
+    case PERF_FORK:
+    case PERF_EXIT:
+        if (!perf_task_of(d, r, &task))
+            return false;
+        write_task(o, r, &task);
+        return true;
+    case PERF_LOST:
+    case PERF_LOST_SAMPLES:
+        if (!perf_lost_of(d, r, &lost))
+            return false;
+        output_format(o, "PERF_RECORD_%s lost %llu\n",
+                      r->type == PERF_LOST ? "LOST" : "LOST_SAMPLES",
+                      (unsigned long long)lost);
+        return true;
+    default:
+        return false;
+    }
+}

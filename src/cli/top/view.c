@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top/view.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/visible.h"
+#include "os/file.h"
+#include "os/screen.h"
+
+/* Shares from which on a row is drawn hot, or warm, as in perf top. */
+#define HOT 5.0
+#define WARM 0.5
+
+#define NAME_FROM 18u /* the column where names begin, behind two shares */
+
+bool top_view_update(struct top_view *v, struct error *err)
+{
+    const struct profile *p = v->data->shown;
+    top_rows_deinit(&v->rows);
+    top_flame_deinit(&v->flames);
+    v->laid_out = 0;
+    if (!(v->flame ? top_flame_init(&v->flames, p, err)
+                   : top_rows_init(&v->rows, p, &v->wanted, err)))
+        return false;
+    for (size_t i = 0; v->chosen_key && i < v->rows.count; i++)
+        if (v->rows.items[i].depth == 0 && v->rows.items[i].key == v->chosen_key)
+            v->chosen = i;
+    if (v->chosen >= v->rows.count)
+        v->chosen = v->rows.count ? v->rows.count - 1 : 0;
+    return true;
+}
+
+void top_view_deinit(struct top_view *v)
+{
+    top_rows_deinit(&v->rows);
+    top_flame_deinit(&v->flames);
+}
+
+/* --- Lines ------------------------------------------------------------------------- */
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* "cpu-clock 99 Hz, all CPUs: 412 samples a second, 3 lost, 61% idle; decaying" */
+static void write_head(const struct top_view *v, struct output *out)
+{
+    const struct top_facts *f = &v->facts;
+    double taken = (double)v->data->shown_taken, idle = (double)v->data->shown_idle;
+    if (f->rate)
+        output_format(out, "%s %u Hz, %s: ", f->event, f->rate, f->whom);
+    else
+        output_format(out, "%s, each %llu, %s: ", f->event, (unsigned long long)f->period,
+                      f->whom);
+    output_fixed(out, f->seconds > 0 ? (double)f->samples / f->seconds : 0, 0);
+    output_format(out, " samples/s, %llu lost, ", (unsigned long long)f->lost);
+    output_fixed(out, percent(idle, taken), 0);
+    output_text(out, "% idle; ");
+    output_text(out, v->paused       ? "paused"
+                     : f->gone       ? "it has ended"
+                     : v->data->zero ? "each look anew"
+                                     : "decaying");
+    if (f->lost - f->lost_before > v->data->shown_taken)
+        output_text(out,
+                    "; more than can be read: sample less often (-F), or take larger "
+                    "rings (-m)");
+    if (f->throttled)
+        output_format(out, "; held back %llu times", (unsigned long long)f->throttled);
+    if (v->wanted.filter[0]) {
+        output_text(out, "; with ");
+        visible_print(out, str_of(v->wanted.filter));
+    }
+    if (v->wanted.module[0]) {
+        output_text(out, "; of ");
+        visible_print(out, str_of(v->wanted.module));
+    }
+    if (v->wanted.least > 0) {
+        output_text(out, "; from ");
+        output_fixed(out, v->wanted.least, 2);
+        output_text(out, "% on");
+    }
+    if (v->wanted.no_kernel || v->wanted.no_user)
+        output_text(out, v->wanted.no_kernel ? "; no kernel" : "; no user code");
+}
+
+/* "  12.34%" in 8 columns, or blanks. */
+static void write_share(struct output *out, double part, double whole, bool there)
+{
+    char text[NUMBER_TEXT_MAX];
+    size_t length = there ? number_write_fixed(percent(part, whole), 2, text) : 0;
+    for (size_t i = length + there; i < 8; i++)
+        output_char(out, ' ');
+    output_bytes(out, text, length);
+    if (there)
+        output_char(out, '%');
+}
+
+static void write_blanks(struct output *out, size_t count)
+{
+    while (count--)
+        output_char(out, ' ');
+}
+
+/* A row in so many columns: its name up to the module, which has a third of the rest. */
+static void write_row(const struct top_view *v, const struct top_row *row, size_t columns,
+                      struct output *out)
+{
+    size_t rest = columns > NAME_FROM + 8 ? columns - NAME_FROM : 8, module = rest / 3;
+    size_t indent = row->depth < rest / 4 ? row->depth : rest / 4, used = 2 * indent;
+    write_share(out, row->self, v->rows.total, row->depth == 0);
+    write_share(out, row->total, v->rows.total, true);
+    write_blanks(out, 2 + 2 * indent);
+    if (row->depth)
+        output_text(out, "< ");
+    used += row->depth ? 2 : 0;
+    if (used < rest - module)
+        used += visible_print_cut(out, row->name, rest - module - used);
+    write_blanks(out, rest - module > used ? rest - module - used : 0);
+    output_text(out, "  ");
+    visible_print_cut(out, row->module, module > 2 ? module - 2 : 1);
+}
+
+static void write_titles(const struct top_view *v, size_t columns, struct output *out)
+{
+    static const char *const marks[] = {"self", "total", "function", "module"};
+    size_t rest = columns > NAME_FROM + 8 ? columns - NAME_FROM : 8, module = rest / 3;
+    const char *by = marks[v->wanted.sort];
+    output_format(out, "%8s%8s  %s", by == marks[0] ? "*self" : "self",
+                  by == marks[1] ? "*total" : "total",
+                  by == marks[2] ? "*function" : "function");
+    write_blanks(out, rest - module - (by == marks[2] ? 9 : 8) + 2);
+    output_text(out, by == marks[3] ? "*module" : "module");
+}
+
+void top_view_print(const struct top_view *v, size_t rows, size_t columns,
+                    struct output *out)
+{
+    output_text(out, "# ");
+    write_head(v, out);
+    output_text(out, "\n");
+    write_titles(v, columns, out);
+    output_text(out, "\n");
+    for (size_t i = 0; i < v->rows.count && i < rows; i++) {
+        write_row(v, &v->rows.items[i], columns, out);
+        output_text(out, "\n");
+    }
+    output_text(out, "\n");
+}
+
+/* --- Drawing ----------------------------------------------------------------------- */
+
+/* Draws what was written into `out`, filled with blanks up to `columns`; empties it. */
+static void draw_line(struct output *out, unsigned row, unsigned column, unsigned columns,
+                      unsigned style)
+{
+    struct output line = OUTPUT_KEEP;
+    size_t used = visible_print_cut(&line, output_kept(out), columns);
+    write_blanks(&line, columns > used ? columns - used : 0);
+    os_screen_text(row, column, output_kept(&line), style);
+    output_deinit(&line);
+    out->used = 0;
+}
+
+static unsigned row_style(const struct top_view *v, size_t i)
+{
+    const struct top_row *row = &v->rows.items[i];
+    double share = percent(row->depth ? row->total : row->self, v->rows.total);
+    unsigned chosen = i == v->chosen ? OS_STYLE_CHOSEN : 0;
+    if (row->depth)
+        return OS_STYLE_FAINT | chosen;
+    return chosen | (share >= HOT    ? OS_STYLE_HOT
+                     : share >= WARM ? OS_STYLE_WARM
+                                     : OS_STYLE_PLAIN);
+}
+
+static void draw_table(struct top_view *v, unsigned columns, unsigned rows)
+{
+    struct output out = OUTPUT_KEEP;
+    unsigned top = v->no_titles ? 1 : 2;
+    size_t fit = rows > top + 1 ? rows - top - 1 : 1;
+    write_titles(v, columns, &out);
+    if (!v->no_titles)
+        draw_line(&out, 1, 0, columns, OS_STYLE_HEAD);
+    out.used = 0;
+    if (v->chosen < v->first)
+        v->first = v->chosen;
+    if (v->chosen >= v->first + fit)
+        v->first = v->chosen - fit + 1;
+    for (size_t i = 0; i < fit && v->first + i < v->rows.count; i++) {
+        write_row(v, &v->rows.items[v->first + i], columns, &out);
+        draw_line(&out, top + (unsigned)i, 0, columns, row_style(v, v->first + i));
+    }
+    output_deinit(&out);
+}
+
+static unsigned box_style(const struct top_view *v, uint32_t node)
+{
+    struct str label = calltree_label(&v->flames.tree, node);
+    uint64_t hash = hash_bytes128(label.ptr, label.len).lo;
+    return (OS_STYLE_BOX + (unsigned)(hash % OS_STYLE_BOXES)) |
+           (node == v->flames.chosen ? OS_STYLE_CHOSEN : 0);
+}
+
+static struct str box_label(const struct top_view *v, uint32_t node)
+{
+    return node ? calltree_label(&v->flames.tree, node) : STR("all");
+}
+
+/* Rows that are above the screen where the chosen box is too deep for it. */
+static unsigned rows_above(const struct top_view *v, unsigned fit)
+{
+    unsigned depth = v->flames.tree.nodes[v->flames.chosen].depth;
+    return depth >= fit ? depth - fit + 1 : 0;
+}
+
+static void lay_out(struct top_view *v)
+{
+    unsigned columns, rows;
+    os_screen_size(&columns, &rows);
+    if (v->laid_out != columns)
+        top_flame_lay_out(&v->flames, &v->zoom, &v->chosen_box, columns);
+    v->laid_out = columns;
+}
+
+static void draw_flame(struct top_view *v, unsigned columns, unsigned rows)
+{
+    struct output out = OUTPUT_KEEP;
+    struct top_flame *f = &v->flames;
+    unsigned fit = rows > 3 ? rows - 3 : 1;
+    lay_out(v);
+    unsigned above = f->count ? rows_above(v, fit) : 0;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct flame_box *box = &f->boxes[i];
+        if (box->row < above || box->row >= above + fit)
+            continue;
+        output_str(&out, box_label(v, box->node));
+        draw_line(&out, 1 + box->row - above, box->column, box->width,
+                  box_style(v, box->node));
+    }
+    if (f->count) {
+        const struct calltree_node *node = &f->tree.nodes[f->chosen];
+        double all = f->tree.nodes[0].total;
+        output_str(&out, box_label(v, f->chosen));
+        output_text(&out, "  total ");
+        output_fixed(&out, percent(node->total, all), 2);
+        output_text(&out, "%  self ");
+        output_fixed(&out, percent(node->self, all), 2);
+        output_text(&out, "%");
+        draw_line(&out, rows - 2, 0, columns, OS_STYLE_HEAD);
+    }
+    output_deinit(&out);
+}
+
+static const char *const help_lines[] = {
+    "q            quit",
+    "h ? F1       this help",
+    "arrows       up and down in the table, around in the flame view; Space: a page",
+    "e + Enter    table: who called the function; E: of all functions; C: of none",
+    "d  k         only the module of the row, only the kernel; again: all",
+    "/            only functions and modules with ... in their names; Escape: all",
+    "K  U         leave out the kernel's functions, the user's",
+    "o            order by self, total, function, module in turn",
+    "H            the line of titles",
+    "z  Z         zero: each look anew, or decaying; forget all that was counted",
+    "f  p         pause, go on",
+    "D            seconds from look to look",
+    "L            leave out what has less than so many percent",
+    "P            write the table to perf.hist.N",
+    "i            count what idle CPUs do, too",
+    "g            flame view, and back to the table",
+    "Enter        flame view: zoom in; Escape: all; u: to the caller",
+};
+
+static void draw_help(unsigned columns, unsigned rows)
+{
+    struct output out = OUTPUT_KEEP;
+    size_t count = sizeof help_lines / sizeof *help_lines;
+    for (size_t i = 0; i < count && 2 + i < rows; i++) {
+        output_text(&out, help_lines[i]);
+        draw_line(&out, 2 + (unsigned)i, 2, columns > 2 ? columns - 2 : 1,
+                  OS_STYLE_PLAIN);
+    }
+    output_deinit(&out);
+}
+
+static void draw_foot(const struct top_view *v, unsigned columns, unsigned rows)
+{
+    static const char *const questions[] = {
+        [TOP_ASKS_FILTER] = "only names with:",
+        [TOP_ASKS_DELAY] = "seconds from look to look:",
+        [TOP_ASKS_LEAST] = "from so many percent on:",
+    };
+    struct output out = OUTPUT_KEEP;
+    if (v->prompt)
+        output_format(&out, "%s %s_", questions[v->prompt], v->typed);
+    else if (v->said[0])
+        output_text(&out, v->said);
+    else
+        output_text(&out, "q quit  h help  g flames  / filter  o order  e callers  "
+                          "d module  z zero  f pause  D delay");
+    draw_line(&out, rows - 1, 0, columns,
+              v->prompt || v->said[0] ? OS_STYLE_HEAD : OS_STYLE_FAINT);
+    output_deinit(&out);
+}
+
+void top_view_draw(struct top_view *v)
+{
+    struct output out = OUTPUT_KEEP;
+    unsigned columns, rows;
+    os_screen_size(&columns, &rows);
+    os_screen_clear();
+    output_text(&out, "stoke top: ");
+    write_head(v, &out);
+    draw_line(&out, 0, 0, columns, OS_STYLE_HEAD);
+    output_deinit(&out);
+    if (v->help)
+        draw_help(columns, rows);
+    else if (v->flame)
+        draw_flame(v, columns, rows);
+    else
+        draw_table(v, columns, rows);
+    if (rows > 3)
+        draw_foot(v, columns, rows);
+    os_screen_show();
+}
+
+/* --- Keys -------------------------------------------------------------------------- */
+
+static void toggle_callers(struct top_view *v)
+{
+    struct top_wanted *w = &v->wanted;
+    size_t at = v->chosen, most = sizeof w->expanded / sizeof *w->expanded;
+    while (at && v->rows.items[at].depth)
+        at--;
+    if (at >= v->rows.count)
+        return;
+    uint64_t key = v->chosen_key = v->rows.items[at].key;
+    for (size_t i = 0; i < w->expanded_count; i++) {
+        if (w->expanded[i] != key)
+            continue;
+        w->expanded[i] = w->expanded[--w->expanded_count];
+        return;
+    }
+    if (w->expanded_count == most)
+        memmove(w->expanded, w->expanded + 1, (--w->expanded_count) * sizeof key);
+    w->expanded[w->expanded_count++] = key;
+}
+
+/* Only the module of the row that the user is at; all, where that was so already. */
+static void zoom_module(struct top_view *v)
+{
+    struct top_wanted *w = &v->wanted;
+    if (w->module[0])
+        w->module[0] = 0;
+    else if (v->chosen < v->rows.count)
+        format_text(w->module, sizeof w->module, "%.*s",
+                    STR_ARG(v->rows.items[v->chosen].module));
+    v->chosen = v->first = 0;
+}
+
+/* Moves in the table; the function that the user is at stays chosen. */
+static void move_row(struct top_view *v, long by)
+{
+    long last = (long)v->rows.count - 1, to = (long)v->chosen + by;
+    to = to > last ? last : to;
+    v->chosen = to < 0 ? 0 : (size_t)to;
+    v->chosen_key = 0;
+    if (v->chosen < v->rows.count && v->rows.items[v->chosen].depth == 0)
+        v->chosen_key = v->rows.items[v->chosen].key;
+    if (v->chosen == 0)
+        v->chosen_key = 0; /* whoever is on top */
+}
+
+static void flame_key(struct top_view *v, int key)
+{
+    lay_out(v);
+    v->laid_out = 0;
+    switch (key) {
+    case OS_KEY_UP:
+        top_flame_move(&v->flames, FLAME_UP, &v->chosen_box);
+        break;
+    case OS_KEY_DOWN:
+        top_flame_move(&v->flames, FLAME_DOWN, &v->chosen_box);
+        break;
+    case OS_KEY_LEFT:
+        top_flame_move(&v->flames, FLAME_LEFT, &v->chosen_box);
+        break;
+    case OS_KEY_RIGHT:
+        top_flame_move(&v->flames, FLAME_RIGHT, &v->chosen_box);
+        break;
+    case OS_KEY_ENTER:
+        v->zoom = v->chosen_box;
+        break;
+    case OS_KEY_ESCAPE:
+        v->zoom.size = v->chosen_box.size = 0;
+        break;
+    case 'u':
+    case OS_KEY_BACKSPACE:
+        flame_path_up(&v->zoom);
+        break;
+    default:
+        break;
+    }
+}
+
+static void ask(struct top_view *v, enum top_prompt what)
+{
+    v->prompt = what;
+    v->typed[0] = 0;
+}
+
+#define TABLES_MAX 10000
+#define COLUMNS_WRITTEN 160
+
+/* Writes the table as it is now to a file that is not there yet, as perf top does. */
+static void write_table(struct top_view *v)
+{
+    char path[32];
+    struct os_output file;
+    struct error err = {.message = ""};
+    int n = 0;
+    do
+        format_text(path, sizeof path, "perf.hist.%d", n++);
+    while (os_output_is_there(path) && n < TABLES_MAX);
+    bool ok = os_output_open(&file, path, &err);
+    if (ok) {
+        struct output out = os_output_stream(&file);
+        top_view_print(v, v->rows.count, COLUMNS_WRITTEN, &out);
+        ok = os_output_close(&file, &out, &err);
+        output_deinit(&out);
+    }
+    format_text(v->said, sizeof v->said, "%s%s%s", path, ok ? " is written" : ": ",
+                err.message);
+}
+
+static bool table_key(struct top_view *v, int key)
+{
+    unsigned columns, rows;
+    os_screen_size(&columns, &rows);
+    long page = rows > 4 ? (long)rows - 4 : 1;
+    switch (key) {
+    case OS_KEY_UP:
+    case OS_KEY_DOWN:
+        move_row(v, key == OS_KEY_UP ? -1 : 1);
+        return true;
+    case OS_KEY_PAGE_UP:
+    case OS_KEY_PAGE_DOWN:
+    case ' ':
+        move_row(v, key == OS_KEY_PAGE_UP ? -page : page);
+        return true;
+    case OS_KEY_HOME:
+    case OS_KEY_END:
+        move_row(v, key == OS_KEY_HOME ? -(long)v->rows.count : (long)v->rows.count);
+        return true;
+    case 'e':
+    case '+':
+    case OS_KEY_ENTER:
+        toggle_callers(v);
+        return true;
+    case 'E':
+    case 'C':
+        v->wanted.expand_all = key == 'E' && !v->wanted.expand_all;
+        v->wanted.expanded_count = 0;
+        return true;
+    case 'd':
+        zoom_module(v);
+        return true;
+    case 'L':
+        ask(v, TOP_ASKS_LEAST);
+        return true;
+    case 'P':
+        write_table(v);
+        return true;
+    case OS_KEY_LEFT: /* as in perf top, out of what was zoomed into */
+    case OS_KEY_ESCAPE:
+        v->wanted.filter[0] = v->wanted.module[0] = 0;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void end_prompt(struct top_view *v)
+{
+    double number;
+    bool is_number = number_parse_double(str_of(v->typed), &number);
+    if (v->prompt == TOP_ASKS_FILTER)
+        memcpy(v->wanted.filter, v->typed, sizeof v->typed);
+    else if (v->prompt == TOP_ASKS_DELAY && is_number && number >= 0.1 && number <= 3600)
+        v->delay = number;
+    else if (v->prompt == TOP_ASKS_LEAST && is_number && number >= 0 && number <= 100)
+        v->wanted.least = number;
+    v->prompt = TOP_NO_PROMPT;
+}
+
+static void prompt_key(struct top_view *v, int key)
+{
+    size_t used = strlen(v->typed);
+    if (key == OS_KEY_ENTER)
+        end_prompt(v);
+    else if (key == OS_KEY_ESCAPE)
+        v->prompt = TOP_NO_PROMPT;
+    else if (key == OS_KEY_BACKSPACE && used)
+        v->typed[used - 1] = 0;
+    else if (key >= ' ' && key < 127 && used + 1 < sizeof v->typed)
+        memcpy(v->typed + used, (char[2]){(char)key, 0}, 2);
+}
+
+/* What is the same in both views; false where the key is none of these. */
+static bool common_key(struct top_view *v, int key)
+{
+    struct top_wanted *w = &v->wanted;
+    switch (key) {
+    case 'q':
+        v->quits = true;
+        break;
+    case 'h':
+    case '?':
+    case OS_KEY_HELP:
+        v->help = true;
+        break;
+    case 'g':
+        v->flame = !v->flame;
+        break;
+    case 'f':
+    case 'p':
+        v->paused = !v->paused;
+        break;
+    case 'z':
+        v->data->zero = !v->data->zero;
+        break;
+    case 'Z':
+        v->clears = true;
+        break;
+    case 'i':
+        v->data->wants_idle = !v->data->wants_idle;
+        break;
+    case 'D':
+        ask(v, TOP_ASKS_DELAY);
+        break;
+    case 'H':
+        v->no_titles = !v->no_titles;
+        break;
+    case '/':
+        ask(v, TOP_ASKS_FILTER);
+        break;
+    case 'o':
+        w->sort = w->sort == TOP_BY_MODULE ? TOP_BY_SELF : w->sort + 1;
+        break;
+    case 'K':
+        w->no_kernel = !w->no_kernel;
+        w->no_user = false;
+        break;
+    case 'U':
+    case 'k': /* the kernel alone: no user code */
+        w->no_user = !w->no_user;
+        w->no_kernel = false;
+        break;
+    default:
+        return key == OS_KEY_RESIZED;
+    }
+    return true;
+}
+
+bool top_view_key(struct top_view *v, int key, struct error *err)
+{
+    v->said[0] = 0;
+    if (v->prompt)
+        prompt_key(v, key);
+    else if (v->help && key != 'q')
+        v->help = false;
+    else if (!common_key(v, key)) {
+        if (!v->flame && !table_key(v, key))
+            return true;
+        if (v->flame) { /* the same tree, drawn in another way */
+            flame_key(v, key);
+            return true;
+        }
+    }
+    return top_view_update(v, err);
+}

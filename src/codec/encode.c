@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/encode.h"
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define PIECE ((size_t)1 << 30) /* zlib counts in 32 bits */
+
+static bool deflate_bytes(struct encoder *e, const char *bytes, size_t length, int flush)
+{
+    z_stream *z = e->state;
+    char packed[16384];
+    z->next_in = (z_const Bytef *)(uintptr_t)bytes;
+    z->avail_in = (uInt)length;
+    do {
+        z->next_out = (Bytef *)packed;
+        z->avail_out = sizeof packed;
+        if (deflate(z, flush) == Z_STREAM_ERROR)
+            return false;
+        output_bytes(e->to, packed, sizeof packed - z->avail_out);
+    } while (z->avail_out == 0);
+    return !e->to->failed;
+}
+
+static bool gzip_write(void *context, const char *bytes, size_t length)
+{
+    struct encoder *e = context;
+    for (; length > PIECE; bytes += PIECE, length -= PIECE)
+        if (!deflate_bytes(e, bytes, PIECE, Z_NO_FLUSH))
+            return false;
+    return deflate_bytes(e, bytes, length, Z_NO_FLUSH);
+}
+
+bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err)
+{
+    *e = (struct encoder){.to = to, .state = calloc(1, sizeof(z_stream))};
+    if (!e->state || deflateInit2(e->state, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+                                  Z_DEFAULT_STRATEGY) != Z_OK) {
+        free(e->state);
+        e->state = NULL;
+        return error_memory(err);
+    }
+    e->output = (struct output){.flush = gzip_write, .context = e};
+    return true;
+}
+
+bool encoder_finish(struct encoder *e)
+{
+    return output_finish(&e->output) && deflate_bytes(e, "", 0, Z_FINISH);
+}
+
+void encoder_deinit(struct encoder *e)
+{
+    if (e->state)
+        deflateEnd(e->state);
+    free(e->state);
+    e->state = NULL;
+    output_deinit(&e->output);
+}
+
+/* --- zstd, in pieces --------------------------------------------------------------- */
+
+/* What recordings repeat lies near: a small window keeps to the processor's cache. */
+#define PACKER_WINDOW_LOG 18
+
+bool packer_init(struct packer *p, int level, struct error *err)
+{
+    ZSTD_CCtx *state = ZSTD_createCCtx();
+    p->state = state;
+    if (!state)
+        return error_memory(err);
+    ZSTD_CCtx_setParameter(state, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(state, ZSTD_c_windowLog, PACKER_WINDOW_LOG);
+    return true;
+}
+
+void packer_deinit(struct packer *p)
+{
+    ZSTD_freeCCtx(p->state);
+    p->state = NULL;
+}
+
+size_t packer_bound(size_t size)
+{
+    return ZSTD_compressBound(size) + 32; /* the stream's beginning, and a block's */
+}
+
+static size_t pack(struct packer *p, struct str bytes, char *into, size_t room,
+                   ZSTD_EndDirective how)
+{
+    ZSTD_inBuffer in = {bytes.ptr, bytes.len, 0};
+    ZSTD_outBuffer out = {into, room, 0};
+    size_t left = ZSTD_compressStream2(p->state, &out, &in, how);
+    return left == 0 && in.pos == in.size ? out.pos : 0;
+}
+
+size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room)
+{
+    return pack(p, bytes, into, room, ZSTD_e_flush);
+}
+
+size_t packer_end(struct packer *p, struct str bytes, char *into, size_t room)
+{
+    return pack(p, bytes, into, room, ZSTD_e_end);
+}

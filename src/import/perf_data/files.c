@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file is mapped where: the user's, the kernel's and its modules', a guest's, and
+ * code without a file. Named as perf shows them (tools/perf/util/map.c, dso.c). */
+#include "base/format.h"
+#include "base/output.h"
+#include "import/perf_data/profile.h"
+
+/* The number of the file of that key, and whether it is new. 0 when memory is short. */
+static uint32_t file_number(struct perf_profile *p, struct str key, bool *is_new)
+{
+    size_t before = p->keys.count;
+    uint32_t number = strings_add(&p->keys, key);
+    *is_new = number && p->keys.count > before;
+    if (!*is_new)
+        return number;
+    struct perf_file *files =
+        arena_grow(&p->maps, p->files, &p->file_cap, number + 1, sizeof *files);
+    if (!files)
+        return 0;
+    p->files = files;
+    files[number] =
+        (struct perf_file){.module = STR(""), .build_id = STR(""), .symbol = STR("")};
+    return number;
+}
+
+bool perf_files_init(struct perf_profile *p)
+{
+    static const char *const names[] = {"", "[kernel.kallsyms]",
+                                        "[guest.kernel.kallsyms]", "[guest]"};
+    bool is_new;
+    if (!strings_init(&p->keys, &p->maps))
+        return false;
+    p->files = arena_grow(&p->maps, NULL, &p->file_cap, 16, sizeof *p->files);
+    for (uint32_t i = 0; p->files && i <= FILE_GUEST_USER; i++) {
+        uint32_t number = i ? file_number(p, str_of(names[i]), &is_new) : 0;
+        if (number == i)
+            p->files[i] = (struct perf_file){.module = str_of(names[i]),
+                                             .build_id = STR(""),
+                                             .symbol = STR(""),
+                                             .by_address = true};
+    }
+    p->kernel = (struct perf_scope){0, ++p->processes.versions, FILE_KERNEL};
+    p->guest = (struct perf_scope){0, ++p->processes.versions, FILE_GUEST_KERNEL};
+    return !p->maps.failed;
+}
+
+static struct str hexadecimal(struct perf_profile *p, struct str raw)
+{
+    char text[41];
+    size_t n = 0;
+    for (size_t i = 0; i < raw.len && i < 20; i++)
+        n += format_text(text + n, sizeof text - n, "%02x", (unsigned char)raw.ptr[i]);
+    return arena_str(&p->maps, (struct str){text, n});
+}
+
+/* "/lib/modules/6.1/ext4.ko.xz" -> "[ext4]"; others as they are, and so are modules whose
+ * build id the recording has: perf then knows them by their path. */
+static struct str kernel_module_name(struct perf_profile *p, struct str path,
+                                     bool identified)
+{
+    struct str base = str_basename(path);
+    size_t end = str_search(base, STR(".ko"));
+    if (str_starts(path, STR("[kernel.kallsyms]")) ||
+        str_starts(path, STR("[guest.kernel.kallsyms")))
+        return arena_str(&p->maps, str_head(path, str_find(path, ']') + 1));
+    if (end == base.len || identified)
+        return arena_str(&p->maps, path);
+    char *name = arena_alloc(&p->maps, end + 2);
+    if (!name)
+        return STR("");
+    name[0] = '[';
+    for (size_t i = 0; i < end; i++)
+        name[i + 1] = base.ptr[i] == '-' ? '_' : base.ptr[i];
+    name[end + 1] = ']';
+    return (struct str){name, end + 2};
+}
+
+/* The build id that the recording's header has. */
+static struct str recorded_build_id(const struct perf_profile *p, struct str path,
+                                    bool of_kernel)
+{
+    bool itself = of_kernel && str_starts(path, STR("[kernel.kallsyms]"));
+    return perf_data_build_id(&p->data, itself ? STR("[kernel.kallsyms]") : path);
+}
+
+void perf_files_finish(struct perf_profile *p)
+{
+    size_t i =
+        p->files_finished > FILE_GUEST_USER ? p->files_finished : FILE_GUEST_USER + 1;
+    for (; i < p->keys.count && i < p->file_cap; i++) {
+        struct perf_file *file = &p->files[i];
+        if (file->build_id.len == 0)
+            file->build_id =
+                arena_str(&p->maps, recorded_build_id(p, file->module, file->of_kernel));
+        if (file->of_kernel)
+            file->module = kernel_module_name(p, file->module, file->build_id.len);
+    }
+    p->files_finished = i;
+}
+
+/* Memory without a file: what runs in it is a JIT's, named by a perf map. */
+static bool is_jit(const struct perf_record *r, const struct perf_map *m)
+{
+    bool executable = r->type == PERF_MMAP || m->protection & PERF_PROTECTION_EXEC;
+    return executable &&
+           (str_equal(m->path, STR("//anon")) || str_starts(m->path, STR("/dev/zero")) ||
+            str_starts(m->path, STR("/anon_hugepage")) || m->flags & PERF_MAP_HUGE_TLB);
+}
+
+/* The file of a map. The same path may be another file in another container. */
+static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
+                            enum frame_kind kind, struct str build_id)
+{
+    char tail[160];
+    struct output key = OUTPUT_KEEP;
+    bool jit = kind == FRAME_JIT, kernel = kind == FRAME_KERNEL || kind == FRAME_GUEST;
+    size_t tail_size = format_text(
+        tail, sizeof tail, "%.*s %llx %x %x %x", STR_ARG(str_head(build_id, 64)),
+        (unsigned long long)m->inode, m->major, m->minor, jit ? m->pid : (uint32_t)kind);
+    output_str(&key, m->path);
+    output_char(&key, 0);
+    output_bytes(&key, tail, tail_size);
+    bool is_new;
+    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    p->maps.failed |= key.failed;
+    output_deinit(&key);
+    if (number == 0 || !is_new)
+        return number;
+    struct perf_file *file = &p->files[number];
+    file->by_address = jit || kernel;
+    file->of_kernel = kernel;
+    file->build_id = arena_str(&p->maps, build_id);
+    file->module = arena_str(&p->maps, m->path);
+    if (jit) {
+        size_t n = format_text(tail, sizeof tail, "/tmp/perf-%d.map", (int)m->pid);
+        file->module = arena_str(&p->maps, (struct str){tail, n});
+    }
+    if (!p->resolver)
+        return number;
+    uint64_t end = m->start + m->size;
+    struct object_wanted wanted = {
+        .path = jit ? file->module : m->path,
+        .build_id = build_id,
+        .pid = m->pid == PERF_ID_NONE ? ID_NONE : (int64_t)m->pid,
+        .kind = kind,
+        .start = m->start,
+        .end = end > m->start ? end : UINT64_MAX,
+        .offset = m->offset,
+        .reference = kernel ? m->offset : 0,
+        .major = m->major,
+        .minor = m->minor,
+        .inode = m->inode,
+        .written = p->options->written,
+        .host = p->data.facts.host,
+        .release = p->data.facts.release,
+        .jit_map = jit ? perf_data_jit_map(&p->data, m->pid) : STR(""),
+    };
+    file->object = p->resolver->object(p->resolver->context, &wanted);
+    return number;
+}
+
+uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_kind kind)
+{
+    struct output key = OUTPUT_KEEP;
+    bool is_new = false;
+    output_str(&key, kind == FRAME_WAKER ? STR("waker") : STR("marker"));
+    output_char(&key, 0);
+    output_str(&key, name);
+    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    p->maps.failed |= key.failed;
+    output_deinit(&key);
+    if (is_new && p->files[number].symbol.len == 0) {
+        p->files[number].symbol = arena_str(&p->maps, name);
+        p->files[number].marker = (uint8_t)kind;
+    }
+    return number;
+}
+
+/* Adds a map to the kernel's or the guest's. */
+static void map_shared(struct perf_profile *p, struct perf_scope *scope,
+                       const struct address_map *map)
+{
+    scope->space = space_add(&p->processes.spaces, scope->space, map);
+    scope->version = ++p->processes.versions;
+}
+
+#define KERNEL_REGION ((uint64_t)1 << 30)
+
+/* perf tells of the kernel's text only as far as _etext; behind it lies code that runs
+ * while the machine starts, and that idle tasks have among their callers for ever. The
+ * kernel has a region of a gigabyte to itself (Documentation/arch/x86/x86_64/mm.rst);
+ * what else lies there is mapped over it. */
+static uint64_t kernel_end(const struct perf_map *m, uint64_t end)
+{
+    bool is_image =
+        str_starts(m->path, STR("[kernel.kallsyms]")) && end > m->start && m->start >> 63;
+    return is_image ? (m->start | (KERNEL_REGION - 1)) + 1 : end;
+}
+
+/* Some writers do not tell the protection. */
+static bool is_data(const struct perf_record *r, const struct perf_map *m)
+{
+    return r->misc & PERF_MISC_MMAP_DATA ||
+           (m->protection && !(m->protection & PERF_PROTECTION_EXEC));
+}
+
+static void map_file(struct perf_profile *p, const struct perf_record *r,
+                     const struct perf_map *m)
+{
+    uint32_t mode = r->misc & PERF_CPU_MODE;
+    bool guest = mode == PERF_MODE_GUEST_KERNEL || mode == PERF_MODE_GUEST_USER;
+    bool kernel = mode == PERF_MODE_KERNEL || mode == PERF_MODE_GUEST_KERNEL;
+    enum frame_kind kind = guest          ? FRAME_GUEST
+                           : kernel       ? FRAME_KERNEL
+                           : is_jit(r, m) ? FRAME_JIT
+                                          : FRAME_USER;
+    struct str build_id = m->build_id.len ? hexadecimal(p, m->build_id)
+                                          : recorded_build_id(p, m->path, kernel);
+    if (guest && !kernel) /* whose processes are not told apart */
+        return;
+    struct address_map map = {.start = m->start,
+                              .end = m->start + m->size,
+                              .offset = m->offset,
+                              .tag = file_of_map(p, m, kind, build_id)};
+    if (kernel && !guest)
+        map.end = kernel_end(m, map.end);
+    if (map.end < map.start || (kernel && map.end == 0))
+        map.end = UINT64_MAX;
+    map.object = map.tag ? p->files[map.tag].object : 0;
+    map.no_code = !kernel && is_data(r, m);
+    if (str_equal(m->path, STR("[vdso]")))
+        map.offset = 0;
+    else if (kind == FRAME_JIT)
+        map.offset = m->start;
+    if (p->files[map.tag].by_address)
+        map.offset = map.start;
+    struct perf_scope *shared = guest ? &p->guest : &p->kernel;
+    if (kernel) {
+        map_shared(p, shared, &map);
+        shared->otherwise = FILE_NONE;
+    } else {
+        processes_map(&p->processes, m->pid, &map);
+    }
+}
+
+/* A function of its own in the kernel: a BPF program, a trampoline. */
+static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
+{
+    struct output key = OUTPUT_KEEP;
+    bool is_new;
+    if (s->flags & 1 || s->name.len == 0)
+        return; /* it went: what comes there next is told, too */
+    output_str(&key, STR("symbol"));
+    output_char(&key, 0);
+    output_str(&key, s->name);
+    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    p->maps.failed |= key.failed;
+    output_deinit(&key);
+    if (number == 0)
+        return;
+    if (is_new) {
+        struct str name = arena_str(&p->maps, s->name);
+        p->files[number].module = p->files[number].symbol = name;
+        p->files[number].by_address = true;
+    }
+    map_shared(p, &p->kernel,
+               &(struct address_map){.start = s->address,
+                                     .end = s->address + s->size,
+                                     .offset = s->address,
+                                     .tag = number});
+}
+
+void perf_file_mapped(struct perf_profile *p, const struct perf_record *r)
+{
+    struct perf_map m;
+    struct perf_symbol s;
+    if (r->type == PERF_KSYMBOL && perf_symbol_of(&p->data, r, &s))
+        map_symbol(p, &s);
+    else if (r->type != PERF_KSYMBOL && perf_map_of(&p->data, r, &m))
+        map_file(p, r, &m);
+    else
+        builder_warn_offset(p->b, "a map that is cut short", r->offset);
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/limits.h"
+#include "base/sort.h"
+#include "perf/parts.h"
+
+/* Records of a pipe that wait for their turn keep the window of the source open. Where it
+ * would grow beyond this, they are given before what is still to come. In a folder of
+ * compressed files what comes first is in the last file, too. */
+#define WAITING_BYTES_MAX ((uint64_t)64 << 20)
+#define WAITING_BYTES_FOLDER ((size_t)(limits.piece / 2))
+
+bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
+{
+    struct str all;
+    *d = (struct perf_data){.input = in, .formats = OUTPUT_KEEP};
+    d->facts = (struct perf_facts){.host = STR(""),
+                                   .release = STR(""),
+                                   .version = STR(""),
+                                   .arch = STR(""),
+                                   .cpu = STR(""),
+                                   .command = STR("")};
+    if (!strings_init(&d->paths, &d->arena))
+        return error_memory(err);
+    source_map(in, &all);
+    if (!perf_read_header(d, err))
+        return false;
+    return !d->arena.failed || error_memory(err);
+}
+
+void perf_data_deinit(struct perf_data *d)
+{
+    perf_unpacker_destroy(d->unpacker);
+    output_deinit(&d->formats);
+    source_deinit(&d->section);
+    arena_deinit(&d->arena);
+}
+
+/* --- The window -------------------------------------------------------------------- */
+
+/* Whether the source has `size` bytes at the offset, which is not before d->keep. */
+static bool have(struct perf_data *d, uint64_t offset, uint64_t size, struct error *err)
+{
+    struct source *s = d->source;
+    while (offset - s->offset + size > (size_t)(s->end - s->begin)) {
+        if (s->last || d->input_failed)
+            return false;
+        if (d->moving)
+            d->moving(d->moving_context);
+        if (!source_more(s, s->begin + (d->keep - s->offset), err))
+            d->input_failed = true;
+    }
+    return true;
+}
+
+/* The bytes at an offset that are in the window. */
+static struct str bytes_at(const struct perf_data *d, uint64_t offset)
+{
+    const struct source *s = d->source;
+    return str_span(s->begin + (offset - s->offset), s->end);
+}
+
+static void move_on(struct perf_data *d, uint64_t size)
+{
+    d->cursor += size;
+    if (d->waiting_count == 0)
+        d->keep = d->cursor;
+}
+
+/* Where in the file that is. */
+static uint64_t origin_of(const struct perf_data *d, uint64_t offset)
+{
+    return d->unpacker && d->source == perf_unpacker_source_of(d->unpacker)
+               ? perf_unpacker_origin(d->unpacker, offset)
+               : offset;
+}
+
+static void flaw_at(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
+{
+    perf_flaw(d, flaw, origin_of(d, offset));
+}
+
+/* The record at an offset where a whole one is in the window. */
+static struct perf_record record_at(const struct perf_data *d, uint64_t offset)
+{
+    struct str bytes = bytes_at(d, offset);
+    struct perf_header h = perf_header_at(d, bytes.ptr);
+    const uint64_t *length = d->resized.count ? idmap_find(&d->resized, offset) : NULL;
+    struct str all = str_head(bytes, length ? (size_t)*length : h.size);
+    return (struct perf_record){.type = h.type,
+                                .misc = h.misc,
+                                .body = str_skip(all, PERF_RECORD_HEADER),
+                                .offset = origin_of(d, offset),
+                                .time = TIME_NONE};
+}
+
+/* --- Order ------------------------------------------------------------------------- */
+
+static bool before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct perf_waiting *waiting = context;
+    return waiting[a].time < waiting[b].time;
+}
+
+/* Puts those waiting in the order of time; what came first, first. */
+static void sort_waiting(struct perf_data *d)
+{
+    size_t count = d->waiting_count, cap = d->sorted_cap;
+    uint32_t *order =
+        arena_grow(&d->arena, d->order, &d->order_cap, count * 2, sizeof *order);
+    struct perf_waiting *sorted =
+        arena_grow(&d->arena, d->sorted, &cap, count, sizeof *sorted);
+    if (!order || !sorted)
+        return;
+    d->order = order;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    sort_u32(order, count, order + count, before, d->waiting);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = d->waiting[order[i]];
+    d->sorted = d->waiting;
+    d->sorted_cap = d->waiting_cap;
+    d->waiting = sorted;
+    d->waiting_cap = cap;
+}
+
+/* Makes those up to the time due. */
+static void make_due(struct perf_data *d, uint64_t time)
+{
+    sort_waiting(d);
+    while (d->due < d->waiting_count && d->waiting[d->due].time <= time)
+        d->due++;
+}
+
+/* Those that were due are given: what is left, and from where on it is kept. */
+static void forget_given(struct perf_data *d)
+{
+    size_t left = d->waiting_count - d->due;
+    if (left)
+        memmove(d->waiting, d->waiting + d->due, left * sizeof *d->waiting);
+    d->waiting_count = left;
+    d->given = d->due = 0;
+    d->keep = d->cursor;
+    for (size_t i = 0; i < left; i++)
+        if (d->waiting[i].offset < d->keep)
+            d->keep = d->waiting[i].offset;
+}
+
+static void wait(struct perf_data *d, const struct perf_record *r)
+{
+    struct perf_waiting *waiting = arena_grow(&d->arena, d->waiting, &d->waiting_cap,
+                                              d->waiting_count + 1, sizeof *waiting);
+    if (!waiting)
+        return;
+    d->waiting = waiting;
+    waiting[d->waiting_count++] = (struct perf_waiting){r->time, d->cursor};
+    if (r->time > d->newest_time)
+        d->newest_time = r->time;
+}
+
+/* A round: perf has gone once over the buffers of all processors. What it will find there
+ * next may be older than the newest of this round, but not than the newest of the one
+ * before. */
+static void end_round(struct perf_data *d)
+{
+    if (d->input->file_count > 1) /* this file's round, and not the others' */
+        return;
+    make_due(d, d->round_time);
+    d->round_time = d->newest_time;
+}
+
+/* --- Records ----------------------------------------------------------------------- */
+
+/* Whether a record begins at the offset: it has the length of its parts or, where that is
+ * not known, is followed by another, or by the end. */
+static bool begins_record(struct perf_data *d, uint64_t offset, struct error *err)
+{
+    if (!have(d, offset, PERF_RECORD_HEADER, err) ||
+        !perf_header_sound(d, bytes_at(d, offset)))
+        return false;
+    size_t size = perf_header_at(d, bytes_at(d, offset).ptr).size;
+    uint64_t next = offset + size;
+    bool more = have(d, next, PERF_RECORD_HEADER, err);
+    if (!more && (!have(d, offset, size, err) || have(d, next, 1, err)))
+        return false;
+    size_t length = perf_record_length(d, bytes_at(d, offset));
+    return length == size ||
+           (length == 0 && (!more || perf_header_sound(d, bytes_at(d, next))));
+}
+
+/* Where a record ends whose header tells another size than its parts have; 0 where it is
+ * not that size which is damaged: then no record begins behind the parts. */
+static size_t true_length(struct perf_data *d, uint64_t offset, struct error *err)
+{
+    have(d, offset, PERF_RECORD_MAX, err);
+    size_t length = perf_record_length(d, bytes_at(d, offset));
+    bool other = length && length != perf_header_at(d, bytes_at(d, offset).ptr).size;
+    if (!other)
+        return 0;
+    uint64_t next = offset + length;
+    bool ends = have(d, offset, length, err) && !have(d, next, 1, err);
+    return ends || begins_record(d, next, err) ? length : 0;
+}
+
+/* Remembers how long the record really is. */
+static void resize(struct perf_data *d, uint64_t offset, size_t length)
+{
+    uint64_t *at = idmap_put(&d->resized, &d->arena, offset);
+    if (at)
+        *at = length;
+    flaw_at(d, PERF_FLAW_CORRUPTED, offset);
+}
+
+/* What stands at the cursor makes no sense: it may be that the record before it has another
+ * size than its header tells. It is among those that wait, or was given. */
+static bool mend_last(struct perf_data *d, struct error *err)
+{
+    size_t count = d->waiting_count;
+    if (count <= d->due || d->waiting[count - 1].offset != d->last)
+        return false;
+    size_t length = true_length(d, d->last, err);
+    if (length == 0)
+        return false;
+    resize(d, d->last, length);
+    struct perf_record r = record_at(d, d->last);
+    d->waiting[count - 1].time = perf_time_of(d, &r);
+    d->cursor = d->last + length;
+    return true;
+}
+
+/* The record at the cursor makes no sense; the one before it is one of perf's own, whose
+ * length only its header tells. Where another begins within it, it is that one which is
+ * damaged. */
+static bool look_within_last(struct perf_data *d, struct error *err)
+{
+    uint64_t last = d->last, end = d->cursor;
+    if (last < d->source->offset || last >= end || end - last > PERF_RECORD_MAX ||
+        perf_record_length(d, bytes_at(d, last)))
+        return false;
+    for (uint64_t at = last + PERF_RECORD_HEADER; at < end; at += 4) {
+        if (at < d->source->offset || !begins_record(d, at, err))
+            continue;
+        flaw_at(d, PERF_FLAW_CORRUPTED, last);
+        d->cursor = at;
+        d->keep = at < d->keep ? at : d->keep;
+        d->last = UINT64_MAX; /* once: what is there may be damaged too */
+        return true;
+    }
+    return false;
+}
+
+#define PASSED_MAX ((uint64_t)1 << 20)
+
+/* The record at the cursor makes no sense: goes on to the next that does. The kernel's
+ * records have sizes that are multiples of 8, those of perf of 4. Where that is far away, what waits for
+ * its turn waits no longer: all behind it would be kept. */
+static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct error *err)
+{
+    uint64_t from = d->cursor, left = 0;
+    if (if_last == PERF_FLAW_CORRUPTED && look_within_last(d, err))
+        return;
+    while (have(d, d->cursor, PERF_RECORD_HEADER + 1, err)) {
+        move_on(d, 4);
+        if (begins_record(d, d->cursor, err)) {
+            flaw_at(d, PERF_FLAW_CORRUPTED, from);
+            return;
+        }
+        if (d->waiting_count && d->cursor - from > PASSED_MAX) {
+            make_due(d, UINT64_MAX);
+            flaw_at(d, PERF_FLAW_CORRUPTED, from);
+            return;
+        }
+    }
+    left = bytes_at(d, d->cursor).len;
+    move_on(d, left);
+    flaw_at(d, if_last, from);
+}
+
+/* Records of types that are newer than this reader: believed where another follows. */
+static bool is_newer(struct perf_data *d, struct perf_header h, struct error *err)
+{
+    uint64_t next = d->cursor + h.size;
+    if (h.size < PERF_RECORD_HEADER || h.type == 0 || h.type > 2 * PERF_USER_END ||
+        (h.type < PERF_USER_END && h.type >= PERF_HEADER_ATTR) ||
+        h.type < PERF_KERNEL_END)
+        return false;
+    if (have(d, next, PERF_RECORD_HEADER, err))
+        return perf_header_sound(d, bytes_at(d, next));
+    return have(d, d->cursor, h.size, err);
+}
+
+/* Whether a record ends with a text, behind which a recorder may leave room. */
+static bool has_text(uint32_t type)
+{
+    return type == PERF_MMAP || type == PERF_MMAP2 || type == PERF_COMM ||
+           type == PERF_KSYMBOL || type == PERF_CGROUP;
+}
+
+/* Whether the record at the cursor can be taken: it is as long as its parts, or that is
+ * now known. One of another length that is followed by the next is of another type than
+ * its header tells. */
+static bool check_length(struct perf_data *d, bool whole, struct error *err)
+{
+    struct str bytes = bytes_at(d, d->cursor);
+    size_t size = perf_header_at(d, bytes.ptr).size;
+    size_t length = perf_record_length(d, bytes);
+    if (length == 0 || length == size)
+        return whole;
+    bool follows = whole && bytes.len >= size + PERF_RECORD_HEADER &&
+                   perf_header_sound(d, str_skip(bytes, size));
+    uint32_t type = perf_header_at(d, bytes.ptr).type;
+    bool roomy = type == PERF_SAMPLE || (has_text(type) && length < size);
+    length = true_length(d, d->cursor, err);
+    if (length == 0 || (follows && length > size))
+        return roomy && whole;
+    resize(d, d->cursor, length);
+    return true;
+}
+
+/* Goes on to the next file of a folder, where there is one. */
+static void end_file(struct perf_data *d)
+{
+    d->ended = d->source != &d->section || !perf_next_file(d, &d->cursor);
+}
+
+/* A sample of fewer bytes may have lost its end, and its time with it. */
+#define SAMPLE_LEAST 40
+
+/* Takes the record at the cursor. False where there is none that can be given: at the
+ * end, or where something was passed over. */
+static bool take_record(struct perf_data *d, struct perf_record *r, struct error *err)
+{
+    if (!have(d, d->cursor, PERF_RECORD_HEADER, err)) {
+        if (!d->input_failed && bytes_at(d, d->cursor).len)
+            flaw_at(d, PERF_FLAW_TRUNCATED, d->cursor);
+        end_file(d);
+        return false;
+    }
+    struct perf_header h = perf_header_at(d, bytes_at(d, d->cursor).ptr);
+    bool sound = perf_header_sound(d, bytes_at(d, d->cursor));
+    bool newer = !sound && is_newer(d, h, err);
+    if (!sound && !newer) {
+        if (!mend_last(d, err))
+            pass_corrupted(d, PERF_FLAW_CORRUPTED, err);
+        return false;
+    }
+    bool whole = have(d, d->cursor, h.size, err);
+    if (sound && (!whole || h.type != PERF_SAMPLE || h.size < SAMPLE_LEAST))
+        whole = check_length(d, whole, err);
+    if (!whole) {
+        pass_corrupted(d, sound ? PERF_FLAW_TRUNCATED : PERF_FLAW_CORRUPTED, err);
+        return false;
+    }
+    if (newer)
+        flaw_at(d, PERF_FLAW_UNKNOWN, d->cursor);
+    *r = record_at(d, d->cursor);
+    r->time = newer ? TIME_NONE : perf_time_of(d, r);
+    d->last = d->cursor;
+    return true;
+}
+
+/* What follows some records outside of their size. */
+static uint64_t payload_of(const struct perf_data *d, const struct perf_record *r)
+{
+    struct bytes b = perf_body(d, r);
+    if (r->type == PERF_AUXTRACE)
+        return bytes_u64(&b);
+    return r->type == PERF_HEADER_TRACING_DATA ? bytes_u32(&b) : 0;
+}
+
+/* Goes over to a source in which records are unpacked. None are waiting. */
+static void start_unpacking(struct perf_data *d)
+{
+    struct source *s = d->source;
+    s->begin += d->cursor - s->offset;
+    s->offset = d->cursor;
+    d->unpacker = perf_unpacker_create(d, s);
+    if (!d->unpacker) {
+        d->arena.failed = true;
+        return;
+    }
+    d->source = perf_unpacker_source(d->unpacker);
+    d->cursor = d->keep = 0;
+}
+
+#define FORMATS_MAX ((size_t)16 << 20)
+
+/* Keeps what tells tracepoints' formats, until it is whole. */
+static void take_formats(struct perf_data *d, struct str piece)
+{
+    if (!d->keeps_payload)
+        return;
+    if (d->formats.used + piece.len <= FORMATS_MAX)
+        output_str(&d->formats, piece);
+    if (piece.len < d->payload)
+        return;
+    perf_read_formats(d, output_kept(&d->formats));
+    d->arena.failed |= d->formats.failed;
+    d->keeps_payload = false;
+    output_deinit(&d->formats);
+    d->formats = OUTPUT_KEEP;
+}
+
+/* Passes over some of a payload. */
+static void skip_payload(struct perf_data *d, struct error *err)
+{
+    uint64_t left = bytes_at(d, d->cursor).len;
+    if (left == 0 && !have(d, d->cursor, 1, err)) {
+        if (!d->input_failed)
+            flaw_at(d, PERF_FLAW_TRUNCATED, d->cursor);
+        d->payload = 0;
+        return;
+    }
+    left = bytes_at(d, d->cursor).len;
+    left = left < d->payload ? left : d->payload;
+    take_formats(d, str_head(bytes_at(d, d->cursor), (size_t)left));
+    d->payload -= left;
+    move_on(d, left);
+}
+
+/* Reads one record: true where it is to be given at once. */
+static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
+{
+    if (d->payload) {
+        skip_payload(d, err);
+        return false;
+    }
+    if (!take_record(d, r, err))
+        return false;
+    if (!d->unpacker && (r->type == PERF_COMPRESSED || r->type == PERF_COMPRESSED2)) {
+        if (d->waiting_count)
+            make_due(d, UINT64_MAX);
+        else
+            start_unpacking(d);
+        return false;
+    }
+    if (r->type < PERF_KERNEL_END && r->time != TIME_NONE) {
+        wait(d, r);
+        d->cursor += r->body.len + PERF_RECORD_HEADER;
+        return false;
+    }
+    move_on(d, r->body.len + PERF_RECORD_HEADER);
+    if (d->last < d->keep)
+        d->keep = d->last; /* look_within_last may go back to it */
+    d->payload = payload_of(d, r);
+    d->keeps_payload = r->type == PERF_HEADER_TRACING_DATA;
+    if (r->type == PERF_AUXTRACE)
+        d->aux_bytes += d->payload;
+    if (r->type == PERF_FINISHED_ROUND)
+        end_round(d);
+    if (r->type >= PERF_HEADER_ATTR)
+        perf_read_header_record(d, r);
+    return true;
+}
+
+/* The records are at their end: those waiting are due, and a file's features, which
+ * follow, are read where they were not in reach before. */
+static void end(struct perf_data *d, struct error *err)
+{
+    struct str rest;
+    make_due(d, UINT64_MAX);
+    if (!d->features_at || d->section_left)
+        return;
+    if (source_all(d->input, &rest, err))
+        perf_read_features(d, rest, d->input->offset);
+    else
+        d->input_failed = true;
+}
+
+void perf_data_damaged(struct perf_data *d, const struct perf_record *r)
+{
+    perf_flaw(d, PERF_FLAW_CORRUPTED, r->offset);
+}
+
+bool perf_data_inner(const struct perf_data *d, struct str *bytes, uint64_t offset,
+                     struct perf_record *r)
+{
+    if (bytes->len < PERF_RECORD_HEADER || !perf_header_sound(d, *bytes))
+        return false;
+    struct perf_header h = perf_header_at(d, bytes->ptr);
+    if (h.size > bytes->len || perf_record_length(d, str_head(*bytes, h.size)) != h.size)
+        return false;
+    *r = (struct perf_record){.type = h.type,
+                              .misc = h.misc,
+                              .body =
+                                  str_skip(str_head(*bytes, h.size), PERF_RECORD_HEADER),
+                              .offset = offset};
+    r->time = perf_time_of(d, r);
+    *bytes = str_skip(*bytes, h.size);
+    return true;
+}
+
+bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *err)
+{
+    for (;;) {
+        if (d->arena.failed)
+            return error_memory(err);
+        if (d->input_failed)
+            return false;
+        if (d->given < d->due) {
+            *r = record_at(d, d->waiting[d->given].offset);
+            r->time = d->waiting[d->given++].time;
+            return true;
+        }
+        if (d->due)
+            forget_given(d);
+        if (d->ended)
+            return false;
+        uint64_t most =
+            d->input->file_count > 1 ? WAITING_BYTES_FOLDER : WAITING_BYTES_MAX;
+        if (!d->source->last && d->cursor - d->keep > most)
+            make_due(d, UINT64_MAX);
+        else if (step(d, r, err))
+            return true;
+        if (d->ended)
+            end(d, err);
+    }
+}

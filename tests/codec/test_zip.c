@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/zip.h"
+#include "unit.h"
+
+#define FILE_HEAD "PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0"
+#define ENTRY_HEAD(flags) "PK\x01\x02\x14\0\x14\0" flags
+#define END(size, offset) \
+    "PK\x05\x06\0\0\0\0\x01\0\x01\0" size "\0\0\0" offset "\0\0\0\0\0"
+
+/* A file "f" of 3 bytes; the extra part of its own header is not that of its entry. */
+#define MEMBER FILE_HEAD "\x03\0\0\0\x03\0\0\0\x01\0\x02\0fXXabc"
+#define ENTRY(flags)                                                                     \
+    ENTRY_HEAD(flags)                                                                    \
+    "\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\x03\0\0\0\x01\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0" \
+    "fYZ"
+
+static struct zip_file only_file(struct str bytes, bool want)
+{
+    struct zip z;
+    struct zip_file f = {.path = STR("")};
+    assert_true(zip_init(&z, bytes));
+    assert_int_equal(zip_next(&z, &f), want);
+    return f;
+}
+
+static void files_are_found_by_the_directory(void **state)
+{
+    struct str whole = STR(MEMBER ENTRY("\0\0") END("\x31", "\x24"));
+    struct zip_file f = only_file(whole, true);
+    struct zip z;
+    (void)state;
+    assert_true(str_equal(f.path, STR("f")));
+    assert_true(str_equal(f.packed, STR("abc")));
+    assert_int_equal(f.method, ZIP_STORED);
+    assert_int_equal(f.size, 3);
+    assert_true(zip_init(&z, whole));
+    assert_true(zip_next(&z, &f));
+    assert_false(zip_next(&z, &f));
+}
+
+static void encrypted_files_are_of_no_method(void **state)
+{
+    (void)state;
+    struct zip_file f = only_file(STR(MEMBER ENTRY("\x01\0") END("\x31", "\x24")), true);
+    assert_int_equal(f.method, UINT16_MAX);
+    assert_int_equal(f.size, 3);
+}
+
+/* Wherever it is cut or bent, nothing behind the bytes is looked at. */
+static void damage_is_borne(void **state)
+{
+    struct str whole = STR(MEMBER ENTRY("\0\0") END("\x31", "\x24"));
+    char *bent = malloc(whole.len);
+    struct zip z;
+    struct zip_file f;
+    (void)state;
+    for (size_t cut = 0; cut < whole.len; cut++) {
+        memcpy(bent, whole.ptr + whole.len - cut, cut);
+        if (zip_init(&z, (struct str){bent, cut}))
+            zip_next(&z, &f);
+        if (cut < 22)
+            assert_false(zip_init(&z, (struct str){bent, cut}));
+    }
+    for (size_t at = 0; at < whole.len; at++) {
+        memcpy(bent, whole.ptr, whole.len);
+        bent[at] = (char)0xff;
+        unsigned files = 0;
+        for (bool ok = zip_init(&z, (struct str){bent, whole.len});
+             ok && zip_next(&z, &f);)
+            files++;
+        assert_true(files <= 1);
+    }
+    free(bent);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest units[] = {
+        UNIT(files_are_found_by_the_directory),
+        UNIT(encrypted_files_are_of_no_method),
+        UNIT(damage_is_borne),
+    };
+    return UNITS_RUN(units);
+}
