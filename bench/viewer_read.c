@@ -10,13 +10,6 @@
 
 #define PIECE ((size_t)8 << 20)
 
-/* What no_zstd.c says for a page: here packed data is unpacked. */
-bool zstd_was_asked(struct error *err)
-{
-    (void)err;
-    return false;
-}
-
 static double seconds(void)
 {
     struct timespec now;
