@@ -34,7 +34,8 @@ MAY_INCLUDE = {
     "os": ["base"],
     "resolve": ["os", "unwind"],
     "record": ["resolve", "perf"],
-    "cli": ["record", "import", "transform", "export", "trace"],
+    "engine": ["record", "import", "transform", "export", "trace"],
+    "cli": ["engine"],
     "agents": ["base"],
 }
 

@@ -2,8 +2,8 @@
 #include "cli/command.h"
 #include "base/format.h"
 #include "base/nearest.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "os/guard.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 /* stoke convert: a profile of any format to another format. */
 #include "analysis/calls.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "cli/options/names.h"
+#include "cli/options/save.h"
 #include "cli/options/view.h"
-#include "cli/save.h"
-#include "cli/sources.h"
+#include "engine/sources.h"
 #include <unistd.h>
 
 #define NOT_SAID (-1)
@@ -21,7 +21,7 @@ struct convert_settings {
     int threads;               /* enum thread_style, or NOT_SAID */
     int pack;                  /* 0, 1, or NOT_SAID */
     bool with_callgraph, with_source;
-    struct option_list source_dirs;
+    struct name_list source_dirs;
     double function_percent, call_percent;
 };
 
@@ -109,7 +109,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
     options.source_count = sources.count;
     ok = ok && save_profile_as(e, p, &options, path, pack, NULL, err);
     if (ok && s->with_source && !s->load.quiet)
-        sources_list(&sources);
+        sources_list(&sources, &message_report);
     sources_deinit(&sources);
     profile_destroy(p);
     return ok;

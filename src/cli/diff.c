@@ -3,11 +3,11 @@
 #include "base/number.h"
 #include "base/sort.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
+#include "cli/options/save.h"
 #include "cli/options/tables.h"
 #include "cli/options/view.h"
-#include "cli/save.h"
 #include "os/terminal.h"
 
 /* With --fail-above 1 means that something grew, so what failed is another number. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke flamegraph: stacks of any format to an interactive SVG. */
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/options/drawing.h"
+#include "cli/options/load.h"
 #include "cli/options/names.h"
+#include "cli/options/save.h"
 #include "cli/options/view.h"
-#include "cli/save.h"
 #include "os/file.h"
 
 /* A picture of fewer samples than these says little. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke fold: stacks of any format to folded lines. */
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "cli/options/names.h"
+#include "cli/options/save.h"
 #include "cli/options/view.h"
-#include "cli/save.h"
 #include "os/parallel.h"
 
 struct fold_settings {
@@ -43,7 +43,7 @@ static int fold_run(void *settings, int file_count, char **files)
     p = view_apply(&s->view, p, &err);
     if (p)
         load_note_event(p, s->load.quiet);
-    struct os_crew *crew = load_crew(&s->load);
+    struct os_crew *crew = engine_load_crew(&s->load);
     struct crew seam = crew ? os_crew_seam(crew) : (struct crew){.hands = 1};
     options.crew = &seam;
     bool ok = p && save_profile(exporter_named(STR("folded")), p, &options,

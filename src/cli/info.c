@@ -6,8 +6,8 @@
 #include "base/number.h"
 #include "base/visible.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "cli/options/view.h"
 #include "cli/trace/load.h"
 #include "codec/json.h"
@@ -24,7 +24,7 @@
 struct info_settings {
     struct load_settings load;
     struct view_settings view;
-    struct option_list binaries, users;
+    struct name_list binaries, users;
     const char *output;
     bool json, all;
 };

@@ -181,3 +181,25 @@ void message_progress_line(const char *format, ...)
     fputs("\x1b[K", stderr);
     fflush(stderr);
 }
+
+static void report_note(void *context, const char *text)
+{
+    (void)context;
+    message_note("%s", text);
+}
+
+static void report_progress(void *context, const char *what, uint64_t done,
+                            uint64_t total)
+{
+    (void)context;
+    message_progress(what, done, total);
+}
+
+static void report_done(void *context)
+{
+    (void)context;
+    message_progress_end();
+}
+
+const struct engine_report message_report = {
+    .note = report_note, .progress = report_progress, .done = report_done};

@@ -8,6 +8,7 @@
 #ifndef STOKE_CLI_MESSAGE_H
 #define STOKE_CLI_MESSAGE_H
 
+#include "engine/report.h"
 #include "model/profile.h"
 
 /* "stoke: FILE:LINE:COLUMN: message", the line with a caret, "try: hint". */
@@ -28,6 +29,9 @@ void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
  * nothing elsewhere. total 0: not known. message_progress_end wipes it. */
 void message_progress(const char *what, uint64_t done, uint64_t total);
 void message_progress_end(void);
+
+/* The engine's notes and progress, shown with the functions above. */
+extern const struct engine_report message_report;
 
 /* The same line, for work that has more to tell: shown at once, on a terminal only. */
 void message_progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoke report: which functions the weight is in, as a table or a tree. */
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
+#include "cli/options/save.h"
 #include "cli/options/view.h"
 #include "cli/rows.h"
-#include "cli/save.h"
 
 struct report_settings {
     struct load_settings load;
     struct view_settings view;
     struct tables_settings tables;
     struct rows_settings rows;
-    struct option_list inputs;
+    struct name_list inputs;
     const char *output;
 };
 

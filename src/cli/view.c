@@ -3,10 +3,10 @@
 #include "cli/options/view.h"
 #include "base/format.h"
 #include "cli/command.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "cli/options/names.h"
-#include "cli/sources.h"
+#include "engine/sources.h"
 #include "export/html_page.h"
 #include "os/child.h"
 #include "os/server.h"
@@ -19,7 +19,7 @@ struct viewer_settings {
     struct load_settings load;
     struct view_settings view;
     struct names_settings names;
-    struct option_list source_dirs;
+    struct name_list source_dirs;
     int64_t port;
     bool no_browser;
 };

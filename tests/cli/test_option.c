@@ -9,7 +9,7 @@ struct load {
 struct settings {
     bool inverted, count, flag;
     const char *title;
-    struct option_list names;
+    struct name_list names;
     int64_t threads;
     double factor;
     int order, mode;

@@ -7,7 +7,7 @@
 #ifndef STOKE_CLI_ANNOTATE_ANNOTATE_H
 #define STOKE_CLI_ANNOTATE_ANNOTATE_H
 
-#include "cli/load.h"
+#include "cli/options/load.h"
 
 /* Samples at one address, or of one line. */
 struct annotated {

@@ -82,7 +82,7 @@ static bool set_choice(const struct option *o, const char *text, int *value,
     return nearest_hint(&nearest, "", all, err);
 }
 
-static bool set_list(const struct parsing *p, struct option_list *list, const char *text)
+static bool set_list(const struct parsing *p, struct name_list *list, const char *text)
 {
     if (!list->items)
         list->items = calloc((size_t)p->argc + 1, sizeof *list->items);
@@ -317,10 +317,10 @@ void options_free(const struct option_group *groups, void *settings)
         for (const struct option *o = g->options; o->names; o++) {
             if (o->kind != OPTION_LIST)
                 continue;
-            struct option_list *list =
-                (struct option_list *)(void *)((char *)settings + g->base + o->offset);
+            struct name_list *list =
+                (struct name_list *)(void *)((char *)settings + g->base + o->offset);
             free((void *)list->items);
-            *list = (struct option_list){0};
+            *list = (struct name_list){0};
         }
     }
 }

@@ -9,23 +9,19 @@
 #define STOKE_CLI_OPTIONS_OPTION_H
 
 #include "base/error.h"
+#include "base/name_list.h"
 
 enum option_kind {
     OPTION_FLAG,    /* bool */
     OPTION_CLEAR,   /* bool, set to false */
     OPTION_STRING,  /* const char * */
-    OPTION_LIST,    /* struct option_list, each time it is given */
+    OPTION_LIST,    /* struct name_list, each time it is given */
     OPTION_INT,     /* int64_t */
     OPTION_NUMBER,  /* double */
     OPTION_CHOICE,  /* int, the place of the value in `choices` */
     OPTION_SET,     /* int, set to `value` */
     OPTION_IGNORED, /* accepted for scripts written for another tool; does nothing */
     OPTION_PARSED,  /* const char *, by `parse` */
-};
-
-struct option_list {
-    const char **items;
-    size_t count;
 };
 
 struct option {

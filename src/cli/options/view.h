@@ -13,7 +13,7 @@
 #ifndef STOKE_CLI_OPTIONS_VIEW_H
 #define STOKE_CLI_OPTIONS_VIEW_H
 
-#include "cli/load.h"
+#include "cli/options/load.h"
 #include "transform/transform.h"
 
 struct view_settings {

@@ -2,10 +2,10 @@
 #include "cli/record/draw.h"
 #include "base/format.h"
 #include "base/number.h"
-#include "cli/load.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
+#include "cli/options/save.h"
 #include "cli/record/summary.h"
-#include "cli/save.h"
 #include "os/task.h"
 
 /* --- What is to be drawn ----------------------------------------------------------- */

@@ -3,14 +3,14 @@
 #ifndef STOKE_CLI_SCRIPT_SCRIPT_H
 #define STOKE_CLI_SCRIPT_SCRIPT_H
 
-#include "cli/load.h"
+#include "cli/options/load.h"
 #include "cli/script/choice.h"
 #include "cli/script/text.h"
 
 struct script_settings {
     struct load_settings load;
     struct script_fields fields;
-    struct option_list inputs;
+    struct name_list inputs;
     const char *output;
     struct script_wishes wishes;
     int64_t max_stack;

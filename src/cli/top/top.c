@@ -4,9 +4,9 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/sampling.h"
-#include "cli/options/symbols.h"
-#include "cli/package_hint.h"
 #include "cli/top/view.h"
+#include "engine/package_hint.h"
+#include "engine/symbols.h"
 #include "os/cgroup.h"
 #include "os/machine.h"
 #include "os/screen.h"
@@ -288,7 +288,7 @@ static bool read_stream(struct top *t, struct error *err)
     }
     if (ok && !t->restarts && t->data.shown) {
         os_screen_close(); /* the last words of stoke top */
-        package_hint(&symbols, t->data.shown);
+        package_hint(&symbols, t->data.shown, &message_report);
     }
     top_data_clear(&t->data);
     symbols_deinit(&symbols);

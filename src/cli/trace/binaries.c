@@ -148,8 +148,8 @@ const struct trace_binary *trace_files_find(void *files, struct str path)
 
 /* --- All of them ------------------------------------------------------------------- */
 
-bool trace_files_open(struct trace_files *f, const struct option_list *binaries,
-                      const struct option_list *users, const char *kallsyms,
+bool trace_files_open(struct trace_files *f, const struct name_list *binaries,
+                      const struct name_list *users, const char *kallsyms,
                       const struct resolve_settings *settings, struct error *err)
 {
     size_t most = binaries->count + users->count + 1;

@@ -4,7 +4,7 @@
 #define STOKE_CLI_TRACE_BINARIES_H
 
 #include "cli/options/option.h"
-#include "cli/options/symbols.h"
+#include "engine/symbols.h"
 #include "trace/binary.h"
 
 struct trace_files {
@@ -23,8 +23,8 @@ struct trace_files {
 
 /* Opens the binaries, those of the users behind the others. False with err set where one
  * cannot be read; deinit in either case. `kallsyms` may be NULL. */
-bool trace_files_open(struct trace_files *f, const struct option_list *binaries,
-                      const struct option_list *users, const char *kallsyms,
+bool trace_files_open(struct trace_files *f, const struct name_list *binaries,
+                      const struct name_list *users, const char *kallsyms,
                       const struct resolve_settings *settings, struct error *err);
 void trace_files_close(struct trace_files *f);
 

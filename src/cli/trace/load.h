@@ -5,14 +5,14 @@
 #define STOKE_CLI_TRACE_LOAD_H
 
 #include "cli/options/option.h"
-#include "cli/options/symbols.h"
 #include "cli/trace/trigger.h"
+#include "engine/symbols.h"
 #include "trace/reader.h"
 
 struct trace_load {
     struct symbol_settings symbols;
-    struct option_list binaries, users; /* files that ran, below and above a kernel */
-    struct option_list switches;        /* functions that switch tasks; none: the known */
+    struct name_list binaries, users; /* files that ran, below and above a kernel */
+    struct name_list switches;        /* functions that switch tasks; none: the known */
     struct trigger_settings trigger;
     const struct trace_format *format; /* NULL: found from the content */
     int64_t ipc;                       /* of binary traces; 0: found out */

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/drawing.h"
-#include "cli/save.h"
+#include "cli/options/save.h"
 #include "cli/trace/load.h"
 #include "os/file.h"
 #include <stdio.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the addresses of a recording get their names: the options, and the resolver that
  * they make. */
-#ifndef STOKE_CLI_OPTIONS_SYMBOLS_H
-#define STOKE_CLI_OPTIONS_SYMBOLS_H
+#ifndef STOKE_ENGINE_SYMBOLS_H
+#define STOKE_ENGINE_SYMBOLS_H
 
-#include "cli/options/option.h"
+#include "base/name_list.h"
+#include "engine/report.h"
 #include "model/builder.h"
 #include "resolve/machine.h"
 
 struct symbol_settings {
     const char *symfs, *kallsyms, *vmlinux;
-    struct option_list debug_dirs;
+    struct name_list debug_dirs;
     bool no_inline, no_debuginfod;
     int demangle; /* a place in demangle_choices */
 };
@@ -42,7 +43,7 @@ const char *symbols_cache_dir(char *room, size_t size);
 /* Adds a warning to the profile for each file whose names may be those of another. */
 void symbols_warn(const struct symbols *s, struct builder *b);
 
-/* Says what was not found, where it mattered. */
-void symbols_report(const struct symbols *s);
+/* Reports what was not found, where it mattered. */
+void symbols_report(const struct symbols *s, const struct engine_report *to);
 
 #endif

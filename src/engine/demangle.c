@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/demangle_names.h"
+#include "engine/demangle.h"
 #include "model/rust_name.h"
 #include "transform/rewrite.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/load_parts.h"
+#include "engine/parts.h"
 #include "base/scan.h"
 #include "os/parallel.h"
 #include <stdlib.h>

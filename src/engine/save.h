@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a profile to a file, through an exporter. */
-#ifndef STOKE_CLI_SAVE_H
-#define STOKE_CLI_SAVE_H
+#ifndef STOKE_ENGINE_SAVE_H
+#define STOKE_ENGINE_SAVE_H
 
 #include "export/exporter.h"
 #include "os/file.h"
@@ -24,15 +24,5 @@ bool save_profile_as(const struct exporter *e, const struct profile *p,
  * in ".gz", and where the exporter's first suffix does, unless the name ends in that
  * suffix without it. */
 bool save_packs(const struct exporter *e, struct str path);
-
-/* For options whose value is a format to write: a const struct exporter *. */
-bool save_parse_exporter(const char *text, void *value, struct error *err);
-
-/* The exporter that is named (`to`), or else that the output's name asks for; `otherwise`
- * for standard output (no name, or "-") and for devices, whose names tell nothing. NULL,
- * with err set, where there is none. */
-const struct exporter *save_choose_exporter(const struct exporter *to, const char *output,
-                                            const struct exporter *otherwise,
-                                            struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/options/symbols.h"
+#include "engine/symbols.h"
 #include "base/format.h"
-#include "cli/message.h"
 #include "os/machine.h"
 #include "resolve/kernel.h"
 #include <stdlib.h>
@@ -100,23 +99,28 @@ void symbols_warn(const struct symbols *s, struct builder *b)
     machine_resolver_doubts(s->machine, add_doubt, &(struct doubts){.b = b});
 }
 
-static void report_kernel(const struct symbols *s, const struct resolve_report *r)
+static void report_kernel(const struct symbols *s, const struct resolve_report *r,
+                          const struct engine_report *to)
 {
     if (r->kernel_hidden && s->settings.kallsyms)
-        message_note("the kernel's functions have no names: all addresses in %s are 0, "
-                     "as in a copy that is not made by root",
-                     s->settings.kallsyms);
+        engine_note(to,
+                    "the kernel's functions have no names: all addresses in %s are 0, "
+                    "as in a copy that is not made by root",
+                    s->settings.kallsyms);
     else if (r->kernel_hidden)
-        message_note("the kernel hides its addresses (sysctl %s), so its functions have "
-                     "no names: give --kallsyms or --vmlinux, or run this as root",
-                     os_kernel_hidden_by());
+        engine_note(to,
+                    "the kernel hides its addresses (sysctl %s), so its functions have "
+                    "no names: give --kallsyms or --vmlinux, or run this as root",
+                    os_kernel_hidden_by());
     if (r->kernel_unknown && r->kernel_release.len)
-        message_note("the symbols of the recorded kernel, %.*s, are not here, so its "
-                     "functions have no names: give its --kallsyms or --vmlinux",
-                     STR_ARG(r->kernel_release));
+        engine_note(to,
+                    "the symbols of the recorded kernel, %.*s, are not here, so its "
+                    "functions have no names: give its --kallsyms or --vmlinux",
+                    STR_ARG(r->kernel_release));
     else if (r->kernel_unknown)
-        message_note("the recording does not tell which kernel it was, so the kernel's "
-                     "functions have no names: give its --kallsyms or --vmlinux");
+        engine_note(to,
+                    "the recording does not tell which kernel it was, so the kernel's "
+                    "functions have no names: give its --kallsyms or --vmlinux");
 }
 
 /* Another way to a file with a build id, where no server was asked. */
@@ -127,37 +131,41 @@ static const char *server_hint(const struct symbols *s)
     return asked ? "" : ", or set DEBUGINFOD_URLS";
 }
 
-void symbols_report(const struct symbols *s)
+void symbols_report(const struct symbols *s, const struct engine_report *to)
 {
     struct resolve_report r;
     machine_resolver_report(s->machine, &r);
     if (r.missing)
-        message_note(
-            "%zu of the files that were recorded %s not on this machine, %s%.*s: "
-            "%s functions have no names (--symfs, --debug-dir%s)",
-            r.missing, r.missing == 1 ? "is" : "are", r.missing == 1 ? "" : "the first ",
-            STR_ARG(r.missing_path), r.missing == 1 ? "its" : "their", server_hint(s));
+        engine_note(to,
+                    "%zu of the files that were recorded %s not on this machine, %s%.*s: "
+                    "%s functions have no names (--symfs, --debug-dir%s)",
+                    r.missing, r.missing == 1 ? "is" : "are",
+                    r.missing == 1 ? "" : "the first ", STR_ARG(r.missing_path),
+                    r.missing == 1 ? "its" : "their", server_hint(s));
     if (r.changed)
-        message_note("%zu of the files %s than %s recorded, %s%.*s: %s functions have no "
-                     "names (--symfs tells where the recorded %s)",
-                     r.changed, r.changed == 1 ? "is another one" : "are other ones",
-                     r.changed == 1 ? "was" : "were", r.changed == 1 ? "" : "the first ",
-                     STR_ARG(r.changed_path), r.changed == 1 ? "its" : "their",
-                     r.changed == 1 ? "one is" : "ones are");
-    report_kernel(s, &r);
+        engine_note(to,
+                    "%zu of the files %s than %s recorded, %s%.*s: %s functions have no "
+                    "names (--symfs tells where the recorded %s)",
+                    r.changed, r.changed == 1 ? "is another one" : "are other ones",
+                    r.changed == 1 ? "was" : "were", r.changed == 1 ? "" : "the first ",
+                    STR_ARG(r.changed_path), r.changed == 1 ? "its" : "their",
+                    r.changed == 1 ? "one is" : "ones are");
+    report_kernel(s, &r, to);
     if (r.unread)
-        message_note("a JIT's code has no names by %.*s%s", STR_ARG(r.unread_why),
-                     r.unread == 1 ? "" : ", and others by files like it");
+        engine_note(to, "a JIT's code has no names by %.*s%s", STR_ARG(r.unread_why),
+                    r.unread == 1 ? "" : ", and others by files like it");
     if (r.unsplit)
-        message_note("inlined functions are not known of %zu %s: the .dwo or .dwp %s, "
-                     "%s%.*s",
-                     r.unsplit, r.unsplit == 1 ? "program" : "programs",
-                     r.unsplit == 1 ? "file is missing" : "files are missing",
-                     r.unsplit == 1 ? "" : "the first ", STR_ARG(r.unsplit_path));
+        engine_note(to,
+                    "inlined functions are not known of %zu %s: the .dwo or .dwp %s, "
+                    "%s%.*s",
+                    r.unsplit, r.unsplit == 1 ? "program" : "programs",
+                    r.unsplit == 1 ? "file is missing" : "files are missing",
+                    r.unsplit == 1 ? "" : "the first ", STR_ARG(r.unsplit_path));
     if (r.unshared)
-        message_note("inlined functions and lines may be missing of %zu %s: so %s "
-                     "%s%.*s, made by dwz (--debug-dir)",
-                     r.unshared, r.unshared == 1 ? "program" : "programs",
-                     r.unshared == 1 ? "is" : "are",
-                     r.unshared == 1 ? "" : "files such as ", STR_ARG(r.unshared_path));
+        engine_note(to,
+                    "inlined functions and lines may be missing of %zu %s: so %s "
+                    "%s%.*s, made by dwz (--debug-dir)",
+                    r.unshared, r.unshared == 1 ? "program" : "programs",
+                    r.unshared == 1 ? "is" : "are",
+                    r.unshared == 1 ? "" : "files such as ", STR_ARG(r.unshared_path));
 }

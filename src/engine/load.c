@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/load.h"
+#include "engine/load.h"
 #include "base/arena.h"
-#include "base/limits.h"
-#include "base/nearest.h"
-#include "base/number.h"
-#include "cli/demangle_names.h"
-#include "cli/load_parts.h"
-#include "cli/message.h"
-#include "cli/package_hint.h"
-#include "cli/source_maps.h"
-#include "cli/together.h"
+#include "base/format.h"
 #include "codec/decode.h"
+#include "engine/demangle.h"
+#include "engine/merge.h"
+#include "engine/package_hint.h"
+#include "engine/parts.h"
+#include "engine/source_maps.h"
 #include "import/detect.h"
 #include "import/folded.h"
 #include "os/file.h"
@@ -19,97 +16,16 @@
 #include "os/spool.h"
 #include "trace/reader.h"
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-
-#define OFF(field) offsetof(struct load_settings, field)
 
 /* More of an input that only comes by is not kept in memory to find its format. */
 #define DETECT_WINDOW_MAX ((size_t)64 << 20)
 
-#define THREADS_MAX 4096 /* more than any machine has cores */
-
-static const char *const ghc_columns[] = {"time", "ticks", "bytes", NULL};
-
-static bool parse_format(const char *text, void *value, struct error *err)
-{
-    const struct importer **format = value;
-    struct nearest nearest = {.word = str_of(text)};
-    *format = importer_named(nearest.word);
-    if (*format)
-        return true;
-    for (size_t i = 0; importers[i]; i++)
-        nearest_offer(&nearest, str_of(importers[i]->name));
-    error_set(err, "there is no format '%s'", text);
-    return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
-}
-
-bool load_parse_limit(const char *text, void *value, struct error *err)
-{
-    const char **kept = value;
-    uint64_t number = 0;
-    struct str digits = str_skip(str_of(text), text[0] == 'x');
-    bool none = strcmp(text, "none") == 0;
-    if (!none && (!number_parse_u64(digits, &number) || number == 0 ||
-                  number > LIMITS_FACTOR_MAX)) {
-        error_set(err, "invalid limits '%s'", text);
-        return error_hint(err, "--limits x8, up to x%d, or --limit none",
-                          LIMITS_FACTOR_MAX);
-    }
-    *kept = text;
-    limits_raise((unsigned)number);
-    return true;
-}
-
-const struct option load_options[] = {
-    {"format", 0, "NAME", "what the input is, when its content does not tell",
-     OPTION_PARSED, OFF(format), .parse = parse_format},
-    {"threads,nthreads", 'j', "N", "cores to read with (default: all)", OPTION_INT,
-     OFF(threads), .least = 0, .most = THREADS_MAX},
-    {"count-samples", 0, NULL, "weigh every sample 1, whatever period it carries",
-     OPTION_FLAG, OFF(import.samples)},
-    {"keep-arguments", 0, NULL, "keep argument lists in names", OPTION_FLAG,
-     OFF(import.signatures)},
-    {"includeoffset", 0, NULL, "keep offsets (+0x1f) in names", OPTION_FLAG,
-     OFF(import.offsets)},
-    {"limits", 0, "xN",
-     "raise the limits of stack depth, line length and unpacking N times; or none",
-     OPTION_PARSED, OFF(limits), .parse = load_parse_limit},
-    {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,
-     OFF(import.all_threads)},
-    {"ghc", 0, "COLUMN", "GHC profiles: time (the default), ticks or bytes",
-     OPTION_CHOICE, OFF(import.ghc), ghc_columns},
-    {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
-     OPTION_LIST, OFF(skip_after)},
-    {"source-map", 0, "FILE",
-     "JavaScript: names and places as the sources have them (repeatable)", OPTION_LIST,
-     OFF(source_maps)},
-    {"symfs", 0, "DIR", "recordings: look for files below this folder", OPTION_STRING,
-     OFF(symbols.symfs)},
-    {"debug-dir", 0, "DIR", "look for debug files there, not in /usr/lib/debug",
-     OPTION_LIST, OFF(symbols.debug_dirs)},
-    {"kallsyms", 0, "FILE", "the kernel's symbols, as /proc/kallsyms has them",
-     OPTION_STRING, OFF(symbols.kallsyms)},
-    {"vmlinux", 0, "FILE", "the kernel's object file", OPTION_STRING,
-     OFF(symbols.vmlinux)},
-    {"no-inline", 0, NULL, "do not look for inlined functions", OPTION_FLAG,
-     OFF(symbols.no_inline)},
-    {"no-debuginfod", 0, NULL, "do not ask the servers of $DEBUGINFOD_URLS", OPTION_FLAG,
-     OFF(symbols.no_debuginfod)},
-    {"demangle", 0, "HOW", "C++ and Rust names: simple (the default), no or full",
-     OPTION_CHOICE, OFF(symbols.demangle), demangle_choices},
-    {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
-    {0}};
-
-static bool incomplete; /* an input that was read ended before its end */
-
-bool load_was_incomplete(void)
-{
-    return incomplete;
-}
-
 /* One input under way. */
 struct loading {
     const struct load_settings *settings;
+    const struct engine_report *report;
     struct import_options options;
     const char *name;
     struct os_input input;
@@ -125,8 +41,7 @@ static void on_progress(void *context, uint64_t bytes)
 {
     struct loading *l = context;
     l->done += bytes;
-    if (!l->settings->quiet)
-        message_progress(l->name, l->done, l->input.size);
+    engine_progress(l->report, l->name, l->done, l->input.size);
 }
 
 static bool no_format(const struct loading *l, struct str head, struct error *err)
@@ -306,44 +221,55 @@ static bool load_decoded(struct loading *l, struct builder *b, struct error *err
 
 /* A format that was said and is not there is read as something, or as nothing: either
  * way the user has to know. */
-static void tell_format(const struct loading *l, bool ok, struct error *err)
+static void report_format(const struct loading *l, bool ok, struct error *err)
 {
     if (!l->alike)
         return;
     if (!ok)
         error_hint(err, "without --format: it looks like %s, not %s", l->alike->name,
                    l->importer->name);
-    else if (!l->settings->quiet)
-        message_note("%s looks like %s, but is read as %s, as --format says",
-                     l->input.name, l->alike->name, l->importer->name);
+    else
+        engine_note(l->report, "%s looks like %s, but is read as %s, as --format says",
+                    l->input.name, l->alike->name, l->importer->name);
 }
 
-static bool load_file(const struct load_settings *settings, const char *name,
-                      const struct resolver *resolver, struct builder *b,
+/* What every file of a load has in common. */
+struct job {
+    const struct load_settings *settings;
+    const struct engine_report *report;
+    const struct resolver *resolver;
+};
+
+static bool load_file(const struct job *job, const char *name, struct builder *b,
                       struct error *err)
 {
-    struct loading l = {.settings = settings, .options = settings->import, .name = name};
+    const struct load_settings *settings = job->settings;
+    struct loading l = {.settings = settings,
+                        .report = job->report,
+                        .options = settings->import,
+                        .name = name};
     struct str *skip = calloc(settings->skip_after.count + 1, sizeof *skip);
     if (!skip)
         return error_memory(err);
     for (size_t i = 0; i < settings->skip_after.count; i++)
         skip[i] = str_of(settings->skip_after.items[i]);
-    l.options.resolver = resolver;
+    l.options.resolver = job->resolver;
     l.options.skip_after = skip;
     l.options.skip_after_count = settings->skip_after.count;
-    if (strcmp(name, "-") == 0 && isatty(STDIN_FILENO) && !settings->quiet)
-        message_note("reading from the terminal; end with Ctrl-D, or give a file");
+    if (strcmp(name, "-") == 0 && isatty(STDIN_FILENO))
+        engine_note(job->report,
+                    "reading from the terminal; end with Ctrl-D, or give a file");
     bool ok = os_input_open(&l.input, name, err);
     if (ok) {
         l.input.progress = on_progress;
         l.input.progress_context = &l;
         l.options.written = l.input.written;
         ok = load_decoded(&l, b, err);
-        tell_format(&l, ok, err);
+        report_format(&l, ok, err);
         os_input_close(&l.input);
     }
     free(skip);
-    message_progress_end();
+    engine_done(job->report);
     if (!ok && err->file[0] == 0)
         format_text(err->file, sizeof err->file, "%s",
                     l.input.name ? l.input.name : name);
@@ -351,13 +277,13 @@ static bool load_file(const struct load_settings *settings, const char *name,
 }
 
 /* Several files: each is read by itself first, so that its events are known. */
-static bool load_together(const struct load_settings *settings, int file_count,
-                          char **files, const struct resolver *resolver,
-                          struct builder *b, struct error *err)
+static bool load_files(const struct job *job, int file_count, char **files,
+                       struct builder *b, struct error *err)
 {
-    struct together together = {.apart = settings->events_apart};
+    struct merge merge = {.apart = job->settings->events_apart};
     struct perf_session session = {.carried = NULL};
-    struct load_settings each = *settings;
+    struct load_settings each = *job->settings;
+    struct job each_job = {&each, job->report, job->resolver};
     struct builder part;
     bool ok = true;
     each.import.session = &session;
@@ -368,62 +294,43 @@ static bool load_together(const struct load_settings *settings, int file_count,
             break;
         }
         part.modules_alike = b->modules_alike;
-        ok = load_file(&each, files[i], resolver, &part, err);
-        if (ok && part.profile->facts.samples == 0 && !settings->quiet)
-            message_note("%s holds no samples", files[i]);
-        ok = ok && (together_add(&together, b, &part, files[i]) || error_memory(err));
+        ok = load_file(&each_job, files[i], &part, err);
+        if (ok && part.profile->facts.samples == 0)
+            engine_note(job->report, "%s holds no samples", files[i]);
+        ok = ok && (merge_add(&merge, b, &part, files[i]) || error_memory(err));
         builder_deinit(&part);
     }
     perf_session_deinit(&session);
-    if (ok && b->profile->facts.samples == 0 && !settings->import.empty)
+    if (ok && b->profile->facts.samples == 0 && !job->settings->import.empty)
         ok = error_set(err, "none of the recordings has samples");
-    if (ok && !settings->quiet)
-        together_note(&together);
+    if (ok)
+        merge_note(&merge, job->report);
     return ok;
 }
 
-#define RECORDING "perf.data" /* as perf record and stoke record name it */
-
-bool load_has_input(void)
+/* Notes on what was loaded: symbols that are missing, source maps of no use. */
+static void report_loaded(const struct load_settings *settings,
+                          const struct symbols *symbols, const struct source_maps *maps,
+                          const struct profile *p, const struct engine_report *report)
 {
-    return os_input_is_given() || access(RECORDING, F_OK) == 0;
+    if (!settings->own_warnings)
+        symbols_report(symbols, report);
+    package_hint(symbols, p, report);
+    source_maps_note(maps, &settings->source_maps, report);
 }
 
-bool load_inputs(const struct option_list *inputs, int *file_count, char ***files,
-                 struct error *err)
-{
-    static char standard_input[] = "-", recording[] = RECORDING;
-    static char *chosen[1];
-    if (inputs && inputs->count) {
-        if (*file_count) {
-            error_set(err, "'%s' stands beside --input", (*files)[0]);
-            return error_hint(err, "give all files alone, or all with --input");
-        }
-        *file_count = (int)inputs->count;
-        *files = (char **)(void *)inputs->items;
-        return true;
-    }
-    if (*file_count)
-        return true;
-    if (!load_has_input()) {
-        error_set(err, "there is no perf.data here, and no other input was named");
-        return error_hint(err, "name a FILE, pipe one in, or run stoke record first");
-    }
-    chosen[0] = os_input_is_given() ? standard_input : recording;
-    *file_count = 1;
-    *files = chosen;
-    return true;
-}
-
-struct profile *load_profiles(const struct load_settings *settings, int file_count,
-                              char **files, struct error *err)
+struct profile *engine_load(const struct load_settings *settings, int file_count,
+                            char **files, const struct engine_report *report,
+                            struct error *err)
 {
     struct builder b;
     struct symbols symbols;
     struct source_maps maps;
     struct load_settings with_maps = *settings;
-    with_maps.import.source_maps = &maps;
+    struct job job = {&with_maps, settings->quiet ? &engine_silent : report,
+                      &symbols.seam};
     bool full = symbols_demangle(&settings->symbols) == DEMANGLE_FULL;
+    with_maps.import.source_maps = &maps;
     with_maps.import.signatures |= full;
     bool ok = source_maps_load(&maps, &settings->source_maps, err);
     ok = symbols_init(&symbols, &settings->symbols, settings->import.lines,
@@ -433,60 +340,22 @@ struct profile *load_profiles(const struct load_settings *settings, int file_cou
     b.modules_alike = settings->modules_alike;
     ok = ok && (built || error_memory(err));
     if (ok && file_count == 1)
-        ok = load_file(&with_maps, files[0], &symbols.seam, &b, err);
+        ok = load_file(&job, files[0], &b, err);
     else if (ok)
-        ok = load_together(&with_maps, file_count, files, &symbols.seam, &b, err);
-    if (ok)
+        ok = load_files(&job, file_count, files, &b, err);
+    if (ok) {
         symbols_warn(&symbols, &b);
-    if (ok && !settings->quiet && !settings->own_warnings)
-        symbols_report(&symbols);
-    if (ok && !settings->quiet)
-        package_hint(&symbols, b.profile);
-    if (ok && !settings->quiet)
-        source_maps_note(&maps, &settings->source_maps);
+        report_loaded(settings, &symbols, &maps, b.profile, job.report);
+    }
     source_maps_free(&maps);
     symbols_deinit(&symbols);
     struct profile *p = ok ? builder_finish(&b, err) : NULL;
     builder_deinit(&b);
-    if (full)
-        p = demangle_names(p, DEMANGLE_FULL, err);
-    incomplete |= p && p->facts.incomplete;
-    if (p && !settings->quiet && !settings->own_warnings)
-        message_warnings(p, file_count == 1 ? files[0] : NULL);
-    return p;
+    return full ? demangle_names(p, DEMANGLE_FULL, err) : p;
 }
 
-struct os_crew *load_crew(const struct load_settings *settings)
+struct os_crew *engine_load_crew(const struct load_settings *settings)
 {
     return os_crew_create(settings->threads > 0 ? (unsigned)settings->threads
                                                 : os_core_count());
-}
-
-/* The names of the events, as many as there is room for. */
-static void list_events(const struct profile *p, char *room, size_t size)
-{
-    const size_t behind = sizeof " and 4294967295 more";
-    size_t used = 0;
-    event_id e = 1;
-    room[0] = 0;
-    for (; e < p->event_count; e++) {
-        struct str name = profile_string(p, p->events[e].name);
-        if (used + name.len + 2 + behind > size)
-            break;
-        used += format_text(room + used, size - used, "%s%.*s", e > 1 ? ", " : "",
-                            STR_ARG(name));
-    }
-    if (e < p->event_count)
-        format_text(room + used, size - used, "%s%zu more", e > 1 ? " and " : "",
-                    p->event_count - e);
-}
-
-void load_note_event(const struct profile *p, bool quiet)
-{
-    char all[200];
-    if (p->event_count <= 2 || p->facts.differential || quiet)
-        return;
-    list_events(p, all, sizeof all);
-    message_note("showing %.*s of %zu events (%s); choose with --event",
-                 STR_ARG(profile_string(p, p->events[1].name)), p->event_count - 1, all);
 }

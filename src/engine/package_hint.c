@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/package_hint.h"
+#include "engine/package_hint.h"
 #include "analysis/unnamed.h"
 #include "base/output.h"
-#include "cli/message.h"
 #include "resolve/debuginfod.h"
 #include "resolve/packages.h"
 #include <stdlib.h>
@@ -117,7 +116,8 @@ static void put_unowned(struct output *o, const struct hint *h, bool any_owned)
         output_text(o, " without stripping the symbols (no package has the file)");
 }
 
-void package_hint(const struct symbols *s, const struct profile *p)
+void package_hint(const struct symbols *s, const struct profile *p,
+                  const struct engine_report *report)
 {
     struct hint h = {.count = 0};
     struct output line = OUTPUT_KEEP;
@@ -142,6 +142,6 @@ void package_hint(const struct symbols *s, const struct profile *p)
         put_server(&line, &h, s);
     }
     put_unowned(&line, &h, any_owned);
-    message_note("%.*s", STR_ARG(output_kept(&line)));
+    engine_note(report, "%.*s", STR_ARG(output_kept(&line)));
     output_deinit(&line);
 }

@@ -5,8 +5,8 @@
  * before it, from where a record begins; so all end at the same time, however fast each
  * is. The parts are put together in the order of the file, by who has time for it: the
  * answer is that of one thread. */
-#ifndef STOKE_CLI_LOAD_PARTS_H
-#define STOKE_CLI_LOAD_PARTS_H
+#ifndef STOKE_ENGINE_PARTS_H
+#define STOKE_ENGINE_PARTS_H
 
 #include "import/importer.h"
 #include "os/file.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/sources.h"
+#include "engine/sources.h"
 #include "base/utf8.h"
-#include "cli/message.h"
 #include "os/mapping.h"
 #include "os/plain.h"
 
@@ -11,7 +10,7 @@
 
 /* Where files may be read from. */
 struct source_places {
-    const struct option_list *folders;
+    const struct name_list *folders;
     bool by_line_table; /* wherever a line table says */
 };
 
@@ -111,7 +110,7 @@ static bool add_source(struct sources *s, const struct source_places *places,
     return true;
 }
 
-static bool check_folders(const struct option_list *folders, struct error *err)
+static bool check_folders(const struct name_list *folders, struct error *err)
 {
     for (size_t i = 0; i < folders->count; i++) {
         if (os_is_folder(folders->items[i]))
@@ -123,7 +122,7 @@ static bool check_folders(const struct option_list *folders, struct error *err)
 }
 
 bool sources_read(struct sources *s, const struct profile *p,
-                  const struct option_list *folders, struct error *err)
+                  const struct name_list *folders, struct error *err)
 {
     struct source_places places = {folders, !p->facts.foreign_lines};
     *s = (struct sources){0};
@@ -142,14 +141,16 @@ bool sources_read(struct sources *s, const struct profile *p,
     return (ok && !s->arena.failed) || error_memory(err);
 }
 
-void sources_list(const struct sources *s)
+void sources_list(const struct sources *s, const struct engine_report *report)
 {
     for (size_t i = 0; i < s->count; i++)
-        message_note("the page has the source file %.*s", STR_ARG(s->items[i].name));
+        engine_note(report, "the page has the source file %.*s",
+                    STR_ARG(s->items[i].name));
     if (s->skipped)
-        message_note("%zu source files that the profile names are not in the page; "
-                     "--source-dir DIR tells where to look",
-                     s->skipped);
+        engine_note(report,
+                    "%zu source files that the profile names are not in the page; "
+                    "--source-dir DIR tells where to look",
+                    s->skipped);
 }
 
 void sources_deinit(struct sources *s)

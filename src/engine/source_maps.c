@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/source_maps.h"
+#include "engine/source_maps.h"
 #include "base/format.h"
-#include "cli/message.h"
 #include "codec/decode.h"
 #include "os/file.h"
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static bool load_map(struct source_map *m, const char *path, struct error *err)
     return ok;
 }
 
-bool source_maps_load(struct source_maps *maps, const struct option_list *files,
+bool source_maps_load(struct source_maps *maps, const struct name_list *files,
                       struct error *err)
 {
     *maps = (struct source_maps){0};
@@ -50,10 +49,11 @@ void source_maps_free(struct source_maps *maps)
     *maps = (struct source_maps){0};
 }
 
-void source_maps_note(const struct source_maps *maps, const struct option_list *files)
+void source_maps_note(const struct source_maps *maps, const struct name_list *files,
+                      const struct engine_report *report)
 {
     for (size_t i = 0; i < maps->count; i++)
         if (maps->items[i].used == 0)
-            message_note("no function is in the file that %s is the source map of",
-                         files->items[i]);
+            engine_note(report, "no function is in the file that %s is the source map of",
+                        files->items[i]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions' names in text that other tools wrote: demangled as --demangle says. */
-#ifndef STOKE_CLI_DEMANGLE_NAMES_H
-#define STOKE_CLI_DEMANGLE_NAMES_H
+#ifndef STOKE_ENGINE_DEMANGLE_H
+#define STOKE_ENGINE_DEMANGLE_H
 
 #include "model/profile.h"
 #include "symbol/demangle.h"

@@ -5,10 +5,11 @@
  * A profile may come from anybody and name any file, and a page is given away. So a file
  * is read only where the line table of a binary that was mapped names it, which is read
  * on this machine, or where it lies below a folder that the user names. */
-#ifndef STOKE_CLI_SOURCES_H
-#define STOKE_CLI_SOURCES_H
+#ifndef STOKE_ENGINE_SOURCES_H
+#define STOKE_ENGINE_SOURCES_H
 
-#include "cli/options/option.h"
+#include "base/name_list.h"
+#include "engine/report.h"
 #include "export/exporter.h"
 
 struct sources {
@@ -24,10 +25,10 @@ struct sources {
  * in them by its whole path, then by ever shorter ends of it. False, with err set, when
  * memory is short or a folder is not there; deinit in every case. */
 bool sources_read(struct sources *s, const struct profile *p,
-                  const struct option_list *folders, struct error *err);
+                  const struct name_list *folders, struct error *err);
 
-/* Says which were read. */
-void sources_list(const struct sources *s);
+/* Reports which were read. */
+void sources_list(const struct sources *s, const struct engine_report *report);
 void sources_deinit(struct sources *s);
 
 #endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where functions have no names: which packages, or which server, would bring them. */
+#ifndef STOKE_ENGINE_PACKAGE_HINT_H
+#define STOKE_ENGINE_PACKAGE_HINT_H
+
+#include "engine/report.h"
+#include "engine/symbols.h"
+
+/* Reports, in one line, the modules whose symbols were stripped, if they have a noticeable
+ * share of the samples. */
+void package_hint(const struct symbols *s, const struct profile *p,
+                  const struct engine_report *report);
+
+#endif
