@@ -9,8 +9,8 @@
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/view.h"
-#include "cli/trace/load.h"
 #include "codec/json.h"
+#include "engine/trace/load.h"
 #include "os/file.h"
 #include "os/terminal.h"
 #include <time.h>
@@ -487,7 +487,7 @@ static struct profile *load_files(struct info_settings *s, int file_count, char 
                                   struct error *err)
 {
     bool asked = s->binaries.count || s->users.count;
-    if (s->load.format || !(asked || trace_load_knows(files[0])))
+    if (s->load.format || !(asked || engine_is_trace(files[0])))
         return load_profiles(&s->load, file_count, files, err);
     struct trace_load t = {.symbols = s->load.symbols,
                            .binaries = s->binaries,
@@ -495,7 +495,7 @@ static struct profile *load_files(struct info_settings *s, int file_count, char 
                            .threads = s->load.threads,
                            .quiet = s->load.quiet,
                            .keep = s->load.keep};
-    return trace_load(&t, file_count, files, err);
+    return engine_load_traces(&t, file_count, files, &message_report, err);
 }
 
 static int info_run(void *settings, int file_count, char **files)

@@ -3,12 +3,10 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "os/cgroup.h"
 #include "record/refusal.h"
-#include <errno.h>
 #include <stdio.h>
 
-/* --- Words ------------------------------------------------------------------------- */
+/* --- Values ------------------------------------------------------------------------- */
 
 #define RATE_MOST 1000000
 
@@ -19,7 +17,7 @@ static bool parse_rate(const char *text, void *value, struct error *err)
         v = record_rate_most();
         v = v < RATE_MOST ? v : RATE_MOST;
     } else if (!number_parse_u64(str_of(text), &v) || v == 0 || v > RATE_MOST) {
-        error_set(err, "'%s' is no number of samples a second", text);
+        error_set(err, "invalid rate '%s'", text);
         return error_hint(err, "from 1 to %d, or max", RATE_MOST);
     }
     *(int64_t *)value = (int64_t)v;
@@ -38,7 +36,7 @@ static bool parse_ring(const char *text, void *value, struct error *err)
         number.len--;
     }
     if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
-        error_set(err, "'%s' is no size of a ring", text);
+        error_set(err, "invalid ring size '%s'", text);
         return error_hint(err, "512K, 4M, or a number of pages");
     }
     while (size < v * unit)
@@ -53,7 +51,7 @@ static bool parse_numbers(const char *text, void *value, struct error *err)
     for (struct str rest = str_of(text); rest.len;) {
         uint64_t v;
         if (!number_parse_u64(str_cut(&rest, ','), &v) || v == 0 || v >= UINT32_MAX) {
-            error_set(err, "'%s' is no list of processes or threads", text);
+            error_set(err, "invalid list of processes or threads '%s'", text);
             return error_hint(err, "as ps shows them: 412,17");
         }
         if (list->count == SAMPLING_NUMBERS_MAX)
@@ -125,9 +123,9 @@ static bool parse_filter(const char *text, void *value, struct error *err)
 
 /* --- Tables ------------------------------------------------------------------------ */
 
-#define OFF(field) offsetof(struct sampling_how, field)
+#define OFF(field) offsetof(struct sampling_settings, field)
 
-const struct option sampling_how_options[] = {
+const struct option sampling_options[] = {
     {"freq", 'F', "HZ", "samples a second; max: as many as the kernel gives",
      OPTION_PARSED, OFF(rate), .parse = parse_rate},
     {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
@@ -152,9 +150,9 @@ const struct option sampling_how_options[] = {
     {0}};
 
 #undef OFF
-#define OFF(field) offsetof(struct sampling_whom, field)
+#define OFF(field) offsetof(struct sampling_targets, field)
 
-const struct option sampling_whom_options[] = {
+const struct option sampling_target_options[] = {
     {"all-cpus", 'a', NULL, "all that runs on this machine", OPTION_FLAG, OFF(everyone)},
     {"pid", 'p', "LIST", "these processes, and what they start", OPTION_PARSED, OFF(pids),
      .parse = parse_numbers},
@@ -170,86 +168,6 @@ const struct option sampling_whom_options[] = {
     {"no-inherit", 'i', NULL, "not what they begin: their threads and children",
      OPTION_FLAG, OFF(alone)},
     {0}};
-
-/* --- Whom -------------------------------------------------------------------------- */
-
-bool sampling_names_some(const struct sampling_whom *w)
-{
-    return w->pids.count || w->tids.count || w->user;
-}
-
-bool sampling_find(const struct sampling_whom *w, bool command,
-                   struct record_targets *targets, struct record_threads *threads,
-                   struct error *err)
-{
-    bool some = sampling_names_some(w), all = w->everyone || w->cgroup;
-    if (all && some) {
-        error_set(err, "all (-a, --cgroup) and some of them (-p, -t, -u) cannot be "
-                       "sampled together");
-        return error_hint(err, "all, of which some are shown: stoke flamegraph "
-                               "--only-pid N; / in stoke top");
-    }
-    targets->everyone = all || (!some && !command);
-    targets->alone = w->alone;
-    targets->cpus = w->cpus.count ? w->cpus.items : NULL;
-    targets->cpu_count = w->cpus.count;
-    if (w->cgroup && (targets->cgroup = os_cgroup_open(w->cgroup, err)) < 0)
-        return false;
-    if (!some)
-        return true;
-    if ((w->user && !record_threads_of_user(threads, w->user, err)) ||
-        !record_threads_find(threads, w->pids.items, w->pids.count, w->tids.items,
-                             w->tids.count, err))
-        return false;
-    targets->tids = threads->items;
-    targets->tid_count = threads->count;
-    return true;
-}
-
-/* --- How --------------------------------------------------------------------------- */
-
-bool sampling_check(const struct sampling_how *how, struct error *err)
-{
-    if (how->rate && how->period) {
-        error_set(err, "samples are taken by time (-F) or by a count of events (-c), not "
-                       "by both");
-        return error_hint(err, "-F alone, or -c alone");
-    }
-    if (!how->all_user || !how->all_kernel)
-        return true;
-    error_set(err, "--all-user and --all-kernel together leave nothing to be sampled");
-    return error_hint(err, "neither of them: both are sampled");
-}
-
-bool sampling_events(const struct sampling_how *how,
-                     struct perf_sampler_settings *sampler,
-                     struct sampling_events_found *found, struct error *err)
-{
-    struct record_events *events = &sampler->events;
-    *found = (struct sampling_events_found){0};
-    *events = how->events;
-    record_events_pace(events, (uint32_t)how->rate, (uint64_t)how->period);
-    if (events->count == 0) {
-        events->items[events->count++] = record_event_cycles();
-        found->clock = !perf_sampler_has(&events->items[0]);
-        if (found->clock)
-            events->items[0] = record_event_clock();
-    }
-    for (size_t i = 0; i < events->count; i++) {
-        struct record_event *e = &events->items[i];
-        if (how->all_user)
-            record_event_only_user(e);
-        if (how->all_kernel)
-            record_event_only_kernel(e);
-        if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
-            continue;
-        if (e->asks_kernel)
-            return record_refusal(sampler, i, EACCES, err);
-        record_event_only_user(e);
-        found->hidden++;
-    }
-    return true;
-}
 
 int sampling_list_events(void)
 {

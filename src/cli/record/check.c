@@ -32,17 +32,17 @@ static bool check_off_cpu(const struct record_command_settings *s, struct error 
         error_set(err, "--keep-stacks keeps no dumps of waits (--off-cpu)");
         return error_hint(err, "without --keep-stacks: the chains are made of them");
     }
-    if (s->wakers && s->how.stacks.how == RECORD_STACKS_LBR) {
+    if (s->wakers && s->sampling.stacks.how == RECORD_STACKS_LBR) {
         error_set(err, "wakers (--wakers) are not recorded with -g lbr");
         return error_hint(err, "-g fp or -g dwarf");
     }
     return true;
 }
 
-static bool check_whom(const struct record_command_settings *s, bool command,
-                       struct error *err)
+static bool check_targets(const struct record_command_settings *s, bool command,
+                          struct error *err)
 {
-    const struct sampling_whom *w = &s->whom;
+    const struct sampling_targets *w = &s->targets;
     bool some = sampling_names_some(w);
     if (!some && !command && !w->everyone && !w->cgroup && !w->cpus.count) {
         error_set(err, "nobody is named to be recorded");
@@ -60,6 +60,6 @@ bool record_check(const struct record_command_settings *s,
                   const struct record_drawing *drawing, bool command, struct error *err)
 {
     return check_output(s, err) && check_files(s, drawing, err) &&
-           check_off_cpu(s, err) && sampling_check(&s->how, err) &&
-           check_whom(s, command, err);
+           check_off_cpu(s, err) && sampling_check(&s->sampling, err) &&
+           check_targets(s, command, err);
 }

@@ -7,8 +7,8 @@
 #include "cli/record/draw.h"
 
 struct record_command_settings {
-    struct sampling_whom whom;
-    struct sampling_how how;
+    struct sampling_targets targets;
+    struct sampling_settings sampling;
     double duration;
     uint64_t max_size, rotate;
     int64_t keep, pack_level, delay;

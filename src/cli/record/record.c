@@ -18,16 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RATE_DEFAULT 99
 #define NS 1e9
 
 #define OFF(field) offsetof(struct record_command_settings, field)
-
-/* By default, as much as can be taken without anybody noticing: so many bytes a second.
- */
-#define DUMP_BYTES_A_SECOND 40000000
-#define DUMP_DEFAULT_LEAST 8192
-#define DUMP_DEFAULT_MOST 32768
 
 /* A number and its unit: letters of `units`, each with its factor. */
 static bool parse_quantity(const char *text, const char *units, const uint64_t *factors,
@@ -131,8 +124,8 @@ static const struct option record_options[] = {
     {0}};
 
 static const struct option_group record_groups[] = {
-    {"who is recorded", sampling_whom_options, OFF(whom), NULL},
-    {"how they are sampled (default: -F 99)", sampling_how_options, OFF(how), NULL},
+    {"who is recorded", sampling_target_options, OFF(targets), NULL},
+    {"how they are sampled (default: -F 99)", sampling_options, OFF(sampling), NULL},
     {"the recording", record_options, 0, NULL},
     {0}};
 
@@ -155,8 +148,9 @@ struct recording {
 /* What is counted in the kernel has the stacks that the kernel can follow. */
 static enum record_stacks stacks_of(const struct record_command_settings *s)
 {
-    return s->counted && s->how.stacks.how == RECORD_STACKS_AUTO ? RECORD_STACKS_FP
-                                                                 : s->how.stacks.how;
+    return s->counted && s->sampling.stacks.how == RECORD_STACKS_AUTO
+               ? RECORD_STACKS_FP
+               : s->sampling.stacks.how;
 }
 
 /* Of what is drawn by stacks alone, with no times, the kernel need not tell each sample:
@@ -165,30 +159,20 @@ static bool counts_by_itself(const struct recording *r)
 {
     const struct record_command_settings *s = r->s;
     return r->drawing.exporter && !r->drawing.exporter->wants_time &&
-           s->how.stacks.how == RECORD_STACKS_FP &&
-           (s->whom.everyone || s->whom.cpus.count) && !s->off_cpu && !s->wakers;
+           s->sampling.stacks.how == RECORD_STACKS_FP &&
+           (s->targets.everyone || s->targets.cpus.count) && !s->off_cpu && !s->wakers;
 }
 
 static uint32_t rate_of(const struct record_command_settings *s)
 {
-    return s->how.rate ? (uint32_t)s->how.rate : RATE_DEFAULT;
-}
-
-static uint32_t choose_dump_size(const struct record_command_settings *s)
-{
-    int64_t size = DUMP_BYTES_A_SECOND / rate_of(s);
-    if (s->how.stacks.dump_size)
-        return s->how.stacks.dump_size;
-    if (size > DUMP_DEFAULT_MOST)
-        return DUMP_DEFAULT_MOST;
-    return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
+    return s->sampling.rate ? (uint32_t)s->sampling.rate : SAMPLING_RATE_DEFAULT;
 }
 
 /* What is sampled by, and what is missed of what users expect. */
 static bool choose_events(struct recording *r, struct error *err)
 {
     struct sampling_events_found found;
-    if (!sampling_events(&r->s->how, &r->settings.sampler, &found, err))
+    if (!sampling_events(&r->s->sampling, &r->settings.sampler, &found, err))
         return false;
     if (found.clock && !r->s->quiet)
         message_note("this machine has no counter of cycles: sampling by the "
@@ -202,11 +186,11 @@ static bool choose_events(struct recording *r, struct error *err)
 
 static bool find_targets(struct recording *r, char **command, struct error *err)
 {
-    const struct sampling_whom *whom = &r->s->whom;
+    const struct sampling_targets *targets = &r->s->targets;
     r->settings.command = command[0] ? command : NULL;
-    r->settings.pids = whom->pids.items;
-    r->settings.pid_count = whom->pids.count;
-    return sampling_find(whom, command[0], &r->settings.sampler.targets, &r->threads,
+    r->settings.pids = targets->pids.items;
+    r->settings.pid_count = targets->pids.count;
+    return sampling_find(targets, command[0], &r->settings.sampler.targets, &r->threads,
                          err);
 }
 
@@ -322,10 +306,10 @@ static struct record_settings settings_of(struct recording *r)
     const char *path = r->drawing.exporter ? r->drawing.data : s->output;
     return (struct record_settings){
         .sampler = {.stacks = stacks_of(s),
-                    .dump_size = choose_dump_size(s),
-                    .ring_size = (size_t)s->how.ring_size,
-                    .rate = s->how.period ? 0 : rate_of(s),
-                    .period = (uint64_t)s->how.period},
+                    .dump_size = sampling_dump_size(&s->sampling, rate_of(s)),
+                    .ring_size = (size_t)s->sampling.ring_size,
+                    .rate = s->sampling.period ? 0 : rate_of(s),
+                    .period = (uint64_t)s->sampling.period},
         .duration = (uint64_t)(s->duration * NS),
         .delay = (uint64_t)s->delay * 1000000,
         .files = {.path = path[0] ? path : NULL,
@@ -358,7 +342,7 @@ static int record_run(void *settings, int word_count, char **words)
     struct error err = {.place = PLACE_NONE};
     struct recording *r = calloc(1, sizeof *r);
     int status = STATUS_USAGE;
-    if (s->how.events.listed) {
+    if (s->sampling.events.listed) {
         free(r);
         return sampling_list_events();
     }
@@ -388,7 +372,7 @@ static int record_run(void *settings, int word_count, char **words)
 }
 
 static const struct record_command_settings record_defaults = {
-    .how = {.stacks = {RECORD_STACKS_AUTO, 0}},
+    .sampling = {.stacks = {RECORD_STACKS_AUTO, 0}},
 };
 
 const struct command command_record = {

@@ -26,8 +26,8 @@
 #define NS 1e9
 
 struct top_settings {
-    struct sampling_whom whom;
-    struct sampling_how how;
+    struct sampling_targets targets;
+    struct sampling_settings sampling;
     int64_t looks, rows;
     double delay;
     int sort;
@@ -61,8 +61,8 @@ static const struct option shown_options[] = {
 static const struct option_group top_groups[] = {
     {"options", top_options, 0, NULL},
     {"what is shown", shown_options, 0, NULL},
-    {"who is looked at (default: -a)", sampling_whom_options, OFF(whom), NULL},
-    {"how they are sampled (default: -F 499)", sampling_how_options, OFF(how), NULL},
+    {"who is looked at (default: -a)", sampling_target_options, OFF(targets), NULL},
+    {"how they are sampled (default: -F 499)", sampling_options, OFF(sampling), NULL},
     {0}};
 
 /* The samples of a look, and the time in which they were taken. */
@@ -79,7 +79,7 @@ struct top {
     struct top_data data;
     struct top_view view;
     struct output out; /* of printed tables */
-    char whom[128], cache[4096];
+    char target[128], cache[4096];
     struct record_threads threads;
     struct top_span last; /* the last look */
     int64_t looks;
@@ -97,38 +97,38 @@ static bool check_shown(const struct top_settings *s, struct error *err)
     return error_hint(err, "-K leaves out the kernel's functions, -U all others");
 }
 
-static void name_whom(struct top *t)
+static void name_target(struct top *t)
 {
-    const struct sampling_whom *s = &t->s->whom;
+    const struct sampling_targets *s = &t->s->targets;
     char name[64];
     const uint32_t *tids = t->threads.items;
     if (s->user) {
-        format_text(t->whom, sizeof t->whom, "what is %s's", s->user);
+        format_text(t->target, sizeof t->target, "what is %s's", s->user);
     } else if (tids) {
         uint32_t tid = s->pids.count ? s->pids.items[0] : s->tids.items[0];
         struct str comm = os_task_name(tid, tid, name, sizeof name);
         bool more = s->pids.count + s->tids.count > 1;
-        format_text(t->whom, sizeof t->whom, "%.*s %u%s", STR_ARG(comm), tid,
+        format_text(t->target, sizeof t->target, "%.*s %u%s", STR_ARG(comm), tid,
                     more ? " and others" : "");
     } else if (s->cpus.count == 1) {
-        format_text(t->whom, sizeof t->whom, "CPU %u", s->cpus.items[0]);
+        format_text(t->target, sizeof t->target, "CPU %u", s->cpus.items[0]);
     } else if (s->cgroup) {
-        format_text(t->whom, sizeof t->whom, "what is in %s", s->cgroup);
+        format_text(t->target, sizeof t->target, "what is in %s", s->cgroup);
     } else {
-        format_text(t->whom, sizeof t->whom, s->cpus.count ? "%zu CPUs" : "all CPUs",
+        format_text(t->target, sizeof t->target, s->cpus.count ? "%zu CPUs" : "all CPUs",
                     s->cpus.count);
     }
 }
 
 static bool find_targets(struct top *t, struct error *err)
 {
-    const struct sampling_whom *whom = &t->s->whom;
+    const struct sampling_targets *targets = &t->s->targets;
     if (!check_shown(t->s, err) ||
-        !sampling_find(whom, false, &t->settings.sampler.targets, &t->threads, err))
+        !sampling_find(targets, false, &t->settings.sampler.targets, &t->threads, err))
         return false;
-    t->settings.pids = whom->pids.items;
-    t->settings.pid_count = whom->pids.count;
-    name_whom(t);
+    t->settings.pids = targets->pids.items;
+    t->settings.pid_count = targets->pids.count;
+    name_target(t);
     return true;
 }
 
@@ -136,16 +136,18 @@ static bool find_targets(struct top *t, struct error *err)
 static bool choose_rate(struct top *t, struct error *err)
 {
     struct perf_sampler_settings *sampler = &t->settings.sampler;
-    const struct sampling_how *how = &t->s->how;
+    const struct sampling_settings *sampling = &t->s->sampling;
     uint32_t most = record_rate_most();
-    if (!sampling_check(how, err))
+    if (!sampling_check(sampling, err))
         return false;
-    sampler->period = (uint64_t)how->period;
-    sampler->rate = sampler->period ? 0 : how->rate ? (uint32_t)how->rate : RATE_DEFAULT;
+    sampler->period = (uint64_t)sampling->period;
+    sampler->rate = sampler->period  ? 0
+                    : sampling->rate ? (uint32_t)sampling->rate
+                                     : RATE_DEFAULT;
     if (sampler->rate > most)
         sampler->rate = most;
-    if (how->stacks.dump_size)
-        sampler->dump_size = how->stacks.dump_size;
+    if (sampling->stacks.dump_size)
+        sampler->dump_size = sampling->stacks.dump_size;
     else if (sampler->rate > DUMPED_WHOLE)
         sampler->dump_size /= 2;
     return true;
@@ -155,8 +157,8 @@ static bool choose_rate(struct top *t, struct error *err)
 static bool choose_event(struct top *t, struct error *err)
 {
     struct sampling_events_found found;
-    if (t->s->how.events.count <= 1)
-        return sampling_events(&t->s->how, &t->settings.sampler, &found, err);
+    if (t->s->sampling.events.count <= 1)
+        return sampling_events(&t->s->sampling, &t->settings.sampler, &found, err);
     error_set(err, "stoke top shows one event");
     return error_hint(err, "stoke record -e takes several");
 }
@@ -199,7 +201,7 @@ static void note_facts(struct top *t, unsigned reasons)
     struct top_facts *f = &t->view.facts;
     const struct record_event *e = &t->settings.sampler.events.items[0];
     f->event = e->name;
-    f->whom = t->whom;
+    f->target = t->target;
     bool own = e->rate || e->period;
     f->rate = own ? e->rate : t->settings.sampler.rate;
     f->period = own ? e->period : t->settings.sampler.period;
@@ -326,9 +328,9 @@ static void prepare(struct top *t, const struct top_settings *s)
 {
     t->s = s;
     t->settings = (struct record_live_settings){
-        .sampler = {.stacks = s->how.stacks.how,
+        .sampler = {.stacks = s->sampling.stacks.how,
                     .dump_size = 16384,
-                    .ring_size = (size_t)s->how.ring_size,
+                    .ring_size = (size_t)s->sampling.ring_size,
                     .command = "top"},
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
@@ -367,7 +369,7 @@ static int top_run(void *settings, int word_count, char **words)
 {
     struct error err = {.place = PLACE_NONE};
     const struct top_settings *s = settings;
-    if (s->how.events.listed)
+    if (s->sampling.events.listed)
         return sampling_list_events();
     struct top *t = calloc(1, sizeof *t);
     int status = STATUS_USAGE;
@@ -393,7 +395,7 @@ static int top_run(void *settings, int word_count, char **words)
 }
 
 static const struct top_settings top_defaults = {
-    .delay = DELAY_DEFAULT, .how = {.stacks = {RECORD_STACKS_AUTO, 0}}};
+    .delay = DELAY_DEFAULT, .sampling = {.stacks = {RECORD_STACKS_AUTO, 0}}};
 
 const struct command command_top = {
     .name = "top",

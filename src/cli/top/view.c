@@ -48,10 +48,10 @@ static void write_head(const struct top_view *v, struct output *out)
     const struct top_facts *f = &v->facts;
     double taken = (double)v->data->shown_taken, idle = (double)v->data->shown_idle;
     if (f->rate)
-        output_format(out, "%s %u Hz, %s: ", f->event, f->rate, f->whom);
+        output_format(out, "%s %u Hz, %s: ", f->event, f->rate, f->target);
     else
         output_format(out, "%s, each %llu, %s: ", f->event, (unsigned long long)f->period,
-                      f->whom);
+                      f->target);
     output_fixed(out, f->seconds > 0 ? (double)f->samples / f->seconds : 0, 0);
     output_format(out, " samples/s, %llu lost, ", (unsigned long long)f->lost);
     output_fixed(out, percent(idle, taken), 0);

@@ -10,7 +10,7 @@
 
 /* What the line on top says. */
 struct top_facts {
-    const char *event, *whom;
+    const char *event, *target;
     uint32_t rate;
     uint64_t period; /* where the rate is 0 */
     uint64_t lost, throttled;

@@ -5,7 +5,7 @@
 #include "cli/message.h"
 #include "cli/options/drawing.h"
 #include "cli/options/save.h"
-#include "cli/trace/load.h"
+#include "engine/trace/load.h"
 #include "os/file.h"
 #include <stdio.h>
 
@@ -119,7 +119,8 @@ static bool trace(struct trace_settings *s, const struct exporter *e, int file_c
     struct drawing d;
     bool ok = drawing_init(&d, &s->drawing, &options, err);
     s->load.keep = e->wants_time || s->drawing.by_time;
-    struct profile *p = ok ? trace_load(&s->load, file_count, files, err) : NULL;
+    struct profile *p =
+        ok ? engine_load_traces(&s->load, file_count, files, &message_report, err) : NULL;
     if (p && !s->load.quiet)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     /* One thread is told by the file. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trigger of a trace: --selector, --start and --end, or FireSim's own configuration.
  */
-#ifndef STOKE_CLI_TRACE_TRIGGER_H
-#define STOKE_CLI_TRACE_TRIGGER_H
+#ifndef STOKE_ENGINE_TRACE_TRIGGER_H
+#define STOKE_ENGINE_TRACE_TRIGGER_H
 
 #include "base/error.h"
+#include "engine/report.h"
 #include "trace/trigger.h"
 
 struct trigger_settings {
@@ -13,11 +14,10 @@ struct trigger_settings {
     const char *start, *end; /* in the selector's own notation, or NULL */
 };
 
-/* What the settings ask for; those of the command line count for more than those of the
- * file. What FireSim makes of a number that YAML reads otherwise than it looks is told,
- * but with `quiet`. */
+/* The trigger that the settings ask for; their fields come before those of the file.
+ * Reports the numbers that FireSim reads otherwise than they look, because of YAML. */
 bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *s,
-                        bool quiet, struct error *err);
+                        const struct engine_report *report, struct error *err);
 
 /* Says the trigger: "selector 3, start ffffffff00008013, end ffffffff00010013". */
 void trace_trigger_say(const struct trace_trigger *t, char *text, size_t size);

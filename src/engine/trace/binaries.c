@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trace/binaries.h"
+#include "engine/trace/binaries.h"
 #include "base/format.h"
 #include "symbol/kallsyms.h"
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trace/load.h"
+#include "engine/trace/load.h"
+#include "base/format.h"
 #include "base/number.h"
 #include "base/qemu_format.h"
-#include "cli/message.h"
-#include "cli/trace/binaries.h"
 #include "codec/decode.h"
+#include "engine/trace/binaries.h"
 #include "os/file.h"
 #include "os/file_lock.h"
 #include "os/parallel.h"
@@ -32,6 +32,7 @@ struct job {
 
 struct jobs {
     const struct trace_load *settings;
+    const struct engine_report *report; /* silent, where the settings are quiet */
     struct trace_files *files;
     const char *const *switches;
     struct trace_trigger trigger;
@@ -204,17 +205,18 @@ static bool check(const struct jobs *jobs, const struct job *job, struct error *
 /* What share of a binary's steps must be wrong for it to be another build. */
 #define OTHER_BUILD 0.01
 
-static void note_binary(const struct job *job, const struct trace_binary *b,
-                        const struct share *s)
+static void note_binary(const struct engine_report *report, const struct job *job,
+                        const struct trace_binary *b, const struct share *s)
 {
     if (s->instructions == 0)
-        message_note("%s: none of the instructions is in %.*s", job->path,
-                     STR_ARG(b->name));
+        engine_note(report, "%s: none of the instructions is in %.*s", job->path,
+                    STR_ARG(b->name));
     else if ((double)s->differing > OTHER_BUILD * (double)s->described)
-        message_note("%s: %.1f%% of the instructions in the trace are others in %.*s: is "
-                     "it the binary that ran?",
-                     job->path, 100.0 * (double)s->differing / (double)s->described,
-                     STR_ARG(b->name));
+        engine_note(report,
+                    "%s: %.1f%% of the instructions in the trace are others in %.*s: is "
+                    "it the binary that ran?",
+                    job->path, 100.0 * (double)s->differing / (double)s->described,
+                    STR_ARG(b->name));
 }
 
 /* Tells what of the trace the binaries do not explain, and which of them. */
@@ -224,27 +226,30 @@ static void note_binaries(const struct jobs *jobs, const struct job *job)
     const struct trace_files *files = jobs->files;
     double all = (double)r->instructions, share = 100.0 * (double)r->unknown / all;
     if (share >= 0.05)
-        message_note("%s: %.1f%% of the instructions are in no binary that was given "
-                     "(--dwarf, --user): they are shown as [user], [firmware] and "
-                     "[kernel]",
-                     job->path, share);
+        engine_note(jobs->report,
+                    "%s: %.1f%% of the instructions are in no binary that was given "
+                    "(--dwarf, --user): they are shown as [user], [firmware] and "
+                    "[kernel]",
+                    job->path, share);
     for (size_t i = 0; i < files->count; i++)
-        note_binary(job, &files->binaries[i], &job->shares[i]);
+        note_binary(jobs->report, job, &files->binaries[i], &job->shares[i]);
     double wrong = (double)(r->jumps + r->unmatched);
     if (wrong > OTHER_BUILD * all && files->count > 0)
-        message_note("%s: %.1f%% of the instructions do not follow from those before, as "
-                     "the code of %.*s has it: is it the binary that ran?",
-                     job->path, 100.0 * wrong / all, STR_ARG(files->binaries[0].name));
+        engine_note(jobs->report,
+                    "%s: %.1f%% of the instructions do not follow from those before, as "
+                    "the code of %.*s has it: is it the binary that ran?",
+                    job->path, 100.0 * wrong / all, STR_ARG(files->binaries[0].name));
 }
 
 /* Says how much of the stacks is not in the trace itself. */
-static void note_inferred(const struct job *job)
+static void note_inferred(const struct engine_report *report, const struct job *job)
 {
     const struct trace_report *r = &job->report;
     uint64_t inferred = r->callers + r->unwound + r->resumed;
     uint64_t repaired = r->unmatched + r->jumps + r->astray + r->too_deep;
     if (repaired)
-        message_note(
+        engine_note(
+            report,
             "%s: in %llu instructions stacks were repaired %llu times, and %llu "
             "times what is not in the trace was worked out: 'stoke info' has more",
             job->path, (unsigned long long)r->instructions, (unsigned long long)repaired,
@@ -261,8 +266,7 @@ static bool is_left_out(const struct jobs *jobs, const struct job *job)
     if (!job->ok || job->instructions || !others)
         return false;
     no_instructions(jobs, job, &err);
-    if (!jobs->settings->quiet)
-        message_note("%s: %s", job->path, err.message);
+    engine_note(jobs->report, "%s: %s", job->path, err.message);
     return true;
 }
 
@@ -275,9 +279,10 @@ static void note_switches(const struct jobs *jobs)
         for (size_t i = 0; i < jobs->count; i++)
             ran |= jobs->items[i].switched && jobs->items[i].switched[k];
         if (!ran)
-            message_note("--switch %s has no effect: no function of this name runs in "
-                         "the trace",
-                         s->switches.items[k]);
+            engine_note(jobs->report,
+                        "--switch %s has no effect: no function of this name runs in "
+                        "the trace",
+                        s->switches.items[k]);
     }
 }
 
@@ -295,18 +300,15 @@ static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
                 format_text(err->file, sizeof err->file, "%s", job->path);
             return err->message[0] ? false : error_memory(err);
         }
-        if (!jobs->settings->quiet) {
-            if (job->is_growing)
-                message_note("%s: the guest still runs: this is what it has executed so "
-                             "far",
-                             job->path);
-            note_binaries(jobs, job);
-            note_inferred(job);
-        }
+        if (job->is_growing)
+            engine_note(jobs->report,
+                        "%s: the guest still runs: this is what it has executed so far",
+                        job->path);
+        note_binaries(jobs, job);
+        note_inferred(jobs->report, job);
         builder_absorb(b, &job->builder);
     }
-    if (!jobs->settings->quiet)
-        note_switches(jobs);
+    note_switches(jobs);
     return true;
 }
 
@@ -332,19 +334,23 @@ static struct profile *load_jobs(struct jobs *jobs, struct error *err)
     return p;
 }
 
-struct profile *trace_load(const struct trace_load *s, int file_count, char **files,
-                           struct error *err)
+struct profile *engine_load_traces(const struct trace_load *s, int file_count,
+                                   char **files, const struct engine_report *report,
+                                   struct error *err)
 {
     struct symbols symbols = {0};
     struct trace_files opened = {0};
-    struct jobs jobs = {.settings = s, .files = &opened, .count = (size_t)file_count};
+    struct jobs jobs = {.settings = s,
+                        .report = s->quiet ? &engine_silent : report,
+                        .files = &opened,
+                        .count = (size_t)file_count};
     struct profile *p = NULL;
     const char **switches = calloc(s->switches.count + 1, sizeof *switches);
     jobs.items = calloc(jobs.count, sizeof *jobs.items);
     bool ok = (jobs.items && switches) || error_memory(err);
     for (size_t i = 0; switches && i < s->switches.count; i++)
         switches[i] = s->switches.items[i];
-    ok = ok && trace_trigger_read(&jobs.trigger, &s->trigger, s->quiet, err);
+    ok = ok && trace_trigger_read(&jobs.trigger, &s->trigger, jobs.report, err);
     ok = ok && symbols_init(&symbols, &s->symbols, false, s->threads, err);
     ok = ok && trace_files_open(&opened, &s->binaries, &s->users, s->symbols.kallsyms,
                                 &symbols.settings, err);
@@ -367,7 +373,7 @@ struct profile *trace_load(const struct trace_load *s, int file_count, char **fi
     return p;
 }
 
-bool trace_load_knows(const char *path)
+bool engine_is_trace(const char *path)
 {
     struct os_input input;
     struct decoder d;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trace/trigger.h"
+#include "engine/trace/trigger.h"
 #include "base/format.h"
 #include "base/number.h"
-#include "cli/message.h"
 #include "os/mapping.h"
 
 #define CONFIG_MAX ((size_t)1 << 20)
@@ -110,7 +109,8 @@ static void read_config_line(struct config *c, struct str line, uint64_t number,
 }
 
 /* Says where FireSim takes a number for another one than is written. */
-static void explain(const struct config *c, const char *path, int key, unsigned selector)
+static void explain(const struct config *c, const char *path, int key, unsigned selector,
+                    const struct engine_report *report)
 {
     struct str written = c->written[key], value = c->values[key];
     bool by_cycle = selector == TRACE_BY_CYCLE;
@@ -118,10 +118,11 @@ static void explain(const struct config *c, const char *path, int key, unsigned 
     bool means_it = by_cycle && str_starts(written, STR("0x"));
     if (str_equal(unquoted(written), value) || means_it)
         return;
-    message_note("%s:%llu: %s: %.*s is, without quotes, the number %.*s to YAML, which "
-                 "FireSim then reads as %s: put it in quotes",
-                 path, (unsigned long long)c->lines[key], keys[key], STR_ARG(written),
-                 STR_ARG(value), by_cycle ? "decimal" : "hexadecimal digits");
+    engine_note(report,
+                "%s:%llu: %s: %.*s is, without quotes, the number %.*s to YAML, which "
+                "FireSim then reads as %s: put it in quotes",
+                path, (unsigned long long)c->lines[key], keys[key], STR_ARG(written),
+                STR_ARG(value), by_cycle ? "decimal" : "hexadecimal digits");
 }
 
 static bool is_yes(struct str value)
@@ -199,7 +200,7 @@ static bool read_config(struct config *c, struct str rest, const char *path,
 }
 
 bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *s,
-                        bool quiet, struct error *err)
+                        const struct engine_report *report, struct error *err)
 {
     struct os_mapping file = OS_MAPPING_NONE;
     struct config c = {.is_yaml = false};
@@ -219,11 +220,11 @@ bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *
     *t = (struct trace_trigger){.selector = TRACE_ALWAYS};
     bool asked = s->config || s->selector || s->start || s->end;
     ok = ok && (!asked || set_trigger(t, values, err));
-    for (int i = KEY_START; ok && !quiet && i <= KEY_END; i++)
+    for (int i = KEY_START; ok && i <= KEY_END; i++)
         if (c.values[i].ptr && !told[i] && t->selector != TRACE_ALWAYS)
-            explain(&c, s->config, i, t->selector);
-    if (ok && !quiet && c.values[KEY_ENABLE].ptr && !is_yes(c.values[KEY_ENABLE]))
-        message_note("%s: tracing is not enabled in it", s->config);
+            explain(&c, s->config, i, t->selector, report);
+    if (ok && c.values[KEY_ENABLE].ptr && !is_yes(c.values[KEY_ENABLE]))
+        engine_note(report, "%s: tracing is not enabled in it", s->config);
     os_mapping_close(&file);
     return ok;
 }

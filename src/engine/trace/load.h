@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From instruction traces to a profile: open, unpack, find the format, read, one trace a
  * thread. */
-#ifndef STOKE_CLI_TRACE_LOAD_H
-#define STOKE_CLI_TRACE_LOAD_H
+#ifndef STOKE_ENGINE_TRACE_LOAD_H
+#define STOKE_ENGINE_TRACE_LOAD_H
 
-#include "cli/options/option.h"
-#include "cli/trace/trigger.h"
+#include "base/name_list.h"
 #include "engine/symbols.h"
+#include "engine/trace/trigger.h"
 #include "trace/reader.h"
 
 struct trace_load {
@@ -20,13 +20,15 @@ struct trace_load {
     bool quiet, keep;                  /* see struct load_settings */
 };
 
-/* Reads the traces ("-" is standard input) into one profile, says what of them is in no
- * binary, and hands it out; NULL with err set when any could not be read, or is empty. */
-struct profile *trace_load(const struct trace_load *s, int file_count, char **files,
-                           struct error *err);
+/* Reads the traces ("-" is standard input) into one profile, which is the caller's, and
+ * reports what of them is in no binary. NULL with err set when any could not be read, or
+ * is empty. */
+struct profile *engine_load_traces(const struct trace_load *s, int file_count,
+                                   char **files, const struct engine_report *report,
+                                   struct error *err);
 
 /* Whether the file looks like an instruction trace. False for standard input, which
  * cannot be looked at without reading it. */
-bool trace_load_knows(const char *path);
+bool engine_is_trace(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The binaries that a trace is of: found, opened and made ready. */
-#ifndef STOKE_CLI_TRACE_BINARIES_H
-#define STOKE_CLI_TRACE_BINARIES_H
+#ifndef STOKE_ENGINE_TRACE_BINARIES_H
+#define STOKE_ENGINE_TRACE_BINARIES_H
 
-#include "cli/options/option.h"
+#include "base/name_list.h"
 #include "engine/symbols.h"
 #include "trace/binary.h"
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/sampling.h"
+#include "os/cgroup.h"
+#include "record/refusal.h"
+#include <errno.h>
+
+/* The default size of a dump: the faster the samples, the smaller. */
+#define DUMP_BYTES_A_SECOND 40000000
+#define DUMP_DEFAULT_LEAST 8192
+#define DUMP_DEFAULT_MOST 32768
+
+uint32_t sampling_dump_size(const struct sampling_settings *s, uint32_t rate)
+{
+    int64_t size = DUMP_BYTES_A_SECOND / (rate ? rate : 1);
+    if (s->stacks.dump_size)
+        return s->stacks.dump_size;
+    if (size > DUMP_DEFAULT_MOST)
+        return DUMP_DEFAULT_MOST;
+    return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
+}
+
+bool sampling_names_some(const struct sampling_targets *w)
+{
+    return w->pids.count || w->tids.count || w->user;
+}
+
+bool sampling_find(const struct sampling_targets *w, bool command,
+                   struct record_targets *targets, struct record_threads *threads,
+                   struct error *err)
+{
+    bool some = sampling_names_some(w), all = w->everyone || w->cgroup;
+    if (all && some) {
+        error_set(err, "all (-a, --cgroup) and some of them (-p, -t, -u) cannot be "
+                       "sampled together");
+        return error_hint(err, "all, of which some are shown: stoke flamegraph "
+                               "--only-pid N; / in stoke top");
+    }
+    targets->everyone = all || (!some && !command);
+    targets->alone = w->alone;
+    targets->cpus = w->cpus.count ? w->cpus.items : NULL;
+    targets->cpu_count = w->cpus.count;
+    if (w->cgroup && (targets->cgroup = os_cgroup_open(w->cgroup, err)) < 0)
+        return false;
+    if (!some)
+        return true;
+    if ((w->user && !record_threads_of_user(threads, w->user, err)) ||
+        !record_threads_find(threads, w->pids.items, w->pids.count, w->tids.items,
+                             w->tids.count, err))
+        return false;
+    targets->tids = threads->items;
+    targets->tid_count = threads->count;
+    return true;
+}
+
+bool sampling_check(const struct sampling_settings *s, struct error *err)
+{
+    if (s->rate && s->period) {
+        error_set(err, "samples are taken by time (-F) or by a count of events (-c), not "
+                       "by both");
+        return error_hint(err, "-F alone, or -c alone");
+    }
+    if (!s->all_user || !s->all_kernel)
+        return true;
+    error_set(err, "--all-user and --all-kernel together leave nothing to be sampled");
+    return error_hint(err, "neither of them: both are sampled");
+}
+
+bool sampling_events(const struct sampling_settings *s,
+                     struct perf_sampler_settings *sampler,
+                     struct sampling_events_found *found, struct error *err)
+{
+    struct record_events *events = &sampler->events;
+    *found = (struct sampling_events_found){0};
+    *events = s->events;
+    record_events_pace(events, (uint32_t)s->rate, (uint64_t)s->period);
+    if (events->count == 0) {
+        events->items[events->count++] = record_event_cycles();
+        found->clock = !perf_sampler_has(&events->items[0]);
+        if (found->clock)
+            events->items[0] = record_event_clock();
+    }
+    for (size_t i = 0; i < events->count; i++) {
+        struct record_event *e = &events->items[i];
+        if (s->all_user)
+            record_event_only_user(e);
+        if (s->all_kernel)
+            record_event_only_kernel(e);
+        if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
+            continue;
+        if (e->asks_kernel)
+            return record_refusal(sampler, i, EACCES, err);
+        record_event_only_user(e);
+        found->hidden++;
+    }
+    return true;
+}

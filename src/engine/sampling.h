@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is sampled, and how: from the settings that a user gives to those of the sampler. */
+#ifndef STOKE_ENGINE_SAMPLING_H
+#define STOKE_ENGINE_SAMPLING_H
+
+#include "os/machine.h"
+#include "record/perf_sampler.h"
+#include "record/targets.h"
+
+#define SAMPLING_NUMBERS_MAX 1024
+#define SAMPLING_DUMP_MOST 65024 /* bytes of a stack that the kernel dumps at most */
+#define SAMPLING_RATE_DEFAULT 99 /* samples a second */
+
+/* Process or thread ids. */
+struct sampling_numbers {
+    uint32_t items[SAMPLING_NUMBERS_MAX];
+    size_t count;
+};
+
+struct sampling_cpus {
+    uint32_t items[OS_CPUS_MAX];
+    size_t count;
+};
+
+struct sampling_stacks {
+    enum record_stacks how;
+    uint32_t dump_size; /* 0: chosen by the rate */
+};
+
+struct sampling_targets {
+    struct sampling_numbers pids, tids;
+    struct sampling_cpus cpus;
+    const char *user, *cgroup;
+    bool everyone; /* the whole machine */
+    bool alone;    /* not the threads and children that the targets start */
+};
+
+struct sampling_settings {
+    int64_t rate, period; /* samples a second; events per sample; 0: not set */
+    struct record_events events;
+    struct sampling_stacks stacks;
+    uint64_t ring_size;
+    bool all_user, all_kernel;
+};
+
+/* Whether the targets are some processes, threads or a user. */
+bool sampling_names_some(const struct sampling_targets *w);
+
+/* Sets the sampler's targets: those that are named; the whole machine where that is asked
+ * for, or where neither targets nor a command are named. Those that are named are in
+ * `threads`, which the caller frees in any case; the caller closes targets->cgroup. */
+bool sampling_find(const struct sampling_targets *w, bool command,
+                   struct record_targets *targets, struct record_threads *threads,
+                   struct error *err);
+
+/* False if the settings contradict each other. */
+bool sampling_check(const struct sampling_settings *s, struct error *err);
+
+/* The bytes of a stack to dump at that rate. */
+uint32_t sampling_dump_size(const struct sampling_settings *s, uint32_t rate);
+
+/* How the events differ from those that were asked for. */
+struct sampling_events_found {
+    bool clock;    /* the default event is the clock: there is no counter of cycles */
+    size_t hidden; /* so many are sampled in user code only */
+};
+
+/* Sets the sampler's events: those that are asked for, else the machine's default. */
+bool sampling_events(const struct sampling_settings *s,
+                     struct perf_sampler_settings *sampler,
+                     struct sampling_events_found *found, struct error *err);
+
+#endif
