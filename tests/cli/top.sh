@@ -117,7 +117,7 @@ refused 'there is no CPU 8000' -C 8000
 refused "there is no user 'no-such-user'" -u no-such-user
 refused 'shows one event' -e cpu-clock,page-faults -p $load
 refused 'is more than stoke top takes' -p $load ls
-refused 'no list of processes' -p x
+refused 'invalid list of processes' -p x
 refused 'there is no process' -p 4194303
 
 # Without the right to look at all.
