@@ -65,7 +65,7 @@ status 0 stoke report --symfs root load.data
 says "$hint: install the packages with their debug symbols, or .*elfutils"
 
 # stoke top, when it ends.
-./load & running=$!
+sh -c 'while :; do ./load; done' & running=$!
 status 0 stoke top -p "$running" -n 1 -d 0.5
 kill "$running"
 wait "$running" || :
