@@ -48,7 +48,7 @@ static void put_uleb(struct output *o, uint64_t value)
 /* An entry is written to `entry` first, as its length stands in front of it. */
 static void put_entry(struct output *o, struct output *entry)
 {
-    while (entry->used % 8 != 4)
+    while (entry->used % 8 != 4 && !entry->failed)
         output_char(entry, CFA_NOP);
     put_number(o, entry->used, 4);
     output_str(o, output_kept(entry));
