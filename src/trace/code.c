@@ -209,7 +209,7 @@ static trace_place_id place_of_frames(struct trace_code *c, uint32_t binary,
 static void find_inlined(struct trace_code *c, trace_function_id id)
 {
     const struct trace_function f = c->functions[id];
-    struct dwarf_reader *reader = reader_of(c, f.binary);
+    struct dwarf_reader *reader = f.binary ? reader_of(c, f.binary) : NULL;
     uint64_t size = f.end - f.start;
     if (!reader || f.end <= f.start || size > FUNCTION_SIZE_MAX)
         return;

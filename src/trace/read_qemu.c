@@ -478,10 +478,11 @@ static bool must_wait(const struct reading *q, const struct lane *lane)
 static void read_words(struct reading *q, struct lane *lane, struct bytes *b)
 {
     bool gated = q->r->options->trigger.selector != TRACE_ALWAYS;
-    while (!must_wait(q, lane)) {
+    while (!tracer_failed(&lane->core->tracer) && !must_wait(q, lane)) {
         if (has_words(lane)) {
             run(q, lane, lane->words);
             lane->word_count = 0;
+            continue;
         }
         if (lane->word_count == 0 && lane->context_count == 0 && !gated)
             run_blocks(lane, b);
