@@ -59,6 +59,7 @@ PURE_SYMBOLS = {
     "malloc", "calloc", "realloc", "free",
     "memchr", "memcmp", "memcpy", "memmove", "memrchr", "memset", "strcmp", "strlen",
     "strchr", "strncmp", "bcmp", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_",
+    "__tls_get_addr",
     "fabs", "floor", "ceil", "round", "trunc", "fmod", "log", "log2", "log10", "exp", "pow",
     "sqrt", "cos", "sin",
 }

@@ -61,11 +61,12 @@ static struct arena_block *block_more(struct arena_block *b, size_t size)
 
 /* --- The bound of a thread --------------------------------------------------------- */
 
-/* WebAssembly has one thread. The model needs no call of the C library. */
+/* WebAssembly has one thread. The model is the compiler's: an agent is loaded late into
+ * other programs, which have no static thread storage left for it. */
 #ifdef __wasm__
 #define OF_THREAD
 #else
-#define OF_THREAD _Thread_local __attribute__((tls_model("initial-exec")))
+#define OF_THREAD _Thread_local
 #endif
 
 static OF_THREAD struct {
