@@ -66,6 +66,11 @@ RECORDED = {
 }
 
 
+# What others run meanwhile is in it, too: programs that begin and end, of whose stacks perf
+# takes some from the program before, and drops some at an address that cannot be.
+OTHERS = {"all processes": 0.02}
+
+
 def attrs_of_128(raw):
     """The file with attributes as short as perf 6.1 knows them. A new table of them goes to
     the end."""
@@ -208,7 +213,14 @@ def check_order(path, events):
     return "" if wanted == got else f"events in the order {got}, perf evlist has {wanted}"
 
 
-def compare(path):
+def nearly(wanted, got, share):
+    """The same weight in all, of which only such a share is in other stacks."""
+    total = sum(wanted.values())
+    other = sum(abs(wanted.get(stack, 0) - got.get(stack, 0)) for stack in {**wanted, **got})
+    return share > 0 and abs(total - sum(got.values())) < 1 and other <= share * total
+
+
+def compare(path, share=0.0):
     ours = events_of(path)
     if isinstance(ours, bytes):
         return "stoke does not read it: " + ours.decode()
@@ -238,7 +250,7 @@ def compare(path):
             wanted, got = weights(wanted.replace(*STALE)), weights(got)
             wanted = without_garbage(without_stale(wanted, got), got)
             why = tap.difference(lines_of(wanted), lines_of(got), event["name"])
-            if why:
+            if why and not nearly(wanted, got, share):
                 return why
     return ""
 
@@ -355,7 +367,7 @@ def main():
                 continue
             path = record(folder, name)
             if path:
-                report.result("recorded: " + name, compare(path))
+                report.result("recorded: " + name, compare(path, OTHERS.get(name, 0.0)))
                 if not os.path.isdir(path):
                     report.result(f"recorded: {name}: by every road",
                                   check_roads(path, folder))
