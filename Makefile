@@ -1,15 +1,15 @@
-# The front door. Meson does the building; see CONTRIBUTING.md.
+# Shortcuts; Meson builds the program. See CONTRIBUTING.md.
 #
-#   make            builds build/stoke, and says which optional parts are left out
-#   make demo       installs what is missing, builds, profiles this machine for five
+#   make            builds build/stoke and lists missing optional parts
+#   make demo       installs missing packages, builds, profiles this machine for five
 #                   seconds and draws demo.svg; then builds the optional parts
-#   make test       installs what is missing, runs all tests
-#   make bench      generates inputs and times stoke on them
+#   make test       installs missing packages, runs all tests
+#   make bench      generates inputs and measures stoke on them
 #   make install    installs (DESTDIR and PREFIX as usual)
-#   make uninstall  removes what the last make install installed
-#   make format     puts the sources into the project's layout
-#   make deps       installs what building and testing need
-#   make clean      removes the build folder
+#   make uninstall  removes the files of the last make install
+#   make format     formats the sources
+#   make deps       installs the packages for building and testing
+#   make clean      removes the build directory
 
 BUILD = build
 PREFIX = /usr/local
@@ -18,7 +18,7 @@ all: configure
 	@ninja -C $(BUILD) program
 	@tools/parts list $(BUILD)
 
-# What the optional parts need is looked for each time: it may have been installed since.
+# Searches for the packages of optional parts each time: they can be installed later.
 configure:
 	@tools/parts configure $(BUILD) $(PREFIX)
 
@@ -30,14 +30,14 @@ test:
 	@$(MAKE) --no-print-directory all
 	@tests/run --build $(BUILD)
 
-# The picture first: what the optional parts need takes longer to install and build.
+# Draws first: the optional parts take longer to install and build.
 demo:
 	@tools/deps demo
 	@$(MAKE) --no-print-directory configure
 	@STOKE_VIEWER=later ninja -C $(BUILD) stoke
 	@tools/demo $(BUILD)
 	@echo "demo: installing and building the optional parts"
-	@tools/deps man bpf viewer || echo "demo: without the packages above, some optional parts are left out"
+	@tools/deps man bpf viewer || echo "demo: some optional parts are not built without the packages above"
 	@$(MAKE) --no-print-directory all
 	@echo "the program is $(CURDIR)/$(BUILD)/stoke; 'make install' (as root) installs it as $(PREFIX)/bin/stoke"
 

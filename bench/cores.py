@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a second core is worth: a program with one thread and with two, and two of it with
-one thread each at once, which is what the machine has to give.
+"""The speedup of a second thread: one program with one thread and with two threads, compared
+with two simultaneous programs with one thread each, which show the limit of the machine.
 
-Machines are shared, and no minute is like the next: what is compared runs in turn, and of
-all turns' ratios the median counts. One run's best against another's would compare moments."""
+The load of shared machines varies. Therefore the variants run in turn, and the result is the
+median of the ratios of all turns."""
 
 import os
 import statistics
@@ -15,7 +15,7 @@ TURNS = 15
 
 
 def seconds_of(commands):
-    """Of commands that run at once, each with an empty cache."""
+    """The time of commands that run simultaneously, each with an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
         started = time.perf_counter()
         running = [subprocess.Popen(
@@ -28,12 +28,12 @@ def seconds_of(commands):
 
 
 def ratio(one, other):
-    """How many times as long the one command takes as the other."""
+    """The time of one command divided by the time of the other."""
     return statistics.median(seconds_of([one]) / seconds_of([other]) for _ in range(TURNS))
 
 
 class Cores:
-    """`command` gives the words of the program with that option of threads."""
+    """`command` returns the arguments of the program for a -j option."""
 
     def __init__(self, command):
         turns = [self.turn(command) for _ in range(TURNS)]

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes an input for the benchmark to standard output: generate KIND MEGABYTES
  *
- *   perf         perf script text, about 40 frames a sample, one comm in fifty unique
+ *   perf         perf script text, about 40 frames per sample, one comm in fifty unique
  *   perf-comms   the same, every comm unique
  *   dtrace       the same stacks as DTrace prints them
- *   samples      the same stacks folded, a line a sample
- *   folded       folded lines of about 1000 bytes, each once, sorted
+ *   samples      the same stacks folded, one line per sample
+ *   folded       folded lines of about 1000 bytes, distinct, sorted
  *   shuffled     the same lines in another order
- *   deep-perf    one stack of 500,000 frames (MEGABYTES is not looked at)
+ *   deep-perf    one stack of 500,000 frames (MEGABYTES is ignored)
  *   deep-folded  the same, folded
  *
- * Stacks are walks through a call graph: some thousand functions, each with a few callees
- * that are chosen with very different frequencies, more alike the further out. So stacks
- * repeat as they do in real profiles, and addresses too: a caller's return address
- * belongs to the call, only the leaf's varies. All is made from one seed: each run is the
- * same. */
+ * Stacks are walks through a call graph of several thousand functions. Each function has a
+ * few callees with very different frequencies; frames near the root vary less. So stacks
+ * repeat as in real profiles. Return addresses depend on the call; only the leaf's address
+ * varies. All data is generated from one seed: each run is identical. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@
 #define DEPTH_MOST 64
 #define DEEP 500000
 
-#define COMMS 11 /* each with an outermost function of its own */
+#define COMMS 11 /* each has a different root function */
 
 struct function {
     char *name;
@@ -163,7 +162,7 @@ static void make_functions(void)
 
 /* --- Walks --------------------------------------------------------------------- */
 
-/* Out of a hundred, how often a callee other than the first is taken. */
+/* Probability in percent of a callee other than the first. */
 static uint32_t straying(size_t depth)
 {
     return depth < 6 ? 6 : depth < 28 ? 1 : 7;
@@ -271,7 +270,7 @@ static void write_sample(const struct walk *w)
     free(line);
 }
 
-/* --- Folded lines: made, sorted, made distinct, written ------------------------ */
+/* --- Folded lines: generated, sorted, made distinct, written ------------------- */
 
 static int compare_lines(const void *a, const void *b)
 {
@@ -280,7 +279,7 @@ static int compare_lines(const void *a, const void *b)
 
 static void write_folded(size_t bytes, bool shuffled)
 {
-    size_t room = bytes / 300 + 1000, count = 0, made = 0, kept = 0;
+    size_t room = bytes / 300 + 1000, count = 0, made = 0, distinct = 0;
     char **lines = malloc(room * sizeof *lines);
     while (made < bytes && count < room) {
         struct walk w;
@@ -293,15 +292,15 @@ static void write_folded(size_t bytes, bool shuffled)
     }
     qsort(lines, count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || strcmp(lines[i], lines[kept - 1]) != 0)
-            lines[kept++] = lines[i];
-    for (size_t i = kept; shuffled && i > 1; i--) {
+        if (i == 0 || strcmp(lines[i], lines[distinct - 1]) != 0)
+            lines[distinct++] = lines[i];
+    for (size_t i = distinct; shuffled && i > 1; i--) {
         size_t j = random_below((uint32_t)i);
         char *line = lines[i - 1];
         lines[i - 1] = lines[j];
         lines[j] = line;
     }
-    for (size_t i = 0; i < kept; i++)
+    for (size_t i = 0; i < distinct; i++)
         wrote(printf("%s %u\n", lines[i], 1 + random_below(50)));
 }
 
@@ -320,7 +319,7 @@ static void write_deep(bool folded)
     wrote(printf(folded ? " 1\n" : "\n"));
 }
 
-/* Samples of one form until there are so many bytes of them. */
+/* Writes samples of one format up to the requested number of bytes. */
 static void write_samples(const char *kind, size_t bytes)
 {
     for (uint64_t n = 0; written < bytes; n++) {

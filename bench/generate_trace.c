@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes an instruction trace for the benchmark to standard output, and the program that
- * it is of to a file: generate_trace KIND MEGABYTES PROGRAM
+/* Writes an instruction trace for the benchmark to standard output, and the traced program
+ * to a file: generate_trace KIND MEGABYTES PROGRAM
  *
- *   single   TracerV's binary form, a core that retires one instruction a cycle
- *   wide     the same, up to four a cycle
+ *   single   TracerV's binary format, a core that retires one instruction per cycle
+ *   wide     the same, up to four per cycle
  *   text     TracerV's text
  *
- * The program is some thousand functions that call those behind them, with loops and
- * branches, calls by register and tail calls; about five instructions lie between two
- * that jump. It runs by the throw of a die, of one seed: each run is the same. */
+ * The program has several thousand functions that call functions at higher addresses, with
+ * loops, branches, calls by register and tail calls; about every fifth instruction is a jump.
+ * Branches are random, from one seed: each run is identical. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static void make_functions(void)
     code_size = address - BASE;
 }
 
-/* --- Its bytes --------------------------------------------------------------------- */
+/* --- Machine code ------------------------------------------------------------------ */
 
 static uint32_t bits(uint32_t x, unsigned low, unsigned count, unsigned to)
 {
@@ -159,7 +159,7 @@ static void make_code(void)
         }
 }
 
-/* --- The file of it ---------------------------------------------------------------- */
+/* --- ELF file ---------------------------------------------------------------------- */
 
 enum { HEAD = 64, PHDR = 56, SHDR = 64, SYMBOL = 24, CODE_AT = 4096, NAME = 16 };
 
@@ -277,23 +277,24 @@ static void write_instruction(struct writer *w, uint64_t pc)
     w->cycle += random_below(16) ? 1 : 1 + random_below(20);
 }
 
-struct place {
+struct input_location {
     uint32_t function, op;
 };
 
-/* Executes an instruction: what is next. False where it returns. */
-static bool advance(struct place *at, struct place *stack, size_t *depth)
+/* Executes an instruction and finds the next one. False if the program returns. */
+static bool advance(struct input_location *at, struct input_location *stack,
+                    size_t *depth)
 {
     const struct op *op = &functions[at->function].ops[at->op];
-    struct place next = {at->function, at->op + 1};
+    struct input_location next = {at->function, at->op + 1};
     bool deep = *depth == DEPTH_MOST;
     if ((op->kind == BRANCH && random_below(2)) || (op->kind == LOOP && random_below(4)))
         next.op = op->target;
     else if (op->kind == TAIL)
-        next = (struct place){op->target, 0};
+        next = (struct input_location){op->target, 0};
     if ((op->kind == CALL || op->kind == CALL_REGISTER) && !deep) {
         stack[(*depth)++] = next;
-        next = (struct place){op->target, 0};
+        next = (struct input_location){op->target, 0};
     }
     if (op->kind == RETURN && *depth == 0)
         return false;
@@ -303,9 +304,9 @@ static bool advance(struct place *at, struct place *stack, size_t *depth)
 
 static void write_trace(const char *kind, size_t bytes)
 {
-    static struct place stack[DEPTH_MOST];
+    static struct input_location stack[DEPTH_MOST];
     struct writer w = {.kind = kind, .cycle = 1000};
-    struct place at = {0, 0};
+    struct input_location at = {0, 0};
     size_t depth = 0;
     fputs("# Clock Domain: baseClock, Relative Frequency: 1/1 of Base Clock\n", stdout);
     while (w.bytes < bytes) {

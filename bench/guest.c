@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a traced program does, for the bench of live traces: sorts, hashes, walks a tree
- * by recursion and formats numbers. ROUNDS of some 20 million instructions each. */
+/* The traced program of the benchmark of live traces: sorts, hashes, walks a tree recursively
+ * and formats numbers. ROUNDS of about 20 million instructions each. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

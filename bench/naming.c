@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What naming costs by itself: functions, inlined calls and lines of addresses, found and
- * demangled as `stoke script` does it, on one core, printed as llvm-addr2line -a -f -i -C
- * prints them. So both programs start cold, read the same and write the same.
+/* Measures symbol resolution: functions, inlined calls and lines of addresses, resolved and
+ * demangled like in `stoke script`, on one core, printed in the format of llvm-addr2line -a
+ * -f -i -C. Both programs start without a cache, read the same input and write the same output.
  *
  *   naming FILE < ADDRESSES
  *
- * Addresses are the file's own, in hexadecimal, one a line. */
+ * Addresses are those of the file, in hexadecimal, one per line. */
 #include "base/number.h"
 #include "os/file.h"
-#include "resolve/machine.h"
+#include "resolve/local_resolver.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,7 +77,7 @@ static bool print_all(const struct input *in, struct error *err)
     return ok;
 }
 
-/* A recording tells offsets in the file, not addresses. */
+/* Recordings contain file offsets, not addresses. */
 static bool make_jobs(struct input *in, object_id object, const char *path,
                       struct error *err)
 {
@@ -99,20 +99,20 @@ static bool make_jobs(struct input *in, object_id object, const char *path,
 static bool name_all(struct input *in, const char *path, struct error *err)
 {
     struct resolve_settings settings = {.threads = 1, .demangle = DEMANGLE_FULL};
-    struct object_wanted wanted = {.path = str_of(path),
-                                   .build_id = STR(""),
-                                   .pid = ID_NONE,
-                                   .kind = FRAME_USER,
-                                   .release = STR("")};
-    struct machine_resolver *m = machine_resolver_create(&settings);
+    struct object_request request = {.path = str_of(path),
+                                     .build_id = STR(""),
+                                     .pid = ID_NONE,
+                                     .kind = FRAME_USER,
+                                     .release = STR("")};
+    struct local_resolver *m = local_resolver_create(&settings);
     if (!m)
         return error_memory(err);
-    struct resolver seam = machine_resolver_seam(m);
-    bool ok = make_jobs(in, seam.object(seam.context, &wanted), path, err);
+    struct resolver resolver = local_resolver_interface(m);
+    bool ok = make_jobs(in, resolver.object(resolver.context, &request), path, err);
     if (ok)
-        seam.name(seam.context, in->jobs, in->count);
+        resolver.name(resolver.context, in->jobs, in->count);
     ok = ok && print_all(in, err);
-    machine_resolver_destroy(m);
+    local_resolver_destroy(m);
     return ok;
 }
 

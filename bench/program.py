@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes and builds a large C++ program with debug information, to be recorded: many units
-that include much of the standard library, functions that call each other at random with
-inlined calls between, and work at the leaves. The same source each time.
+"""Writes and builds a large C++ program with debug information for recordings: many units that
+include large parts of the standard library, functions with random calls and inlined calls, and
+work in the leaves. The source is always the same.
 
-program.py FOLDER [UNITS]: makes FOLDER/program, where it is not there yet."""
+program.py FOLDER [UNITS]: builds FOLDER/program if it does not exist."""
 
 import concurrent.futures
 import os
@@ -14,7 +14,7 @@ import sys
 
 FUNCTIONS = 30  # a unit
 
-# What a large program's units have in debug information, from few functions.
+# Gives few functions the amount of debug information that units of a large program have.
 ALL_TYPES = ["-fno-eliminate-unused-debug-types", "-fno-eliminate-unused-debug-symbols"]
 
 HEADER = """\
@@ -97,7 +97,7 @@ uint64_t step{k}(State &s, unsigned depth) {{
         elif shape == 2:
             lines.append(f"    std::function<uint64_t(unsigned)> f = [&s](unsigned d) {{ return Layer{k}<1>::down(s, d) + {k}; }};\n    t += f(depth);")
         else:
-            lines.append(f"    auto kept = std::make_unique<uint64_t>(t);\n    t += go_on(s, depth) + *kept;")
+            lines.append(f"    auto owned = std::make_unique<uint64_t>(t);\n    t += go_on(s, depth) + *owned;")
         lines.append("    s.total += t;\n    return t;\n}")
     lines.append("}")
     return "\n".join(lines) + "\n"

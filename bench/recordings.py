@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the bench that reads recordings: a large C++ program is built and recorded
-with stack dumps and with frame pointers, and stoke's processor time is held beside that of
-perf script and hotspot's parser over the same files, where they are installed.
+"""The benchmark of reading recordings: builds a large C++ program, records it with stack dumps and
+with frame pointers, and compares the CPU time of stoke with that of perf script and hotspot's
+parser on the same files, if they are installed.
 
-The time that is compared is the processor's, of the program and its children: perf script
-asks another program for the inlined functions. Stoke reads cold, with its cache in a folder
-made for each run."""
+The CPU time includes child processes, because perf script runs another program to resolve inlined
+functions. Stoke starts with an empty cache in each run."""
 
 import glob
 import json
@@ -25,7 +24,7 @@ RATE = 4999
 
 
 def record(folder, kind):
-    """The path of a recording, made where it is not there."""
+    """Returns the path of a recording; creates it if it does not exist."""
     path = os.path.join(folder, kind + ".data")
     binary = program.build(os.path.join(folder, "program"))
     if os.path.exists(path) and os.path.getmtime(path) > os.path.getmtime(binary):
@@ -44,7 +43,7 @@ def used():
 
 
 class Timed:
-    """One command with its children, run once: wall and processor seconds."""
+    """One run of a command and its children: wall-clock and CPU seconds."""
 
     def __init__(self, command, env=None, stdin=None):
         before, started = used(), time.perf_counter()
@@ -54,7 +53,7 @@ class Timed:
 
 
 class Best:
-    """The best of several, each with an empty cache."""
+    """The best of several runs, each with an empty cache."""
 
     def __init__(self, command, rounds):
         self.command = command
@@ -84,16 +83,16 @@ def addresses_of(stoke, path, binary):
                                  re.MULTILINE)))
 
 
-def places(said):
-    """The files and lines of what addr2line -a -f -i prints, in order. Names are left out:
-    demanglers write them in ways of their own."""
-    return re.findall(r"^(.*:(?:\d+|\?))(?: \(discriminator \d+\))?$", said, re.MULTILINE)
+def locations(text):
+    """The files and lines in the output of addr2line -a -f -i, in order. Names are omitted, because
+    demanglers format them differently."""
+    return re.findall(r"^(.*:(?:\d+|\?))(?: \(discriminator \d+\))?$", text, re.MULTILINE)
 
 
 class Naming:
     """Names, inlined calls and lines of addresses on one core, by stoke and by
-    llvm-addr2line (None where it is missing): each a program of its own that starts cold,
-    reads the same addresses and the same binary, demangles, and prints the same."""
+    llvm-addr2line (None if it is missing). Both are separate programs that start without a cache,
+    read the same addresses and the same binary, demangle, and print the same output."""
 
     def __init__(self, build, binary, addresses, rounds):
         subprocess.run(["ninja", "-C", build, "bench/naming"], check=True,
@@ -104,7 +103,7 @@ class Naming:
         with tempfile.NamedTemporaryFile("w") as listed:
             listed.write("\n".join(addresses) + "\n")
             listed.flush()
-            said = [places(self.output(command, listed.name)) for command in commands]
+            said = [locations(self.output(command, listed.name)) for command in commands]
             runs = [[self.once(command, listed.name) for command in commands]
                     for _ in range(rounds)]
         best = [min(each, key=lambda run: run.cpu) for each in zip(*runs)]
@@ -125,6 +124,6 @@ class Naming:
 
 
 def read_floor(path, rounds):
-    """A plain read of all of the file."""
+    """The time to read the complete file."""
     runs = [Timed(["cat", path]) for _ in range(rounds)]
     return min(runs, key=lambda run: run.cpu)

@@ -17,7 +17,7 @@ function percentile(values, part) {
 
 /* --- Reading, without a browser ------------------------------------------------------------ */
 
-/* What a reader prints, as numbers by name. */
+/* Parses the output of a reader into numbers by name. */
 function steps(command, ...args) {
     const text = execFileSync(command, args, { encoding: "utf8" });
     return Object.fromEntries(text.trim().split("\n").map((line) => line.split(" ")).map(([name, value]) => [name, Number(value)]));
@@ -30,7 +30,7 @@ function fold(input) {
     return [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + minutes * 60 + Number(seconds), 0);
 }
 
-/* The least of several runs in turn. */
+/* The minimum of several runs in turn. */
 function readings(input) {
     const wasm = path.join(build, "src", "export", "core", "core.wasm");
     const runs = { native: [], wasm: [], fold: [] };
@@ -69,7 +69,7 @@ function renderers() {
     });
 }
 
-/* Megabytes that only they have. */
+/* Unshared memory of processes in megabytes. */
 function memoryOf() {
     let sum = 0;
     for (const pid of renderers())
@@ -83,7 +83,7 @@ function memoryOf() {
     return sum;
 }
 
-/* Milliseconds that the thread was on a CPU, if it is the page's or its worker's. */
+/* CPU time in milliseconds of a thread of the page or its worker. */
 function timeOf(pid, thread) {
     const folder = `/proc/${pid}/task/${thread}`;
     try {
@@ -103,7 +103,7 @@ function threadTime() {
     return sum;
 }
 
-/* Goes somewhere and waits until that is drawn. */
+/* Changes the state of the page and waits until it is drawn. */
 function moveTo([from, to, scroll]) {
     const { steered } = window.stoke;
     return new Promise((done) => {
@@ -134,14 +134,14 @@ async function frames(page, key) {
         await page.evaluate(moveTo, [from, from + span, (i * 7) % 400]);
         cpu.push(threadTime() - before);
     }
-    const told = await page.evaluate(() => {
+    const stats = await page.evaluate(() => {
         const { micros, steered } = window.stoke;
         return { boxes: steered.info.boxes, rows: steered.info.rows, script: micros.map((one) => one / 1000) };
     });
-    return { ...told, cpu, first };
+    return { ...stats, cpu, first };
 }
 
-/* A browser that has only just begun may pass over a key. */
+/* A browser that has just started can ignore a key. */
 async function choose(page) {
     for (let tries = 5; ; tries--) {
         const chooser = page.waitForEvent("filechooser", { timeout: 6000 }).catch(() => null);
@@ -170,7 +170,7 @@ async function open(input) {
         if (fault)
             throw new Error(fault);
         for (const [key, name] of [["1", "time order"], ["2", "left heavy"]])
-            tell(name, await frames(page, key));
+            print(name, await frames(page, key));
         most = Math.max(most, memoryOf());
         console.log(`  at most ${most.toFixed(0)} MB of its own`);
     } finally {
@@ -179,7 +179,7 @@ async function open(input) {
     }
 }
 
-function tell(name, chart) {
+function print(name, chart) {
     const both = (values) => `${percentile(values, 0.5).toFixed(1)} ms (median), ${percentile(values, 0.95).toFixed(1)} ms (95 %)`;
     console.log(`  ${name}: ${chart.boxes} boxes in ${chart.rows} rows, drawn first after ${chart.first.toFixed(1)} s`);
     console.log(`    script time of a frame ${both(chart.script)}; CPU of the page and its worker ${both(chart.cpu)}`);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a file by the viewer's core, built for this machine: what bench/viewer holds the
- * WebAssembly beside. viewer_read FILE [PIECE]
+/* Reads a file with the native build of the viewer's core, for comparison with the WebAssembly:
+ * viewer_read FILE [PIECE]
  *
- * Prints the CPU seconds of each step, as viewer_read.mjs does. */
+ * Prints the CPU seconds of each step, like viewer_read.mjs. */
 #include "web/core/core.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static struct profile *read_file(const char *path, struct error *err)
 
 int main(int argc, char **argv)
 {
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     struct shown shown;
     struct chart in_time, heavy;
     struct tree down;

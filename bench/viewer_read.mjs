@@ -1,13 +1,13 @@
-/* Reads a file by the viewer's core: viewer_read.mjs CORE.wasm FILE
+/* Reads a file with the viewer's core: viewer_read.mjs CORE.wasm FILE
  *
- * Prints the seconds of each step, and what memory it took. */
+ * Prints the seconds of each step and the memory. */
 import fs from "node:fs";
 
 const PIECE = 8 << 20;
 const [, , wasm, file] = process.argv;
 const module = new WebAssembly.Module(fs.readFileSync(wasm));
 
-/* What the core imports unpacks what is packed inside of a file, which no input here is. */
+/* The core's imports decompress parts of a file; the inputs here have no compressed parts. */
 const none = () => {
     throw new Error("an input with something packed in it");
 };

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a manual page of its source: page.py STOKE SCDOC SOURCE OUTPUT PLUGIN
+"""Makes a manual page from its source: page.py STOKE SCDOC SOURCE OUTPUT PLUGIN
 
-In the source, which is scdoc, a line of these words alone is filled in from stoke's tables:
-@OPTIONS@ the options of the command that the page is about, @COMMANDS@ the commands,
-@READ@ and @WRITTEN@ the formats. @PLUGIN@ is where the plugin for QEMU is installed. Without SCDOC ("-") the filled-in source is written."""
+The source is scdoc. A line that consists of one of these words is replaced by data from stoke's
+tables: @OPTIONS@ the options of the command, @COMMANDS@ the commands, @READ@ and @WRITTEN@ the
+formats. @PLUGIN@ is the path of the installed plugin for QEMU. If SCDOC is "-", the source with
+these data is written."""
 
 import re
 import subprocess
@@ -17,7 +18,7 @@ def ask(stoke, *words):
 
 
 def rows(text):
-    """The indented "name  what it is" lines of a help text, as a list of definitions."""
+    """The indented "name description" lines of a help text, as a list of definitions."""
     found = re.findall(r"^  (\S+)\s+(.*)$", text, re.MULTILINE)
     return "\n\n".join(f"*{escape(name)}*\n\t{escape(what)}" for name, what in found)
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source for tests: bytes in memory that come as from a slow pipe. */
+/* A source for tests: bytes in memory that arrive in small pieces, as from a slow
+ * pipe. */
 #ifndef STOKE_TESTS_BITES_H
 #define STOKE_TESTS_BITES_H
 
 #include "base/source.h"
 
-/* A provider that gives `text` in bites of at most `bite` bytes, and fails, where asked
- * to, once it has given `fail_after` of them. */
+/* A provider that returns `text` in pieces of at most `bite` bytes, and fails after
+ * `fail_after` bytes if that is set. */
 struct bites {
     const char *text;
     size_t length, at, bite;
-    size_t fail_after; /* 0: it never fails */
+    size_t fail_after; /* 0: never fails */
 };
 
 static inline bool bites_read(void *context, char *into, size_t room, size_t *got,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections of an object in one file, as the tests of the DWARF reader keep them:
- * "DW", flags, the sizes of nine sections (two bytes each, the lower one first), the
- * sections; and for split units once more sizes and sections. tests/fuzz/dwarf_seed.py
- * makes one of ELF files. */
+/* The sections of an object in one file, for tests of the DWARF reader: "DW", flags,
+ * the sizes of nine sections (two bytes each, little-endian), the sections; and for
+ * split units once more sizes and sections. tests/fuzz/dwarf_seed.py makes such a file
+ * from ELF files. */
 #ifndef STOKE_TESTS_DWARF_INPUT_H
 #define STOKE_TESTS_DWARF_INPUT_H
 
@@ -12,15 +12,15 @@
 
 enum { DWARF_INPUT_BIG_ENDIAN = 1, DWARF_INPUT_SPLIT = 2, DWARF_INPUT_ALTERNATE = 4 };
 
-static inline bool dwarf_input_split(void *context, const struct dwarf_split *wanted,
+static inline bool dwarf_input_split(void *context, const struct dwarf_split *expected,
                                      struct dwarf_sections *out)
 {
-    (void)wanted;
+    (void)expected;
     *out = *(const struct dwarf_sections *)context;
     return true;
 }
 
-/* Takes a set of sections off *rest. */
+/* Reads a set of sections from *rest. */
 static inline struct dwarf_sections dwarf_input_cut(struct str *rest, bool big_endian)
 {
     const unsigned char *sizes = (const unsigned char *)rest->ptr;

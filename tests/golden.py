@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Golden files: what stoke makes of an input is what stands beside it.
+"""Golden files: the output of stoke for an input equals the file with the same name.
 
-  tests/import/FORMAT/CASE.in    `stoke fold [CASE.args] CASE.in` prints CASE.want, and
-                                 CASE.err on standard error; nothing there where there is
-                                 no such file. An exit status that is not 0 is CASE.err's
-                                 first line, "exit 1". Read once more from a pipe with
-                                 --format FORMAT, it must print the same.
-  tests/export/EXPORTER/CASE.want  what `stoke convert [EXPORTER/CASE.args] --to EXPORTER
-                                 -o - CASE.in` prints for tests/export/CASE.in.
+  tests/import/FORMAT/CASE.in    `stoke fold [CASE.args] CASE.in` prints CASE.want, and CASE.err
+                                 on standard error; without CASE.err it prints no messages. An
+                                 exit status other than 0 is in the first line of CASE.err,
+                                 "exit 1". The output is the same for input from a pipe with
+                                 --format FORMAT.
+  tests/export/EXPORTER/CASE.want  output of `stoke convert [EXPORTER/CASE.args] --to EXPORTER
+                                 -o - CASE.in` for tests/export/CASE.in.
 
-golden.py [--update] [PART-OF-A-NAME...]: only the cases whose name has such a part;
---update writes what stoke prints into the files. Read the difference before you commit it.
+golden.py [--update] [PART-OF-A-NAME...]: only the cases with matching names; --update writes the
+output to the files. Read the difference before you commit it.
 """
 
 import glob
 import os
+import re
 import shlex
 import sys
 
@@ -38,23 +39,26 @@ def write(path, content):
 
 
 def split_status(text):
-    """The "exit N" line of a .err file, and what stands below it."""
+    """The "exit N" line of a .err file, and the text after it."""
     if text.startswith(b"exit "):
         first, _, rest = text.partition(b"\n")
         return int(first[5:]), rest
     return 0, text
 
 
-# What an input of this format becomes must not depend on what is on this machine.
+# Lists of all formats change with each format that is added.
+FORMATS = re.compile(rb"(?<=possible formats: ).*")
+
+# The output for these formats must not depend on this machine.
 NO_MACHINE = {"perf-data": ["--symfs", ".", "--kallsyms", "/dev/null"]}
 
 
 class Case:
-    """An input and the files that say what is wanted of it, all under one stem."""
+    """An input and its files with options and expected output, all with the same stem."""
 
     def __init__(self, name, folder, stem, command):
         self.name = name
-        self.folder = folder  # where the command runs, so that messages name the file alone
+        self.folder = folder  # messages then contain only the name of the file
         self.stem = stem
         self.args = command + shlex.split((read(stem + ".args") or b"").decode())
         self.err = read(stem + ".err")
@@ -62,12 +66,13 @@ class Case:
         self.want = read(stem + ".want")
 
     def run(self, more, stdin=None):
-        return tap.run([tap.STOKE, *self.args, *more], cwd=self.folder, stdin=stdin)
+        status, out, err = tap.run([tap.STOKE, *self.args, *more], cwd=self.folder, stdin=stdin)
+        return status, out, FORMATS.sub(b"...", err)
 
     def check(self, status, out, err, how):
         why = tap.crashed(status)
         if not why and status != self.status:
-            why = f"exit status {status}, wanted {self.status}"
+            why = f"exit status {status}, expected {self.status}"
         if why:
             return f"{how}: {why}\n{err.decode('utf-8', 'replace')[-3000:]}"
         why = tap.difference(self.want or b"", out)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the compiler and the linker were asked for, read back from the program and from the
-library that QEMU loads: hardening.py. Prints TAP."""
+"""Checks that the program and the plugin for QEMU have the hardening flags of the build:
+hardening.py. Prints TAP."""
 
 import os
 import re
@@ -54,8 +54,8 @@ class Elf:
 
 
 def ranges(elf):
-    """What is written to once, at the start, is read-only afterwards: RELRO covers the
-    dynamic section and the table of addresses."""
+    """Data that is written only at the start is read-only afterwards: RELRO covers the dynamic
+    section and the global offset table."""
     relro, dynamic = elf.of(PT_RELRO), elf.of(PT_DYNAMIC)
     return bool(relro) and relro[0][3] <= dynamic[0][3] < relro[0][3] + relro[0][6]
 
@@ -71,7 +71,8 @@ def main():
     build = options()
     sanitized, optimized = "-fsanitize=" in build, re.search(r" -O[123s]\b", build)
     files = {"stoke": os.environ["STOKE"],
-             "libstoke_qemu.so": os.path.join(BUILD, "src", "agents", "qemu", "libstoke_qemu.so")}
+             "libstoke_qemu.so": os.path.join(BUILD, "src", "agents", "qemu", "libstoke_qemu.so"),
+             "libstoke_heap.so": os.path.join(BUILD, "src", "agents", "heap", "libstoke_heap.so")}
     for name, path in files.items():
         if not os.path.exists(path):
             tap.skip(name, "it is not built here")
@@ -88,13 +89,13 @@ def main():
         if sanitized or not optimized:
             tap.skip(f"{name}: _FORTIFY_SOURCE", "not with sanitizers or without -O")
         else:
-            # of the library's few calls none has a buffer whose size is known
+            # few calls of the library have a buffer of known size
             checked = name != "stoke" or [n for n in elf.names if re.fullmatch(rb"__\w+_chk", n)]
             tap.result(f"{name}: _FORTIFY_SOURCE", "" if checked else "it is not")
         if elf.machine != 62:
             tap.skip(f"{name}: landing pads (CET)", "not x86-64")
         else:
-            tap.result(f"{name}: landing pads (CET)", "" if elf.code().count(ENDBR64) >= 50 else "it is not")
+            tap.result(f"{name}: landing pads (CET)", "" if elf.code().count(ENDBR64) >= (10 if "heap" in name else 50) else "it is not")
     tap.done()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The optional parts of a build: the list of tools/parts, and the viewer's build where npm
-fails: it is left out with the reason, tried again each time, and then built."""
+fails: make reports the reason, tries again each time, and then builds it."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import tap
 LIST = os.path.join(tap.SOURCE_ROOT, "tools", "parts")
 DEPS = os.path.join(tap.SOURCE_ROOT, "tools", "deps")
 
-# In the place of the tools that make the viewer.
+# These replace the tools that make the viewer.
 TOOLS = {
     "clang": "exit 0",
     "wasm-opt": "exit 0",
@@ -75,7 +75,7 @@ class ViewerBuild:
                         *words], env=env)
 
     def build(self):
-        """What it says; the size of the page."""
+        """The messages; the size of the page."""
         status, _, err = self.run("--version", "1")
         size = os.path.getsize(os.path.join(self.out, "viewer.html")) if status == 0 else -1
         return size, err.decode()
@@ -110,19 +110,19 @@ def check_viewer(report):
 
 
 def check_list(report):
-    """Each part that is left out names a command, with a set that tools/deps knows."""
+    """Each missing part has a command with a set of tools/deps."""
     with tempfile.TemporaryDirectory(prefix="stoke-parts-") as folder:
         with open(os.path.join(folder, "build.ninja"), "w", encoding="utf-8"):
             pass
         status, out, err = tap.run([LIST, "list", folder])
-        rows = re.findall(r"^  \S.*?  +(built|left out: (.*))$", out.decode(), re.MULTILINE)
+        rows = re.findall(r"^  \S.*?  +(built|not built: (.*))$", out.decode(), re.MULTILINE)
         report.result("the list of an empty build",
-                      "" if status == 0 and len(rows) == 6 and not any(
+                      "" if status == 0 and len(rows) == 7 and not any(
                           row == "built" for row, _ in rows) else (out + err).decode())
         unknown = [command for _, command in rows for name in
                    re.findall(r"^tools/deps (\S+)", command)
                    if tap.run([DEPS, "--list", name])[0] != 0]
-        report.result("commands that bring what is left out", "\n".join(unknown))
+        report.result("the commands for missing parts", "\n".join(unknown))
         os.makedirs(os.path.join(folder, "doc"))
         with open(os.path.join(folder, "doc", "stoke.1"), "w", encoding="utf-8") as file:
             file.write("page")
@@ -132,7 +132,7 @@ def check_list(report):
 
 
 def check_state(report):
-    """A package that comes or goes changes what a build folder is set up for."""
+    """A new or removed package changes the configuration of a build folder."""
     with tempfile.TemporaryDirectory(prefix="stoke-parts-") as folder:
         before = subprocess.run([DEPS, "--state"], stdout=subprocess.PIPE, check=True,
                                 text=True).stdout
@@ -140,9 +140,9 @@ def check_state(report):
         path = folder + os.pathsep + os.environ["PATH"]
         after = subprocess.run([DEPS, "--state"], stdout=subprocess.PIPE, check=True,
                                text=True, env=dict(os.environ, PATH=path)).stdout
-        wanted = re.sub(r"^(no )?scdoc$", "scdoc", before, flags=re.MULTILINE)
+        expected = re.sub(r"^(no )?scdoc$", "scdoc", before, flags=re.MULTILINE)
         report.result("a package that is installed is seen",
-                      tap.difference(wanted.encode(), after.encode()))
+                      tap.difference(expected.encode(), after.encode()))
 
 
 def main():

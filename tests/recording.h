@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/fuzz/recording for tests: a recording, and a folder that stands for the root of
- * the system (--symfs), in which all lies that the recording leads to. */
+/* The files of tests/fuzz/recording for tests: a recording, and a folder used as the
+ * system's root (--symfs) with all files that the recording refers to. */
 #ifndef STOKE_TESTS_RECORDING_H
 #define STOKE_TESTS_RECORDING_H
 
 #include "export/exporter.h"
 #include "import/importer.h"
-#include "resolve/machine.h"
+#include "resolve/local_resolver.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,12 +14,12 @@
 
 enum role { RECORDING, RECORDING_BIG, PROGRAM, DEBUG_FILE, PERF_MAP, JITDUMP, ROLES };
 
-/* As the files are kept; and where the recording says that they lie. */
+/* The file's name in tests/fuzz/recording, and its path according to the recording. */
 static const struct {
-    const char *kept, *place;
+    const char *name, *path;
 } recording_files[ROLES] = {
     [RECORDING] = {"perf.data", NULL},
-    [RECORDING_BIG] = {"big.data", NULL}, /* the same, in the other byte order */
+    [RECORDING_BIG] = {"big.data", NULL}, /* the same in the other byte order */
     [PROGRAM] = {"prog", "bin/prog"},
     [DEBUG_FILE] = {"prog.debug", "bin/prog.debug"},
     [PERF_MAP] = {"perf.map", "tmp/perf-4300000.map"},
@@ -28,15 +28,15 @@ static const struct {
 
 struct recording {
     char root[64];
-    struct str whole[ROLES]; /* the content of each */
+    struct str whole[ROLES]; /* content of each file */
 };
 
-/* Puts content where the file lies. */
+/* Writes content to the file's path. */
 static inline bool recording_put(const struct recording *r, enum role role,
                                  struct str content)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", r->root, recording_files[role].place);
+    snprintf(path, sizeof path, "%s/%s", r->root, recording_files[role].path);
     FILE *file = fopen(path, "wb");
     bool ok = file && fwrite(content.ptr, 1, content.len, file) == content.len;
     return file && fclose(file) == 0 && ok;
@@ -47,17 +47,17 @@ static inline bool recording_file(struct recording *r, enum role role)
     static char rooms[ROLES][1 << 14];
     char path[4096];
     snprintf(path, sizeof path, "%s/fuzz/recording/%s", TESTS_FOLDER,
-             recording_files[role].kept);
+             recording_files[role].name);
     FILE *file = fopen(path, "rb");
     size_t size = file ? fread(rooms[role], 1, sizeof rooms[role], file) : 0;
     if (file)
         fclose(file);
     r->whole[role] = (struct str){rooms[role], size};
     return size && size < sizeof rooms[role] &&
-           (!recording_files[role].place || recording_put(r, role, r->whole[role]));
+           (!recording_files[role].path || recording_put(r, role, r->whole[role]));
 }
 
-/* Fills the folder `root`, which is there and empty. */
+/* Fills the folder `root`, which exists and is empty. */
 static inline bool recording_open(struct recording *r, const char *root)
 {
     char path[128];
@@ -73,7 +73,7 @@ static inline bool recording_open(struct recording *r, const char *root)
     return true;
 }
 
-/* What comes of it: of `way`, each bit is an option. */
+/* Reads the recording; each bit of `way` is an option. */
 #define RECORDING_LINES 1u
 
 static inline bool recording_read(const struct recording *r, struct source *in,
@@ -86,22 +86,22 @@ static inline bool recording_read(const struct recording *r, struct source *in,
         .demangle = DEMANGLE_FULL,
         .threads = 1,
     };
-    struct machine_resolver *m = machine_resolver_create(&settings);
+    struct local_resolver *m = local_resolver_create(&settings);
     if (!m)
         return error_memory(err);
-    struct resolver seam = machine_resolver_seam(m);
+    struct resolver seam = local_resolver_interface(m);
     struct import_options options = {.resolver = &seam,
                                      .lines = way & RECORDING_LINES,
                                      .addresses = way >> 3 & 1,
                                      .every_address = way >> 4 & 1};
     struct resolve_report report;
     bool ok = import_read(importer_named(STR("perf-data")), in, &options, b, err);
-    machine_resolver_report(m, &report);
-    machine_resolver_destroy(m);
+    local_resolver_report(m, &report);
+    local_resolver_destroy(m);
     return ok;
 }
 
-/* The stacks as lines, with places. */
+/* The stacks as lines, with locations. */
 static inline bool recording_fold(const struct profile *p, struct output *out)
 {
     struct error err;
@@ -109,14 +109,14 @@ static inline bool recording_fold(const struct profile *p, struct output *out)
     return exporter_named(STR("folded"))->write(p, &options, out, &err);
 }
 
-/* Names come by every road, or nothing that a test finds is worth a look. */
-static inline bool recording_is_named(struct str folded)
+/* Checks that names of every source are present; otherwise a test would prove nothing. */
+static inline bool recording_has_names(struct str folded)
 {
-    static const char *const wanted[] = {"_start;begin",    "deep",  "leaf", "mix:prog.c",
-                                         "jitted:first.js", "mapped"};
+    static const char *const expected[] = {
+        "_start;begin", "deep", "leaf", "mix:prog.c", "jitted:first.js", "mapped"};
     bool all = true;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        all &= str_search(folded, str_of(wanted[i])) < folded.len;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        all &= str_search(folded, str_of(expected[i])) < folded.len;
     return all;
 }
 

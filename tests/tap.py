@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python tests share: results as TAP lines, which meson and tests/run read."""
+"""Shared functions of the Python tests: results as TAP lines, which meson and tests/run read."""
 
 import concurrent.futures
 import difflib
@@ -13,19 +13,20 @@ SOURCE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CORPUS = os.path.join(os.path.dirname(SOURCE_ROOT), "shared", "corpus")
 STOKE = os.path.abspath(
     os.environ.get("STOKE", os.path.join(SOURCE_ROOT, "build", "stoke")))
-TIMEOUT = 600  # seconds after which a run is taken for a hang, on a busy machine too
+TIMEOUT = 600  # seconds after which a run counts as a hang, also on a busy machine
 
 
 def leave_caller():
-    """What the tests run does not depend on how they were started: standard input is
-    /dev/null, also where the caller closed it, no server is asked for symbols, and no signal is ignored, as SIGHUP is under
-    nohup and SIGINT in a shell's background."""
+    """Makes the tests independent of their environment: standard input is /dev/null, even if the
+    caller closed it; no symbol server is used; perf has the settings of the tests; and no signal
+    is ignored, unlike under nohup (SIGHUP) and in the background of a shell (SIGINT)."""
     null = os.open(os.devnull, os.O_RDONLY)
     if null != 0:
         os.dup2(null, 0)
         os.close(null)
     os.set_inheritable(0, True)
     os.environ.pop("DEBUGINFOD_URLS", None)
+    os.environ["PERF_CONFIG"] = os.path.join(SOURCE_ROOT, "tests", "perfconfig")
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -35,7 +36,7 @@ leave_caller()
 
 
 class Tap:
-    """Prints one line a test, with the reason as comment lines behind a failure."""
+    """Prints one line per test, with the reason of a failure as comment lines."""
 
     def __init__(self):
         self.count = self.failed = 0
@@ -57,7 +58,7 @@ class Tap:
         self._line(f"ok {self.count + 1} - {name} # SKIP {why}")
 
     def result(self, name, why):
-        """`why` is empty where the test passed."""
+        """`why` is empty if the test passed."""
         self.not_ok(name, why) if why else self.ok(name)
 
     def done(self):
@@ -65,7 +66,8 @@ class Tap:
         sys.exit(1 if self.failed else 0)
 
 
-PERF_RUNS = 5
+PERF_RUNS = 15  # a recording of all processes takes 10 s in some tests
+PERF_CRASH = b"assertion failed at util/build-id.c"
 
 
 def run_once(args, **more):
@@ -78,9 +80,9 @@ def run_once(args, **more):
 
 
 def perf_failed(args, status, out, more):
-    """Whether perf met with another recorder on this machine that asks for build ids. The
-    kernel then marks maps in everybody's records as having one, which smashes perf 6.1's
-    stack: at the end of a recording, or when what it recorded is read."""
+    """Whether perf crashed because another program records all processes with build IDs. The
+    kernel then marks maps in the records of all programs as maps with a build ID, and perf 6.1
+    overwrites its stack: at the end of a recording, or when the recording is read."""
     if status is None or status < 0:
         return status is not None
     if status or len(args) < 2 or args[1] != "record" or "-o" not in args:
@@ -93,7 +95,7 @@ def perf_failed(args, status, out, more):
 
 def run(args, **more):
     """Runs a program: (exit status, output, messages), the last two as bytes. perf is run
-    again, a little later, where it met with another recorder."""
+    again, a second later, if it crashed because of another recording."""
     is_perf = os.path.basename(args[0]) == "perf"
     for last in [False] * (PERF_RUNS - 1) * is_perf + [True]:
         status, out, err = run_once(args, **more)
@@ -104,7 +106,7 @@ def run(args, **more):
 
 
 def crashed(status):
-    """Why a status is not one that stoke ends with by itself; empty where it is."""
+    """Why a status is not one of stoke's own; empty if it is."""
     if status is None:
         return "it hung"
     if status < 0 or status > 2:
@@ -112,14 +114,14 @@ def crashed(status):
     return ""
 
 
-def difference(wanted, got, what="output", limit=30):
-    """A short diff of two byte strings; empty where they are equal."""
-    if wanted == got:
+def difference(expected, got, what="output", limit=30):
+    """A short diff of two byte strings; empty if they are equal."""
+    if expected == got:
         return ""
     lines = list(difflib.unified_diff(
-        wanted.decode("utf-8", "backslashreplace").splitlines(),
+        expected.decode("utf-8", "backslashreplace").splitlines(),
         got.decode("utf-8", "backslashreplace").splitlines(),
-        f"wanted {what}", f"got {what}", n=1, lineterm=""))
+        f"expected {what}", f"got {what}", n=1, lineterm=""))
     if not lines:
         return f"{what} differs in its line ends or its last newline only"
     if len(lines) > limit:

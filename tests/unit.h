@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every unit test begins with: cmocka, and assertions over stoke's own types. */
+/* Included by every unit test: cmocka, and assertions for stoke's own types. */
 #ifndef STOKE_TESTS_UNIT_H
 #define STOKE_TESTS_UNIT_H
 
@@ -15,20 +15,20 @@
 #include "base/error.h"
 #include "bites.h"
 
-/* A view equals the text. */
-#define assert_str(got, wanted)                                                  \
-    do {                                                                         \
-        struct str got_ = (got), wanted_ = str_of(wanted);                       \
-        if (!str_equal(got_, wanted_))                                           \
-            fail_msg("got \"%.*s\", wanted \"%s\"", STR_ARG(got_), wanted_.ptr); \
+/* Checks that a view equals a text. */
+#define assert_str(got, expected)                                                    \
+    do {                                                                             \
+        struct str got_ = (got), expected_ = str_of(expected);                       \
+        if (!str_equal(got_, expected_))                                             \
+            fail_msg("got \"%.*s\", expected \"%s\"", STR_ARG(got_), expected_.ptr); \
     } while (0)
 
-/* Doubles are compared bit by bit: what is tested here is exact. */
-#define assert_double(got, wanted)                              \
-    do {                                                        \
-        double got_ = (got), wanted_ = (wanted);                \
-        if (memcmp(&got_, &wanted_, sizeof got_) != 0)          \
-            fail_msg("got %.17g, wanted %.17g", got_, wanted_); \
+/* Compares doubles bit by bit, because tested results are exact. */
+#define assert_double(got, expected)                                \
+    do {                                                            \
+        double got_ = (got), expected_ = (expected);                \
+        if (memcmp(&got_, &expected_, sizeof got_) != 0)            \
+            fail_msg("got %.17g, expected %.17g", got_, expected_); \
     } while (0)
 
 #define UNIT(test) cmocka_unit_test(test)

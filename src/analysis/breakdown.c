@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/breakdown.h"
+#include "base/array.h"
 #include "base/glob.h"
 #include "base/hash.h"
 #include "base/sort.h"
-#include "model/label.h"
+#include "model/frame_label.h"
 
-/* By key, in the order of the enum. Other spellings are perf's and ours. */
+/* Names by key, in the order of the enum. Alternatives are those of perf. */
 static const struct key_facts {
     const char *name, *other;
     bool of_frame, lines, samples;
@@ -42,39 +43,38 @@ bool breakdown_key_needs_samples(enum breakdown_key key)
 
 /* --- Combinations of values -------------------------------------------------------- */
 
-/* Distinct combinations; ids are from 1 on. */
+/* Distinct combinations; IDs start at 1. */
 struct tuples {
     struct breakdown_values *items;
     size_t count, cap;
     struct index index;
 };
 
-struct wanted_tuple {
-    const struct breakdown_values *items, *wanted;
+struct tuple_lookup {
+    const struct breakdown_values *items, *requested;
 };
 
 static bool same_tuple(const void *context, uint32_t id)
 {
-    const struct wanted_tuple *w = context;
-    return memcmp(&w->items[id], w->wanted, sizeof *w->wanted) == 0;
+    const struct tuple_lookup *w = context;
+    return memcmp(&w->items[id], w->requested, sizeof *w->requested) == 0;
 }
 
-/* The number of the combination, 0 when memory is short. */
+/* The ID of the combination; 0 when memory is short. */
 static uint32_t tuples_add(struct tuples *t, struct arena *a,
                            const struct breakdown_values *values)
 {
-    struct wanted_tuple w = {t->items, values};
+    struct tuple_lookup w = {t->items, values};
     uint32_t hash = (uint32_t)hash_bytes(values, sizeof *values);
     if (t->count == 0)
         t->count = 1;
-    struct breakdown_values *items =
-        arena_grow(a, t->items, &t->cap, t->count + 1, sizeof *items);
-    if (!items || !index_reserve(&t->index, a, 1))
+    if (!ARRAY_RESERVE(a, t->items, t->cap, t->count + 1) ||
+        !index_reserve(&t->index, a, 1))
         return 0;
-    w.items = t->items = items;
+    w.items = t->items;
     struct index_slot *slot = index_find(&t->index, hash, same_tuple, &w);
     if (!slot->id) {
-        items[t->count] = *values;
+        t->items[t->count] = *values;
         index_fill(&t->index, slot, hash, (uint32_t)t->count++);
     }
     return slot->id;
@@ -108,19 +108,19 @@ static char level_of(const struct profile *p, const struct frame *f)
     return kind == FRAME_KERNEL ? 'k' : kind == FRAME_GUEST ? 'g' : '.';
 }
 
-struct wanted_symbol {
-    const struct breakdown_symbol *items, *wanted;
+struct symbol_lookup {
+    const struct breakdown_symbol *items, *requested;
 };
 
 static bool same_symbol(const void *context, uint32_t id)
 {
-    const struct wanted_symbol *w = context;
+    const struct symbol_lookup *w = context;
     const struct breakdown_symbol *s = &w->items[id];
-    return s->name == w->wanted->name && s->module == w->wanted->module &&
-           s->level == w->wanted->level;
+    return s->name == w->requested->name && s->module == w->requested->module &&
+           s->level == w->requested->level;
 }
 
-/* Numbers the functions. There are at most as many as frames. */
+/* Assigns IDs to functions. There are at most as many as frames. */
 static bool find_symbols(struct breakdown *b)
 {
     const struct profile *p = b->p;
@@ -138,7 +138,7 @@ static bool find_symbols(struct breakdown *b)
         struct breakdown_symbol s = {
             str_equal(name, STR("[unknown]")) ? 0 : strings_add(&b->names, name),
             strings_add(&b->names, str_basename(path)), level_of(p, frame)};
-        struct wanted_symbol w = {b->symbols, &s};
+        struct symbol_lookup w = {b->symbols, &s};
         uint32_t hash =
             (uint32_t)hash_mix(hash_pair(s.name, s.module), (uint64_t)s.level ^ HASH_A);
         struct index_slot *slot = index_find(&index, hash, same_symbol, &w);
@@ -176,79 +176,79 @@ static bool frame_matches(const struct breakdown *b, frame_id f)
            words_match(&b->o->symbols, strings_get(&b->names, s->name));
 }
 
-/* By frame: its combination, 0 where words leave it out. NULL when memory is short. */
-static uint32_t *find_places(struct breakdown *b)
+/* By frame: its combination, 0 if filtered out. NULL when memory is short. */
+static uint32_t *find_locations(struct breakdown *b)
 {
-    struct tuples places = {0};
+    struct tuples locations = {0};
     uint32_t *of_frame = arena_zalloc(&b->arena, b->p->frame_count, sizeof *of_frame);
     for (frame_id f = 0; of_frame && f < b->p->frame_count; f++) {
         struct breakdown_values values = frame_values(b, f);
         if (frame_matches(b, f))
-            of_frame[f] = tuples_add(&places, &b->arena, &values);
+            of_frame[f] = tuples_add(&locations, &b->arena, &values);
     }
-    b->places = places.items;
-    b->place_count = places.count;
+    b->locations = locations.items;
+    b->location_count = locations.count;
     return b->arena.failed ? NULL : of_frame;
 }
 
 /* --- Stacks ------------------------------------------------------------------------ */
 
-/* By stack: its number in preorder, its combination, and whether no caller has the same.
- */
+/* By stack: its index in preorder, its combination, and whether no caller has the same
+ * one. */
 struct stacks {
-    uint32_t *number, *place;
+    uint32_t *number, *location;
     bool *outermost;
 };
 
-/* The stacks as a tree, for the walk alone. */
+/* The stacks as a tree, for the traversal only. */
 struct family {
     uint32_t *child, *sibling;
-    uint32_t *open; /* by place: frames with it on the way down to where the walk is */
+    uint32_t *open; /* by location: frames with it on the path to the current stack */
 };
 
 static void enter_stack(struct stacks *s, struct family *f, stack_id n)
 {
-    s->outermost[n] = s->place[n] && f->open[s->place[n]] == 0;
-    f->open[s->place[n]]++;
+    s->outermost[n] = s->location[n] && f->open[s->location[n]] == 0;
+    f->open[s->location[n]]++;
 }
 
-/* The next stack in preorder behind n; 0 at the end. */
+/* The next stack after n in preorder; 0 at the end. */
 static stack_id next_stack(const struct profile *p, const struct stacks *s,
                            struct family *f, stack_id n)
 {
     if (f->child[n])
         return f->child[n];
     while (n && !f->sibling[n]) {
-        f->open[s->place[n]]--;
+        f->open[s->location[n]]--;
         n = p->stacks[n].parent;
     }
     if (n == 0)
         return 0;
-    f->open[s->place[n]]--;
+    f->open[s->location[n]]--;
     return f->sibling[n];
 }
 
 static bool find_stacks(struct breakdown *b, struct stacks *s, struct arena *scratch,
-                        const uint32_t *place_of_frame)
+                        const uint32_t *location_of_frame)
 {
     const struct profile *p = b->p;
     struct family f = {arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
                        arena_zalloc(scratch, p->stack_count, sizeof(uint32_t)),
-                       arena_zalloc(scratch, b->place_count + 1, sizeof(uint32_t))};
+                       arena_zalloc(scratch, b->location_count + 1, sizeof(uint32_t))};
     s->number = arena_zalloc(scratch, p->stack_count, sizeof *s->number);
-    s->place = arena_zalloc(scratch, p->stack_count, sizeof *s->place);
+    s->location = arena_zalloc(scratch, p->stack_count, sizeof *s->location);
     s->outermost = arena_zalloc(scratch, p->stack_count, sizeof *s->outermost);
     if (scratch->failed)
         return false;
     for (stack_id i = (stack_id)p->stack_count; i-- > 0;) {
-        s->place[i] = place_of_frame[p->stacks[i].frame];
+        s->location[i] = location_of_frame[p->stacks[i].frame];
         if (i == 0)
             break;
         f.sibling[i] = f.child[p->stacks[i].parent];
         f.child[p->stacks[i].parent] = i;
         b->calls |= p->stacks[i].parent != 0;
     }
-    s->outermost[0] = s->place[0] != 0;
+    s->outermost[0] = s->location[0] != 0;
     uint32_t number = 1;
     for (stack_id n = f.child[0]; n; n = next_stack(p, s, &f, n)) {
         s->number[n] = number++;
@@ -286,8 +286,8 @@ static struct breakdown_values sample_values(const struct breakdown *b,
     return v;
 }
 
-/* Which thread a process, and a thread number, is called after: the main thread where
- * there is one. */
+/* Chooses the thread whose name a process or a thread ID is shown with: the main thread
+ * if there is one. */
 static bool name_numbers(struct breakdown *b)
 {
     for (thread_id t = 1; t < b->p->thread_count; t++) {
@@ -302,8 +302,8 @@ static bool name_numbers(struct breakdown *b)
     return !b->arena.failed;
 }
 
-/* The event's samples, by group and then by stack in preorder. Those whose comm is left
- * out are in no group. Where the input has no threads, as folded stacks have none, the
+/* The samples of the event, by group and then by stack in preorder. Samples with a
+ * filtered comm are in no group. In an input without threads, such as folded stacks, the
  * outermost frame is the comm. NULL when memory is short. */
 static struct sort_key *group_samples(struct breakdown *b, const struct stacks *s,
                                       struct arena *scratch, size_t *count)
@@ -340,11 +340,11 @@ static struct sort_key *group_samples(struct breakdown *b, const struct stacks *
 
 /* --- Nodes ------------------------------------------------------------------------- */
 
-/* The nodes under way; those of the group at hand are from `first` on. */
+/* The nodes so far; those of the current group start at `first`. */
 struct growing {
     struct breakdown *b;
     const struct stacks *stacks;
-    uint32_t *of_stack; /* the stack's newest node */
+    uint32_t *of_stack; /* the last node of the stack */
     size_t cap;
     uint32_t first, group;
     uint32_t *groups; /* by node */
@@ -357,8 +357,8 @@ static bool is_there(const struct growing *g, stack_id s)
     return n >= g->first && n < g->b->node_count && g->b->nodes[n].stack == s;
 }
 
-/* Adds the stack's node, with `children` those of its callers that are not there yet. As
- * stacks come in preorder, so do they. */
+/* Adds the node of the stack and, with `children`, those of its callers that are missing.
+ * Stacks come in preorder, so nodes are in preorder, too. */
 static bool add_path(struct growing *g, stack_id stack)
 {
     struct breakdown *b = g->b;
@@ -368,12 +368,8 @@ static bool add_path(struct growing *g, stack_id stack)
     for (; b->o->children && above && !is_there(g, above); above = stacks[above].parent)
         missing++;
     size_t count = b->node_count + missing;
-    void *nodes = arena_grow(&b->arena, b->nodes, &g->cap, count, sizeof *b->nodes);
-    b->nodes = nodes ? nodes : b->nodes;
-    void *groups =
-        arena_grow(&b->arena, g->groups, &g->groups_cap, count, sizeof(uint32_t));
-    g->groups = groups ? groups : g->groups;
-    if (!nodes || !groups || count > UINT32_MAX)
+    if (!ARRAY_RESERVE(&b->arena, b->nodes, g->cap, count) ||
+        !ARRAY_RESERVE(&b->arena, g->groups, g->groups_cap, count) || count > UINT32_MAX)
         return false;
     uint32_t top = b->o->children && above ? g->of_stack[above] : 0;
     uint32_t depth = b->nodes[top].depth + (uint32_t)missing;
@@ -400,7 +396,7 @@ static void add_up(struct breakdown *b)
     }
 }
 
-/* Gives the groups by node; the scratch's. */
+/* Returns the groups by node, in the scratch arena. */
 static bool make_nodes(struct growing *g, const struct sort_key *keys, size_t count,
                        struct arena *scratch)
 {
@@ -429,15 +425,15 @@ static bool make_nodes(struct growing *g, const struct sort_key *keys, size_t co
 
 /* --- Rows -------------------------------------------------------------------------- */
 
-struct wanted_row {
+struct row_lookup {
     const struct breakdown_row *rows;
-    uint32_t group, place;
+    uint32_t group, location;
 };
 
 static bool same_row(const void *context, uint32_t id)
 {
-    const struct wanted_row *w = context;
-    return w->rows[id].group == w->group && w->rows[id].place == w->place;
+    const struct row_lookup *w = context;
+    return w->rows[id].group == w->group && w->rows[id].location == w->location;
 }
 
 struct row_table {
@@ -445,26 +441,25 @@ struct row_table {
     size_t cap;
 };
 
-/* The row's number; 0 when memory is short. */
+/* The index of the row; 0 when memory is short. */
 static uint32_t find_row(struct breakdown *b, struct row_table *t, uint32_t group,
-                         uint32_t place)
+                         uint32_t location)
 {
-    uint32_t hash = (uint32_t)hash_pair(group, place);
-    struct breakdown_row *rows =
-        arena_grow(&b->arena, b->rows, &t->cap, b->row_count + 1, sizeof *rows);
-    if (!rows || !index_reserve(&t->index, &b->arena, 1))
+    uint32_t hash = (uint32_t)hash_pair(group, location);
+    if (!ARRAY_RESERVE(&b->arena, b->rows, t->cap, b->row_count + 1) ||
+        !index_reserve(&t->index, &b->arena, 1))
         return 0;
-    b->rows = rows;
-    struct wanted_row w = {rows, group, place};
+    struct row_lookup w = {b->rows, group, location};
     struct index_slot *slot = index_find(&t->index, hash, same_row, &w);
     if (!slot->id) {
-        rows[b->row_count] = (struct breakdown_row){.group = group, .place = place};
+        b->rows[b->row_count] =
+            (struct breakdown_row){.group = group, .location = location};
         index_fill(&t->index, slot, hash, (uint32_t)b->row_count++);
     }
     return slot->id;
 }
 
-/* Which nodes a row's call graph is made of: where its weight was counted. */
+/* Selects the nodes of a row's call tree: those that its weight was counted at. */
 static bool list_nodes(struct breakdown *b)
 {
     uint32_t at = 0;
@@ -494,13 +489,13 @@ static bool make_rows(struct breakdown *b, const struct growing *g)
     b->row_count = 1;
     for (uint32_t i = 1; i < b->node_count; i++) {
         struct breakdown_node *n = &b->nodes[i];
-        uint32_t place = g->stacks->place[n->stack];
+        uint32_t location = g->stacks->location[n->stack];
         bool counts = b->o->children && g->stacks->outermost[n->stack];
-        if (!place)
+        if (!location)
             b->left_out += n->self;
-        if (!place || (!counts && !n->samples))
+        if (!location || (!counts && !n->samples))
             continue;
-        uint32_t number = find_row(b, &table, g->groups[i], place);
+        uint32_t number = find_row(b, &table, g->groups[i], location);
         if (!number)
             return false;
         struct breakdown_row *row = &b->rows[number];
@@ -521,7 +516,7 @@ uint64_t breakdown_value(const struct breakdown *b, const struct breakdown_row *
                          enum breakdown_key key)
 {
     const struct breakdown_values *v =
-        facts[key].of_frame ? &b->places[row->place] : &b->groups[row->group];
+        facts[key].of_frame ? &b->locations[row->location] : &b->groups[row->group];
     return v->by_key[key];
 }
 
@@ -531,7 +526,7 @@ struct str breakdown_symbol_name(const struct breakdown *b, uint32_t symbol)
     return name ? strings_get(&b->names, name) : STR("[unknown]");
 }
 
-/* The text of a value, where it is one. */
+/* The text of a value, if it has one. */
 static struct str value_text(const struct breakdown *b, enum breakdown_key key,
                              uint64_t value)
 {
@@ -550,7 +545,7 @@ static struct str value_text(const struct breakdown *b, enum breakdown_key key,
     }
 }
 
-/* By their values, for rows of one weight: an order that another run gives again. */
+/* Order of rows of equal weight by their values: the same in each run. */
 static int compare_values(const struct breakdown *b, const struct breakdown_row *x,
                           const struct breakdown_row *y)
 {
@@ -599,10 +594,10 @@ static bool break_down(struct breakdown *b, struct arena *scratch)
     size_t count;
     if (!strings_init(&b->names, &b->arena) || !find_symbols(b))
         return false;
-    uint32_t *place_of_frame = find_places(b);
+    uint32_t *location_of_frame = find_locations(b);
     if ((has_key(b, KEY_PID) || has_key(b, KEY_TID)) && !name_numbers(b))
         return false;
-    if (!place_of_frame || !find_stacks(b, &stacks, scratch, place_of_frame))
+    if (!location_of_frame || !find_stacks(b, &stacks, scratch, location_of_frame))
         return false;
     const struct sort_key *keys = group_samples(b, &stacks, scratch, &count);
     return keys && make_nodes(&g, keys, count, scratch) && make_rows(b, &g) &&
@@ -624,7 +619,7 @@ void breakdown_deinit(struct breakdown *b)
     arena_deinit(&b->arena);
 }
 
-/* What the process, or thread, of that number is called. */
+/* The name of the process or thread with that number. */
 static struct str name_of_number(const struct breakdown *b, enum breakdown_key key,
                                  int64_t number)
 {

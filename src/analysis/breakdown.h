@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile's samples of one event broken down by keys, as `perf report --sort` does: a
- * row for every distinct combination of what the keys ask for, of the thread, the CPU,
- * the module, the function, the source line.
+/* The samples of one event by keys, as in `perf report --sort`: a row for each distinct
+ * combination of the keys' values: thread, CPU, module, function, source line.
  *
- * Keys of a frame are those of the sample's own function, its leaf, where self is
- * counted. With `children` every frame of a stack counts to its row's total, once however
- * often the row recurs in the stack; rows of callers come in that way.
+ * Keys of a frame refer to the leaf of the sample, for which self is counted. With
+ * `children`, each frame of a stack counts for the total of its row, once per stack; so
+ * callers get rows, too.
  *
- * Building takes time and memory in proportion to the stacks and to the distinct callers
- * of each group of samples (one where no key is of the thread or CPU). Nothing recurses.
- */
+ * Time and memory are proportional to the stacks and to the distinct callers of each
+ * group of samples (one group if no key refers to the thread or CPU). Nothing
+ * recurses. */
 #ifndef STOKE_ANALYSIS_BREAKDOWN_H
 #define STOKE_ANALYSIS_BREAKDOWN_H
 
@@ -18,24 +17,24 @@
 #include "model/profile.h"
 
 enum breakdown_key {
-    KEY_COMM, /* the thread's name; without threads the outermost function's */
+    KEY_COMM, /* the thread's name; without threads that of the outermost function */
     KEY_PID,
     KEY_TID,
     KEY_CPU,
-    KEY_DSO, /* the module, by the last part of its path */
-    KEY_SYM, /* the function; those of one name in two modules are two */
+    KEY_DSO, /* the last part of the path of the module */
+    KEY_SYM, /* the function; functions of the same name in two modules are different */
     KEY_SRCFILE,
     KEY_SRCLINE,
     KEY_COUNT,
 };
 
-/* Names of which one must match (glob.h); none: all do. */
+/* Patterns of which one must match (glob.h); none: all names match. */
 struct breakdown_words {
     const struct str *items;
     size_t count;
 };
 
-/* What the words leave out is in the event's total, and in no row. */
+/* Samples that the filters exclude are in the total of the event, but in no row. */
 struct breakdown_options {
     enum breakdown_key keys[KEY_COUNT]; /* each at most once */
     unsigned key_count;
@@ -43,35 +42,35 @@ struct breakdown_options {
     struct breakdown_words comms, dsos, symbols;
 };
 
-/* A combination of values, by key; 0 is "not known". */
+/* A combination of values, by key; 0 is "unknown". */
 struct breakdown_values {
     uint64_t by_key[KEY_COUNT];
 };
 
-/* A function as the rows tell it apart. */
+/* A function, as rows distinguish it. */
 struct breakdown_symbol {
     string_id name;   /* 0: unknown; strings are the breakdown's */
     string_id module; /* the last part of its path; 0: unknown */
-    char level;       /* 'k' kernel, 'g' guest, '.' the rest: in brackets before it */
+    char level;       /* 'k' kernel, 'g' guest, '.' other: shown in brackets before it */
 };
 
-/* A place in the stacks of one group. A group's nodes lie in preorder: callers before
- * their callees, a subtree up to its `end`. */
+/* A node of the stacks of one group. The nodes of a group are in preorder: callers before
+ * callees, a subtree up to its `end`. */
 struct breakdown_node {
     stack_id stack;  /* 0: samples without a stack */
     uint32_t parent; /* node; 0 for none */
     uint32_t end;
-    uint32_t row;   /* whose call graph begins here; 0: none */
+    uint32_t row;   /* the row whose call tree starts here; 0: none */
     uint32_t depth; /* of the outermost frame: 1 */
     uint64_t samples;
     double self, total;
 };
 
 struct breakdown_row {
-    uint32_t group, place; /* in `groups` and `places` */
-    uint64_t samples;      /* that end in it */
-    double self, total;    /* total without `children`: as self */
-    uint32_t first, count; /* its nodes: row_nodes[first...] */
+    uint32_t group, location; /* indexes into `groups` and `locations` */
+    uint64_t samples;         /* samples that end in it */
+    double self, total;       /* without `children`, total is self */
+    uint32_t first, count;    /* its nodes: row_nodes[first...] */
 };
 
 /* For every table [0] is "none". */
@@ -82,46 +81,46 @@ struct breakdown {
     event_id event;
     double total; /* of the event */
     uint64_t samples;
-    double left_out;         /* the part of the total that is in no row's self */
-    bool calls;              /* there are stacks of more than one frame */
-    struct strings names;    /* of modules and functions */
-    struct idmap pids, tids; /* to threads that the numbers are called after */
+    double left_out;      /* the part of the total that is not the self value of a row */
+    bool calls;           /* some stack has more than one frame */
+    struct strings names; /* of modules and functions */
+    struct idmap pids, tids; /* ID to the thread that has the name */
     struct breakdown_symbol *symbols;
     uint32_t *symbol_of_frame;
-    struct breakdown_values *groups, *places;
+    struct breakdown_values *groups, *locations;
     struct breakdown_node *nodes;
     struct breakdown_row *rows;
-    uint32_t *row_nodes, *order; /* order: row numbers, the largest first */
-    size_t symbol_count, group_count, place_count, node_count, row_count;
+    uint32_t *row_nodes, *order; /* order: indexes of rows, the largest first */
+    size_t symbol_count, group_count, location_count, node_count, row_count;
 };
 
-/* The key of that name, by perf's names and ours; KEY_COUNT where there is none. */
+/* The key of that name; KEY_COUNT if there is none. */
 enum breakdown_key breakdown_key_named(struct str name);
 
 /* "comm", "dso". */
 const char *breakdown_key_name(enum breakdown_key key);
 
-/* Whether the key needs source lines, or every sample by itself, to be read. */
+/* True if the key needs source lines, or each sample separately. */
 bool breakdown_key_needs_lines(enum breakdown_key key);
 bool breakdown_key_needs_samples(enum breakdown_key key);
 
-/* False, with err set, when memory is short; deinit in every case. The profile and the
- * options must outlive it. It is not to be moved. */
+/* False, with err set, when memory is short; call breakdown_deinit in every case. The
+ * profile and the options must outlive it. The struct must not be moved. */
 bool breakdown_init(struct breakdown *b, const struct profile *p,
                     const struct breakdown_options *o, event_id event, struct error *err);
 void breakdown_deinit(struct breakdown *b);
 
-/* The value of a row as text: "server", "4211:server", "main.c:12", "[unknown]" where it
- * is not known. `whole`: paths of source files whole, numbers alone. The output keeps
- * what is written. Without the brackets before a function. */
+/* Writes the value of a row: "server", "4211:server", "main.c:12", "[unknown]". `whole`:
+ * full paths of source files, numbers without names. `o` must be a buffer. Writes no
+ * brackets before a function. */
 void breakdown_write(const struct breakdown *b, const struct breakdown_row *row,
                      enum breakdown_key key, bool whole, struct output *out);
 
-/* The row's value; 0 where it is not known. Of pid, tid and cpu: the number plus one. */
+/* The value of a row; 0 if unknown. For pid, tid and cpu: the number plus one. */
 uint64_t breakdown_value(const struct breakdown *b, const struct breakdown_row *row,
                          enum breakdown_key key);
 
-/* A function's name; "[unknown]" for none. */
+/* The name of a function, or "[unknown]". */
 struct str breakdown_symbol_name(const struct breakdown *b, uint32_t symbol);
 
 #endif

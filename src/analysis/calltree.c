@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/calltree.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/sort.h"
 
@@ -12,7 +13,7 @@ struct draft_node {
     double self, total;
 };
 
-/* What a node weighs before, in a differential profile. */
+/* The weight of a node before, in a differential profile. */
 struct base_weight {
     double self, total;
 };
@@ -23,35 +24,30 @@ struct draft {
     const struct calltree_options *options;
     struct calltree *tree;
     struct draft_node *nodes;
-    struct base_weight *base; /* by node; NULL where there is no event before */
-    double *starts; /* by node: what its thread weighs before it; NULL: not in time */
-    double *clock;  /* by node of a thread, and 0: what it weighs so far */
+    struct base_weight *base; /* by node; NULL without an event before */
+    double *
+        starts; /* by node: the weight of its thread before it; NULL: not in time order */
+    double *clock; /* by node of a thread, and 0: its weight so far */
     size_t count, cap, base_cap, start_cap;
     struct index index;     /* of nodes, by root and path */
     uint32_t *thread_nodes; /* by thread: its node, or 0 */
-    bool *closed;           /* by node of a thread: it is left out; NULL: none is */
+    bool *closed;           /* by node of a thread: it is omitted; NULL: none is */
     uint32_t *climb, *open; /* scratch: paths above a sample; nodes of the last sample */
     size_t climb_cap, open_cap, open_count;
-    uint32_t *rank;    /* by label: its place in bytewise order */
+    uint32_t *rank;    /* by label: its rank in bytewise order */
     uint32_t *scratch; /* for sorting */
     struct children children;
 };
 
 static uint32_t draft_add(struct draft *d, struct draft_node node)
 {
-    struct draft_node *nodes =
-        arena_grow(&d->arena, d->nodes, &d->cap, d->count + 1, sizeof *nodes);
-    if (!nodes)
+    if (!ARRAY_RESERVE(&d->arena, d->nodes, d->cap, d->count + 1))
         return 0;
-    d->nodes = nodes;
-    nodes[d->count] = node;
+    d->nodes[d->count] = node;
     if (d->tree->base) {
-        struct base_weight *base =
-            arena_grow(&d->arena, d->base, &d->base_cap, d->count + 1, sizeof *base);
-        if (!base)
+        if (!ARRAY_RESERVE(&d->arena, d->base, d->base_cap, d->count + 1))
             return 0;
-        d->base = base;
-        base[d->count] = (struct base_weight){0};
+        d->base[d->count] = (struct base_weight){0};
     }
     return (uint32_t)d->count++;
 }
@@ -63,46 +59,44 @@ static struct base_weight base_of(const struct draft *d, uint32_t node)
 
 /* --- Which nodes there are ------------------------------------------------------- */
 
-/* Makes a node for every distinct thread label, children of the root. */
+/* Makes a node for each distinct thread label, as children of the root. */
 static bool add_threads(struct draft *d)
 {
     const struct profile *p = d->profile;
     struct strings *labels = &d->tree->paths.labels;
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     size_t cap = 0;
     uint32_t *node_of_label = NULL;
     d->thread_nodes = arena_zalloc(&d->arena, p->thread_count, sizeof(uint32_t));
     for (thread_id t = 1; d->thread_nodes && t < p->thread_count; t++) {
         text.used = 0;
         label_thread(&text, p, t, d->options->threads);
-        string_id label = strings_add(labels, output_kept(&text));
-        if (label == 0) /* without a name: its stacks are at the root */
+        string_id label = strings_add(labels, output_contents(&text));
+        if (label == 0) /* without a name: its stacks start at the root */
             continue;
         size_t before = cap;
-        uint32_t *grown =
-            arena_grow(&d->arena, node_of_label, &cap, label + 1, sizeof *node_of_label);
-        if (!grown)
+        if (!ARRAY_RESERVE(&d->arena, node_of_label, cap, label + 1))
             break;
-        node_of_label = grown;
-        memset(grown + before, 0, (cap - before) * sizeof *grown);
-        if (!grown[label]) {
-            grown[label] = draft_add(d, (struct draft_node){.thread_label = label});
-            d->nodes[grown[label]].root = grown[label];
+        uint32_t *node = &node_of_label[label];
+        memset(node_of_label + before, 0, (cap - before) * sizeof *node_of_label);
+        if (!*node) {
+            *node = draft_add(d, (struct draft_node){.thread_label = label});
+            d->nodes[*node].root = *node;
         }
-        d->thread_nodes[t] = grown[label];
+        d->thread_nodes[t] = *node;
     }
     bool ok = !d->arena.failed && !labels->arena->failed && !text.failed;
     output_deinit(&text);
     return ok;
 }
 
-/* What a thread's stacks weigh, of the event and of the one before. */
+/* The weights of the stacks of a thread, of the event and of the event before. */
 struct thread_weight {
     double now, before;
 };
 
-/* Adds them up by the threads' nodes, all of them at the root; false where a weight is
- * negative, so that a callee may weigh more than its caller. */
+/* Adds up the weights by the nodes of the threads, and all of them at the root; false if
+ * a weight is negative, since a callee may then weigh more than its caller. */
 static bool weigh_threads(const struct draft *d, struct thread_weight *weights)
 {
     const struct calltree *t = d->tree;
@@ -129,9 +123,9 @@ static bool is_under(double part, double share, double all)
     return part <= 0 || part < share * all;
 }
 
-/* Threads that weigh too little to be kept need no nodes for their stacks: of thousands
- * of short-lived processes nearly all. The same weights, added up in another order later,
- * may differ in their last digits: what is near the limit is left to is_kept. */
+/* Threads below the limit need no nodes for their stacks. Of thousands of short-lived
+ * processes, most are below it. The same weights, added up later in another order, may
+ * differ in the last digits; remains() decides for those near the limit. */
 static bool close_threads(struct draft *d)
 {
     double share = d->options->min_share * (1 - 1e-9);
@@ -150,14 +144,14 @@ static bool close_threads(struct draft *d)
     return true;
 }
 
-struct wanted {
+struct lookup {
     const struct draft *draft;
     uint32_t root, path;
 };
 
 static bool same_node(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     const struct draft_node *n = &w->draft->nodes[id];
     return n->path == w->path && n->root == w->root;
 }
@@ -168,21 +162,19 @@ static struct index_slot *find_node(struct draft *d, uint32_t root, uint32_t pat
     if (!index_reserve(&d->index, &d->arena, 1))
         return NULL;
     *hash = (uint32_t)hash_pair(root, path);
-    return index_find(&d->index, *hash, same_node, &(struct wanted){d, root, path});
+    return index_find(&d->index, *hash, same_node, &(struct lookup){d, root, path});
 }
 
-/* Collects the paths from `path` up to the outermost into d->climb; false when memory is
- * short. With `known`, stops below the first that has a node already, and gives it. */
+/* Collects the paths from `path` up to the outermost one in d->climb; false when memory
+ * is short. With `known`, stops below the first path that has a node, and returns the
+ * node. */
 static bool climb_up(struct draft *d, uint32_t root, uint32_t path, uint32_t *known,
                      size_t *count)
 {
     uint32_t hash;
     for (*count = 0; path; path = d->tree->paths.nodes[path].parent) {
-        uint32_t *climb =
-            arena_grow(&d->arena, d->climb, &d->climb_cap, *count + 1, sizeof *climb);
-        if (!climb)
+        if (!ARRAY_RESERVE(&d->arena, d->climb, d->climb_cap, *count + 1))
             return false;
-        d->climb = climb;
         if (known) {
             struct index_slot *slot = find_node(d, root, path, &hash);
             if (!slot)
@@ -192,13 +184,13 @@ static bool climb_up(struct draft *d, uint32_t root, uint32_t path, uint32_t *kn
                 return true;
             }
         }
-        climb[(*count)++] = path;
+        d->climb[(*count)++] = path;
     }
     return true;
 }
 
-/* The node of a path below a thread, made with its callers where they are not there yet.
- * 0 is the root, or memory was short. */
+/* The node of a path below a thread; makes missing nodes, including those of callers. 0
+ * is the root, or memory is short. */
 static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
 {
     uint32_t node = root, hash;
@@ -220,25 +212,21 @@ static uint32_t node_for(struct draft *d, uint32_t root, uint32_t path)
 
 static void note_start(struct draft *d, uint32_t node, double start)
 {
-    double *starts =
-        arena_grow(&d->arena, d->starts, &d->start_cap, d->count, sizeof *starts);
-    if (!starts)
-        return;
-    d->starts = starts;
-    starts[node] = start;
+    if (ARRAY_RESERVE(&d->arena, d->starts, d->start_cap, d->count))
+        d->starts[node] = start;
 }
 
-/* By time: what the last sample and this one share from the root on stays one node. */
+/* In time order, the frames that this sample shares with the last one, from the root,
+ * remain the same nodes. */
 static uint32_t node_in_time(struct draft *d, uint32_t root, uint32_t path)
 {
     size_t count, shared = 0;
     if (!climb_up(d, root, path, NULL, &count))
         return 0;
     size_t want = count + 1, old = d->open_count;
-    uint32_t *open = arena_grow(&d->arena, d->open, &d->open_cap, want, sizeof *open);
-    if (!open)
+    if (!ARRAY_RESERVE(&d->arena, d->open, d->open_cap, want))
         return 0;
-    d->open = open;
+    uint32_t *open = d->open;
     while (shared < old && shared < count &&
            d->nodes[open[shared]].path == d->climb[count - 1 - shared] &&
            d->nodes[open[shared]].root == root)
@@ -253,7 +241,7 @@ static uint32_t node_in_time(struct draft *d, uint32_t root, uint32_t path)
     return count ? open[count - 1] : root;
 }
 
-/* Where threads are not told apart every path is a node, under the same number. */
+/* Without threads, each path is a node with the same ID. */
 static bool add_all_paths(struct draft *d)
 {
     const struct paths *paths = &d->tree->paths;
@@ -307,7 +295,7 @@ static bool add_nodes(struct draft *d)
 
 /* --- What they weigh ------------------------------------------------------------- */
 
-/* All nodes are there: what found them is given back. */
+/* All nodes exist: frees what is needed to find them. */
 static void release_search(struct draft *d)
 {
     struct arena *a = &d->arena;
@@ -350,9 +338,9 @@ static bool add_weights(struct draft *d)
     return true;
 }
 
-/* --- Which are kept, in which order ---------------------------------------------- */
+/* --- Which nodes remain, in which order ------------------------------------------- */
 
-static bool is_kept(const struct draft *d, uint32_t node)
+static bool remains(const struct draft *d, uint32_t node)
 {
     double total = d->nodes[node].total, base = base_of(d, node).total;
     double share = d->options->min_share;
@@ -362,10 +350,10 @@ static bool is_kept(const struct draft *d, uint32_t node)
            (base > 0 && base >= share * base_of(d, 0).total);
 }
 
-static uint32_t kept_parent(const void *context, uint32_t node)
+static uint32_t remaining_parent(const void *context, uint32_t node)
 {
     const struct draft *d = context;
-    return is_kept(d, node) ? d->nodes[node].parent : UINT32_MAX;
+    return remains(d, node) ? d->nodes[node].parent : UINT32_MAX;
 }
 
 static string_id draft_label(const struct draft *d, uint32_t node)
@@ -374,7 +362,7 @@ static string_id draft_label(const struct draft *d, uint32_t node)
     return n->path ? path_label(&d->tree->paths, n->path) : n->thread_label;
 }
 
-/* Ranks the labels that kept nodes have. */
+/* Ranks the labels of the nodes that remain. */
 static bool rank_labels(struct draft *d)
 {
     const struct strings *labels = &d->tree->paths.labels;
@@ -385,7 +373,7 @@ static bool rank_labels(struct draft *d)
         return false;
     for (uint32_t n = 1; n < d->count; n++) {
         string_id label = draft_label(d, n);
-        if (!is_kept(d, n) || d->rank[label])
+        if (!remains(d, n) || d->rank[label])
             continue;
         d->rank[label] = 1;
         used[count++] = label;
@@ -419,7 +407,7 @@ static bool before_by_size(const void *context, uint32_t a, uint32_t b)
 static bool sort_children(struct draft *d)
 {
     struct children *c = &d->children;
-    if (!children_init(c, &d->arena, d->count, kept_parent, d))
+    if (!children_init(c, &d->arena, d->count, remaining_parent, d))
         return false;
     if (d->options->order == CALLTREE_BY_TIME || d->options->order == CALLTREE_AS_READ)
         return true;
@@ -447,7 +435,7 @@ static void fill_node(const struct draft *d, struct calltree_node *to, uint32_t 
                                  .base_total = base_of(d, from).total};
 }
 
-/* Threads stand side by side, each with its own time. */
+/* Threads are side by side, each with its own time. */
 static double offset_in_time(const struct draft *d, uint32_t node)
 {
     const struct draft_node *n = &d->nodes[node];
@@ -456,9 +444,9 @@ static double offset_in_time(const struct draft *d, uint32_t node)
     return d->starts[node] - (n->parent == n->root ? 0 : d->starts[n->parent]);
 }
 
-/* Puts the kept nodes into preorder: the next child of the innermost open node, until
- * there is none. `place` says where each draft node went. */
-static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
+/* Writes the remaining nodes in preorder: the next child of the innermost open node,
+ * until there is none. `number` maps draft nodes to nodes of the tree. */
+static void emit_preorder(struct draft *d, uint32_t *number, uint32_t *next)
 {
     struct calltree *t = d->tree;
     const struct children *c = &d->children;
@@ -469,7 +457,7 @@ static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
         next[n] = c->first[n];
     for (;;) {
         if (next[at] == c->first[at + 1]) {
-            t->nodes[place[at]].end = (uint32_t)t->count;
+            t->nodes[number[at]].end = (uint32_t)t->count;
             if (at == 0)
                 return;
             at = d->nodes[at].parent;
@@ -477,12 +465,12 @@ static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
             continue;
         }
         uint32_t child = c->items[next[at]++];
-        place[child] = (uint32_t)t->count;
+        number[child] = (uint32_t)t->count;
         struct calltree_node *node = &t->nodes[t->count++];
         fill_node(d, node, child);
-        node->parent = place[at];
+        node->parent = number[at];
         if (t->offsets)
-            t->offsets[place[child]] = offset_in_time(d, child);
+            t->offsets[number[child]] = offset_in_time(d, child);
         node->depth = ++depth;
         if (depth > t->depth)
             t->depth = depth;
@@ -490,8 +478,8 @@ static void emit_preorder(struct draft *d, uint32_t *place, uint32_t *next)
     }
 }
 
-/* What was left out is summed up in the innermost kept caller. */
-static bool add_elided(struct draft *d, const uint32_t *place)
+/* Adds up the omitted nodes at their innermost caller that remains. */
+static bool add_elided(struct draft *d, const uint32_t *number)
 {
     struct calltree *t = d->tree;
     size_t cap = 0;
@@ -501,22 +489,19 @@ static bool add_elided(struct draft *d, const uint32_t *place)
     t->elided[t->elided_count++] = (struct calltree_elided){0};
     for (uint32_t n = 1; n < d->count; n++) {
         const struct draft_node *from = &d->nodes[n];
-        if (place[n] || (from->parent && !place[from->parent]))
+        if (number[n] || (from->parent && !number[from->parent]))
             continue;
         double base = base_of(d, n).total;
         if (from->total <= 0 && base <= 0)
             continue;
-        struct calltree_node *to = &t->nodes[place[from->parent]];
-        struct calltree_elided *elided =
-            arena_grow(&t->arena, t->elided, &cap, t->elided_count + 1, sizeof *elided);
-        if (!elided)
+        struct calltree_node *to = &t->nodes[number[from->parent]];
+        if (!ARRAY_RESERVE(&t->arena, t->elided, cap, t->elided_count + 1))
             return false;
-        t->elided = elided;
         if (!to->elided_at) {
-            elided[t->elided_count] = (struct calltree_elided){0};
+            t->elided[t->elided_count] = (struct calltree_elided){0};
             to->elided_at = (uint32_t)t->elided_count++;
         }
-        elided += to->elided_at;
+        struct calltree_elided *elided = &t->elided[to->elided_at];
         elided->count++;
         elided->total += from->total;
         elided->base_total += base;
@@ -527,18 +512,18 @@ static bool add_elided(struct draft *d, const uint32_t *place)
 static bool emit_tree(struct draft *d)
 {
     struct calltree *t = d->tree;
-    size_t kept = d->children.first[d->count] + 1;
-    uint32_t *place = arena_zalloc(&d->arena, d->count, sizeof *place);
+    size_t remaining = d->children.first[d->count] + 1;
+    uint32_t *number = arena_zalloc(&d->arena, d->count, sizeof *number);
     uint32_t *next = d->scratch; /* sorting is done */
     if (!next)
         next = arena_alloc(&d->arena, d->count * sizeof *next);
-    t->nodes = arena_alloc(&t->arena, kept * sizeof *t->nodes);
+    t->nodes = arena_alloc(&t->arena, remaining * sizeof *t->nodes);
     if (d->clock)
-        t->offsets = arena_zalloc(&t->arena, kept, sizeof *t->offsets);
-    if (!place || !next || !t->nodes || (d->clock && !t->offsets))
+        t->offsets = arena_zalloc(&t->arena, remaining, sizeof *t->offsets);
+    if (!number || !next || !t->nodes || (d->clock && !t->offsets))
         return false;
-    emit_preorder(d, place, next);
-    return add_elided(d, place);
+    emit_preorder(d, number, next);
+    return add_elided(d, number);
 }
 
 void calltree_events(const struct profile *p, const struct calltree_options *options,
@@ -602,7 +587,7 @@ struct function *calltree_functions(struct calltree *t, size_t *count, struct er
         struct function *f = &rows[row_of[node->label] - 1];
         f->self += node->self;
         f->base_self += node->base_self;
-        if (n < until[node->label]) /* inside a subtree that counts already */
+        if (n < until[node->label]) /* inside a subtree that is counted already */
             continue;
         f->total += node->total;
         f->base_total += node->base_total;

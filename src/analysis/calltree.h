@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call tree: a profile's samples of one event, added up per path of labels.
+/* The call tree: the samples of one event of a profile, added up per path of labels.
  *
- * Nodes lie in preorder: a node's subtree is the run of nodes from itself up to its
- * `end`, its children in the order asked for. Frames with the same label are one node.
- * Node 0 is the root, "all"; with threads told apart, they are its children.
+ * Nodes are in preorder: the subtree of a node is the range of nodes from itself to its
+ * `end`, children in the requested order. Frames with the same label are one node. Node
+ * 0 is the root, "all"; if threads are separate, they are its children.
  *
- * Building takes time and memory in proportion to the distinct paths, sorting included
- * (n log n in the siblings); nothing recurses. */
+ * Time and memory are proportional to the distinct paths, with n log n to sort siblings.
+ * Nothing recurses. */
 #ifndef STOKE_ANALYSIS_CALLTREE_H
 #define STOKE_ANALYSIS_CALLTREE_H
 
@@ -14,9 +14,9 @@
 
 enum calltree_order {
     CALLTREE_BY_NAME, /* bytewise */
-    CALLTREE_BY_SIZE, /* the larger total first, then by name */
-    CALLTREE_BY_TIME, /* as the samples come; the same path later is a new node */
-    CALLTREE_AS_READ, /* as the stacks first come */
+    CALLTREE_BY_SIZE, /* the largest total first, then by name */
+    CALLTREE_BY_TIME, /* in the order of the samples; a path that occurs again later is a new node */
+    CALLTREE_AS_READ, /* in the order of the first stacks */
 };
 
 enum calltree_weight { CALLTREE_VALUE, CALLTREE_SAMPLES };
@@ -27,7 +27,7 @@ struct calltree_options {
     struct label_style label;
     enum calltree_order order;
     enum calltree_weight weight;
-    double min_share; /* nodes under this share of the total (0.0001) are left out */
+    double min_share; /* nodes below this share of the total (0.0001) are omitted */
 };
 
 struct calltree_node {
@@ -36,12 +36,13 @@ struct calltree_node {
     uint32_t depth;     /* of the root: 0 */
     string_id label;    /* see calltree_label; of the root: 0 */
     frame_id frame;     /* one of the frames of that label; 0 for the root and threads */
-    uint32_t elided_at; /* its place in the tree's `elided`; 0: none were left out */
+    uint32_t elided_at; /* its index in `elided`; 0: no callee was omitted */
     double self, total;
-    double base_self, base_total; /* the same before, in a differential profile; else 0 */
+    double base_self,
+        base_total; /* the weights before, in a differential profile; else 0 */
 };
 
-/* The callees of one node that were left out for their size, all of them together. */
+/* The omitted callees of a node, added up. */
 struct calltree_elided {
     uint32_t count;
     double total, base_total;
@@ -52,18 +53,17 @@ struct calltree {
     struct paths paths; /* with the labels */
     struct calltree_node *nodes;
     size_t count;
-    double
-        *offsets; /* CALLTREE_BY_TIME, by node: what its caller weighs before it begins,
-                        -1 for one that follows the node beside it; else NULL */
+    double *
+        offsets; /* CALLTREE_BY_TIME, by node: the weight of its caller before it starts, -1 for a node that follows its sibling; else NULL */
     struct calltree_elided *elided; /* [0] is "none" */
     size_t elided_count;
     uint32_t depth; /* the deepest node's */
-    event_id event; /* whose weights these are; 0 when the profile has none */
+    event_id event; /* the event of the weights; 0 if the profile has none */
     event_id base;  /* the event before, in a differential profile; else 0 */
 };
 
-/* Whose weights a view shows: the event asked for, else the first; in a differential
- * profile "after", with *base "before" (else 0). */
+/* Selects the event that a view shows: the requested one, else the first; in a
+ * differential profile "after", with *base "before" (else 0). */
 void calltree_events(const struct profile *p, const struct calltree_options *options,
                      event_id *event, event_id *base);
 
@@ -83,16 +83,16 @@ static inline const struct calltree_elided *calltree_elided(const struct calltre
     return &t->elided[t->nodes[node].elided_at];
 }
 
-/* Functions: the nodes of one label added up. `total` counts a stack once, however often
- * the label recurs in it. Complete only in a tree whose min_share is 0. */
+/* A function: the nodes of one label, added up. `total` counts a stack once, even if the
+ * label recurs in it. Complete only in a tree with min_share 0. */
 struct function {
     string_id label;
     frame_id frame;
     double self, total, base_self, base_total;
 };
 
-/* One row per distinct label that is a frame's (threads are left out), in the order of
- * their first node. The rows are the tree's. NULL, with err set, when memory is short. */
+/* Returns one row per distinct label of frames (not of threads), in the order of their
+ * first node. The tree owns the rows. NULL, with err set, when memory is short. */
 struct function *calltree_functions(struct calltree *t, size_t *count, struct error *err);
 
 #endif

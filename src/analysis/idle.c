@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle.h"
 
-/* By the beginning of their names, of all architectures: kernel/sched/idle.c,
- * drivers/cpuidle, drivers/idle and the arch_cpu_idle of each. */
+/* Prefixes of their names on all architectures: kernel/sched/idle.c, drivers/cpuidle,
+ * drivers/idle and each arch_cpu_idle. */
 static const char *const beginnings[] = {"cpu_startup_entry",
                                          "cpu_idle",
                                          "cpuidle_enter",

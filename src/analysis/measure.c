@@ -31,7 +31,7 @@ size_t measure_write(const struct measure *m, double v, char *out)
     size_t length = number_write_fixed(v / m->divisor, m->decimals, digits), used = 0;
     struct str all = {digits, length};
     size_t from = length && digits[0] == '-', whole = str_find(all, '.');
-    if (str_find(all, 'e') < length) { /* too large for its digits */
+    if (str_find(all, 'e') < length) { /* too large to print all digits */
         memcpy(out, digits, length);
         return length;
     }

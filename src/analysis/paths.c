@@ -2,28 +2,28 @@
 #include "analysis/paths.h"
 #include "base/trie.h"
 
-/* A path is a stack: the columns may be shared. */
+/* A path has the layout of a stack, so that the columns can be shared. */
 _Static_assert(sizeof(struct path_node) == sizeof(struct stack), "paths alias stacks");
 
-/* The stacks are the paths. */
+/* Uses the stacks as paths. */
 static void share_stacks(struct paths *t, const struct profile *p)
 {
     t->nodes = (const struct path_node *)(const void *)p->stacks;
     t->count = p->stack_count;
 }
 
-/* Labels all frames; *distinct tells whether no two frames share one. */
+/* Makes the labels of all frames; *distinct: no two frames share one. */
 static bool label_frames(struct paths *t, const struct profile *p,
                          const struct label_style *style, bool *distinct)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     *distinct = true;
     t->label_of_frame = arena_zalloc(&t->arena, p->frame_count, sizeof(string_id));
     for (frame_id f = 1; t->label_of_frame && f < p->frame_count; f++) {
         size_t before = t->labels.count;
         text.used = 0;
         label_frame(&text, p, f, style);
-        t->label_of_frame[f] = strings_add(&t->labels, output_kept(&text));
+        t->label_of_frame[f] = strings_add(&t->labels, output_contents(&text));
         *distinct &= t->labels.count > before;
     }
     bool ok = t->label_of_frame && !text.failed && !t->arena.failed;
@@ -31,24 +31,24 @@ static bool label_frames(struct paths *t, const struct profile *p,
     return ok;
 }
 
-/* Two stacks are one path where they have the same label, and callers that are one path
- * themselves. Labels that frames share are few, most often: so those stacks are looked
- * for that can be another's, and all others are paths by themselves. */
+/* Two stacks are one path if they have the same label and their callers are one path. Few
+ * frames share a label in most profiles. So the search covers only stacks that may equal
+ * another one; all others are paths of their own. */
 struct merging {
     const struct profile *p;
     const string_id *labels;  /* by frame */
-    const uint8_t *is_shared; /* by frame: another one has its label */
-    uint8_t *is_many;         /* by stack: there are others of its path */
-    uint32_t *same;     /* by stack: the first of its path, 0 where that is itself */
-    size_t many;        /* stacks that are marked so */
-    struct index index; /* of the first ones, by the first of the caller and label */
+    const uint8_t *is_shared; /* by frame: another frame has its label */
+    uint8_t *is_many;         /* by stack: others have the same path */
+    uint32_t *same;     /* by stack: the first one of its path, 0 if that is itself */
+    size_t many;        /* number of marked stacks */
+    struct index index; /* the first ones, by the first one of the caller and the label */
 };
 
-/* The search goes over all stacks as long as it finds more, but not more often than this:
- * then each is compared. */
+/* The search repeats over all stacks while it finds more, at most this often; then each
+ * stack is compared. */
 #define ROUNDS_MOST 4
 
-/* By frame, whether another one has the same label. NULL when memory is short. */
+/* By frame: another frame has the same label. NULL when memory is short. */
 static uint8_t *find_shared_labels(const struct paths *t, const struct profile *p,
                                    struct arena *scratch)
 {
@@ -69,7 +69,7 @@ static stack_id first_of(const struct merging *m, stack_id s)
     return m->same[s] ? m->same[s] : s;
 }
 
-struct wanted_path {
+struct path_lookup {
     const struct merging *m;
     stack_id caller;
     string_id label;
@@ -77,30 +77,30 @@ struct wanted_path {
 
 static bool same_path(const void *context, uint32_t id)
 {
-    const struct wanted_path *w = context;
+    const struct path_lookup *w = context;
     const struct stack *s = &w->m->p->stacks[id];
     return first_of(w->m, s->parent) == w->caller && w->m->labels[s->frame] == w->label;
 }
 
-/* The first stack of the same path, which may be s. As in a trie (base/trie.h), the one
- * behind its caller is not indexed. The index has room. */
+/* The first stack of the same path, which may be s. As in a trie (base/trie.h), a stack
+ * that directly follows its caller is not indexed. The index must have room. */
 static stack_id find_first(struct merging *m, stack_id s)
 {
     const struct stack *stacks = m->p->stacks;
     stack_id caller = first_of(m, stacks[s].parent);
-    struct wanted_path wanted = {m, caller, m->labels[stacks[s].frame]};
+    struct path_lookup requested = {m, caller, m->labels[stacks[s].frame]};
     if (caller + 1 == s || (stacks[caller + 1].parent == caller &&
-                            m->labels[stacks[caller + 1].frame] == wanted.label))
+                            m->labels[stacks[caller + 1].frame] == requested.label))
         return caller + 1;
-    uint32_t hash = (uint32_t)hash_pair(caller, wanted.label);
-    struct index_slot *slot = index_find(&m->index, hash, same_path, &wanted);
+    uint32_t hash = (uint32_t)hash_pair(caller, requested.label);
+    struct index_slot *slot = index_find(&m->index, hash, same_path, &requested);
     if (!slot->id)
         index_fill(&m->index, slot, hash, s);
     return slot->id;
 }
 
-/* Compares the stacks of frames that share their label, and the callees of those that are
- * not alone in their path. False when memory is short. */
+/* Compares the stacks of frames with shared labels, and the callees of stacks with shared
+ * paths. False when memory is short. */
 static bool compare_stacks(struct merging *m, struct arena *scratch)
 {
     const struct stack *stacks = m->p->stacks;
@@ -120,8 +120,8 @@ static bool compare_stacks(struct merging *m, struct arena *scratch)
     return true;
 }
 
-/* A stack is seen not to be alone only when the second of the path comes, and its callees
- * may have come before: another round compares them. */
+/* A shared path is found only with its second stack, which may come after its callees:
+ * another round compares those. */
 static bool find_same(struct merging *m, struct arena *scratch)
 {
     size_t before;
@@ -138,8 +138,7 @@ static bool find_same(struct merging *m, struct arena *scratch)
     return true;
 }
 
-/* Numbers the paths in the order of their first stacks, in place of which the numbers are
- * put. */
+/* Assigns IDs to paths in the order of their first stacks, in place. */
 static bool number_paths(struct paths *t, struct merging *m)
 {
     const struct stack *stacks = m->p->stacks;
@@ -163,7 +162,7 @@ static bool number_paths(struct paths *t, struct merging *m)
     return true;
 }
 
-/* Makes the paths of a profile in which frames share labels. */
+/* Makes the paths of a profile whose frames share labels. */
 static bool make_paths(struct paths *t, const struct profile *p)
 {
     struct arena scratch = ARENA_INIT;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The distinct paths of labels in a profile: its stacks with frames of the same label
- * made one. What the call tree and the folded lines are both made of.
+/* The distinct paths of labels in a profile: stacks whose frames have the same labels
+ * are one path. The call tree and the folded lines are made of them.
  *
- * Path 0 is the root, of no label; a parent comes before its child. Where no two stacks
- * have the same labels the paths are the stacks, and nothing is copied but the labels. */
+ * Path 0 is the root, which has no label; a parent comes before its child. If no two
+ * stacks have the same labels, the paths are the stacks, and only the labels are
+ * copied. */
 #ifndef STOKE_ANALYSIS_PATHS_H
 #define STOKE_ANALYSIS_PATHS_H
 
-#include "model/label.h"
+#include "model/frame_label.h"
 #include "model/profile.h"
 
 struct path_node {
@@ -46,8 +47,8 @@ struct children {
     uint32_t *items;
 };
 
-/* parent(context, n) is the parent of node n > 0, or UINT32_MAX where n is left out. The
- * arrays are the arena's. */
+/* parent(context, n) is the parent of node n > 0, or UINT32_MAX if n is left out. The
+ * arena owns the arrays. */
 bool children_init(struct children *c, struct arena *a, size_t count,
                    uint32_t (*parent)(const void *context, uint32_t node),
                    const void *context);

@@ -7,7 +7,7 @@
 struct trait {
     uint32_t depth;
     bool sampled; /* a sample ends in it */
-    bool used;    /* or in a stack that begins with it */
+    bool used;    /* a sample ends in it or in one of its callees */
     bool unknown; /* it has a frame without a name */
 };
 
@@ -56,11 +56,11 @@ static void add_sample(struct summary *s, const struct profile *p, struct trait 
         s->unknown_leaf += sample->weight;
 }
 
-/* --- What there is how often --------------------------------------------------- */
+/* --- Counts of items ----------------------------------------------------------- */
 
 struct functions {
     const struct profile *p;
-    uint32_t frame; /* under search */
+    uint32_t frame; /* the frame to find */
 };
 
 static bool same_function(const void *context, uint32_t id)
@@ -70,8 +70,8 @@ static bool same_function(const void *context, uint32_t id)
     return a->name == b->name && a->module == b->module;
 }
 
-/* Counts the functions of the stacks that are used: their frames may differ in address or
- * line alone. */
+/* Counts the functions of the used stacks: frames that differ only in address or line
+ * are one function. */
 static bool count_functions(struct summary *s, const struct profile *p,
                             struct trait *traits)
 {
@@ -147,6 +147,31 @@ static uint32_t *order_tallies(struct summary *s, const struct tally *tallies,
     return order;
 }
 
+/* Adds up the samples of each label. The samples of a set also count for its parents,
+ * which have fewer labels. A label that a set has twice counts once: equal labels are
+ * neighbours. */
+static bool tally_labels(struct summary *s, const struct profile *p)
+{
+    struct tally *sets = arena_zalloc(&s->arena, p->label_set_count + 1, sizeof *sets);
+    s->labels = arena_zalloc(&s->arena, p->label_count + 1, sizeof *s->labels);
+    if (!sets || !s->labels)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (p->samples[i].event == s->event)
+            add_tally(&sets[p->sample_labels[i]], &p->samples[i]);
+    for (label_set_id i = (label_set_id)p->label_set_count; i-- > 1;) {
+        struct label_set set = p->label_sets[i];
+        sets[set.parent].samples += sets[i].samples;
+        sets[set.parent].weight += sets[i].weight;
+        if (set.parent && p->label_sets[set.parent].label == set.label)
+            continue;
+        s->labels[set.label].samples += sets[i].samples;
+        s->labels[set.label].weight += sets[i].weight;
+    }
+    s->label_order = order_tallies(s, s->labels, p->label_count, &s->label_count);
+    return s->label_order != NULL;
+}
+
 static bool summarize(struct summary *s, const struct profile *p)
 {
     struct arena *a = &s->arena;
@@ -161,6 +186,8 @@ static bool summarize(struct summary *s, const struct profile *p)
         return false;
     for (size_t i = 0; i < p->sample_count; i++)
         add_sample(s, p, traits, &p->samples[i]);
+    if (p->sample_labels && !tally_labels(s, p))
+        return false;
     s->thread_order = order_tallies(s, s->threads, p->thread_count, &s->thread_count);
     s->module_order = order_tallies(s, s->modules, p->module_count, &s->module_count);
     return s->thread_order && s->module_order && count_functions(s, p, traits) &&

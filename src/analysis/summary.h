@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in a profile: counts and shares, for people who were handed a file. */
+/* The contents of a profile in counts and shares, for users who received a file. */
 #ifndef STOKE_ANALYSIS_SUMMARY_H
 #define STOKE_ANALYSIS_SUMMARY_H
 
 #include "model/profile.h"
 
-/* What samples add up to. */
+/* The sum of some samples. */
 struct tally {
     uint64_t samples;
     double weight;
@@ -15,19 +15,22 @@ struct summary {
     struct arena arena;
     struct tally *events; /* by event */
 
-    /* All below is of one event, the one that views show first, as samples may have
-     * values for several. */
+    /* All following members refer to one event, the one that views show first, because
+     * samples may have values for several events. */
     event_id event;
     struct tally all;
-    struct tally *threads, *modules; /* by id; a module's: of the stacks ending in it */
+    struct tally *threads, *modules; /* by id; of a module: the stacks that end in it */
     uint32_t *thread_order, *module_order; /* ids, the heaviest first */
-    size_t thread_count, module_count;     /* of those that have samples */
-    size_t process_count;                  /* of the threads whose process is known */
-    size_t stacks;                         /* distinct stacks */
-    size_t functions;                      /* distinct names in distinct modules */
-    uint32_t deepest;                      /* frames of the deepest stack */
-    double unknown_leaf; /* weight of stacks that end in a function without a name */
-    double unknown_any;  /* weight of stacks with such a function anywhere */
+    size_t thread_count, module_count;     /* those that have samples */
+    struct tally *labels;                  /* by label; NULL: there are none */
+    uint32_t *label_order;                 /* labels of samples, the heaviest first */
+    size_t label_count;
+    size_t process_count; /* of the threads whose process is known */
+    size_t stacks;        /* distinct stacks */
+    size_t functions;     /* distinct names in distinct modules */
+    uint32_t deepest;     /* frames of the deepest stack */
+    double unknown_leaf;  /* weight of stacks that end in a function without a name */
+    double unknown_any;   /* weight of stacks with such a function anywhere */
 };
 
 /* False when memory is short. */

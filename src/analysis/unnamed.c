@@ -2,7 +2,8 @@
 #include "analysis/unnamed.h"
 #include <stdlib.h>
 
-/* Puts the module in its place among the heaviest; returns how many there are. */
+/* Inserts the module into the list, which is sorted by weight; returns the new
+ * length. */
 static size_t insert(struct unnamed_module *out, size_t count, struct unnamed_module m)
 {
     size_t at = count;
@@ -18,7 +19,8 @@ static size_t insert(struct unnamed_module *out, size_t count, struct unnamed_mo
     return count;
 }
 
-/* Adds up the weight of each module's unnamed leaf frames; returns that of all samples. */
+/* Adds up the weight of each module's unnamed leaf frames; returns the weight of all
+ * samples. */
 static double weigh(const struct profile *p, double *weights)
 {
     double total = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instruction sets of recorded processes. */
+/* The CPU architectures of recorded processes. */
 #ifndef STOKE_BASE_ARCHITECTURE_H
 #define STOKE_BASE_ARCHITECTURE_H
 

@@ -3,55 +3,57 @@
 #include <stdlib.h>
 
 #define CHUNK_FIRST (16u << 10)
-#define CHUNK_LARGEST (2u << 20)   /* with its header */
-#define BLOCK_SMALLEST (32u << 10) /* from here on a piece is a block of its own */
+#define CHUNK_LARGEST (2u << 20) /* including its header */
+/* pieces of at least this size get a block of their own */
+#define BLOCK_SMALLEST (32u << 10)
 
 struct arena_chunk {
     struct arena_chunk *older;
-    size_t size; /* the header's included */
+    size_t size; /* including the header */
 };
 
 struct arena_block {
     struct arena_block *newer, *older;
     size_t size;
-    size_t pad; /* keeps the bytes behind the header aligned to 16 */
+    size_t pad; /* keeps the bytes after the header aligned to 16 */
 };
 
 /* --- Blocks ------------------------------------------------------------------------ */
 
-static struct arena_source source = {.least = SIZE_MAX}; /* else malloc */
+/* SIZE_MAX: malloc serves all sizes */
+static struct arena_source source = {.min_size = SIZE_MAX};
 
-void arena_take_from(const struct arena_source *from)
+void arena_set_source(const struct arena_source *from)
 {
     source = *from;
 }
 
-/* Zeroed blocks are asked for as such: fresh pages of the system's are so already. The
- * sizes are with the header. */
+/* Zeroed memory comes from calloc, because fresh pages of the system are zero already.
+ * Sizes include the header. */
 static void *block_new(size_t size, bool zeroed)
 {
-    if (size >= source.least)
-        return source.take(size);
+    if (size >= source.min_size)
+        return source.allocate(size);
     return zeroed ? calloc(1, size) : malloc(size);
 }
 
 static void block_free(void *block, size_t size)
 {
-    if (size >= source.least)
-        source.give_back(block, size);
+    if (size >= source.min_size)
+        source.free(block, size);
     else
         free(block);
 }
 
-/* Only to more. NULL when memory is short, and the block is as it was. */
+/* Grows a block. Returns NULL when memory is short; the old block then stays valid. */
 static struct arena_block *block_more(struct arena_block *b, size_t size)
 {
     size_t before = sizeof *b + b->size;
-    if (before >= source.least)
+    if (before >= source.min_size)
         return source.resize(b, before, size);
-    if (size < source.least)
+    if (size < source.min_size)
         return realloc(b, size);
-    struct arena_block *moved = source.take(size);
+    struct arena_block *moved = source.allocate(size);
     if (moved) {
         memcpy(moved, b, before);
         free(b);
@@ -59,52 +61,38 @@ static struct arena_block *block_more(struct arena_block *b, size_t size)
     return moved;
 }
 
-/* --- The bound of a thread --------------------------------------------------------- */
+/* --- Limit per thread ------------------------------------------------------------- */
 
-/* WebAssembly has one thread. The model is the compiler's: an agent is loaded late into
- * other programs, which have no static thread storage left for it. */
+/* WebAssembly has one thread. Native code uses the compiler's default TLS model,
+ * because an agent is loaded late into other processes, which have no static TLS left. */
 #ifdef __wasm__
 #define OF_THREAD
 #else
 #define OF_THREAD _Thread_local
 #endif
 
-static OF_THREAD struct {
-    int64_t held, most;
-    bool bounded, refused;
-} bound;
+static OF_THREAD struct arena_bound *bound;
 
-int64_t arena_held(void)
+struct arena_bound *arena_count_in(struct arena_bound *to)
 {
-    return bound.held;
+    struct arena_bound *before = bound;
+    bound = to;
+    return before;
 }
 
-void arena_allow(int64_t most)
+static bool within_limit(uint64_t more)
 {
-    bound.bounded = most != INT64_MAX;
-    bound.most = most;
-    bound.refused &= bound.bounded;
-}
-
-bool arena_was_refused(void)
-{
-    return bound.refused;
-}
-
-/* Whether so much more may be held. */
-static bool may_take(uint64_t more)
-{
-    if (!bound.bounded ||
-        (more < INT64_MAX / 2 && bound.held + (int64_t)more <= bound.most))
+    if (!bound || (more < INT64_MAX / 2 && bound->held + (int64_t)more <= bound->most))
         return true;
-    bound.refused = true;
+    bound->refused = true;
     return false;
 }
 
 static void count_held(struct arena *a, size_t before, size_t now)
 {
     a->total += now - before;
-    bound.held += (int64_t)now - (int64_t)before;
+    if (bound)
+        bound->held += (int64_t)now - (int64_t)before;
 }
 
 void arena_deinit(struct arena *a)
@@ -151,7 +139,7 @@ static void block_unlink(struct arena *a, struct arena_block *b)
 static void *block_alloc(struct arena *a, size_t size, bool zeroed)
 {
     struct arena_block *b = NULL;
-    if (size < SIZE_MAX - sizeof *b && may_take(size))
+    if (size < SIZE_MAX - sizeof *b && within_limit(size))
         b = block_new(sizeof *b + size, zeroed);
     if (!b)
         return arena_fail(a);
@@ -166,7 +154,7 @@ static void *block_resize(struct arena *a, void *items, size_t size)
     struct arena_block *old = (struct arena_block *)items - 1, *moved = NULL;
     size_t before = old->size;
     block_unlink(a, old);
-    if (size < SIZE_MAX - sizeof *old && may_take(size - before))
+    if (size < SIZE_MAX - sizeof *old && within_limit(size - before))
         moved = block_more(old, sizeof *old + size);
     block_link(a, moved ? moved : old);
     if (!moved)
@@ -181,7 +169,7 @@ static bool chunk_add(struct arena *a)
     size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;
     if (size > CHUNK_LARGEST)
         size = CHUNK_LARGEST;
-    struct arena_chunk *c = may_take(size) ? block_new(size, false) : NULL;
+    struct arena_chunk *c = within_limit(size) ? block_new(size, false) : NULL;
     if (!c)
         return arena_fail(a);
     *c = (struct arena_chunk){a->chunks, size};
@@ -198,7 +186,8 @@ void *arena_alloc(struct arena *a, size_t size)
         return NULL;
     if (size >= BLOCK_SMALLEST)
         return block_alloc(a, size, false);
-    size = (size + !size + 7) & ~(size_t)7; /* nothing has a place, too */
+    /* a size of 0 still gets an address of its own */
+    size = (size + !size + 7) & ~(size_t)7;
     while (size > (size_t)(a->end - a->next))
         if (!chunk_add(a))
             return NULL;
@@ -219,11 +208,11 @@ void *arena_zalloc(struct arena *a, size_t count, size_t size)
     return piece;
 }
 
-void *arena_enlarge(struct arena *a, void *items, size_t *cap, size_t want, size_t size)
+void *arena_enlarge(struct arena *a, void *items, size_t *cap, size_t count, size_t size)
 {
-    if (a->failed || want > SIZE_MAX / 4 / size)
+    if (a->failed || count > SIZE_MAX / 4 / size)
         return arena_fail(a);
-    size_t room = *cap * 2 > want ? *cap * 2 : want;
+    size_t room = *cap * 2 > count ? *cap * 2 : count;
     if (room < 16)
         room = 16;
     void *moved;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An arena: memory that is given back all at once.
+/* An arena: memory that is freed all at once.
  *
- * A profile, and everything else that is built once and read afterwards, owns one. Small
- * pieces are cut off a chunk; a large piece gets a block of its own, so that a growing
- * column is moved by realloc and leaves nothing behind.
+ * A profile owns one, and so does everything else that is built once and then only
+ * read. Small pieces come from a chunk. A large piece gets a block of its own, so that
+ * realloc can move a growing column without leaving a copy behind.
  *
- * Failure sticks: once an allocation has failed every later one fails, so a builder may
- * go on and look at `failed` once, at its end.
+ * Failure is sticky: after one failed allocation all later ones fail. A builder can
+ * check `failed` once, at its end.
  *
- * The arenas of a thread can be bounded together, so that a small input cannot take all
- * memory: see arena_allow. */
+ * The total of all arenas of a thread can be limited, so that a small input cannot use
+ * all memory: see struct arena_bound. */
 #ifndef STOKE_BASE_ARENA_H
 #define STOKE_BASE_ARENA_H
 
@@ -17,67 +17,71 @@
 #include <stdint.h>
 
 struct arena {
-    struct arena_chunk *chunks; /* the newest first */
+    struct arena_chunk *chunks; /* newest first */
     struct arena_block *blocks; /* large pieces */
     char *next, *end;           /* the free part of the newest chunk */
-    size_t total;               /* bytes held, free parts included */
+    size_t total;               /* bytes held, including free parts */
     bool failed;
 };
 
 #define ARENA_INIT ((struct arena){0})
 
-/* Where the largest blocks are from, if not from malloc. */
+/* Allocator for large blocks, used instead of malloc. */
 struct arena_source {
-    size_t least; /* bytes of the blocks that are taken from here */
+    size_t min_size; /* bytes; smaller blocks come from malloc */
 
-    /* Zeroed, aligned to 16. NULL when memory is short. */
-    void *(*take)(size_t size);
+    /* Returns zeroed memory aligned to 16, or NULL when memory is short. */
+    void *(*allocate)(size_t size);
 
-    /* As realloc: what is new is zero; NULL leaves the old block as it was. */
+    /* Like realloc, but zeroes the added bytes. Returns NULL on failure; the old block
+     * is unchanged. */
     void *(*resize)(void *block, size_t before, size_t size);
-    void (*give_back)(void *block, size_t size);
+    void (*free)(void *block, size_t size);
 };
 
-/* Of all arenas, before any has allocated. */
-void arena_take_from(const struct arena_source *source);
+/* Sets the allocator of all arenas. Call it before the first allocation. */
+void arena_set_source(const struct arena_source *source);
 
-/* Gives everything back. The arena is then as new. */
+/* Frees all memory and resets the arena to ARENA_INIT. */
 void arena_deinit(struct arena *a);
 
-/* Bytes that all arenas of the calling thread hold: what it allocated less what it gave
- * back, so below zero where another thread allocated that. */
-int64_t arena_held(void);
+/* A bound on the memory of one piece of work, which a thread does. All zero but `most` is
+ * a valid start. */
+struct arena_bound {
+    int64_t most; /* bytes; may be changed at any time */
+    int64_t held; /* what arenas allocated less what they freed, so maybe below zero */
+    bool refused; /* an allocation has failed because of the bound */
+};
 
-/* From now on an allocation of the calling thread fails where arena_held would be more
- * than `most`; INT64_MAX, the default: never for that reason. */
-void arena_allow(int64_t most);
+/* From now on, what the calling thread allocates and frees in any arena counts in `bound`;
+ * NULL, the default: it is not counted. Returns the bound until now, to be restored. */
+struct arena_bound *arena_count_in(struct arena_bound *bound);
 
-/* Whether one has failed for that reason since the last arena_allow(INT64_MAX). */
-bool arena_was_refused(void);
-
-/* `size` bytes aligned to 8, not zeroed; NULL once the arena has failed. */
+/* Returns `size` bytes aligned to 8, not zeroed, or NULL if the arena has failed. */
 void *arena_alloc(struct arena *a, size_t size);
 
-/* The same, zeroed, for `count` items; fails when the product does not fit. */
+/* Returns zeroed memory for `count` items of `size` bytes. Fails if the product
+ * overflows. */
 void *arena_zalloc(struct arena *a, size_t count, size_t size);
 
-/* What arena_grow does when there is no room yet. */
-void *arena_enlarge(struct arena *a, void *items, size_t *cap, size_t want, size_t size);
+/* The slow path of arena_grow. */
+void *arena_enlarge(struct arena *a, void *items, size_t *cap, size_t count, size_t size);
 
-/* Makes room for `want` items of `size` bytes in the array `items` (NULL at first) whose
- * room is *cap items: at least doubles it, keeps what is there, does not zero the rest.
- * Returns the array, moved or not; NULL on failure, with the old array still good. */
-static inline void *arena_grow(struct arena *a, void *items, size_t *cap, size_t want,
+/* Grows the array `items` (NULL at first) to hold at least `count` items of `size`
+ * bytes. *cap is its capacity in items; it at least doubles. Existing items stay, new
+ * ones are not zeroed. Returns the array, which may have moved, or NULL on failure; the
+ * old array then stays valid. */
+static inline void *arena_grow(struct arena *a, void *items, size_t *cap, size_t count,
                                size_t size)
 {
-    return want <= *cap ? items : arena_enlarge(a, items, cap, want, size);
+    return count <= *cap ? items : arena_enlarge(a, items, cap, count, size);
 }
 
-/* Gives a piece back early where it is large enough to have a block of its own; else it
- * stays until the end. `size` is the size it was asked for with. NULL is allowed. */
+/* Frees a piece early if it is large enough to have a block of its own; otherwise the
+ * arena keeps it. `size` is the size that was requested. `piece` may be NULL. */
 void arena_release(struct arena *a, void *piece, size_t size);
 
-/* A copy of s in the arena; the empty string on failure. */
+/* Copies s into the arena. Returns the empty string on failure. */
 struct str arena_str(struct arena *a, struct str s);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bits counted without an instruction for it, which not every machine that the core is
- * built for has. */
+/* Population count without a CPU instruction for it: not every target of the core has
+ * one. */
 #ifndef STOKE_BASE_BITS_H
 #define STOKE_BASE_BITS_H
 
 #include <stdint.h>
 
-/* How many bits are set: by twos, by fours, by eights, and the bytes added up. */
+/* Number of set bits: sums pairs, then groups of four, then eight, then all bytes. */
 static inline unsigned bits_count(uint64_t v)
 {
     v -= v >> 1 & 0x5555555555555555u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
 
-/* More than any writer pads a number to. */
+/* longer than the padding of any known writer */
 #define LEB_BYTES_MAX 16
 
 uint64_t bytes_number(struct bytes *b, unsigned size)
@@ -21,8 +21,8 @@ uint64_t bytes_number(struct bytes *b, unsigned size)
     }
 }
 
-/* The bits, and how many there are in *bits (at most 64 count); the last byte in *last.
- */
+/* Reads a LEB128 number. Sets *bits to the number of bits read (bits beyond 64 are
+ * dropped) and *last to the last byte. */
 static uint64_t read_leb(struct bytes *b, unsigned *bits, uint8_t *last)
 {
     uint64_t value = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cursor over the bytes of a binary file: bounded, of either byte order, with a failure
- * that sticks.
+/* A bounded cursor over the bytes of a binary file, in either byte order, with sticky
+ * failure.
  *
- * Whatever is read behind the end is 0 (or empty), and `failed` says so: a reader takes a
- * whole record and looks once. Nothing of the file is ever read through a struct. */
+ * Reading beyond the end returns 0 (or an empty string) and sets `failed`. A reader
+ * reads a whole record and checks `failed` once. The file is never read through a
+ * struct. */
 #ifndef STOKE_BASE_BYTES_H
 #define STOKE_BASE_BYTES_H
 
@@ -14,7 +15,7 @@
 struct bytes {
     const char *begin, *at, *end;
     bool big_endian;
-    bool failed; /* something behind the end was asked for; `at` is where */
+    bool failed; /* a read went beyond the end; `at` is where */
 };
 
 static inline struct bytes bytes_of(struct str s, bool big_endian)
@@ -22,13 +23,13 @@ static inline struct bytes bytes_of(struct str s, bool big_endian)
     return (struct bytes){s.ptr, s.ptr, s.ptr + s.len, big_endian, false};
 }
 
-/* What is left, 0 once it has failed. */
+/* Bytes that remain; 0 after a failure. */
 static inline size_t bytes_left(const struct bytes *b)
 {
     return b->failed ? 0 : (size_t)(b->end - b->at);
 }
 
-/* Where the cursor is, from the beginning. */
+/* Offset of the cursor from the beginning. */
 static inline size_t bytes_offset(const struct bytes *b)
 {
     return (size_t)(b->at - b->begin);
@@ -42,7 +43,7 @@ static inline bool bytes_has(struct bytes *b, uint64_t size)
     return false;
 }
 
-/* Goes to an offset from the beginning. */
+/* Moves the cursor to an offset from the beginning. */
 static inline void bytes_seek(struct bytes *b, uint64_t offset)
 {
     if (offset > (size_t)(b->end - b->begin))
@@ -57,7 +58,7 @@ static inline void bytes_skip(struct bytes *b, uint64_t size)
         b->at += size;
 }
 
-/* The next `size` bytes; empty where there are not so many. */
+/* Returns the next `size` bytes; empty if fewer remain. */
 static inline struct str bytes_take(struct bytes *b, uint64_t size)
 {
     struct str taken = {b->at, 0};
@@ -103,17 +104,20 @@ static inline uint64_t bytes_u64(struct bytes *b)
     return b->big_endian ? __builtin_bswap64(value) : value;
 }
 
-/* A number of 1, 2, 4 or 8 bytes; any other size fails. */
+/* Reads a number of 1, 2, 4 or 8 bytes; any other size fails. */
 uint64_t bytes_number(struct bytes *b, unsigned size);
 
-/* LEB128 (DWARF 5, 7.6). Bits beyond 64 are dropped; more than 16 bytes fail. */
+/* Read a LEB128 number (DWARF 5, 7.6). Bits beyond 64 are dropped; more than 16 bytes
+ * fail. */
 uint64_t bytes_uleb(struct bytes *b);
 int64_t bytes_sleb(struct bytes *b);
 
-/* The text up to the next zero byte, which is skipped; without one it fails. */
+/* Returns the text up to the next zero byte and skips that byte. Fails if there is
+ * none. */
 struct str bytes_string(struct bytes *b);
 
-/* The bytes from `offset` on, as far as they go, at most `size`: a section, a table. */
+/* Returns at most `size` bytes from `offset` on, fewer if s ends before: a section, a
+ * table. */
 static inline struct str str_part(struct str s, uint64_t offset, uint64_t size)
 {
     if (offset > s.len)

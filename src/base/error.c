@@ -7,7 +7,7 @@ bool error_set(struct error *err, const char *format, ...)
     va_list args;
     if (!err)
         return false;
-    *err = (struct error){.place = PLACE_NONE};
+    *err = (struct error){.location = LOCATION_NONE};
     va_start(args, format);
     format_text_v(err->message, sizeof err->message, format, args);
     va_end(args);
@@ -25,9 +25,10 @@ bool error_hint(struct error *err, const char *format, ...)
     return false;
 }
 
-void place_set_line(struct place *place, uint64_t line, uint64_t column, struct str text)
+void input_location_set_line(struct input_location *location, uint64_t line,
+                             uint64_t column, struct str text)
 {
-    size_t room = sizeof place->text - 1, from = 0;
+    size_t room = sizeof location->text - 1, from = 0;
     if (column > room / 2 && text.len > room)
         from = (size_t)column - room / 2;
     if (from > text.len)
@@ -35,28 +36,28 @@ void place_set_line(struct place *place, uint64_t line, uint64_t column, struct 
     text = str_head(str_skip(text, from), room);
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        place->text[i] = c == '\t'                           ? ' '
-                         : c < ' ' || c == 0x7f || c >= 0x80 ? '?'
-                                                             : (char)c;
+        location->text[i] = c == '\t'                           ? ' '
+                            : c < ' ' || c == 0x7f || c >= 0x80 ? '?'
+                                                                : (char)c;
     }
-    place->text[text.len] = 0;
-    place->line = line;
-    place->column = column;
-    place->caret = (unsigned)(column > from ? column - from : 0);
-    place->offset = UINT64_MAX;
+    location->text[text.len] = 0;
+    location->line = line;
+    location->column = column;
+    location->caret = (unsigned)(column > from ? column - from : 0);
+    location->offset = UINT64_MAX;
 }
 
 bool error_at_line(struct error *err, uint64_t line, uint64_t column, struct str text)
 {
     if (err)
-        place_set_line(&err->place, line, column, text);
+        input_location_set_line(&err->location, line, column, text);
     return false;
 }
 
 bool error_at_offset(struct error *err, uint64_t offset)
 {
     if (err)
-        err->place = (struct place){.offset = offset};
+        err->location = (struct input_location){.offset = offset};
     return false;
 }
 

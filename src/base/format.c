@@ -6,7 +6,7 @@
 /* One conversion of a format string: %[-][0][width][.precision][length]letter */
 struct conversion {
     bool left, zero;
-    int width, precision; /* precision -1: none given */
+    int width, precision; /* precision -1: not given */
     int longs;            /* 1 for l and z, 2 for ll */
     char letter;
 };

@@ -6,12 +6,12 @@ bool glob_match(struct str pattern, struct str name)
 {
     size_t p = 0, n = 0, star = SIZE_MAX, resume = 0;
     while (n < name.len) {
-        char want = p < pattern.len ? pattern.ptr[p] : 0;
-        if (p < pattern.len && want == '*') {
+        char expected = p < pattern.len ? pattern.ptr[p] : 0;
+        if (p < pattern.len && expected == '*') {
             star = ++p;
             resume = n;
-        } else if (p < pattern.len && (want == name.ptr[n] || want == '?' ||
-                                       (want == '_' && name.ptr[n] == ' '))) {
+        } else if (p < pattern.len && (expected == name.ptr[n] || expected == '?' ||
+                                       (expected == '_' && name.ptr[n] == ' '))) {
             p++;
             n++;
         } else if (star != SIZE_MAX) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names with '*' for any run of bytes and '?' for one byte, as users choose by. */
+/* Glob patterns of users: '*' matches any bytes, '?' one byte. */
 #ifndef STOKE_BASE_GLOB_H
 #define STOKE_BASE_GLOB_H
 
 #include "base/str.h"
 
-/* Whether all of the name matches. A '_' of the pattern stands for a space too: that is
- * how comms are shown. Takes time in proportion to the product of the lengths at worst.
- */
+/* Returns true if the pattern matches the whole name. A '_' in the pattern also matches
+ * a space, because comms are displayed that way. Worst case: time proportional to the
+ * product of the lengths. */
 bool glob_match(struct str pattern, struct str name);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/idmap.h"
+#include "base/array.h"
 #include "base/hash.h"
 
-struct wanted {
+struct lookup {
     const struct idmap *map;
     uint64_t id;
 };
 
 static bool same_id(const void *context, uint32_t at)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     return w->map->entries[at].id == w->id;
 }
 
@@ -24,20 +25,16 @@ uint64_t *idmap_put(struct idmap *m, struct arena *a, uint64_t id)
     if (!index_reserve(&m->index, a, 1))
         return NULL;
     struct index_slot *slot =
-        index_find(&m->index, hash, same_id, &(struct wanted){m, id});
+        index_find(&m->index, hash, same_id, &(struct lookup){m, id});
     if (slot->id)
         return &m->entries[slot->id].value;
     size_t at = m->count ? m->count : 1;
-    struct idmap_entry *entries =
-        at < UINT32_MAX ? arena_grow(a, m->entries, &m->cap, at + 1, sizeof *entries)
-                        : NULL;
-    if (!entries)
+    if (at >= UINT32_MAX || !ARRAY_RESERVE(a, m->entries, m->cap, at + 1))
         return NULL;
-    m->entries = entries;
     m->count = at + 1;
-    entries[at] = (struct idmap_entry){id, 0};
+    m->entries[at] = (struct idmap_entry){id, 0};
     index_fill(&m->index, slot, hash, (uint32_t)at);
-    return &entries[at].value;
+    return &m->entries[at].value;
 }
 
 const uint64_t *idmap_find(const struct idmap *m, uint64_t id)
@@ -45,6 +42,6 @@ const uint64_t *idmap_find(const struct idmap *m, uint64_t id)
     if (!m->index.slots)
         return NULL;
     const struct index_slot *slot =
-        index_find(&m->index, hash_id(id), same_id, &(struct wanted){m, id});
+        index_find(&m->index, hash_id(id), same_id, &(struct lookup){m, id});
     return slot->id ? &m->entries[slot->id].value : NULL;
 }

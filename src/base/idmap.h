@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that an input gives its things, to what a reader made of them. Any 64-bit
- * number will do, so a hostile one costs no more than another. */
+/* A map from the numbers that an input uses as ids to values of the reader. Any 64-bit
+ * id is accepted; hostile ids cost no more than others. */
 #ifndef STOKE_BASE_IDMAP_H
 #define STOKE_BASE_IDMAP_H
 
@@ -12,16 +12,17 @@ struct idmap_entry {
 };
 
 struct idmap {
-    struct idmap_entry *entries; /* [0] is none */
+    struct idmap_entry *entries; /* [0] is unused */
     size_t count, cap;
     struct index index;
 };
 
-/* The value of that number, to be set; it is 0 where the number is new. Good until the
- * next call. NULL when memory is short. The memory is the arena's. */
+/* Returns the value of `id`, for the caller to set; it is 0 if the id is new. The
+ * pointer is valid until the next call. Returns NULL when memory is short. The arena
+ * owns the memory. */
 uint64_t *idmap_put(struct idmap *m, struct arena *a, uint64_t id);
 
-/* The value of that number, NULL where it was never put. */
+/* Returns the value of `id`, or NULL if it was never added. */
 const uint64_t *idmap_find(const struct idmap *m, uint64_t id);
 
 #endif

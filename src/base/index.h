@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash index over a column: finds the id of an item whose key lies in the column
- * itself.
+/* A hash index over a column: finds the id of an item by a key that the column itself
+ * stores.
  *
- * The index holds {hash, id} pairs only; what is equal is the caller's to say. Ids are
- * never 0, so that 0 marks an empty slot. Items are never taken out. */
+ * The index stores {hash, id} pairs only; the caller compares keys. Ids are never 0, so
+ * 0 marks an empty slot. Items are never removed. */
 #ifndef STOKE_BASE_INDEX_H
 #define STOKE_BASE_INDEX_H
 
@@ -15,13 +15,13 @@ struct index_slot {
 };
 
 struct index {
-    struct index_slot *slots; /* the arena's */
-    size_t mask;              /* slots - 1; the count of slots is a power of two */
+    struct index_slot *slots; /* owned by the arena */
+    size_t mask;              /* slots - 1; the number of slots is a power of two */
     size_t used;
 };
 
-/* Makes room for `more` items, so that index_find has an empty slot to give. False when
- * memory is short; what was there stays good. */
+/* Makes room for `more` items, so that index_find always finds a slot. Returns false
+ * when memory is short; the index stays valid. */
 bool index_grow(struct index *ix, struct arena *a, size_t more);
 
 static inline bool index_reserve(struct index *ix, struct arena *a, size_t more)
@@ -31,8 +31,8 @@ static inline bool index_reserve(struct index *ix, struct arena *a, size_t more)
     return index_grow(ix, a, more);
 }
 
-/* The slot of the item for which same(context, id) holds, or the empty slot where it
- * belongs. The index must have room. Inlined, with `same` folded in. */
+/* Returns the slot of the item for which same(context, id) is true, or the empty slot
+ * where that item belongs. The index must have room. Inlined together with `same`. */
 static inline struct index_slot *index_find(const struct index *ix, uint32_t hash,
                                             bool (*same)(const void *context,
                                                          uint32_t id),
@@ -45,13 +45,13 @@ static inline struct index_slot *index_find(const struct index *ix, uint32_t has
     }
 }
 
-/* Asks the machine to fetch the first slot that index_find will look at. */
+/* Prefetches the first slot that index_find reads. */
 static inline void index_prefetch(const struct index *ix, uint32_t hash)
 {
     __builtin_prefetch(&ix->slots[hash & ix->mask]);
 }
 
-/* Fills the empty slot that index_find gave. */
+/* Fills the empty slot that index_find returned. */
 static inline void index_fill(struct index *ix, struct index_slot *slot, uint32_t hash,
                               uint32_t id)
 {

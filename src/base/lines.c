@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/lines.h"
-#include "base/limits.h"
 
 struct lines lines_of(struct source *s, struct error *err)
 {
     return (struct lines){.source = s, .err = err};
 }
 
-/* What the window holds of a line that is too long is not kept. */
+/* Drops the bytes of a line that is too long. */
 static void pass_over(struct lines *l)
 {
     struct source *s = l->source;
@@ -23,8 +22,8 @@ static void count_long(struct lines *l)
         l->source->long_line = l->number;
 }
 
-/* Finds the end of the line at the window's beginning, reading on as need be: *next is
- * behind it. It is not among the first `seen` bytes. */
+/* Finds the end of the line that begins the window, reading more as needed. Sets *next
+ * to the byte after it. The first `seen` bytes contain no line end. */
 static bool find_line(struct lines *l, size_t seen, struct str *line, const char **next)
 {
     struct source *s = l->source;
@@ -42,14 +41,14 @@ static bool find_line(struct lines *l, size_t seen, struct str *line, const char
         }
         if (s->last || l->failed)
             return false;
-        if (length > limits.line)
+        if (length > source_limits(s)->line)
             pass_over(l);
         seen = (size_t)(s->end - s->begin);
         l->failed = !source_more(s, s->begin, l->err);
     }
 }
 
-bool lines_next_behind(struct lines *l, size_t known, struct str *line)
+bool lines_next_after(struct lines *l, size_t known, struct str *line)
 {
     struct source *s = l->source;
     const char *next;
@@ -57,12 +56,12 @@ bool lines_next_behind(struct lines *l, size_t known, struct str *line)
         s->offset += (uint64_t)(next - s->begin);
         s->begin = next;
         l->number++;
-        if (!l->passing && line->len <= limits.line)
+        if (!l->passing && line->len <= source_limits(s)->line)
             return true;
         count_long(l);
         known = 0;
     }
-    if (l->passing && !l->failed) { /* the last line, and it has no end */
+    if (l->passing && !l->failed) { /* the last line, without a line end */
         l->number++;
         count_long(l);
     }
@@ -71,5 +70,5 @@ bool lines_next_behind(struct lines *l, size_t known, struct str *line)
 
 bool lines_next(struct lines *l, struct str *line)
 {
-    return lines_next_behind(l, 0, line);
+    return lines_next_after(l, 0, line);
 }

@@ -23,9 +23,9 @@ void memo_grow(struct memo *m)
     m->entries = entries;
     m->mask = after - 1;
     m->puts = 0;
-    for (size_t i = before * 2; i-- > 0;) { /* of a pair, the older entry first */
+    for (size_t i = before * 2; i-- > 0;) { /* the older entry of each pair first */
         if (old[i].key.lo || old[i].key.hi) {
-            memo_place(m, old[i].key, old[i].value);
+            memo_store(m, old[i].key, old[i].value);
             m->puts++;
         }
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bounded memory of texts seen before: from the 128-bit hash of some bytes to a number.
+/* A bounded cache from texts to numbers, keyed by the 128-bit hash of the text.
  *
- * Profiles repeat themselves: the same frame lines, the same callers. A reader asks here
- * before it parses. The texts are not kept: two of a thousand million different ones have
- * the same 128 bits with a chance of 1e-21. It starts small and grows to a bound; from
- * there on old entries are overwritten, so its size does not depend on what is read. */
+ * Profiles repeat themselves: the same frame lines, the same callers. A reader looks
+ * here before it parses. The texts are not stored: the probability that two of 10^9
+ * distinct texts have the same hash is 1e-21. The cache starts small and grows to a
+ * bound; after that, new entries overwrite old ones, so its size does not depend on the
+ * input. */
 #ifndef STOKE_BASE_MEMO_H
 #define STOKE_BASE_MEMO_H
 
@@ -17,20 +18,20 @@ struct memo_entry {
 };
 
 struct memo {
-    struct memo_entry *entries; /* pairs of two */
+    struct memo_entry *entries; /* in pairs */
     size_t mask;                /* pairs - 1 */
     size_t puts, pairs_max;
     struct arena *arena;
 };
 
-/* The bound, `pairs_max` pairs of entries, is a power of two. The memory is the arena's.
- */
+/* `pairs_max`, the bound in pairs of entries, is a power of two. The arena owns the
+ * memory. */
 bool memo_init(struct memo *m, struct arena *a, size_t pairs_max);
 
-/* Makes the memo larger, where it may be and there is memory. */
+/* Doubles the cache if the bound and memory allow it. */
 void memo_grow(struct memo *m);
 
-/* Where the key's value is, or NULL. */
+/* Returns the key's value, or NULL. */
 static inline const uint64_t *memo_find(const struct memo *m, struct hash128 key)
 {
     const struct memo_entry *e = &m->entries[(key.lo & m->mask) * 2];
@@ -41,26 +42,26 @@ static inline const uint64_t *memo_find(const struct memo *m, struct hash128 key
     return NULL;
 }
 
-/* Asks the machine to fetch what memo_find will look at. */
+/* Prefetches the entries that memo_find reads. */
 static inline void memo_prefetch(const struct memo *m, struct hash128 key)
 {
     __builtin_prefetch(&m->entries[(key.lo & m->mask) * 2]);
 }
 
-/* Remembers in the memory as large as it is: what memo_put does after it has grown. */
-static inline void memo_place(struct memo *m, struct hash128 key, uint64_t value)
+/* Stores a value without growing the cache; memo_put calls it after growing. */
+static inline void memo_store(struct memo *m, struct hash128 key, uint64_t value)
 {
     struct memo_entry *e = &m->entries[(key.lo & m->mask) * 2];
     e[1] = e[0];
     e[0] = (struct memo_entry){key, value};
 }
 
-/* Remembers; the older entry of the pair makes way. */
+/* Stores a value; it replaces the older entry of the pair. */
 static inline void memo_put(struct memo *m, struct hash128 key, uint64_t value)
 {
     if (++m->puts > m->mask && m->mask + 1 < m->pairs_max)
         memo_grow(m);
-    memo_place(m, key, value);
+    memo_store(m, key, value);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of names that a user gave: files, folders, functions. */
+/* A list of names that the user gave: files, folders, functions. */
 #ifndef STOKE_BASE_NAME_LIST_H
 #define STOKE_BASE_NAME_LIST_H
 

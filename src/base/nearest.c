@@ -2,20 +2,20 @@
 #include "base/nearest.h"
 
 #define LENGTH_MAX 40
-#define PREFIX_MIN 3 /* letters: what is shorter begins too many names */
+#define PREFIX_MIN 3 /* a shorter prefix matches too many names */
 
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-/* How many letters have to be put in, left out, changed, or swapped with the next one, to
- * make b of a. Both are at most LENGTH_MAX long. */
+/* The edit distance of a and b: insertions, deletions, changes, and swaps of
+ * neighbours. Both have at most LENGTH_MAX letters. */
 static unsigned distance(struct str a, struct str b)
 {
     unsigned rows[3][LENGTH_MAX + 1];
@@ -26,9 +26,9 @@ static unsigned distance(struct str a, struct str b)
         row[0] = i;
         for (unsigned j = 1; j <= b.len; j++) {
             char x = lower(a.ptr[i - 1]), y = lower(b.ptr[j - 1]);
-            row[j] = least(last[j - 1] + (x != y), least(last[j], row[j - 1]) + 1);
+            row[j] = min(last[j - 1] + (x != y), min(last[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && x == lower(b.ptr[j - 2]) && y == lower(a.ptr[i - 2]))
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = min(row[j], before[j - 2] + 1);
         }
         unsigned *oldest = before;
         before = last;
@@ -48,7 +48,7 @@ void nearest_offer(struct nearest *n, struct str name)
     bool goes_on = word.len > name.len && name.len >= PREFIX_MIN;
     d = distance(word, name);
     if (begins && distance(str_head(name, word.len), word) == 0)
-        d = 1; /* what was typed is right, as far as it goes */
+        d = 1; /* the input is a prefix of the name */
     else if (goes_on && d > 2 && distance(name, str_head(word, name.len)) == 0)
         d = 2;
     if (d <= near && d < word.len && (n->name.len == 0 || d < n->distance)) {

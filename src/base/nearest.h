@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user may have meant: the one of several names that is most like a word. */
+/* Suggestions for misspelled names: the candidate most similar to a word. */
 #ifndef STOKE_BASE_NEAREST_H
 #define STOKE_BASE_NEAREST_H
 
 #include "base/error.h"
 
-/* Begin with {.word = ...}, offer every name there is. */
+/* Start with {.word = ...} and offer every candidate. */
 struct nearest {
     struct str word;
-    struct str name; /* empty as long as nothing is near enough to be offered to a user */
+    struct str name; /* empty while no candidate is similar enough */
     unsigned distance;
 };
 
-/* Takes the name where it is nearer than what is held. A name is near that the word
- * begins, or that begins the word, or that a third of the word's letters, put in, left
- * out, changed or swapped with their neighbours, make of it; case does not count. */
+/* Takes the candidate if it is more similar than the current one. A candidate is
+ * similar if the word is its prefix, if it is a prefix of the word, or if their edit
+ * distance is at most a third of the word's length. Ignores case. */
 void nearest_offer(struct nearest *n, struct str name);
 
-/* Adds the next step to an error: "did you mean NAME? " with `dashes` before the name,
- * where one is near, and `rest`. Always returns false. */
+/* Sets the hint of an error to "did you mean NAME? " and `rest`, with `dashes` before
+ * the name; only `rest` if there is no suggestion. Always returns false. */
 bool nearest_hint(const struct nearest *n, const char *dashes, const char *rest,
                   struct error *err);
 

@@ -53,8 +53,8 @@ static double power_of_ten(int exponent)
     return v * exact[exponent];
 }
 
-/* A decimal under way: mantissa * 10^exponent. Digits beyond the nineteenth only move the
- * exponent. */
+/* A decimal while it is parsed: mantissa * 10^exponent. Digits after the nineteenth
+ * only change the exponent. */
 struct decimal {
     uint64_t mantissa;
     int exponent;
@@ -90,7 +90,7 @@ static double decimal_value(const struct decimal *d)
     int exponent = d->exponent;
     if (d->mantissa == 0 || exponent < -400)
         return 0;
-    if (exponent < -300) { /* the power alone would be too large */
+    if (exponent < -300) { /* 10^-exponent alone would overflow */
         v /= 1e300;
         exponent += 300;
     }
@@ -128,15 +128,40 @@ bool number_parse_double(struct str s, double *out)
     return true;
 }
 
+/* The number of decimal digits of v. A number of n bits has n * log10(2) digits, rounded
+ * down, or one more: 1233 / 4096 is log10(2), near enough for 64 bits. */
+static size_t digit_count(uint64_t v)
+{
+    static const uint64_t powers[20] = {0,
+                                        10,
+                                        100,
+                                        1000,
+                                        10000,
+                                        100000,
+                                        1000000,
+                                        10000000,
+                                        100000000,
+                                        1000000000,
+                                        10000000000,
+                                        100000000000,
+                                        1000000000000,
+                                        10000000000000,
+                                        100000000000000,
+                                        1000000000000000,
+                                        10000000000000000,
+                                        100000000000000000,
+                                        1000000000000000000,
+                                        10000000000000000000u};
+    size_t bits = 64 - (size_t)__builtin_clzll(v | 1), few = bits * 1233 >> 12;
+    return few + (v >= powers[few]);
+}
+
 size_t number_write_u64(uint64_t v, char *out)
 {
-    char digits[20];
-    size_t n = 0;
+    size_t n = digit_count(v), i = n;
     do
-        digits[n++] = (char)('0' + v % 10);
+        out[--i] = (char)('0' + v % 10);
     while (v /= 10);
-    for (size_t i = 0; i < n; i++)
-        out[i] = digits[n - 1 - i];
     return n;
 }
 
@@ -152,10 +177,10 @@ size_t number_write_hex(uint64_t v, char *out)
     return n;
 }
 
-/* The digits of v scaled so that `digits` of them stand before the point: v * 10^k. */
+/* v * 10^k: v scaled so that `digits` digits are before the decimal point. */
 static uint64_t scaled(double v, int k)
 {
-    if (k > 300) { /* the power alone would be too large */
+    if (k > 300) { /* 10^k alone would overflow */
         v *= 1e300;
         k -= 300;
     }
@@ -184,7 +209,7 @@ static size_t write_exponent(int exponent, char *out)
     return 2 + number_write_u64((uint64_t)(exponent < 0 ? -exponent : exponent), out + 2);
 }
 
-/* mantissa * 10^-decimals, without trailing zeros. */
+/* Writes mantissa * 10^-decimals, without trailing zeros. */
 static size_t write_point(uint64_t mantissa, int decimals, char *out)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -214,7 +239,7 @@ static size_t write_point(uint64_t mantissa, int decimals, char *out)
 
 static size_t write_magnitude(double v, char *out)
 {
-    if (!(v > 0)) { /* zero, and not-a-number, which no weight may be */
+    if (!(v > 0)) { /* zero, and NaN, which no weight may be */
         out[0] = '0';
         return 1;
     }
@@ -239,15 +264,15 @@ size_t number_write_double(double v, char *out)
 }
 
 #define EXACT_MAX 1267650600228229401496703205376.0 /* 2^100 */
-#define LIMBS 4                                     /* of nine digits each */
+#define LIMBS 4                                     /* of nine decimal digits each */
 
 static bool is_integer(double v)
 {
     return v - v == 0 && floor(v) == v;
 }
 
-/* Adds to each limb that of v, which may be negative: its 53 bits, doubled as often as it
- * takes. */
+/* Adds v, which may be negative, to the limbs: its 53-bit mantissa, doubled as often as
+ * its exponent says. */
 static void add_limbs(int64_t *limbs, double v)
 {
     int64_t own[LIMBS] = {0}, sign = v < 0 ? -1 : 1;
@@ -269,7 +294,7 @@ static void add_limbs(int64_t *limbs, double v)
         limbs[i] += sign * own[i];
 }
 
-/* The digits of limbs whose sum is positive. */
+/* Writes the digits of limbs whose sum is positive. */
 static size_t write_limbs(int64_t *limbs, char *out)
 {
     char digits[LIMBS * 9];
@@ -331,6 +356,6 @@ size_t number_write_fixed(double v, int decimals, char *out)
         out[0] = '-';
         return n + 1;
     }
-    memmove(out, out + 1, n); /* -0.0 reads as 0.0 */
+    memmove(out, out + 1, n); /* -0.0 becomes 0.0 */
     return n;
 }

@@ -34,14 +34,14 @@ bool output_reserve(struct output *o, size_t length)
             o->bytes = bytes, o->cap = cap;
     }
     o->room = o->cap;
-    if (o->flush && o->room > FLUSH_SIZE) /* a stream is handed on in small pieces */
+    if (o->flush && o->room > FLUSH_SIZE) /* a stream is flushed in small pieces */
         o->room = o->used + length > FLUSH_SIZE ? o->used + length : FLUSH_SIZE;
     if (o->failed)
         o->room = o->used;
     return !o->failed;
 }
 
-/* What is long goes by the buffer of a stream. */
+/* Long text bypasses the buffer of a stream. */
 void output_more(struct output *o, const char *bytes, size_t length)
 {
     if (o->flush && length >= FLUSH_SIZE) {
@@ -58,28 +58,49 @@ void output_text(struct output *o, const char *zero_terminated)
     output_bytes(o, zero_terminated, strlen(zero_terminated));
 }
 
+/* Room for a number, which is written in place; NULL once anything has failed. */
+static char *number_room(struct output *o)
+{
+    bool has_room = o->room - o->used >= NUMBER_TEXT_MAX;
+    return has_room || output_reserve(o, NUMBER_TEXT_MAX) ? o->bytes + o->used : NULL;
+}
+
 void output_u64(struct output *o, uint64_t v)
 {
-    char text[NUMBER_TEXT_MAX];
-    output_bytes(o, text, number_write_u64(v, text));
+    char *at = number_room(o);
+    o->used += at ? number_write_u64(v, at) : 0;
 }
 
 void output_double(struct output *o, double v)
 {
-    char text[NUMBER_TEXT_MAX];
-    output_bytes(o, text, number_write_double(v, text));
+    char *at = number_room(o);
+    o->used += at ? number_write_double(v, at) : 0;
 }
 
 void output_exact(struct output *o, double v, double rest)
 {
-    char text[NUMBER_TEXT_MAX];
-    output_bytes(o, text, number_write_exact(v, rest, text));
+    char *at = number_room(o);
+    o->used += at ? number_write_exact(v, rest, at) : 0;
 }
 
 void output_fixed(struct output *o, double v, int decimals)
 {
-    char text[NUMBER_TEXT_MAX];
-    output_bytes(o, text, number_write_fixed(v, decimals, text));
+    char *at = number_room(o);
+    o->used += at ? number_write_fixed(v, decimals, at) : 0;
+}
+
+void output_short(struct output *o, double v, int decimals)
+{
+    char *at = number_room(o);
+    if (!at)
+        return;
+    size_t length = number_write_fixed(v, decimals, at);
+    if (decimals > 0 && memchr(at, '.', length)) {
+        while (at[length - 1] == '0')
+            length--;
+        length -= at[length - 1] == '.';
+    }
+    o->used += length;
 }
 
 static void emit_output(void *context, const char *bytes, size_t length)
@@ -102,7 +123,7 @@ bool output_finish(struct output *o)
     return !o->failed;
 }
 
-struct str output_kept(const struct output *o)
+struct str output_contents(const struct output *o)
 {
     return o->bytes ? (struct str){o->bytes, o->used} : STR("");
 }

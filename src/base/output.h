@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text going out: a buffer that is flushed as it fills, or kept whole.
+/* Text output: a buffer that is flushed when it is full, or that keeps the whole text.
  *
- * Failure sticks, so a writer may print a whole document and look at `failed` once. */
+ * Failure is sticky: a writer can print a whole document and check `failed` once. */
 #ifndef STOKE_BASE_OUTPUT_H
 #define STOKE_BASE_OUTPUT_H
 
@@ -12,23 +12,23 @@
 struct output {
     char *bytes;
     size_t used, cap;
-    size_t room; /* up to there bytes may be filled without a further look */
-    /* Takes all the bytes to where they belong, false when that fails. NULL: everything
-     * is kept in `bytes`. */
+    size_t room; /* bytes that may be filled without another check */
+    /* Writes all bytes to their destination; false on failure. NULL: `bytes` keeps the
+     * whole text. */
     bool (*flush)(void *context, const char *bytes, size_t length);
     void *context;
     bool failed;
 };
 
-/* A buffer that keeps what is written. */
-#define OUTPUT_KEEP ((struct output){0})
+/* An output that keeps the whole text in memory. */
+#define OUTPUT_BUFFER ((struct output){0})
 
 void output_deinit(struct output *o);
 
-/* Makes room for `length` more bytes; false once anything has failed. */
+/* Makes room for `length` more bytes; false after any failure. */
 bool output_reserve(struct output *o, size_t length);
 
-/* output_bytes, where there is no room. */
+/* The slow path of output_bytes: the buffer has no room. */
 void output_more(struct output *o, const char *bytes, size_t length);
 
 static inline void output_bytes(struct output *o, const char *bytes, size_t length)
@@ -56,17 +56,20 @@ void output_text(struct output *o, const char *zero_terminated);
 void output_u64(struct output *o, uint64_t v);
 void output_double(struct output *o, double v); /* shortest form, see number.h */
 
-/* The sum of both: an integer of up to 100 bits with all of its digits, else as
- * output_double writes v. `rest` is small beside v. */
+/* Writes v + rest, where `rest` is small compared with v: all digits if the sum is an
+ * integer of up to 100 bits, otherwise v as output_double writes it. */
 void output_exact(struct output *o, double v, double rest);
 void output_fixed(struct output *o, double v, int decimals);
+
+/* As output_fixed, without the zeros at the end of the fraction. */
+void output_short(struct output *o, double v, int decimals);
 void output_format(struct output *o, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Flushes what is left. False when anything failed since the beginning. */
+/* Flushes the rest. Returns false if anything has failed since the beginning. */
 bool output_finish(struct output *o);
 
-/* What a keeping output holds; good until the next write. */
-struct str output_kept(const struct output *o);
+/* The text of an OUTPUT_BUFFER; valid until the next write. */
+struct str output_contents(const struct output *o);
 
 #endif

@@ -3,21 +3,21 @@
 
 #define NONE UINT32_MAX
 
-/* A node passes on to `out`, and to `other` where that is a node; one with a set does so
- * only over a byte that is in it. */
+/* A node of the automaton. It continues at `out`, and also at `other` if that is a
+ * node. A node with a set continues only after a byte that is in the set. */
 struct regex_node {
     uint32_t out, other;
-    bool takes; /* a byte of `set` */
+    bool needs_byte; /* needs a byte of `set` */
     unsigned char set[32];
 };
 
-/* A part of the machine: where it begins, and the node that it ends in. */
+/* A part of the automaton: its first node, and the node that it ends in. */
 struct part {
     uint32_t start, end;
 };
 
-/* What stands between two brackets, under way: alternatives done, the sequence of the one
- * at hand, and its last item, which a '*' may follow. `start` NONE: not there yet. */
+/* The state of an open group: its complete alternatives, the current sequence, and the
+ * last item of that, which a '*' may follow. `start` is NONE while a part is empty. */
 struct group {
     struct part done, sequence, last;
 };
@@ -35,7 +35,7 @@ static const struct group no_group = {{NONE, NONE}, {NONE, NONE}, {NONE, NONE}};
 static uint32_t add_node(struct regex *re, uint32_t out, uint32_t other)
 {
     if (re->count >= REGEX_NODES_MAX)
-        return 0; /* said by the count once all is parsed */
+        return 0; /* regex_init checks the count after parsing */
     re->nodes[re->count] = (struct regex_node){.out = out, .other = other};
     return re->count++;
 }
@@ -50,7 +50,7 @@ static struct part join(struct regex *re, struct part a, struct part b)
     return (struct part){a.start, b.end};
 }
 
-/* Nothing at all, which matches the empty text. */
+/* A part that matches the empty text. */
 static struct part empty(struct regex *re)
 {
     uint32_t node = add_node(re, NONE, NONE);
@@ -89,8 +89,8 @@ static void set_invert(unsigned char *set)
         set[i] = (unsigned char)~set[i];
 }
 
-/* Adds what the letter behind a backslash stands for. False for a letter or digit that
- * has a meaning not known here. */
+/* Adds the characters of an escape. False for a letter or digit whose meaning is not
+ * supported. */
 static bool set_escape(unsigned char *set, char c)
 {
     unsigned char named[32] = {0};
@@ -118,7 +118,7 @@ static bool set_escape(unsigned char *set, char c)
     return true;
 }
 
-/* Takes one member of a [class], which may be the first of a range. */
+/* Parses one member of a [class], which may begin a range. */
 static bool take_member(struct str *s, unsigned char *set)
 {
     unsigned char from = (unsigned char)s->ptr[0];
@@ -137,7 +137,7 @@ static bool take_member(struct str *s, unsigned char *set)
     return from <= to;
 }
 
-/* Takes a class behind its '['. [:names:] are not understood. */
+/* Parses a class after its '['. [:names:] are not supported. */
 static bool take_class(struct str *s, unsigned char *set)
 {
     bool inverted = s->len && s->ptr[0] == '^';
@@ -157,7 +157,7 @@ static bool take_class(struct str *s, unsigned char *set)
 
 /* --- Parsing ----------------------------------------------------------------------- */
 
-/* The item under way becomes part of the sequence; the next one takes its place. */
+/* Appends the last item to the sequence and makes `item` the last one. */
 static void push_item(struct parser *p, struct part item)
 {
     struct group *g = &p->groups[p->depth];
@@ -165,7 +165,7 @@ static void push_item(struct parser *p, struct part item)
     g->last = item;
 }
 
-/* The sequence becomes an alternative. */
+/* Makes the sequence an alternative. */
 static void end_sequence(struct parser *p)
 {
     struct group *g = &p->groups[p->depth];
@@ -196,8 +196,8 @@ static bool close_group(struct parser *p)
     return true;
 }
 
-/* A '*' and its like, also behind each other; a '?' behind one says how much it likes to
- * take, which changes nothing where all of the text has to match. */
+/* Applies '*', '+' or '?', also several in a row. A '?' after one means a lazy match,
+ * which changes nothing because the whole text must match. */
 static bool repeat_last(struct parser *p, char how)
 {
     struct group *g = &p->groups[p->depth];
@@ -226,7 +226,7 @@ static bool push_set(struct parser *p, char c)
     } else {
         set_range(set, (unsigned char)c, (unsigned char)c);
     }
-    re->nodes[node].takes = true;
+    re->nodes[node].needs_byte = true;
     memcpy(re->nodes[node].set, set, sizeof set);
     push_item(p, (struct part){node, end});
     return ok;
@@ -289,8 +289,8 @@ bool regex_init(struct regex *re, struct arena *a, struct str pattern)
 
 /* --- Matching ---------------------------------------------------------------------- */
 
-/* Adds to the list all nodes that take a byte, or are the end, and are reached from this
- * one without one. Each is marked, so that each is looked at once a step. */
+/* Adds to the list all nodes that need a byte, or are the end, and that this node
+ * reaches without one. Marks each node, so that a step visits it once. */
 static uint32_t reach(struct regex *re, uint32_t node, uint32_t *list, uint32_t count)
 {
     uint32_t open = 0;
@@ -300,7 +300,7 @@ static uint32_t reach(struct regex *re, uint32_t node, uint32_t *list, uint32_t 
         if (at == NONE || re->marks[at] == re->mark)
             continue;
         re->marks[at] = re->mark;
-        if (re->nodes[at].takes || at == re->end) {
+        if (re->nodes[at].needs_byte || at == re->end) {
             list[count++] = at;
             continue;
         }
@@ -310,7 +310,7 @@ static uint32_t reach(struct regex *re, uint32_t node, uint32_t *list, uint32_t 
     return count;
 }
 
-/* A new mark. Those of 4294967295 steps ago may not look like it. */
+/* Starts a new mark. Clears the marks when the counter wraps around. */
 static void next_mark(struct regex *re)
 {
     if (++re->mark == 0) {
@@ -327,9 +327,10 @@ bool regex_matches(struct regex *re, struct str text)
         unsigned char c = (unsigned char)text.ptr[i];
         uint32_t next = 0;
         next_mark(re);
+        re->steps += count;
         for (uint32_t n = 0; n < count; n++) {
             const struct regex_node *node = &re->nodes[re->now[n]];
-            if (node->takes && (node->set[c / 8] >> c % 8 & 1))
+            if (node->needs_byte && (node->set[c / 8] >> c % 8 & 1))
                 next = reach(re, node->out, re->next, next);
         }
         uint32_t *swap = re->now;

@@ -6,11 +6,11 @@
 #include <wasm_simd128.h>
 #endif
 
-/* The vector extension of gcc and clang: compiles to whatever the machine has. */
+/* Vector extension of gcc and clang: compiles to the SIMD instructions of the target. */
 typedef char bytes16 __attribute__((vector_size(16)));
 typedef uint64_t words16 __attribute__((vector_size(16)));
 
-/* Bytes that are all ones where both this byte and the one before are a line feed. */
+/* Bytes are all ones where this byte and the one before are both a line feed. */
 static inline bytes16 pairs_at(const char *p)
 {
     bytes16 feed = (bytes16){0} + '\n', here, before;
@@ -42,7 +42,7 @@ size_t scan_empty_line(struct str s)
 
 #if defined __SSE2__ || defined __wasm_simd128__
 
-/* Bit per byte of 16: whether it is a line feed. */
+/* One bit per byte of 16: set for a line feed. */
 static inline uint64_t feeds16(const char *p)
 {
     bytes16 here;
@@ -73,7 +73,7 @@ static inline uint64_t feeds64(const char *p)
            feeds16(p + 48) << 48;
 }
 
-/* The same of the fewer than 64 bytes at the end. */
+/* The same for the fewer than 64 bytes at the end. */
 static inline uint64_t feeds_of_rest(const char *p, size_t length)
 {
     uint64_t bits = 0;
@@ -84,7 +84,7 @@ static inline uint64_t feeds_of_rest(const char *p, size_t length)
 
 size_t scan_lines(struct str s, uint32_t *starts, size_t room, size_t *count)
 {
-    uint64_t last = 0; /* whether the byte before was a line feed */
+    uint64_t last = 0; /* 1 if the byte before was a line feed */
     size_t found = 0;
     starts[0] = 0;
     *count = 0;

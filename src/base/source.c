@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/source.h"
-#include "base/limits.h"
 #include <stdlib.h>
 
 #define WINDOW_FIRST ((size_t)256 << 10)
@@ -27,50 +26,51 @@ void source_deinit(struct source *s)
     s->size = 0;
 }
 
-/* Puts the kept bytes at the buffer's beginning, in a larger one where they fill more
- * than half of it. */
-static bool window_slide(struct source *s, const char *keep, struct error *err)
+/* Moves the retained bytes to the beginning of the buffer, or of a larger one if they
+ * fill more than half of it. */
+static bool window_slide(struct source *s, const char *retain, struct error *err)
 {
-    size_t kept = (size_t)(s->end - keep), size = s->size;
+    size_t retained = (size_t)(s->end - retain), size = s->size;
+    uint64_t most = source_limits(s)->piece;
     if (size == 0)
         size = WINDOW_FIRST;
-    if (kept > size / 2)
+    if (retained > size / 2)
         size *= 2;
-    if (size > limits.piece) {
-        error_set(err, "a single piece of the input is larger than %zu MiB",
-                  (size_t)(limits.piece >> 20));
+    if (size > most) {
+        error_set(err, "one piece of the input exceeds the limit of %zu MiB",
+                  (size_t)(most >> 20));
         error_hint(err, "--limits x8 raises the limits");
         return error_at_offset(err, s->offset);
     }
-    if (kept && s->buffer) /* what is not kept need not be moved with the rest */
-        memmove(s->buffer, keep, kept);
+    if (retained && s->buffer) /* bytes that are not retained need not be moved */
+        memmove(s->buffer, retain, retained);
     char *buffer = size != s->size ? realloc(s->buffer, size) : s->buffer;
     if (!buffer) {
-        if (s->buffer) { /* what is kept was moved */
+        if (s->buffer) { /* the retained bytes have moved */
             s->begin = s->buffer;
-            s->end = s->begin + kept;
+            s->end = s->begin + retained;
         }
         return error_memory(err);
     }
-    if (kept && !s->buffer)
-        memcpy(buffer, keep, kept);
+    if (retained && !s->buffer)
+        memcpy(buffer, retain, retained);
     s->buffer = buffer;
     s->size = size;
     s->begin = buffer;
-    s->end = buffer + kept;
+    s->end = buffer + retained;
     return true;
 }
 
-bool source_more(struct source *s, const char *keep, struct error *err)
+bool source_more(struct source *s, const char *retain, struct error *err)
 {
     size_t got = 0;
     if (s->last) {
-        s->offset += (uint64_t)(keep - s->begin);
-        s->begin = keep;
+        s->offset += (uint64_t)(retain - s->begin);
+        s->begin = retain;
         return true;
     }
-    uint64_t passed = (uint64_t)(keep - s->begin);
-    if (!window_slide(s, keep, err))
+    uint64_t passed = (uint64_t)(retain - s->begin);
+    if (!window_slide(s, retain, err))
         return false;
     s->offset += passed;
     size_t used = (size_t)(s->end - s->begin);
@@ -105,9 +105,9 @@ bool source_map(struct source *s, struct str *all)
     return s->last;
 }
 
-bool source_peek(struct source *s, size_t want, struct error *err)
+bool source_peek(struct source *s, size_t size, struct error *err)
 {
-    while (!s->last && (size_t)(s->end - s->begin) < want)
+    while (!s->last && (size_t)(s->end - s->begin) < size)
         if (!source_more(s, s->begin, err))
             return false;
     return true;

@@ -25,13 +25,6 @@ size_t str_rsearch(struct str s, struct str part)
     return s.len;
 }
 
-struct str str_trim_left(struct str s)
-{
-    while (s.len && byte_is_space(s.ptr[0]))
-        s = str_skip(s, 1);
-    return s;
-}
-
 struct str str_trim_right(struct str s)
 {
     while (s.len && byte_is_space(s.ptr[s.len - 1]))
@@ -56,8 +49,8 @@ struct str str_word(struct str *rest)
 {
     struct str s = str_trim_left(*rest);
     size_t n = 0;
-    while (n < s.len && !byte_is_space(s.ptr[n]))
-        n++;
+    while (n < s.len && ((unsigned char)s.ptr[n] > ' ' || !byte_is_space(s.ptr[n])))
+        n++; /* one comparison for most bytes */
     *rest = str_skip(s, n);
     return str_head(s, n);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A string that is a view: bytes that live elsewhere, not terminated by a zero.
+/* A string view: bytes that something else owns, without a terminating zero.
  *
- * Nothing here owns memory. A view is good for as long as the bytes behind it are: until
- * the source slides its window (source.h), or the arena that holds them goes. */
+ * Nothing here owns memory. A view is valid as long as its bytes: until the source
+ * slides its window (source.h), or the arena that holds them is freed. */
 #ifndef STOKE_BASE_STR_H
 #define STOKE_BASE_STR_H
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct str {
-    const char *ptr; /* never NULL, also when len is 0 */
+    const char *ptr; /* never NULL, even if len is 0 */
     size_t len;
 };
 
@@ -31,7 +31,7 @@ static inline struct str str_span(const char *begin, const char *end)
     return (struct str){begin, (size_t)(end - begin)};
 }
 
-/* s without its first n bytes; empty where it has no more than n. */
+/* s without its first n bytes; empty if it is shorter. */
 static inline struct str str_skip(struct str s, size_t n)
 {
     if (n > s.len)
@@ -50,7 +50,7 @@ static inline bool str_equal(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* Bytewise order, a prefix before what it begins. */
+/* Bytewise order; a prefix is less than a longer string. */
 static inline int str_compare(struct str a, struct str b)
 {
     size_t shorter = a.len < b.len ? a.len : b.len;
@@ -70,14 +70,14 @@ static inline bool str_ends(struct str s, struct str tail)
     return s.len >= tail.len && memcmp(s.ptr + s.len - tail.len, tail.ptr, tail.len) == 0;
 }
 
-/* Where the byte c first stands in s, or s.len. */
+/* Offset of the first byte c in s, or s.len. */
 static inline size_t str_find(struct str s, char c)
 {
     const char *at = s.len ? memchr(s.ptr, c, s.len) : NULL;
     return at ? (size_t)(at - s.ptr) : s.len;
 }
 
-/* Where the byte c last stands in s, or s.len. */
+/* Offset of the last byte c in s, or s.len. */
 static inline size_t str_rfind(struct str s, char c)
 {
     for (size_t i = s.len; i-- > 0;)
@@ -86,7 +86,7 @@ static inline size_t str_rfind(struct str s, char c)
     return s.len;
 }
 
-/* Where `part` first, or last, stands in s, or s.len. */
+/* Offset of the first, or last, occurrence of `part` in s, or s.len. */
 size_t str_search(struct str s, struct str part);
 size_t str_rsearch(struct str s, struct str part);
 
@@ -116,19 +116,26 @@ static inline bool byte_is_word(char c)
            c == '_';
 }
 
-/* s without white space at its begin, its end, or both. */
-struct str str_trim_left(struct str s);
+/* s without white space at its beginning, its end, or both. */
+static inline struct str str_trim_left(struct str s)
+{
+    size_t n = 0;
+    while (n < s.len && byte_is_space(s.ptr[n]))
+        n++;
+    return n ? str_skip(s, n) : s; /* an empty string may be NULL */
+}
+
 struct str str_trim_right(struct str s);
 struct str str_trim(struct str s);
 
-/* Takes the bytes up to the first c off *rest (and c itself) and returns them; all that
- * is left where there is no c. */
+/* Removes the bytes up to the first c (and c itself) from *rest and returns them
+ * without c; returns all of *rest if there is no c. */
 struct str str_cut(struct str *rest, char c);
 
-/* Takes the next run of non-space bytes off *rest; empty at its end. */
+/* Removes the next run of non-space bytes from *rest and returns it; empty at the end. */
 struct str str_word(struct str *rest);
 
-/* What stands behind the last '/' of a path (all of it where there is none). */
+/* The part of a path after its last '/', or all of it. */
 struct str str_basename(struct str path);
 
 #endif

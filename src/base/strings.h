@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of distinct strings: each has one number, so that equal names are equal
- * numbers.
+/* A table of distinct strings. Each has one id, so equal names have equal ids.
  *
- * Number 0 is the empty string. The bytes are copied into the arena. */
+ * Id 0 is the empty string. The bytes are copied into the arena. A string that
+ * strings_get returned is found again without its bytes being hashed, so that many
+ * references to one long string cost no more than to a short one. */
 #ifndef STOKE_BASE_STRINGS_H
 #define STOKE_BASE_STRINGS_H
 
-#include "base/index.h"
+#include "base/idmap.h"
 
 typedef uint32_t string_id;
 
@@ -15,19 +16,21 @@ struct strings {
     struct str *items; /* by id; items[0] is empty */
     size_t count, cap;
     struct index index;
+    struct idmap
+        long_items; /* the numbers of long strings, by the address of their copy */
 };
 
 /* False when memory is short. The arena must outlive the table. */
 bool strings_init(struct strings *t, struct arena *a);
 
-/* The number of s, new or known; 0 on failure (the arena's `failed` tells). */
+/* Returns the id of s, new or existing; 0 on failure (see the arena's `failed`). */
 string_id strings_add(struct strings *t, struct str s);
 
-/* The number of s, or 0 where it was never added (or is empty). */
+/* Returns the id of s, or 0 if it was never added (or is empty). */
 string_id strings_find(const struct strings *t, struct str s);
 
-/* Puts numbers in the bytewise order of their texts. Reads each text a few times as far as
- * it is like those beside it. False when memory is short. */
+/* Sorts ids in the bytewise order of their texts. Reads each text a few times, only as
+ * far as it equals its neighbours. False when memory is short. */
 bool strings_sort(const struct strings *t, string_id *ids, size_t count,
                   struct arena *scratch);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/trie.h"
+#include "base/array.h"
 #include "base/limits.h"
 
 bool trie_init(struct trie *t, struct arena *a)
 {
-    *t = (struct trie){.arena = a, .most = (size_t)limits.frames};
+    *t = (struct trie){.arena = a, .limit = (size_t)limits_default.frames};
     t->nodes = arena_grow(a, NULL, &t->cap, 256, sizeof *t->nodes);
     if (!t->nodes)
         return false;
@@ -20,31 +21,28 @@ void trie_seal(struct trie *t)
     *ix = (struct index){0};
 }
 
-struct wanted {
+struct lookup {
     const struct trie_node *nodes;
     uint32_t parent, key;
 };
 
 static bool same_node(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     return w->nodes[id].parent == w->parent && w->nodes[id].key == w->key;
 }
 
 static uint32_t append(struct trie *t, uint32_t parent, uint32_t key)
 {
-    if (t->count >= t->most) {
+    if (t->count >= t->limit) {
         t->refused++;
         return parent;
     }
-    struct trie_node *nodes =
-        arena_grow(t->arena, t->nodes, &t->cap, t->count + 1, sizeof *nodes);
-    if (!nodes) {
+    if (!ARRAY_RESERVE(t->arena, t->nodes, t->cap, t->count + 1)) {
         t->arena->failed = true;
         return parent;
     }
-    t->nodes = nodes;
-    nodes[t->count] = (struct trie_node){parent, key};
+    t->nodes[t->count] = (struct trie_node){parent, key};
     return (uint32_t)t->count++;
 }
 
@@ -56,7 +54,7 @@ uint32_t trie_branch(struct trie *t, uint32_t parent, uint32_t key)
         return parent;
     uint32_t hash = trie_hash(parent, key);
     struct index_slot *slot = index_find(&t->branches, hash, same_node,
-                                         &(struct wanted){t->nodes, parent, key});
+                                         &(struct lookup){t->nodes, parent, key});
     if (slot->id)
         return slot->id;
     uint32_t made = append(t, parent, key);
@@ -65,12 +63,13 @@ uint32_t trie_branch(struct trie *t, uint32_t parent, uint32_t key)
     return made;
 }
 
-/* The rest of a run below the last node of all, which has no children: all are new. */
+/* Appends the rest of a run after the newest node: it has no children, so all nodes are
+ * new. */
 static uint32_t lengthen(struct trie *t, const uint32_t *keys, size_t count,
                          uint32_t *nodes)
 {
     uint32_t last = (uint32_t)(t->count - 1);
-    size_t left = t->count < t->most ? t->most - t->count : 0;
+    size_t left = t->count < t->limit ? t->limit - t->count : 0;
     size_t want = t->count + (count < left ? count : left);
     struct trie_node *made = arena_grow(t->arena, t->nodes, &t->cap, want, sizeof *made);
     if (made)

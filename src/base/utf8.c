@@ -4,7 +4,8 @@
 
 #define HIGH_BITS 0x8080808080808080u
 
-/* The lead byte says how many bytes follow, and in which range the first of them lies. */
+/* The lead byte determines the number of continuation bytes and the range of the
+ * first. */
 struct lead {
     unsigned char from, to, follow, low, high;
 };

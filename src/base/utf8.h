@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UTF-8: which bytes are well formed, and what is written instead of those that are not.
+/* UTF-8: validation, and replacement of ill-formed bytes.
  *
- * Names come from anywhere; formats that are UTF-8 by definition (JSON, protobuf strings)
- * get one U+FFFD for every ill-formed piece: the longest beginning of a character that is
- * there, or a single byte. */
+ * Names can contain any bytes. Formats that require UTF-8 (JSON, protobuf strings) get
+ * one U+FFFD for each ill-formed piece: the longest valid beginning of a character, or
+ * a single byte. */
 #ifndef STOKE_BASE_UTF8_H
 #define STOKE_BASE_UTF8_H
 
@@ -12,15 +12,16 @@
 
 #define UTF8_REPLACEMENT 0xfffdu
 
-/* The length of the character that s, which is not empty, begins with. 0 where it is ill
- * formed (overlong, a surrogate, beyond U+10FFFF, cut); *bad is then the piece's length.
- */
+/* Returns the length of the first character of s, which is not empty. Returns 0 if it
+ * is ill-formed (overlong, a surrogate, above U+10FFFF, truncated); *bad is then the
+ * length of the ill-formed piece. */
 size_t utf8_length(struct str s, size_t *bad);
 
-/* How many bytes from the beginning of s on are well formed; s.len for all. */
+/* Returns the length of the well-formed prefix of s; s.len if all of it is
+ * well-formed. */
 size_t utf8_valid(struct str s);
 
-/* Writes the character c to out (4 bytes of room), returns the length. */
+/* Writes the character c to out (4 bytes of room) and returns its length. */
 size_t utf8_write(unsigned c, char *out);
 
 /* Prints s with its ill-formed pieces replaced. */

@@ -2,10 +2,10 @@
 #include "base/visible.h"
 #include "base/utf8.h"
 
-/* A character, or an escape in its place. */
+/* A character, or the escape that replaces it. */
 struct piece {
-    size_t length;   /* bytes of the text that it stands for */
-    char escape[12]; /* empty: the bytes themselves */
+    size_t length;   /* bytes of the text */
+    char escape[12]; /* empty: print the bytes themselves */
     size_t columns;
 };
 
@@ -23,7 +23,8 @@ static bool in_ranges(const struct range *ranges, size_t count, unsigned c)
 
 #define IN(ranges, c) in_ranges((ranges), sizeof(ranges) / sizeof *(ranges), (c))
 
-/* Controls, line ends, and what is not seen but changes what is: direction, joining. */
+/* Control characters, line separators, and invisible characters that change direction
+ * or joining. */
 static const struct range hidden[] = {
     {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},
     {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f},
@@ -57,7 +58,7 @@ static struct piece escaped(size_t length, const char *format, unsigned c)
     return p;
 }
 
-/* The piece that s, which is not empty, begins with. */
+/* The first piece of s, which is not empty. */
 static struct piece next_piece(struct str s)
 {
     size_t bad, length = utf8_length(s, &bad);
@@ -76,7 +77,7 @@ static struct piece next_piece(struct str s)
                                                       : 1};
 }
 
-/* How many bytes from the beginning on are plain: printable ASCII. */
+/* Length of the prefix of printable ASCII. */
 static size_t plain_run(struct str s)
 {
     size_t n = 0;
@@ -143,7 +144,8 @@ size_t visible_print_cut(struct output *o, struct str s, size_t columns)
         left -= p.columns;
         s = str_skip(s, p.length);
     }
-    while (s.len && next_piece(s).columns == 0) /* no mark without its character */
+    /* no combining mark without its character */
+    while (s.len && next_piece(s).columns == 0)
         s = str_skip(s, next_piece(s).length);
     visible_print(o, s);
     return taken + 1 + left;
@@ -151,7 +153,7 @@ size_t visible_print_cut(struct output *o, struct str s, size_t columns)
 
 /* --- On the way to another output ------------------------------------------------- */
 
-/* A name may be written in pieces: only whole lines are looked at. */
+/* A name may be written in several pieces, so only whole lines are filtered. */
 static bool filter_write(void *context, const char *bytes, size_t length)
 {
     struct visible_filter *f = context;
@@ -161,7 +163,7 @@ static bool filter_write(void *context, const char *bytes, size_t length)
             output_bytes(&f->line, bytes + from, i - from + !ends);
         if (!ends)
             continue;
-        visible_print(f->to, output_kept(&f->line));
+        visible_print(f->to, output_contents(&f->line));
         output_char(f->to, bytes[i]);
         f->line.used = 0;
         from = i + 1;
@@ -178,7 +180,7 @@ void visible_filter_init(struct visible_filter *f, struct output *to)
 bool visible_filter_finish(struct visible_filter *f)
 {
     bool ok = output_finish(&f->output);
-    visible_print(f->to, output_kept(&f->line));
+    visible_print(f->to, output_contents(&f->line));
     f->line.used = 0;
     return ok && !f->to->failed;
 }

@@ -3,8 +3,7 @@
 #include "base/format.h"
 #include "base/nearest.h"
 #include "cli/message.h"
-#include "cli/options/load.h"
-#include "os/guard.h"
+#include "engine/report.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,13 +32,13 @@ int command_unknown(const char *name)
     nearest_offer(&nearest, STR("help"));
     for (size_t i = 0; commands[i]; i++)
         nearest_offer(&nearest, str_of(commands[i]->name));
-    error_set(&err, "there is no command '%s'", name);
+    error_set(&err, "unknown command '%s'", name);
     nearest_hint(&nearest, "", "'stoke help' lists them", &err);
     message_error(&err);
     return STATUS_USAGE;
 }
 
-/* "  -i, --inverted" and what it does, in two columns. */
+/* Prints an option and its description in two columns. */
 static void help_row(const struct option_group *g, const struct option *o)
 {
     char left[80];
@@ -74,36 +73,38 @@ static bool wants_help(const struct command *c, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (c->runs_command && argv[i][0] != '-')
-            return false; /* what follows may be another program's */
+            return false; /* the rest belongs to another program */
         else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
     return false;
 }
 
-/* What could be read of a file that became shorter meanwhile is written, but is not all.
- * A recorder goes on whatever becomes of the files that it looks at. */
-static int check_inputs(const struct command *c, int status)
+/* Fails if the output is incomplete because an input was. */
+static int check_result(const struct load_result *r, int status)
 {
-    struct error err;
-    if (status != STATUS_OK || c->runs_command || !os_guard_was_cut())
+    struct error err = {.location = LOCATION_NONE};
+    if (status != STATUS_OK || (!r->truncated && !r->incomplete))
         return status;
-    error_set(&err,
-              "a file became shorter while it was read: what was left of it is used");
-    error_hint(&err, "read it again when nothing writes to it any more");
+    if (r->truncated) {
+        error_set(&err,
+                  "an input file shrank while it was read: the output is incomplete");
+        error_hint(&err, "run the command again when no program writes to the file");
+    } else {
+        error_set(&err, "the input is incomplete: only the readable part is used");
+        error_hint(&err, "create or copy the file again");
+    }
     message_error(&err);
     return STATUS_FAILED;
 }
 
-/* What could be read of a file that ends too early is written, but is not all. */
-static int check_complete(int status)
+/* Runs the command. Its settings point to the result of its loads. */
+static int run(const struct command *c, void *settings, int file_count, char **files)
 {
-    struct error err = {.place = PLACE_NONE};
-    if (status != STATUS_OK || !load_was_incomplete())
-        return status;
-    error_set(&err, "the input is not complete: what could be read of it is used");
-    error_hint(&err, "make it, or copy it, again");
-    message_error(&err);
-    return STATUS_FAILED;
+    struct load_result result = {.incomplete = false};
+    struct load_result *pointer = &result;
+    if (c->result)
+        memcpy((char *)settings + c->result, &pointer, sizeof pointer);
+    return check_result(&result, c->run(settings, file_count, files));
 }
 
 int command_run(const struct command *c, int argc, char **argv)
@@ -123,7 +124,7 @@ int command_run(const struct command *c, int argc, char **argv)
                       ? options_parse_front(c->groups, settings, argc, argv, &rest, &err)
                       : options_parse(c->groups, settings, argc, argv, &rest, &err);
     if (parsed)
-        status = check_complete(check_inputs(c, c->run(settings, rest, argv)));
+        status = run(c, settings, rest, argv);
     else
         message_error(&err);
     options_free(c->groups, settings);

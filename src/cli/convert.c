@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke convert: a profile of any format to another format. */
-#include "analysis/calls.h"
+/* stoke convert: converts profiles between formats. */
+#include "analysis/call_graph.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/names.h"
 #include "cli/options/save.h"
-#include "cli/options/view.h"
+#include "cli/options/transforms.h"
 #include "engine/sources.h"
 #include <unistd.h>
 
-#define NOT_SAID (-1)
+#define UNSET (-1)
 
 struct convert_settings {
     struct load_settings load;
-    struct view_settings view;
+    struct transforms_settings transforms;
     struct names_settings names;
     const char *output, *title;
     const struct exporter *to; /* NULL: by the output's name */
-    int threads;               /* enum thread_style, or NOT_SAID */
-    int pack;                  /* 0, 1, or NOT_SAID */
+    int threads;               /* enum thread_style, or UNSET */
+    int pack;                  /* 0, 1, or UNSET */
     bool with_callgraph, with_source;
     struct name_list source_dirs;
     double function_percent, call_percent;
@@ -31,76 +31,76 @@ struct convert_settings {
 static const char *const thread_styles[] = {"comm", "pid", "tid", "none", NULL};
 
 static const struct option convert_options[] = {
-    {"output", 'o', "FILE", "write there; its suffix tells the format", OPTION_STRING,
+    {"output", 'o', "FILE", "write to FILE; its suffix selects the format", OPTION_STRING,
      OFF(output)},
-    {"to", 0, "NAME", "the format, for standard output or a file of another suffix",
+    {"to", 0, "NAME", "output format (default: by the suffix of the output file)",
      OPTION_PARSED, OFF(to), .parse = save_parse_exporter},
-    {"title", 0, "TEXT", "a name for what is shown, where the format has a place for it",
+    {"title", 0, "TEXT", "title of the profile, if the format has a field for it",
      OPTION_STRING, OFF(title)},
     {"apart", 0, "WHAT",
-     "what tells threads apart: comm, pid, tid or none (default: tid where the format "
-     "holds a whole profile, else comm)",
+     "how to separate threads (default: tid if the format holds complete profiles, "
+     "otherwise comm)",
      OPTION_CHOICE, OFF(threads), .choices = thread_styles},
     {"with-callgraph", 0, NULL,
-     "a page that also draws call graphs, without a network (0.7 MB more)", OPTION_FLAG,
+     "HTML page: include the code that draws call graphs (0.7 MB)", OPTION_FLAG,
      OFF(with_callgraph)},
     {"with-source", 0, NULL,
-     "a page with the source files that the line tables of the recorded binaries name",
+     "HTML page: include the source files named by the line tables of the binaries",
      OPTION_FLAG, OFF(with_source)},
     {"source-dir", 0, "DIR",
-     "with source files: take them from below this folder, too (repeatable)", OPTION_LIST,
+     "with --with-source: also search this directory (repeatable)", OPTION_LIST,
      OFF(source_dirs)},
     {"node-limit", 0, "PERCENT",
-     "in a call graph: functions with less of the whole are left out (default: 0.5)",
+     "call graph: omit functions below PERCENT of the total (default: 0.5)",
      OPTION_NUMBER, OFF(function_percent), .least = 0, .most = 100},
     {"edge-limit", 0, "PERCENT",
-     "in a call graph: calls with less of the whole are left out (default: 0.1)",
-     OPTION_NUMBER, OFF(call_percent), .least = 0, .most = 100},
-    {"gzip", 'z', NULL, "pack it", OPTION_SET, OFF(pack), .value = 1},
-    {"no-gzip", 0, NULL, "do not pack it, whatever its name or format says", OPTION_SET,
-     OFF(pack), .value = 0},
+     "call graph: omit calls below PERCENT of the total (default: 0.1)", OPTION_NUMBER,
+     OFF(call_percent), .least = 0, .most = 100},
+    {"gzip", 'z', NULL, "compress the output", OPTION_SET, OFF(pack), .value = 1},
+    {"no-gzip", 0, NULL, "do not compress, even if the name or format implies it",
+     OPTION_SET, OFF(pack), .value = 0},
     {0}};
 
 static const struct option_group convert_groups[] = {
     {"options", convert_options, 0},
     {"names", names_options, OFF(names)},
-    {"what is converted", view_options, OFF(view)},
+    {"filters and transforms", transforms_options, OFF(transforms)},
     {"input", load_options, OFF(load)},
     {0}};
 
 static const struct convert_settings convert_defaults = {
-    .threads = NOT_SAID, .pack = NOT_SAID, .function_percent = 0.5, .call_percent = 0.1};
+    .threads = UNSET, .pack = UNSET, .function_percent = 0.5, .call_percent = 0.1};
 
 static bool convert(struct convert_settings *s, const struct exporter *e, int file_count,
                     char **files, struct error *err)
 {
     const char *path = s->output ? s->output : "-";
-    bool pack = s->pack == NOT_SAID ? save_packs(e, str_of(path)) : s->pack;
+    bool pack = s->pack == UNSET ? save_packs(e, str_of(path)) : s->pack;
     struct call_limits calls = {.function_share = s->function_percent / 100,
                                 .call_share = s->call_percent / 100};
     struct export_options options = {.title = str_of(s->title ? s->title : ""),
                                      .calls = &calls,
                                      .with_callgraph = s->with_callgraph};
-    enum thread_style threads = s->threads != NOT_SAID ? (enum thread_style)s->threads
-                                : e->whole             ? THREAD_TID
-                                                       : THREAD_COMM;
+    enum thread_style threads = s->threads != UNSET ? (enum thread_style)s->threads
+                                : e->whole          ? THREAD_TID
+                                                    : THREAD_COMM;
     if (pack && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO)) {
-        error_set(err, "packed data is not written to a terminal");
+        error_set(err, "refusing to write compressed data to a terminal");
         return error_hint(err, "-o FILE, or --no-gzip");
     }
-    if (!load_inputs(NULL, &file_count, &files, err))
+    if (!load_inputs(&s->load, NULL, &file_count, &files, err))
         return false;
-    s->load.keep = e->wants_time;
+    s->load.keep = e->needs_time;
     s->load.events_apart = e->whole;
     s->load.import.addresses = s->load.import.every_address = e->whole;
     s->load.import.lines = e->whole;
     s->load.import.cuts = str_equal(str_of(e->name), STR("html"));
     if (e->titled && !s->title && file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
-    names_prepare(&s->names, threads, &s->load, &s->view, &options);
-    view_prepare(&s->view, &s->load);
+    names_prepare(&s->names, threads, &s->load, &s->transforms, &options);
+    transforms_prepare(&s->transforms, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, err);
-    p = view_apply(&s->view, p, err);
+    p = transforms_apply(&s->transforms, p, err);
     if (p && !e->whole)
         load_note_event(p, s->load.quiet);
     struct sources sources = {0};
@@ -118,7 +118,7 @@ static bool convert(struct convert_settings *s, const struct exporter *e, int fi
 static int convert_run(void *settings, int file_count, char **files)
 {
     struct convert_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     const struct exporter *e = save_choose_exporter(s->to, s->output, NULL, &err);
     if (e && convert(s, e, file_count, files, &err))
         return STATUS_OK;
@@ -128,7 +128,7 @@ static int convert_run(void *settings, int file_count, char **files)
 
 const struct command command_convert = {
     .name = "convert",
-    .summary = "a profile of any format to another format",
+    .summary = "convert profiles between formats",
     .usage = "[OPTION...] [FILE...] -o OUT",
     .examples =
         "  stoke convert perf.txt -o out.speedscope.json\n"
@@ -136,6 +136,7 @@ const struct command command_convert = {
         "  stoke convert cpu.pprof --to folded | grep main\n",
     .groups = convert_groups,
     .settings_size = sizeof(struct convert_settings),
+    .result = offsetof(struct convert_settings, load.result),
     .defaults = &convert_defaults,
     .run = convert_run,
 };

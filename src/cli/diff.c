@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke diff: two profiles as one, before and after. */
+/* stoke diff: compares two profiles. */
 #include "base/number.h"
 #include "base/sort.h"
 #include "cli/command.h"
@@ -7,22 +7,22 @@
 #include "cli/options/load.h"
 #include "cli/options/save.h"
 #include "cli/options/tables.h"
-#include "cli/options/view.h"
+#include "cli/options/transforms.h"
 #include "os/terminal.h"
 
-/* With --fail-above 1 means that something grew, so what failed is another number. */
+/* Exit statuses with --fail-above: 1 means growth, so failures need another number. */
 enum { STATUS_GREW = 1, STATUS_TROUBLE = 3 };
 
-#define NAMED_MAX 20 /* functions that grew and are named */
+#define NAMED_MAX 20 /* the number of functions that the report of --fail-above names */
 
 struct diff_settings {
     struct load_settings load;
-    struct view_settings view;
+    struct transforms_settings transforms;
     struct tables_settings tables;
     const char *output, *title;
     bool folded, svg, table;
     bool normalise, pid, tid;
-    double fail_above; /* below 0: not asked for */
+    double fail_above; /* below 0: off */
     int fail_on;       /* enum fail_on */
 };
 
@@ -39,8 +39,8 @@ static bool parse_points(const char *text, void *value, struct error *err)
     if (str_ends(s, STR("%")))
         s.len--;
     if (!number_parse_double(s, value) || *(double *)value < 0) {
-        error_set(err, "'%s' is not a number of percentage points", text);
-        return error_hint(err, "for example 2, or 0.5");
+        error_set(err, "invalid number of percentage points '%s'", text);
+        return error_hint(err, "2, or 0.5");
     }
     return true;
 }
@@ -48,32 +48,34 @@ static bool parse_points(const char *text, void *value, struct error *err)
 #define OFF(field) offsetof(struct diff_settings, field)
 
 static const struct option diff_options[] = {
-    {"normalize,normalise", 'n', NULL, "scale before to the total of after", OPTION_FLAG,
+    {"normalize,normalise", 'n', NULL, "scale BEFORE to the total of AFTER", OPTION_FLAG,
      OFF(normalise)},
-    {"pid", 0, NULL, "tell processes apart by number, not by name alone", OPTION_FLAG,
+    {"pid", 0, NULL, "separate processes by PID, not only by name", OPTION_FLAG,
      OFF(pid)},
-    {"tid", 0, NULL, "tell threads apart by number", OPTION_FLAG, OFF(tid)},
-    {"folded", 0, NULL, "folded lines with two counts (default but on a terminal)",
-     OPTION_FLAG, OFF(folded)},
-    {"table", 0, NULL, "a table of functions (default on a terminal)", OPTION_FLAG,
+    {"tid", 0, NULL, "separate threads by TID", OPTION_FLAG, OFF(tid)},
+    {"folded", 0, NULL,
+     "write folded lines with two counts (default for files and pipes)", OPTION_FLAG,
+     OFF(folded)},
+    {"table", 0, NULL, "write a table of functions (default on a terminal)", OPTION_FLAG,
      OFF(table)},
-    {"svg", 0, NULL, "a flame graph coloured by the change", OPTION_FLAG, OFF(svg)},
-    {"output", 'o', "FILE", "write there, in the format of its suffix", OPTION_STRING,
+    {"svg", 0, NULL, "draw a flame graph coloured by the change", OPTION_FLAG, OFF(svg)},
+    {"output", 'o', "FILE", "write to FILE; its suffix selects the format", OPTION_STRING,
      OFF(output)},
-    {"sort", 0, "COLUMN", "of the table: by total (default), self, name or module",
-     OPTION_CHOICE, OFF(tables.sort), tables_sorts},
-    {"title", 0, "TEXT", "a title for the picture or table", OPTION_STRING, OFF(title)},
+    {"sort", 0, "COLUMN", "sort the table by this column (default: total)", OPTION_CHOICE,
+     OFF(tables.sort), tables_sorts},
+    {"title", 0, "TEXT", "title of the image or table", OPTION_STRING, OFF(title)},
     {"fail-above", 0, "POINTS",
-     "exit with 1 when a function's share grew by more percentage points", OPTION_PARSED,
-     OFF(fail_above), .parse = parse_points},
-    {"fail-on", 0, "SHARE", "of total (default) or of self", OPTION_CHOICE, OFF(fail_on),
-     fail_ons},
+     "exit with status 1 if a function's share grows by more than POINTS percentage "
+     "points",
+     OPTION_PARSED, OFF(fail_above), .parse = parse_points},
+    {"fail-on", 0, "SHARE", "the share that --fail-above compares (default: total)",
+     OPTION_CHOICE, OFF(fail_on), fail_ons},
     {0}};
 
 static const struct option_group diff_groups[] = {
     {"options", diff_options, 0},
-    {"the table", tables_options, OFF(tables)},
-    {"what is compared", view_options, OFF(view)},
+    {"table", tables_options, OFF(tables)},
+    {"filters and transforms", transforms_options, OFF(transforms)},
     {"input", load_options, OFF(load)},
     {0}};
 
@@ -82,7 +84,7 @@ static enum thread_style thread_style_of(const struct diff_settings *s)
     return s->tid ? THREAD_TID : s->pid ? THREAD_PID : THREAD_COMM;
 }
 
-/* --- What is written ---------------------------------------------------------------- */
+/* --- Output ------------------------------------------------------------------------- */
 
 static bool wants_table(const struct diff_settings *s)
 {
@@ -90,7 +92,7 @@ static bool wants_table(const struct diff_settings *s)
            s->tables.form != TABLE_TEXT;
 }
 
-/* The format by flag, or by where the output goes; NULL: by the file's suffix. */
+/* Returns the format by option, or by the kind of output; NULL: by the file's suffix. */
 static const char *form_of(const struct diff_settings *s, bool to_file)
 {
     bool for_people = s->fail_above >= 0 || os_terminal_of(1).is_terminal;
@@ -107,13 +109,13 @@ static const struct exporter *choose_exporter(const struct diff_settings *s,
     bool to_file = s->output && strcmp(s->output, "-") != 0;
     const char *form = form_of(s, to_file);
     if (s->folded + s->svg + wants_table(s) > 1) {
-        error_set(err, "--folded, --svg and tables exclude each other");
+        error_set(err, "--folded, --svg and tables cannot be combined");
         return NULL;
     }
     const struct exporter *e =
         form ? exporter_named(str_of(form)) : exporter_for_file(str_of(s->output));
     if (!e) {
-        error_set(err, "the suffix of %s names no format", s->output);
+        error_set(err, "no output format for the file name '%s'", s->output);
         error_hint(err,
                    "--folded, --svg or --table; 'stoke help formats' lists suffixes");
     }
@@ -123,18 +125,18 @@ static const struct exporter *choose_exporter(const struct diff_settings *s,
 static bool write_diff(const struct diff_settings *s, const struct exporter *e,
                        const struct profile *p, struct error *err)
 {
-    struct table_options table = tables_choose(&s->tables, &s->view, p, s->output);
+    struct table_options table = tables_choose(&s->tables, &s->transforms, p, s->output);
     struct export_options options = {.table = &table,
                                      .title = str_of(s->title ? s->title : "")};
     options.tree.threads = thread_style_of(s);
-    if (s->view.transform.group != GROUP_FUNCTION)
+    if (s->transforms.options.group != GROUP_FUNCTION)
         options.tree.threads = THREAD_NONE;
     if (s->fail_above >= 0 && table.form == TABLE_TEXT && table.limit == 0)
         table.limit = NAMED_MAX;
     return save_profile(e, p, &options, s->output ? s->output : "-", err);
 }
 
-/* --- What grew ---------------------------------------------------------------------- */
+/* --- Growth ------------------------------------------------------------------------- */
 
 struct growth {
     const struct function *functions;
@@ -172,8 +174,8 @@ static bool grew_more(const void *context, uint32_t a, uint32_t b)
 static void name_grown(const struct growth *g, const struct calltree *tree,
                        const uint32_t *items, size_t count, double points)
 {
-    message_note("%zu grew by more than %g percentage points of %s:", count, points,
-                 fail_ons[g->self]);
+    message_note("%zu function%s grew by more than %g percentage points of %s:", count,
+                 count == 1 ? "" : "s", points, fail_ons[g->self]);
     for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
         struct str name = strings_get(&tree->paths.labels, g->functions[items[i]].label);
         message_note("  +%.2f  %6.2f%% -> %6.2f%%  %.*s", growth_of(g, items[i]),
@@ -183,7 +185,8 @@ static void name_grown(const struct growth *g, const struct calltree *tree,
         message_note("and %zu more", count - NAMED_MAX);
 }
 
-/* Names what grew by more than is allowed, the most first; how many those are. */
+/* Reports the functions that grew by more than --fail-above, largest growth first. Sets
+ * *grown to their number. */
 static bool find_grown(const struct diff_settings *s, struct calltree *tree,
                        size_t *grown, struct error *err)
 {
@@ -198,7 +201,7 @@ static bool find_grown(const struct diff_settings *s, struct calltree *tree,
     if (!g.functions || !items || !scratch)
         return error_memory(err);
     for (uint32_t i = 0; i < count; i++)
-        if (growth_of(&g, i) > s->fail_above + 1e-9) /* rounding is no growth */
+        if (growth_of(&g, i) > s->fail_above + 1e-9) /* ignore rounding errors */
             items[(*grown)++] = i;
     sort_u32(items, (uint32_t)*grown, scratch, grew_more, &g);
     if (*grown)
@@ -218,16 +221,16 @@ static bool check_growth(const struct diff_settings *s, const struct profile *p,
     return ok;
 }
 
-/* --- The two sides ------------------------------------------------------------------ */
+/* --- Input -------------------------------------------------------------------------- */
 
-/* Where one side tells threads and the other, being folded, has them as frames, both get
- * frames. */
+/* Turns threads into frames. Folded input has threads as frames; the other side must have
+ * the same form. */
 static struct profile *with_thread_frames(struct profile *p, enum thread_style style,
                                           struct error *err)
 {
-    struct view_settings frames = {
-        .transform = {.thread_frames = true, .threads = style}};
-    return view_apply_any(&frames, p, err);
+    struct transforms_settings frames = {
+        .options = {.thread_frames = true, .threads = style}};
+    return transforms_apply_any(&frames, p, err);
 }
 
 static bool load_sides(struct diff_settings *s, char **files, struct profile *sides[2],
@@ -235,12 +238,12 @@ static bool load_sides(struct diff_settings *s, char **files, struct profile *si
 {
     for (int i = 0; i < 2; i++) {
         sides[i] = load_profiles(&s->load, 1, &files[i], err);
-        sides[i] = view_apply_any(&s->view, sides[i], err);
+        sides[i] = transforms_apply_any(&s->transforms, sides[i], err);
         if (!sides[i])
             return false;
     }
     if (sides[0]->sample_count == 0 && sides[1]->sample_count == 0)
-        return error_set(err, "the filters leave nothing of either side");
+        return error_set(err, "the filters match no sample in either file");
     if ((sides[0]->thread_count > 1) == (sides[1]->thread_count > 1))
         return true;
     int threaded = sides[1]->thread_count > 1;
@@ -248,7 +251,7 @@ static bool load_sides(struct diff_settings *s, char **files, struct profile *si
     return sides[threaded] != NULL;
 }
 
-/* Says which events are compared, where that is not plain. */
+/* Reports which events are compared if there is more than one choice. */
 static void note_events(const struct diff_settings *s, struct profile *const sides[2])
 {
     const struct profile *before = sides[0], *after = sides[1];
@@ -277,30 +280,37 @@ static struct profile *make_diff(struct diff_settings *s, char **files, struct e
     return p;
 }
 
-static bool check_files(int file_count, char **files, struct error *err)
+static bool check_files(const struct diff_settings *s, int *file_count_of,
+                        char ***files_of, struct error *err)
 {
+    if (s->load.history.at.count &&
+        !load_inputs(&s->load, NULL, file_count_of, files_of, err))
+        return false;
+    int file_count = *file_count_of;
+    char **files = *files_of;
     if (file_count != 2) {
-        error_set(err, "diff takes two files, before and after, not %d", file_count);
+        error_set(err, "diff needs two files, BEFORE and AFTER, not %d", file_count);
         return error_hint(err, "stoke diff before.folded after.folded");
     }
     if (strcmp(files[0], "-") == 0 && strcmp(files[1], "-") == 0)
-        return error_set(err, "only one of the two can be standard input");
+        return error_set(err, "only one of the two files can be standard input");
     return true;
 }
 
 static int diff_run(void *settings, int file_count, char **files)
 {
     struct diff_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     size_t grown = 0;
     const struct exporter *e = NULL;
-    if (!check_files(file_count, files, &err) ||
-        !tables_prepare(&s->tables, &s->view, &err) || !(e = choose_exporter(s, &err))) {
+    if (!check_files(s, &file_count, &files, &err) ||
+        !tables_prepare(&s->tables, &s->transforms, &err) ||
+        !(e = choose_exporter(s, &err))) {
         message_error(&err);
         return STATUS_USAGE;
     }
-    view_prepare(&s->view, &s->load);
-    s->view.transform.threads = thread_style_of(s);
+    transforms_prepare(&s->transforms, &s->load);
+    s->transforms.options.threads = thread_style_of(s);
     struct profile *p = make_diff(s, files, &err);
     bool ok = p && write_diff(s, e, p, &err);
     if (ok && s->fail_above >= 0)
@@ -314,13 +324,14 @@ static int diff_run(void *settings, int file_count, char **files)
 
 const struct command command_diff = {
     .name = "diff",
-    .summary = "what changed between two profiles",
+    .summary = "compare two profiles",
     .usage = "[OPTION...] BEFORE AFTER",
     .examples = "  stoke diff before.folded after.folded | stoke flamegraph > diff.svg\n"
                 "  stoke diff --table before.folded after.folded\n"
                 "  stoke diff --fail-above 2 before.folded after.folded\n",
     .groups = diff_groups,
     .settings_size = sizeof(struct diff_settings),
+    .result = offsetof(struct diff_settings, load.result),
     .defaults = &diff_defaults,
     .run = diff_run,
 };

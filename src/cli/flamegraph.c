@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke flamegraph: stacks of any format to an interactive SVG. */
+/* stoke flamegraph: draws a flame graph as an interactive SVG. */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/drawing.h"
 #include "cli/options/load.h"
 #include "cli/options/names.h"
 #include "cli/options/save.h"
-#include "cli/options/view.h"
+#include "cli/options/transforms.h"
 #include "os/file.h"
 
-/* A picture of fewer samples than these says little. */
+/* With fewer samples, narrow frames are not significant. */
 #define SAMPLES_FEW 100
 
 struct flamegraph_settings {
     struct load_settings load;
-    struct view_settings view;
+    struct transforms_settings transforms;
     struct drawing_settings drawing;
     struct names_settings names;
     const char *output;
@@ -24,22 +24,22 @@ struct flamegraph_settings {
 #define OFF(field) offsetof(struct flamegraph_settings, field)
 
 static const struct option flamegraph_options[] = {
-    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+    {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
      OFF(output)},
-    {"no-comm", 0, NULL, "stacks of all threads merged", OPTION_FLAG, OFF(no_comm)},
+    {"no-comm", 0, NULL, "merge the stacks of all threads", OPTION_FLAG, OFF(no_comm)},
     {0}};
 
 static const struct option_group flamegraph_groups[] = {
     {"options", flamegraph_options, 0},
     {"names", names_options, OFF(names)},
-    {"how it looks", drawing_options, OFF(drawing)},
-    {"what is drawn", view_options, OFF(view)},
+    {"appearance", drawing_options, OFF(drawing)},
+    {"filters and transforms", transforms_options, OFF(transforms)},
     {"input", load_options, OFF(load)},
     {0}};
 
-/* The picture is often looked at where the messages are not: it says what went wrong. */
-static void write_error_picture(const struct flamegraph_settings *s,
-                                const struct svg_options *svg, const struct error *err)
+/* Draws the error message, for users who open the image but do not see standard error. */
+static void write_error_image(const struct flamegraph_settings *s,
+                              const struct svg_options *svg, const struct error *err)
 {
     struct os_output file;
     struct error ignored;
@@ -51,7 +51,6 @@ static void write_error_picture(const struct flamegraph_settings *s,
     output_deinit(&out);
 }
 
-/* What a reader of the picture may not expect. */
 static void warn(const struct profile *p, const struct export_options *options)
 {
     event_id event, base;
@@ -66,10 +65,9 @@ static void warn(const struct profile *p, const struct export_options *options)
         samples += counts ? s->weight : (double)s->count;
     }
     if (sum != 0 && samples < SAMPLES_FEW)
-        message_note("there are only %g samples: what is narrow may be there by chance",
-                     samples);
+        message_note("only %g samples: narrow frames are not significant", samples);
     if (options->svg->total > 0 && options->svg->total < sum)
-        message_note("--total %g is less than the sum, %g, and not heeded",
+        message_note("--total %g is ignored: it is less than the sum %g",
                      options->svg->total, sum);
 }
 
@@ -83,32 +81,32 @@ static bool draw(struct flamegraph_settings *s, struct drawing *d, struct profil
     }
     bool drawn = read && save_profile(exporter_named(STR("svg")), p, options,
                                       s->output ? s->output : "-", err);
-    if (!drawn && !s->output) /* a file that is there stays as it is */
-        write_error_picture(s, &d->svg, err);
+    if (!drawn && !s->output) /* do not overwrite a file with an error message */
+        write_error_image(s, &d->svg, err);
     return drawn && drawing_finish(d, err);
 }
 
 static int flamegraph_run(void *settings, int file_count, char **files)
 {
     struct flamegraph_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     struct export_options options = {0};
     struct drawing d;
     bool ok = drawing_init(&d, &s->drawing, &options, &err);
     if (ok) {
         names_prepare(&s->names, s->no_comm ? THREAD_NONE : THREAD_COMM, &s->load,
-                      &s->view, &options);
+                      &s->transforms, &options);
         s->load.keep = s->drawing.by_time;
-        if (s->view.transform.reverse && options.tree.order == CALLTREE_AS_READ)
+        if (s->transforms.options.reverse && options.tree.order == CALLTREE_AS_READ)
             options.tree.order = (enum calltree_order)s->drawing.order;
         s->load.import.in_order = options.tree.order == CALLTREE_AS_READ;
         s->load.modules_alike = true;
         s->load.pipe_is_folded = true;
-        view_prepare(&s->view, &s->load);
+        transforms_prepare(&s->transforms, &s->load);
         struct profile *p = NULL;
-        if (load_inputs(NULL, &file_count, &files, &err))
+        if (load_inputs(&s->load, NULL, &file_count, &files, &err))
             p = load_profiles(&s->load, file_count, files, &err);
-        p = view_apply(&s->view, p, &err);
+        p = transforms_apply(&s->transforms, p, &err);
         ok = draw(s, &d, p, &options, &err);
         profile_destroy(p);
     }
@@ -124,7 +122,7 @@ static const struct flamegraph_settings flamegraph_defaults = {
 
 const struct command command_flamegraph = {
     .name = "flamegraph",
-    .summary = "stacks of any format to an interactive SVG",
+    .summary = "draw a flame graph as an interactive SVG",
     .usage = "[OPTION...] [FILE...]",
     .examples =
         "  stoke flamegraph perf.data > out.svg\n"
@@ -132,6 +130,7 @@ const struct command command_flamegraph = {
         "  stoke flamegraph --colors java --title 'Java, 60 s' out.folded -o a.svg\n",
     .groups = flamegraph_groups,
     .settings_size = sizeof(struct flamegraph_settings),
+    .result = offsetof(struct flamegraph_settings, load.result),
     .defaults = &flamegraph_defaults,
     .run = flamegraph_run,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stoke help`: what there is, what a command takes, and what is made of the same tables
- * when stoke is built: the options of the manual pages, the completion of the shell. */
+/* `stoke help`: commands, options and formats. The build uses it to generate the OPTIONS
+ * of the manual pages and the shell completion. */
 #ifndef STOKE_CLI_HELP_H
 #define STOKE_CLI_HELP_H
 
-/* argv[0] is "help". The exit status. */
+/* argv[0] is "help". Returns the exit status. */
 int help_run(int argc, char **argv);
 
-/* All commands, as a list. */
+/* Prints the list of commands. */
 void help_commands(void);
 
 #endif

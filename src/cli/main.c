@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke: from the stacks of a running system to where its time, or its memory, goes. */
+/* The stoke program. */
+#include "base/hash.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "os/large_pages.h"
+#include "os/machine.h"
 #include <signal.h>
 #include <stdio.h>
 
@@ -17,10 +19,18 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
     return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0;
 }
 
+static void set_hash_keys(void)
+{
+    uint64_t keys[4];
+    if (os_random(keys, sizeof keys))
+        hash_set_keys(keys);
+}
+
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_DFL); /* "stoke fold | head" ends as any filter does */
-    arena_take_from(&os_large_pages);
+    set_hash_keys();
+    signal(SIGPIPE, SIG_DFL); /* "stoke fold | head" ends silently */
+    arena_set_source(&os_large_pages);
     if (argc < 2) {
         help_commands();
         return STATUS_USAGE;

@@ -24,7 +24,7 @@ static bool coloured(void)
 bool message_lines(struct str text)
 {
     struct visible_filter filter;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     visible_filter_init(&filter, &o);
     output_str(&filter.output, text);
     bool ok = visible_filter_finish(&filter) &&
@@ -34,43 +34,43 @@ bool message_lines(struct str text)
     return ok;
 }
 
-/* Prints text without the bytes that a terminal obeys. */
+/* Prints text with control characters made visible. */
 static void put_clean(const char *text)
 {
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     visible_print(&o, str_of(text));
     if (o.used)
         fwrite(o.bytes, 1, o.used, stderr);
     output_deinit(&o);
 }
 
-static void put_place(const char *file, const struct place *place)
+static void put_location(const char *file, const struct input_location *location)
 {
     if (file && file[0]) {
         put_clean(file);
         fputc(':', stderr);
     }
-    if (place->line) {
-        fprintf(stderr, "%llu:", (unsigned long long)place->line);
-        if (place->column)
-            fprintf(stderr, "%llu:", (unsigned long long)place->column);
-    } else if (place->offset != UINT64_MAX) {
-        fprintf(stderr, "byte %llu:", (unsigned long long)place->offset);
+    if (location->line) {
+        fprintf(stderr, "%llu:", (unsigned long long)location->line);
+        if (location->column)
+            fprintf(stderr, "%llu:", (unsigned long long)location->column);
+    } else if (location->offset != UINT64_MAX) {
+        fprintf(stderr, "byte %llu:", (unsigned long long)location->offset);
     }
-    if ((file && file[0]) || place->line || place->offset != UINT64_MAX)
+    if ((file && file[0]) || location->line || location->offset != UINT64_MAX)
         fputc(' ', stderr);
 }
 
-/* The line, and a caret below the column. */
-static void put_caret(const struct place *place)
+/* Prints the input line and a caret below the column. */
+static void put_caret(const struct input_location *location)
 {
-    if (!place->line || !place->text[0])
+    if (!location->line || !location->text[0])
         return;
     fputs("  ", stderr);
-    put_clean(place->text); /* of a .stoke file it may be anything */
+    put_clean(location->text); /* a .stoke file can contain any bytes here */
     fputc('\n', stderr);
-    if (place->caret && place->caret <= strlen(place->text) + 1)
-        fprintf(stderr, "  %*s^\n", (int)place->caret - 1, "");
+    if (location->caret && location->caret <= strlen(location->text) + 1)
+        fprintf(stderr, "  %*s^\n", (int)location->caret - 1, "");
 }
 
 static void put_head(const char *kind, const char *colour)
@@ -84,10 +84,10 @@ static void put_head(const char *kind, const char *colour)
 void message_error(const struct error *err)
 {
     put_head("error", "1;31");
-    put_place(err->file, &err->place);
+    put_location(err->file, &err->location);
     put_clean(err->message);
     fputc('\n', stderr);
-    put_caret(&err->place);
+    put_caret(&err->location);
     if (err->hint[0]) {
         fputs("  try: ", stderr);
         put_clean(err->hint);
@@ -102,7 +102,7 @@ static void put_losses(const struct facts *facts, const char *file)
         if (losses_line(facts, i, line) == 0)
             continue;
         put_head("warning", "1;35");
-        put_place(file, &PLACE_NONE);
+        put_location(file, &LOCATION_NONE);
         put_clean(line);
         fputc('\n', stderr);
     }
@@ -116,7 +116,7 @@ void message_warnings(const struct profile *p, const char *file)
         if (w->inferred)
             continue;
         put_head("warning", "1;35");
-        put_place(file, &w->first);
+        put_location(file, &w->first);
         put_clean(w->what);
         if (w->count > 1)
             fprintf(stderr, " (and %llu more like it)", (unsigned long long)w->count - 1);
@@ -140,13 +140,13 @@ void message_note(const char *format, ...)
 void message_progress(const char *what, uint64_t done, uint64_t total)
 {
     struct timespec now;
-    if (!on_terminal())
+    if (!on_terminal() || (total && done >= total))
         return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     long ms = (now.tv_sec - progress_time.tv_sec) * 1000 +
               (now.tv_nsec - progress_time.tv_nsec) / 1000000;
     if (progress_time.tv_sec == 0)
-        progress_time = now; /* short work shows nothing */
+        progress_time = now; /* no progress for work shorter than 100 ms */
     if (ms < 100 || ms > 1000000)
         return;
     progress_time = now;

@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said to the user on standard error, and plain tables on standard output. The
- * only place that says it.
+/* Messages to the user on standard error, and plain tables on standard output. No other
+ * file prints messages.
  *
- * Names and lines of an input are cleaned before they are printed, so that no byte of a
- * file can steer the terminal. Colour only where standard error is a terminal and
- * NO_COLOR is not set. */
+ * Control characters in names and lines of an input are made visible, so that a file
+ * cannot control the terminal. Messages have colour only if standard error is a terminal
+ * and NO_COLOR is not set. */
 #ifndef STOKE_CLI_MESSAGE_H
 #define STOKE_CLI_MESSAGE_H
 
 #include "engine/report.h"
 #include "model/profile.h"
 
-/* "stoke: FILE:LINE:COLUMN: message", the line with a caret, "try: hint". */
+/* Prints "stoke: error: FILE:LINE:COLUMN: message", the line with a caret, "try: hint". */
 void message_error(const struct error *err);
 
-/* The warnings of a profile, one line each with its count and first place; nothing when
- * quiet. `file` is the input's name where there was one only, else NULL. */
+/* Prints the warnings of a profile, one line each, with its count and first location.
+ * `file` is the input's name if there is only one input, otherwise NULL. */
 void message_warnings(const struct profile *p, const char *file);
 
-/* Lines for people, to standard output: ends of lines and tabs stay, all else that a
- * terminal obeys is made visible. False where they could not be written. */
+/* Prints lines to standard output. Control characters except newline and tab are made
+ * visible. False if writing fails. */
 bool message_lines(struct str text);
 
-/* A remark: "stoke: ..." */
+/* Prints a note: "stoke: ..." */
 void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Progress of reading: updates one line on a terminal, at most ten times a second; does
- * nothing elsewhere. total 0: not known. message_progress_end wipes it. */
+/* Shows progress of reading in one line of the terminal, updated at most ten times per
+ * second; does nothing if standard error is not a terminal or if all is done. total 0:
+ * unknown.
+ * message_progress_end clears the line. */
 void message_progress(const char *what, uint64_t done, uint64_t total);
 void message_progress_end(void);
 
-/* The engine's notes and progress, shown with the functions above. */
+/* Prints the engine's notes and progress with the functions above. */
 extern const struct engine_report message_report;
 
-/* The same line, for work that has more to tell: shown at once, on a terminal only. */
+/* Shows any text in the progress line, at once; only on a terminal. */
 void message_progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

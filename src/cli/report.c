@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke report: which functions the weight is in, as a table or a tree. */
+/* stoke report: a table of functions, or a call tree. */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/save.h"
-#include "cli/options/view.h"
+#include "cli/options/transforms.h"
 #include "cli/rows.h"
 
 struct report_settings {
     struct load_settings load;
-    struct view_settings view;
+    struct transforms_settings transforms;
     struct tables_settings tables;
     struct rows_settings rows;
     struct name_list inputs;
@@ -19,10 +19,10 @@ struct report_settings {
 #define OFF(field) offsetof(struct report_settings, field)
 
 static const struct option report_options[] = {
-    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+    {"output", 'o', "FILE", "write to FILE (default: standard output)", OPTION_STRING,
      OFF(output)},
-    {"input", 'i', "FILE", "the same as FILE alone (repeatable)", OPTION_LIST,
-     OFF(inputs)},
+    {"input", 'i', "FILE", "input file, same as the argument FILE (repeatable)",
+     OPTION_LIST, OFF(inputs)},
     {0}};
 
 static const struct report_settings report_defaults = {.tables = TABLES_DEFAULTS,
@@ -30,24 +30,25 @@ static const struct report_settings report_defaults = {.tables = TABLES_DEFAULTS
 
 static const struct option_group report_groups[] = {
     {"options", report_options, 0},
-    {"rows by keys, as perf report's", rows_options, OFF(rows)},
-    {"the table", tables_options, OFF(tables)},
-    {"what is shown", view_options, OFF(view), .taken = "s"}, /* --sort's here */
+    {"rows by keys, like perf report", rows_options, OFF(rows)},
+    {"table", tables_options, OFF(tables)},
+    {"filters and transforms", transforms_options, OFF(transforms),
+     .taken = "s"}, /* -s is --sort */
     {"input", load_options, OFF(load)},
     {0}};
 
 static struct profile *read_inputs(struct report_settings *s, int file_count,
                                    char **files, struct error *err)
 {
-    view_prepare(&s->view, &s->load);
+    transforms_prepare(&s->transforms, &s->load);
     rows_prepare(&s->rows, &s->load);
-    return load_inputs(&s->inputs, &file_count, &files, err)
+    return load_inputs(&s->load, &s->inputs, &file_count, &files, err)
                ? load_profiles(&s->load, file_count, files, err)
                : NULL;
 }
 
-/* Of the rows that fit the terminal, those that the longer heading leaves. Call graphs
- * would go beyond it in any case, so with them all rows come. */
+/* The heading of perf-style tables is longer than that of other tables, so fewer rows fit
+ * the terminal. */
 static uint32_t less_heading(uint32_t rows)
 {
     return rows > 14 ? rows - 4 : rows;
@@ -56,30 +57,31 @@ static uint32_t less_heading(uint32_t rows)
 static int report_run(void *settings, int file_count, char **files)
 {
     struct report_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     struct export_options options = {0};
     struct table_options table;
     struct rows_options rows;
     s->tables.sort = s->rows.sort.column;
-    if (!tables_prepare(&s->tables, &s->view, &err) ||
+    if (!tables_prepare(&s->tables, &s->transforms, &err) ||
         !rows_check(&s->rows, &s->tables, &err)) {
         message_error(&err);
         return STATUS_USAGE;
     }
     struct profile *p = read_inputs(s, file_count, files, &err);
-    p = view_apply(&s->view, p, &err);
+    p = transforms_apply(&s->transforms, p, &err);
     bool ok = p != NULL;
     if (ok) {
-        table = tables_choose(&s->tables, &s->view, p, s->output);
+        table = tables_choose(&s->tables, &s->transforms, p, s->output);
         options.table = &table;
-        if (rows_are_wanted(&s->rows)) {
+        if (rows_requested(&s->rows)) {
             rows = rows_choose(&s->rows, &s->tables, p);
             table.rows = &rows;
-            if (s->tables.limit == 0)
+            if (s->tables.limit ==
+                0) /* a call graph rarely fits the terminal: no limit */
                 table.limit = rows.graph.order ? 0 : less_heading(table.limit);
         }
         options.tree.threads =
-            s->view.transform.group == GROUP_FUNCTION ? THREAD_COMM : THREAD_NONE;
+            s->transforms.options.group == GROUP_FUNCTION ? THREAD_COMM : THREAD_NONE;
         ok = save_profile(exporter_named(STR("table")), p, &options,
                           s->output ? s->output : "-", &err);
     }
@@ -91,9 +93,9 @@ static int report_run(void *settings, int file_count, char **files)
 
 const struct command command_report = {
     .name = "report",
-    .summary = "which functions the time is in: a table, or a tree",
+    .summary = "show functions as a table or a call tree",
     .usage = "[OPTION...] [FILE...]",
-    .examples = "  stoke report                 # of ./perf.data, as perf report\n"
+    .examples = "  stoke report                 # reads ./perf.data, like perf report\n"
                 "  stoke report --no-children --sort comm,dso,sym perf.data\n"
                 "  stoke report -g caller --percent-limit 1 perf.data\n"
                 "  stoke report --sort total --by module perf.data\n"
@@ -102,6 +104,7 @@ const struct command command_report = {
                 "  stoke report --callers --focus malloc out.folded\n",
     .groups = report_groups,
     .settings_size = sizeof(struct report_settings),
+    .result = offsetof(struct report_settings, load.result),
     .defaults = &report_defaults,
     .run = report_run,
 };

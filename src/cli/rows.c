@@ -3,11 +3,11 @@
 #include "base/number.h"
 
 #define OFF(field) offsetof(struct rows_settings, field)
-#define GRAPH_LIMIT 0.5 /* percent: calls below it are not shown, as in perf */
+#define GRAPH_LIMIT 0.5 /* percent: calls below are not shown; the default of perf */
 
 /* --- Values ------------------------------------------------------------------------ */
 
-/* One of the columns that other tables know. */
+/* Returns the index of a column in tables_sorts, or -1. */
 static int column_named(struct str name)
 {
     for (int i = 0; tables_sorts[i]; i++)
@@ -20,10 +20,11 @@ static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
 {
     enum breakdown_key key = breakdown_key_named(name);
     if (key == KEY_COUNT) {
-        error_set(err, "there is no key '%.*s'", STR_ARG(name));
-        return error_hint(err, "keys: comm, pid, tid, cpu, dso, sym, srcfile, srcline, "
-                               "joined with commas; alone it is one of: default, self, "
-                               "total, name, module");
+        error_set(err, "unknown key '%.*s'", STR_ARG(name));
+        return error_hint(err,
+                          "keys, separated by commas: comm, pid, tid, cpu, dso, sym, "
+                          "srcfile, srcline; or one column: default, self, total, "
+                          "name, module");
     }
     for (unsigned i = 0; i < sort->count; i++)
         if (sort->keys[i] == key)
@@ -34,28 +35,27 @@ static bool add_key(struct rows_sort *sort, struct str name, struct error *err)
 
 static bool parse_sort(const char *text, void *value, struct error *err)
 {
-    struct rows_sort *sort = value, wanted = {.count = 0};
+    struct rows_sort *sort = value, keys = {.count = 0};
     int column = column_named(str_of(text));
     if (column >= 0) {
         *sort = (struct rows_sort){.column = column};
         return true;
     }
-    for (struct str rest = str_of(text); rest.len || wanted.count == 0;)
-        if (!add_key(&wanted, str_trim(str_cut(&rest, ',')), err))
+    for (struct str rest = str_of(text); rest.len || keys.count == 0;)
+        if (!add_key(&keys, str_trim(str_cut(&rest, ',')), err))
             return false;
-    *sort = wanted;
+    *sort = keys;
     return true;
 }
 
-/* One word of --call-graph. Perf's words for what is always so are taken, too. */
+/* Parses one word of --call-graph. Words of perf that have no effect here are accepted. */
 static bool parse_graph_word(struct rows_graph *graph, struct str word)
 {
     static const struct {
         const char *name;
-        enum callgraph_order order;
-    } orders[] = {{"caller", CALLGRAPH_CALLER},
-                  {"callee", CALLGRAPH_CALLEE},
-                  {"none", CALLGRAPH_NONE}};
+        enum chain_order order;
+    } orders[] = {
+        {"caller", CHAINS_CALLER}, {"callee", CHAINS_CALLEE}, {"none", CHAINS_NONE}};
     double number;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (str_equal(word, str_of(orders[i].name))) {
@@ -81,17 +81,18 @@ static bool parse_graph(const char *text, void *value, struct error *err)
     for (struct str rest = str_of(text); rest.len;) {
         struct str word = str_trim(str_cut(&rest, ','));
         if (!parse_graph_word(&graph, word)) {
-            error_set(err, "'%.*s' is no call graph", STR_ARG(word));
-            return error_hint(err, "caller (what is called), callee (who calls) or none, "
-                                   "and a percentage: callee,1");
+            error_set(err, "invalid call graph '%.*s'", STR_ARG(word));
+            return error_hint(err,
+                              "caller (callees below callers), callee (callers below "
+                              "callees) or none, and a percentage: callee,1");
         }
     }
     *(struct rows_graph *)value = graph;
     return true;
 }
 
-/* Where the name at hand ends: at a comma that no bracket is around, as those of template
- * arguments are. */
+/* Returns the length of the first name: names end at a comma outside of brackets, because
+ * template arguments contain commas. */
 static size_t word_end(struct str text)
 {
     size_t depth = 0;
@@ -107,7 +108,7 @@ static size_t word_end(struct str text)
     return text.len;
 }
 
-/* Names joined with commas. */
+/* Parses names separated by commas. */
 static bool parse_words(const char *text, void *value, struct error *err)
 {
     struct rows_words *words = value;
@@ -115,7 +116,7 @@ static bool parse_words(const char *text, void *value, struct error *err)
         struct str word = str_head(rest, word_end(rest));
         rest = str_skip(rest, word.len + 1);
         if (words->count == ROWS_WORDS_MAX)
-            return error_set(err, "'%s' is one too many: at most %d names", text,
+            return error_set(err, "too many names in '%s': at most %d", text,
                              ROWS_WORDS_MAX);
         if (word.len)
             words->items[words->count++] = word;
@@ -130,29 +131,30 @@ static const char *const words_of_sort[] = {
     "srcline", "default", "self", "total", "name", "module", NULL};
 
 const struct option rows_options[] = {
-    {"sort", 's', "KEYS",
-     "rows by keys: comm,dso,sym; or in the order of a column: total", OPTION_PARSED,
-     OFF(sort), words_of_sort, .parse = parse_sort},
+    {"sort", 's', "KEYS", "row keys (comm,dso,sym), or a column to sort by (total)",
+     OPTION_PARSED, OFF(sort), words_of_sort, .parse = parse_sort},
     {"children", 0, NULL,
-     "callees count to their callers (default), or --no-children: not", OPTION_SET,
+     "add the weight of callees to callers (default; off: --no-children)", OPTION_SET,
      OFF(children), .value = 1},
-    {"call-graph", 'g', "HOW", "below each row: caller, callee or none, and a percentage",
+    {"call-graph", 'g', "HOW",
+     "call graph below each row: caller, callee or none, and a minimum percentage",
      OPTION_PARSED, OFF(graph), .parse = parse_graph, .fallback = ""},
-    {"stdio", 0, NULL, "rows as perf report --stdio prints them", OPTION_FLAG,
+    {"stdio", 0, NULL, "print rows in the format of perf report --stdio", OPTION_FLAG,
      OFF(stdio)},
-    {"comms", 'c', "NAMES", "rows of these comms alone; * and ? stand for others",
+    {"comms", 'c', "NAMES", "only rows of these comms; * and ? are wildcards",
      OPTION_PARSED, OFF(comms), .parse = parse_words},
-    {"dso,dsos", 'd', "NAMES", "rows of these modules alone", OPTION_PARSED, OFF(dsos),
+    {"dso,dsos", 'd', "NAMES", "only rows of these modules", OPTION_PARSED, OFF(dsos),
      .parse = parse_words},
-    {"symbol,symbols", 'S', "NAMES", "rows of these functions alone", OPTION_PARSED,
+    {"symbol,symbols", 'S', "NAMES", "only rows of these functions", OPTION_PARSED,
      OFF(symbols), .parse = parse_words},
-    {"show-nr-samples", 'n', NULL, "a column with the number of samples", OPTION_FLAG,
+    {"show-nr-samples", 'n', NULL, "add a column with the number of samples", OPTION_FLAG,
      OFF(samples)},
-    {"show-total-period", 0, NULL, "a column with the weight", OPTION_FLAG, OFF(period)},
+    {"show-total-period", 0, NULL, "add a column with the weight", OPTION_FLAG,
+     OFF(period)},
     {"force", 'f', NULL, NULL, OPTION_IGNORED, OFF(force)},
     {0}};
 
-bool rows_are_wanted(const struct rows_settings *s)
+bool rows_requested(const struct rows_settings *s)
 {
     return s->sort.count || s->children >= 0 || s->graph.given || s->stdio ||
            s->samples || s->period || s->comms.count || s->dsos.count || s->symbols.count;
@@ -162,22 +164,22 @@ bool rows_check(const struct rows_settings *s, const struct tables_settings *tab
                 struct error *err)
 {
     bool graph = s->graph.given && (!s->graph.ordered || s->graph.order);
-    if (!rows_are_wanted(s))
+    if (!rows_requested(s))
         return true;
     if (tables->tree || tables->callers) {
-        error_set(err, "--tree and --callers are tables of their own");
-        return error_hint(err, "-g caller, -g callee draw trees below rows");
+        error_set(err, "--tree and --callers cannot be combined with rows by keys");
+        return error_hint(err, "-g caller and -g callee draw trees below rows");
     }
     if (s->sort.column) {
-        error_set(err, "--sort %s is for a table without perf's options",
+        error_set(err, "--sort %s cannot be combined with perf's options",
                   tables_sorts[s->sort.column]);
-        return error_hint(err, "--children orders by total, --no-children by self");
+        return error_hint(err, "--children sorts by total, --no-children by self");
     }
     if (s->stdio && tables->form != TABLE_TEXT)
-        return error_set(err, "--stdio is text, and not --csv or --json");
+        return error_set(err, "--stdio cannot be combined with --csv or --json");
     if (graph && tables->form == TABLE_CSV) {
-        error_set(err, "--csv has no place for call graphs");
-        return error_hint(err, "--json has");
+        error_set(err, "--csv cannot contain call graphs");
+        return error_hint(err, "--json can");
     }
     return true;
 }
@@ -225,7 +227,7 @@ struct rows_options rows_choose(const struct rows_settings *s,
     if (s->graph.ordered)
         o.graph.order = s->graph.order;
     else if (s->graph.given)
-        o.graph.order = children ? CALLGRAPH_CALLER : CALLGRAPH_CALLEE;
+        o.graph.order = children ? CHAINS_CALLER : CHAINS_CALLEE;
     o.graph_percent = s->graph.percent;
     if (o.graph_percent < 0)
         o.graph_percent = tables->percent_limit < 0 ? GRAPH_LIMIT : tables->percent_limit;

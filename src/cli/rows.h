@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `perf report`: rows by keys, with call graphs below them. */
+/* The options of `perf report`: rows by keys, with call graphs below the rows. */
 #ifndef STOKE_CLI_ROWS_H
 #define STOKE_CLI_ROWS_H
 
@@ -7,7 +7,7 @@
 
 #define ROWS_WORDS_MAX 64
 
-/* --sort: keys, or, as for other tables, the column that rows are ordered by. */
+/* --sort: row keys, or the column that rows are sorted by. */
 struct rows_sort {
     enum breakdown_key keys[KEY_COUNT];
     unsigned count;
@@ -16,9 +16,9 @@ struct rows_sort {
 
 struct rows_graph {
     bool given;
-    bool ordered; /* `order` was told; else it follows from --children */
-    enum callgraph_order order;
-    double percent; /* below 0: not told */
+    bool ordered; /* `order` is given; otherwise it depends on --children */
+    enum chain_order order;
+    double percent; /* below 0: not given */
 };
 
 struct rows_words {
@@ -30,7 +30,7 @@ struct rows_settings {
     struct rows_sort sort;
     struct rows_graph graph;
     struct rows_words comms, dsos, symbols;
-    int children; /* -1: not told, which is yes where the stacks have callers */
+    int children; /* -1: not given: true if the stacks have callers */
     bool stdio, samples, period, force;
 };
 
@@ -41,18 +41,18 @@ struct rows_settings {
 
 extern const struct option rows_options[];
 
-/* Whether rows by keys are asked for, by any of the options. */
-bool rows_are_wanted(const struct rows_settings *s);
+/* True if any of the options requests rows by keys. */
+bool rows_requested(const struct rows_settings *s);
 
-/* Checks what has to fit together. */
+/* Checks combinations of options. */
 bool rows_check(const struct rows_settings *s, const struct tables_settings *tables,
                 struct error *err);
 
-/* Has kept what the keys need of the input. */
+/* Sets what `load` must retain for the keys. */
 void rows_prepare(const struct rows_settings *s, struct load_settings *load);
 
-/* The exporter's options for p; the settings must outlive them. `percent_limit` is below
- * 0 where it was not told. */
+/* Returns the exporter's options for p; the settings must outlive them. The percent_limit
+ * of `tables` is below 0 if it is not given. */
 struct rows_options rows_choose(const struct rows_settings *s,
                                 const struct tables_settings *tables,
                                 const struct profile *p);

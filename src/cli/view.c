@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke view: the page that explores a profile, served to this machine's browser. */
-#include "cli/options/view.h"
+/* stoke view: serves the viewer page with a profile to a browser on this machine. */
 #include "base/format.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/load.h"
 #include "cli/options/names.h"
+#include "cli/options/transforms.h"
 #include "engine/sources.h"
 #include "export/html_page.h"
 #include "os/child.h"
@@ -17,7 +17,7 @@
 
 struct viewer_settings {
     struct load_settings load;
-    struct view_settings view;
+    struct transforms_settings transforms;
     struct names_settings names;
     struct name_list source_dirs;
     int64_t port;
@@ -27,39 +27,39 @@ struct viewer_settings {
 #define OFF(field) offsetof(struct viewer_settings, field)
 
 static const struct option viewer_options[] = {
-    {"port", 0, "N", "serve there (default: any port that is free)", OPTION_INT,
+    {"port", 0, "N", "TCP port of the server (default: any free port)", OPTION_INT,
      OFF(port), .least = 0, .most = PORT_MOST},
-    {"source-dir", 0, "DIR", "show source files from below this folder, too (repeatable)",
+    {"source-dir", 0, "DIR", "also search source files in this directory (repeatable)",
      OPTION_LIST, OFF(source_dirs)},
-    {"no-browser", 0, NULL, "open no browser: only print the address", OPTION_FLAG,
+    {"no-browser", 0, NULL, "only print the address; do not open a browser", OPTION_FLAG,
      OFF(no_browser)},
     {0}};
 
 static const struct option_group viewer_groups[] = {
     {"options", viewer_options, 0},
     {"names", names_options, OFF(names)},
-    {"what is shown", view_options, OFF(view)},
+    {"filters and transforms", transforms_options, OFF(transforms)},
     {"input", load_options, OFF(load)},
     {0}};
 
-/* The page, kept by `out`: with the profile in it, where there are files. */
+/* Writes the page to `out`, with the profile of the files, if there are any. */
 static bool make_page(struct viewer_settings *s, int file_count, char **files,
                       struct output *out, struct error *err)
 {
     struct export_options options = {.with_callgraph = true};
     if (file_count == 0 && !load_has_input())
         return html_put_page(NULL, &options, out, err);
-    if (!load_inputs(NULL, &file_count, &files, err))
+    if (!load_inputs(&s->load, NULL, &file_count, &files, err))
         return false;
     if (file_count == 1 && strcmp(files[0], "-") != 0)
         options.title = str_basename(str_of(files[0]));
     s->load.keep = s->load.events_apart = s->load.import.lines = true;
     s->load.import.cuts = true;
     s->load.import.addresses = s->load.import.every_address = true;
-    names_prepare(&s->names, THREAD_TID, &s->load, &s->view, &options);
-    view_prepare(&s->view, &s->load);
+    names_prepare(&s->names, THREAD_TID, &s->load, &s->transforms, &options);
+    transforms_prepare(&s->transforms, &s->load);
     struct profile *p = load_profiles(&s->load, file_count, files, err);
-    p = view_apply(&s->view, p, err);
+    p = transforms_apply(&s->transforms, p, err);
     struct sources sources = {0};
     bool ok = p && sources_read(&sources, p, &s->source_dirs, err);
     options.sources = sources.items;
@@ -70,29 +70,30 @@ static bool make_page(struct viewer_settings *s, int file_count, char **files,
     return ok;
 }
 
-/* The user's own browser, where there is a desktop to open it on. */
+/* Opens the user's browser if there is a desktop. */
 static void open_browser(const char *address)
 {
     static char program[] = "xdg-open";
     char copy[128];
     struct error err;
     struct os_child child;
-    struct os_person person = os_invoking_person();
+    struct os_user_ids person = os_invoking_user();
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
         return;
     format_text(copy, sizeof copy, "%s", address);
     char *const argv[] = {program, copy, NULL};
     if (!os_child_prepare(&child, argv, &person, &err) ||
-        !os_child_go(&child, program, &err))
-        message_note("no browser was opened: %s", err.message);
+        !os_child_start(&child, program, &err))
+        message_note("cannot open a browser: %s", err.message);
 }
 
-/* Which of the server's addresses is whose. */
+/* The addresses of the server: one is printed, one is passed to the started browser. */
 enum { FOR_TERMINAL, FOR_BROWSER };
 
-#define BROWSER_SECONDS 120 /* in which the browser that is started here asks */
+#define BROWSER_SECONDS 120 /* lifetime of the address for the started browser */
 
-/* Its arguments can be seen by others, so its address is good once, and not for long. */
+/* Other users can see the arguments of the browser's process, so its address works once
+ * and expires. */
 static void invite_browser(struct os_server *server)
 {
     char address[OS_SERVER_ADDRESS];
@@ -100,23 +101,23 @@ static void invite_browser(struct os_server *server)
     if (os_server_invite(server, FOR_BROWSER, BROWSER_SECONDS, address, &err))
         open_browser(address);
     else
-        message_note("no browser was opened: %s", err.message);
+        message_note("cannot open a browser: %s", err.message);
 }
 
-/* Serves until a signal ends it. Where the printed address is used up, the next one is
- * printed, for another browser. */
+/* Serves until a signal arrives. Each printed address works once: prints a new one after
+ * its use. */
 static bool serve_browsers(struct os_server *server, struct os_wait *wait, bool quiet,
                            struct error *err)
 {
     char address[OS_SERVER_ADDRESS];
-    int patience = -1;
-    while (!(os_wait_for(wait, patience) & OS_WAIT_STOP)) {
-        patience = os_server_serve(server);
+    int timeout = -1;
+    while (!(os_wait_for(wait, timeout) & OS_WAIT_STOP)) {
+        timeout = os_server_serve(server);
         if (quiet || !os_server_was_used(server, FOR_TERMINAL))
             continue;
         if (!os_server_invite(server, FOR_TERMINAL, 0, address, err))
             return false;
-        message_note("for another browser: %s", address);
+        message_note("address for another browser: %s", address);
     }
     return true;
 }
@@ -133,7 +134,7 @@ static bool serve(const struct viewer_settings *s, struct str page, struct error
         printf("%s\n", address);
         fflush(stdout);
         if (!s->load.quiet)
-            message_note("the page is served until Ctrl-C; the address works once");
+            message_note("serving until Ctrl-C; the address works once");
         if (!s->no_browser)
             invite_browser(&server);
         ok = serve_browsers(&server, &wait, s->load.quiet, err);
@@ -146,11 +147,11 @@ static bool serve(const struct viewer_settings *s, struct str page, struct error
 static int viewer_run(void *settings, int file_count, char **files)
 {
     struct viewer_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
-    struct output page = OUTPUT_KEEP;
+    struct error err = {.location = LOCATION_NONE};
+    struct output page = OUTPUT_BUFFER;
     bool ok = make_page(s, file_count, files, &page, &err) &&
               (output_finish(&page) || error_memory(&err)) &&
-              serve(s, output_kept(&page), &err);
+              serve(s, output_contents(&page), &err);
     output_deinit(&page);
     if (!ok)
         message_error(&err);
@@ -159,11 +160,12 @@ static int viewer_run(void *settings, int file_count, char **files)
 
 const struct command command_view = {
     .name = "view",
-    .summary = "a page in the browser that explores a profile",
+    .summary = "show a profile in the browser",
     .usage = "[OPTION...] [FILE...]",
     .examples = "  stoke view perf.data\n"
                 "  stoke view --no-browser --port 8080 perf.data\n",
     .groups = viewer_groups,
     .settings_size = sizeof(struct viewer_settings),
+    .result = offsetof(struct viewer_settings, load.result),
     .run = viewer_run,
 };

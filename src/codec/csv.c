@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/csv.h"
 
-/* The length of a quoted text up to its closing quote, or all of s where that is missing.
- */
+/* Length of a quoted text up to its closing quote; all of s if that is missing. */
 static size_t quoted_length(struct str s, bool *doubled)
 {
     size_t at = str_find(s, '"');
@@ -50,5 +49,5 @@ struct str csv_text(const struct csv_field *field, struct output *scratch)
         if (c == '"' && i + 1 < field->text.len && field->text.ptr[i + 1] == '"')
             i++;
     }
-    return output_kept(scratch);
+    return output_contents(scratch);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a line of separated values: bare, or in double quotes where they hold the
- * separator. A doubled quote within quotes stands for one. */
+/* Splits a line of separated values into fields. A field that contains the separator is
+ * in double quotes; a doubled quote inside means one quote. */
 #ifndef STOKE_CODEC_CSV_H
 #define STOKE_CODEC_CSV_H
 
@@ -13,9 +13,10 @@ struct csv {
 };
 
 struct csv_field {
-    struct str text; /* without its quotes; where bare, with the white space around it */
-    size_t indent;   /* white space in front of the quotes */
-    bool doubled;    /* the text has doubled quotes: csv_text makes them single */
+    /* without quotes; an unquoted field includes the white space around it */
+    struct str text;
+    size_t indent; /* white space before the opening quote */
+    bool doubled;  /* the text contains doubled quotes: csv_text resolves them */
 };
 
 static inline struct csv csv_of(struct str line, char separator)
@@ -23,10 +24,10 @@ static inline struct csv csv_of(struct str line, char separator)
     return (struct csv){line, separator, false};
 }
 
-/* Takes the next field. False behind the last; an empty line has one, empty, field. */
+/* Returns the next field. False after the last; an empty line has one empty field. */
 bool csv_next(struct csv *c, struct csv_field *field);
 
-/* The field's text with single quotes, in `scratch` where it had to be changed. */
+/* The field's text with doubled quotes resolved; uses `scratch` if there are any. */
 struct str csv_text(const struct csv_field *field, struct output *scratch);
 
 #endif

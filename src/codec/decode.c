@@ -2,18 +2,17 @@
 #include "codec/decode.h"
 #include "base/arena.h"
 #include "base/bytes.h"
-#include "base/limits.h"
 #include "base/utf8.h"
+#include "codec/encoding.h"
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #define ZIP_ENTRY STR("PK\x03\x04")
-#define ZIP_HEAD_SIZE 30 /* of a file in it, without its name */
 #define ZIP_DEFLATED 8
 
-/* The packed data cannot be read on. What was unpacked stands, and `flaw` says that it is
- * not all; where nothing was, it is an error. */
+/* Ends the text at a fault. If some bytes were unpacked they are valid, and `flaw`
+ * reports that the rest is missing; otherwise it is an error. */
 static bool stop(struct decoder *d, const char *flaw, struct error *err)
 {
     d->flaw = flaw;
@@ -22,8 +21,7 @@ static bool stop(struct decoder *d, const char *flaw, struct error *err)
         return true;
     error_set(err, "%s", flaw);
     error_at_offset(err, d->in);
-    return error_hint(err,
-                      "make the file anew, or unpack it by hand to see what is in it");
+    return error_hint(err, "create the file again, or unpack it by hand to inspect it");
 }
 
 static bool damaged(struct decoder *d, struct error *err)
@@ -31,12 +29,12 @@ static bool damaged(struct decoder *d, struct error *err)
     return stop(d, DECODE_DAMAGED, err);
 }
 
-static bool cut_short(struct decoder *d, struct error *err)
+static bool truncated(struct decoder *d, struct error *err)
 {
-    return stop(d, DECODE_CUT_SHORT, err);
+    return stop(d, DECODE_TRUNCATED, err);
 }
 
-/* More of the packed bytes, at least one where there are any. */
+/* Gets more packed bytes, at least one unless the input is at its end. */
 static bool refill(struct decoder *d, struct error *err)
 {
     struct source *from = d->from;
@@ -52,39 +50,42 @@ static void took(struct decoder *d, size_t bytes)
     d->in += bytes;
 }
 
-/* Allocations fail only above what the input ends at: the last bytes are still read. */
+/* Allocations fail only well above the limit that ends the input, so that the last
+ * bytes can still be processed. */
 static void allow_memory(const struct decoder *d)
 {
-    uint64_t most = limits.memory, more = d->in < INT64_MAX / 4 / limits.ratio
-                                              ? d->in * limits.ratio
-                                              : INT64_MAX / 4;
+    const struct limits *l = source_limits(d->from);
+    uint64_t most = l->memory;
+    uint64_t more = d->in < INT64_MAX / 4 / l->ratio ? d->in * l->ratio : INT64_MAX / 4;
     most = most > more ? most : more;
     most += most / 16;
-    arena_allow(d->held + (int64_t)(most < INT64_MAX / 2 ? most : INT64_MAX / 2));
+    d->bound->most = (int64_t)(most < INT64_MAX / 2 ? most : INT64_MAX / 2);
 }
 
-void decoder_bound_memory(struct decoder *d)
+void decoder_bound_memory(struct decoder *d, struct arena_bound *bound)
 {
-    d->bounded = d->state != NULL;
-    d->held = arena_held();
-    if (d->bounded)
-        allow_memory(d);
+    if (!d->state)
+        return;
+    d->bound = bound;
+    allow_memory(d);
+    d->bound_before = arena_count_in(bound);
 }
 
-/* Stops at a limit; what was unpacked until then stands. */
+/* Stops at a limit; bytes unpacked before stay valid. */
 static void check_limits(struct decoder *d)
 {
-    d->stopped = limits_exceeded(d->in, d->out);
+    const struct limits *l = source_limits(d->from);
+    d->stopped = limits_exceeded(l, d->in, d->out);
     if (d->stopped)
-        d->flaw = "the packed data unpacks to more than the limit: the rest is left out; "
+        d->flaw = "the decompressed data exceeds the limit: the rest is skipped; "
                   "--limits x8 raises it";
-    if (d->stopped || !d->bounded)
+    if (d->stopped || !d->bound)
         return;
-    int64_t held = arena_held() - d->held;
-    d->stopped = held > 0 && limits_memory_exceeded(d->in, (uint64_t)held);
+    int64_t held = d->bound->held;
+    d->stopped = held > 0 && limits_memory_exceeded(l, d->in, (uint64_t)held);
     if (d->stopped)
-        d->flaw = "what the packed data unpacks to takes more memory than the limit: the "
-                  "rest is left out; --limits x8 raises it";
+        d->flaw = "reading the decompressed data exceeds the memory limit: the "
+                  "rest is skipped; --limits x8 raises it";
     allow_memory(d);
 }
 
@@ -93,8 +94,8 @@ static size_t source_left(const struct source *s)
     return (size_t)(s->end - s->begin);
 }
 
-/* Behind the file of a zip: what else is in it is told, and left out. Between them may
- * stand the file's sums, with or without a signature. */
+/* Checks what follows the file of a zip: further files are reported and skipped. The
+ * data descriptor, with or without a signature, may come before them. */
 static bool zip_end(struct decoder *d, struct error *err)
 {
     static const size_t gaps[] = {0, 12, 16, 20, 24};
@@ -104,12 +105,12 @@ static bool zip_end(struct decoder *d, struct error *err)
     struct str rest = str_span(from->begin, from->end);
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
         if (str_starts(str_skip(rest, gaps[i]), ZIP_ENTRY))
-            d->flaw = "more than one file is in the zip: the first is read";
+            d->flaw = "the zip contains several files: only the first is read";
     return true;
 }
 
-/* Makes ready for the member that follows the one that ended. Where none does, *more is
- * false and the text ends; zeros are padding, anything else is a flaw. */
+/* Prepares for the next gzip member. If there is none, sets *more to false; the text
+ * ends. Zeros are padding, anything else is a flaw. */
 static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
 {
     struct source *from = d->from;
@@ -121,7 +122,7 @@ static bool gzip_next_member(struct decoder *d, bool *more, struct error *err)
             return false;
     *more = str_starts(str_span(from->begin, from->end), STR("\x1f\x8b"));
     if (!*more && source_left(from) && from->begin[0])
-        d->flaw = DECODE_MORE_BEHIND;
+        d->flaw = DECODE_TRAILING_BYTES;
     return !*more || inflateReset(d->state) == Z_OK || error_memory(err);
 }
 
@@ -141,17 +142,17 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
             return false;
         size_t left = source_left(d->from);
         if (left == 0)
-            return cut_short(d, err);
+            return truncated(d, err);
         z->next_in = (z_const Bytef *)(uintptr_t)d->from->begin;
         z->avail_in = (uInt)(left < 1u << 30 ? left : 1u << 30);
         uInt offered = z->avail_in;
         z->next_out = (Bytef *)into;
         z->avail_out = (uInt)(room < 1u << 30 ? room : 1u << 30);
-        uInt wanted = z->avail_out;
+        uInt capacity = z->avail_out;
         int status = inflate(z, Z_NO_FLUSH);
         took(d, offered - z->avail_in);
-        *got = wanted - z->avail_out;
-        /* what was unpacked before the fault is given first: the fault comes again */
+        *got = capacity - z->avail_out;
+        /* returns what was unpacked before the fault first; the next call fails again */
         if (status != Z_OK && status != Z_STREAM_END && *got == 0)
             return status == Z_MEM_ERROR ? error_memory(err) : damaged(d, err);
         d->frame_done = status == Z_STREAM_END;
@@ -161,15 +162,15 @@ static bool gzip_read(void *context, char *into, size_t room, size_t *got,
     return true;
 }
 
-/* How many bytes to give next: zstd asks for a block with the header of the next one. A
- * call that fails tells nothing of what it unpacked before, so each gets one or the
- * other. */
-static size_t zstd_step(struct decoder *d, size_t asked)
+/* Number of bytes to pass next: zstd asks for a block together with the header of the
+ * next one. A failing call does not say how much it unpacked before, so each call gets
+ * only one of the two. */
+static size_t zstd_step(struct decoder *d, size_t suggested)
 {
     const size_t block_header = 3;
-    if (asked == 0)
+    if (suggested == 0)
         return ZSTD_initDStream(d->state);
-    return asked > block_header ? asked - block_header : asked;
+    return suggested > block_header ? suggested - block_header : suggested;
 }
 
 static bool zstd_read(void *context, char *into, size_t room, size_t *got,
@@ -198,12 +199,12 @@ static bool zstd_read(void *context, char *into, size_t room, size_t *got,
             return true;
         }
         if (in.size == 0)
-            return cut_short(d, err);
+            return truncated(d, err);
     }
     return true;
 }
 
-/* One code unit on: joins surrogates, replaces those that stand alone. */
+/* Processes one code unit: joins surrogate pairs, replaces lone surrogates. */
 static size_t utf16_unit(struct decoder *d, unsigned unit, char *out)
 {
     size_t n = 0;
@@ -258,6 +259,7 @@ static bool start_inflate(struct decoder *d, int window, struct error *err)
         return error_memory(err);
     }
     d->source = source_reading(gzip_read, d, d->from->name);
+    d->source.limits = d->from->limits;
     return true;
 }
 
@@ -270,23 +272,24 @@ static bool start_zstd(struct decoder *d, struct error *err)
     d->step = ZSTD_initDStream(d->state);
     ZSTD_DCtx_setParameter(d->state, ZSTD_d_windowLogMax, 27);
     d->source = source_reading(zstd_read, d, d->from->name);
+    d->source.limits = d->from->limits;
     return true;
 }
 
 static bool refuse(const char *what, struct error *err)
 {
-    error_set(err, "%s files are not read as they are", what);
-    return error_hint(err, "unpack it first and give the file that is in it");
+    error_set(err, "cannot read %s files directly", what);
+    return error_hint(err, "unpack it first and name the unpacked file");
 }
 
-static bool as_it_is(struct decoder *d)
+static bool pass_through(struct decoder *d)
 {
     d->source = *d->from;
     *d->from = source_of(STR(""), d->from->name);
     return true;
 }
 
-/* The first file of a zip, where it is deflated; folders are not searched. */
+/* Opens the first file of a zip if it is deflated; folders are not searched. */
 static bool start_zip(struct decoder *d, struct error *err)
 {
     struct source *from = d->from;
@@ -301,9 +304,8 @@ static bool start_zip(struct decoder *d, struct error *err)
         return refuse("zip", err);
     if (!source_peek(from, ZIP_HEAD_SIZE + name + extra, err))
         return false;
-    struct str path = str_part(str_span(from->begin, from->end), ZIP_HEAD_SIZE, name);
-    if (str_has(path, STR(".trace/"))) /* its reader wants all that is in it */
-        return as_it_is(d);
+    if (zip_has_trace(str_span(from->begin, from->end)))
+        return pass_through(d);
     if (method != ZIP_DEFLATED)
         return refuse("zip", err);
     if (source_left(from) < ZIP_HEAD_SIZE + name + extra)
@@ -313,33 +315,43 @@ static bool start_zip(struct decoder *d, struct error *err)
     return start_inflate(d, -15, err);
 }
 
+static bool start_utf16(struct decoder *d, bool big_endian)
+{
+    d->big_endian = big_endian;
+    d->what = "UTF-16";
+    took(d, 2);
+    d->source = source_reading(utf16_read, d, d->from->name);
+    d->source.limits = d->from->limits;
+    return true;
+}
+
 bool decoder_init(struct decoder *d, struct source *from, struct error *err)
 {
     *d = (struct decoder){.from = from};
-    if (!source_peek(from, 6, err))
+    if (!source_peek(from, ENCODING_HEAD, err))
         return false;
-    struct str head = str_span(from->begin, from->end);
-    if (str_starts(head, STR("\x1f\x8b")))
+    enum encoding encoding = encoding_of(str_span(from->begin, from->end));
+    switch (encoding) {
+    case ENCODING_GZIP:
         return start_inflate(d, 15 + 16, err);
-    if (str_starts(head, STR("\x28\xb5\x2f\xfd")))
+    case ENCODING_ZSTD:
         return start_zstd(d, err);
-    if (str_starts(head, STR("\xfd"
-                             "7zXZ")))
+    case ENCODING_XZ:
         return refuse("xz", err);
-    if (str_starts(head, STR("BZh")))
+    case ENCODING_BZIP2:
         return refuse("bzip2", err);
-    if (str_starts(head, ZIP_ENTRY))
+    case ENCODING_ZIP:
         return start_zip(d, err);
-    d->big_endian = str_starts(head, STR("\xfe\xff"));
-    if (d->big_endian || str_starts(head, STR("\xff\xfe"))) {
-        d->what = "UTF-16";
-        took(d, 2);
-        d->source = source_reading(utf16_read, d, from->name);
-        return true;
-    }
-    if (str_starts(head, STR("\xef\xbb\xbf")))
+    case ENCODING_UTF16_LE:
+    case ENCODING_UTF16_BE:
+        return start_utf16(d, encoding == ENCODING_UTF16_BE);
+    case ENCODING_UTF8:
         took(d, 3);
-    return as_it_is(d);
+        break;
+    case ENCODING_NONE:
+        break;
+    }
+    return pass_through(d);
 }
 
 void decoder_deinit(struct decoder *d)
@@ -351,14 +363,16 @@ void decoder_deinit(struct decoder *d)
         ZSTD_freeDStream(d->state);
     }
     d->state = NULL;
-    if (d->bounded)
-        arena_allow(INT64_MAX);
+    if (d->bound)
+        arena_count_in(d->bound_before);
+    d->bound = NULL;
     source_deinit(&d->source);
 }
 
-bool unpacker_init(struct unpacker *u, struct error *err)
+bool unpacker_init(struct unpacker *u, const struct limits *limits, struct error *err)
 {
-    *u = (struct unpacker){.state = ZSTD_createDStream()};
+    *u = (struct unpacker){.state = ZSTD_createDStream(),
+                           .limits = limits ? limits : &limits_default};
     if (!u->state)
         return error_memory(err);
     ZSTD_DCtx_setParameter(u->state, ZSTD_d_windowLogMax, 27);
@@ -371,8 +385,8 @@ void unpacker_deinit(struct unpacker *u)
     u->state = NULL;
 }
 
-bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t room,
-                   size_t *got)
+bool unpacker_unpack(struct unpacker *u, struct str *packed, char *into, size_t room,
+                     size_t *got)
 {
     ZSTD_inBuffer in = {packed->ptr, packed->len, 0};
     ZSTD_outBuffer out = {into, room, 0};
@@ -383,5 +397,5 @@ bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t ro
     u->out += out.pos;
     bool stuck = in.pos == 0 && out.pos == 0;
     return !ZSTD_isError(status) && !(stuck && packed->len) &&
-           !limits_exceeded(u->in, u->out);
+           !limits_exceeded(u->limits, u->in, u->out);
 }

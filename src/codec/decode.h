@@ -1,63 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoders: a source over another source's bytes. gzip, zstd and the first file of a zip
- * are unpacked, UTF-16 (with a byte-order mark) becomes UTF-8, the UTF-8 mark is dropped.
+/* Decoders: a source over another source's bytes. They unpack gzip, zstd and the first
+ * file of a zip, convert UTF-16 (with a byte order mark) to UTF-8, and remove a UTF-8
+ * byte order mark.
  *
- * A small file may unpack to an endless one: unpacking stops, with a flaw, once the output
- * is larger than the limits allow for the input (base/limits.h). */
+ * A small file can unpack to unlimited size: unpacking stops with a flaw when the
+ * output exceeds the limits for the input (base/limits.h). */
 #ifndef STOKE_CODEC_DECODE_H
 #define STOKE_CODEC_DECODE_H
 
+#include "base/arena.h"
 #include "base/source.h"
 
-/* What can be wrong with packed data that was read as far as it goes. */
-#define DECODE_DAMAGED "the packed data is damaged: what lies behind is left out"
-#define DECODE_CUT_SHORT "the packed data ends too early: what lies behind is missing"
-#define DECODE_MORE_BEHIND "bytes behind the end of the gzip data are left out"
+/* Flaws of packed data whose beginning was read. */
+#define DECODE_DAMAGED "the packed data is damaged: the rest is skipped"
+#define DECODE_TRUNCATED "the packed data is truncated"
+#define DECODE_TRAILING_BYTES "bytes after the end of the gzip data are ignored"
 
 struct decoder {
     struct source source; /* what the reader reads */
     struct source *from;
-    const char *what; /* "gzip", "zstd", "UTF-16"; NULL: bytes as they are */
-    const char *flaw; /* once read: what was wrong with the packed data, or NULL */
-    bool broken;      /* and what lies behind that could not be read */
+    const char *what; /* "gzip", "zstd", "UTF-16"; NULL: unchanged bytes */
+    const char *flaw; /* after reading: a fault of the packed data, or NULL */
+    bool broken;      /* the flaw makes the rest unreadable */
     void *state;
     uint64_t in, out;
     bool big_endian, frame_done, zip;
-    bool stopped;  /* at the limit: nothing more is unpacked */
-    bool bounded;  /* see decoder_bound_memory */
-    int64_t held;  /* what the arenas of the reader's thread held before it read */
-    size_t step;   /* zstd: how many bytes it wants next */
-    unsigned high; /* a high surrogate waiting for its low one, or 0 */
+    bool stopped; /* a limit was reached: unpacking has stopped */
+    struct arena_bound *bound, *bound_before; /* see decoder_bound_memory; or NULL */
+    size_t step;                              /* zstd: suggested size of the next input */
+    unsigned high; /* a high surrogate that waits for its low one, or 0 */
 };
 
-/* Looks at the beginning of `from` and makes d->source what it decodes to. Where nothing
- * is to be decoded, d->source is `from` itself, moved. False on a read error or where the
- * first bytes promise what this build cannot unpack. */
+/* Detects the encoding of `from` and makes d->source the decoded bytes. If nothing has
+ * to be decoded, d->source is `from` itself, moved. Returns false on a read error, or
+ * if this build cannot decode the format. */
 bool decoder_init(struct decoder *d, struct source *from, struct error *err);
 
-/* Bounds the memory of who reads, which is the calling thread, by the size of the packed
- * data (limits.memory): at the bound the source ends, with a flaw; far above it, as where
- * all was unpacked before it is read, allocations fail (arena_was_refused). Until
- * decoder_deinit. */
-void decoder_bound_memory(struct decoder *d);
+/* Limits the memory of the reader, which is the calling thread, by the size of the
+ * packed data (limits.memory). At the limit the source ends with a flaw; far above it,
+ * which can happen if everything is unpacked before it is read, allocations fail and
+ * bound->refused is set. `bound` is all zero and outlives the decoder. Ends with
+ * decoder_deinit, which the same thread calls. */
+void decoder_bound_memory(struct decoder *d, struct arena_bound *bound);
 
 /* Frees the decoder and its source; not `from`, unless it was moved. */
 void decoder_deinit(struct decoder *d);
 
-/* zstd data that comes in pieces among other things, as one stream. */
+/* Unpacks a zstd stream that is stored in pieces between other data. */
 struct unpacker {
     void *state;
     uint64_t in, out;
+    const struct limits *limits;
 };
 
-bool unpacker_init(struct unpacker *u, struct error *err);
-void unpacker_deinit(struct unpacker *u); /* also of one that is all zeros */
+/* The limits outlive it; NULL: limits_default. */
+bool unpacker_init(struct unpacker *u, const struct limits *limits, struct error *err);
+void unpacker_deinit(struct unpacker *u); /* a zeroed struct is allowed */
 
-/* Unpacks some of *packed, takes that off it, and puts up to `room` bytes to `into`. All
- * of a piece is unpacked once *packed is empty and *got less than the room. False where
- * the data is damaged or unpacks to too much (see above); the stream is then at its end.
- */
-bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t room,
-                   size_t *got);
+/* Unpacks some of *packed, removes that part from it, and writes up to `room` bytes to
+ * `into`. A piece is complete when *packed is empty and *got is less than `room`.
+ * Returns false if the data is damaged or exceeds the limits (see above); the stream
+ * then ends. */
+bool unpacker_unpack(struct unpacker *u, struct str *packed, char *into, size_t room,
+                     size_t *got);
 
 #endif

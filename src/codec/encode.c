@@ -60,7 +60,7 @@ void encoder_deinit(struct encoder *e)
 
 /* --- zstd, in pieces --------------------------------------------------------------- */
 
-/* What recordings repeat lies near: a small window keeps to the processor's cache. */
+/* Repetitions in recordings are close together: a small window stays in the CPU cache. */
 #define PACKER_WINDOW_LOG 18
 
 bool packer_init(struct packer *p, int level, struct error *err)
@@ -82,7 +82,7 @@ void packer_deinit(struct packer *p)
 
 size_t packer_bound(size_t size)
 {
-    return ZSTD_compressBound(size) + 32; /* the stream's beginning, and a block's */
+    return ZSTD_compressBound(size) + 32; /* the frame header, and the end of a block */
 }
 
 static size_t pack(struct packer *p, struct str bytes, char *into, size_t room,
@@ -94,7 +94,7 @@ static size_t pack(struct packer *p, struct str bytes, char *into, size_t room,
     return left == 0 && in.pos == in.size ? out.pos : 0;
 }
 
-size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room)
+size_t packer_add(struct packer *p, struct str bytes, char *into, size_t room)
 {
     return pack(p, bytes, into, room, ZSTD_e_flush);
 }

@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encoders: an output that packs what is written to it into another output. */
+/* Encoders: an output that compresses what is written to it into another output. */
 #ifndef STOKE_CODEC_ENCODE_H
 #define STOKE_CODEC_ENCODE_H
 
 #include "base/error.h"
 #include "base/output.h"
 
-/* Under way; must not move until encoder_deinit. */
+/* Must not move between init and encoder_deinit. */
 struct encoder {
-    struct output output; /* what the writer writes to */
+    struct output output; /* the writer writes here */
     struct output *to;
     void *state;
 };
 
-/* Packs into `to` with gzip. The same bytes in give the same bytes out, on every machine
- * with the same zlib. False when memory is short. */
+/* Compresses into `to` with gzip. Equal input gives equal output on every machine with
+ * the same zlib. False when memory is short. */
 bool encoder_init_gzip(struct encoder *e, struct output *to, struct error *err);
 
-/* Packs what is left; `to` is still its owner's to finish. False when anything failed. */
+/* Compresses the rest; the owner of `to` must still finish `to`. False if anything
+ * failed. */
 bool encoder_finish(struct encoder *e);
 
-/* Frees the encoder; not `to`. Also one whose init failed, or all zero. */
+/* Frees the encoder, not `to`. Allowed if init failed, and for a zeroed struct. */
 void encoder_deinit(struct encoder *e);
 
-/* zstd data that goes among other things in pieces, as one stream: what an unpacker
- * (decode.h) takes. */
+/* Writes a zstd stream in pieces that are stored between other data; the counterpart of
+ * struct unpacker (decode.h). */
 struct packer {
     void *state;
 };
 
-/* `level` is zstd's: the higher, the smaller and slower; negative ones are the quickest.
- * It needs memory of the order of a megabyte. False when memory is short. */
+/* `level` is zstd's compression level: higher means smaller and slower; negative levels
+ * are the fastest. Uses about a megabyte of memory. False when memory is short. */
 bool packer_init(struct packer *p, int level, struct error *err);
-void packer_deinit(struct packer *p); /* also of one that is all zeros */
+void packer_deinit(struct packer *p); /* a zeroed struct is allowed */
 
-/* The room that a piece of so many bytes may take. */
+/* Maximum packed size of a piece of `size` bytes. */
 size_t packer_bound(size_t size);
 
-/* Packs all of `bytes` into `into`: with it, all that was taken up to now can be
- * unpacked. Gives the size; 0 where the room is too small or memory short, and the stream
- * is then at its end. */
-size_t packer_take(struct packer *p, struct str bytes, char *into, size_t room);
+/* Packs all of `bytes` into `into` and flushes: everything up to here can then be
+ * unpacked. Returns the packed size; 0 if the room is too small or memory is short, and
+ * the stream then ends. */
+size_t packer_add(struct packer *p, struct str bytes, char *into, size_t room);
 
-/* The same, and ends the stream: what is taken from then on is a stream of its own, which
- * may be put behind this one or go without it. */
+/* The same, and ends the stream: the next piece begins a new, independent stream. */
 size_t packer_end(struct packer *p, struct str bytes, char *into, size_t room);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/json.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
-/* A number or a literal is no longer than this, or it is not one. */
+/* maximum length of a number or literal */
 #define WORD_MAX 4096
 
-/* How much of a line behind a place is given for messages. */
+/* maximum length of the line in messages */
 #define CONTEXT_MAX 160
 
 void json_init(struct json *j, struct source *source, bool lenient, struct error *err)
@@ -47,29 +48,29 @@ static void count_lines(struct json *j, const char *upto)
     }
 }
 
-struct json_place json_place(struct json *j)
+struct json_location json_location(struct json *j)
 {
-    struct json_place place = {.text = STR("")};
+    struct json_location location = {.text = STR("")};
     const struct source *s = j->source;
     count_lines(j, j->at);
-    place.line = j->line;
-    place.column = offset_of(j, j->at) - j->line_from + 1;
+    location.line = j->line;
+    location.column = offset_of(j, j->at) - j->line_from + 1;
     if (j->line_from >= s->offset) {
         struct str rest = str_head(str_span(j->at, s->end), CONTEXT_MAX);
         const char *begin = s->begin + (j->line_from - s->offset);
-        place.text = str_trim_right(str_span(begin, j->at + str_find(rest, '\n')));
+        location.text = str_trim_right(str_span(begin, j->at + str_find(rest, '\n')));
     }
-    return place;
+    return location;
 }
 
 static bool fail_at(struct json *j, const char *what)
 {
     if (j->failed)
         return false;
-    struct json_place place = json_place(j);
+    struct json_location location = json_location(j);
     j->failed = j->broken = true;
     error_set(j->err, "%s", what);
-    return error_at_line(j->err, place.line, place.column, place.text);
+    return error_at_line(j->err, location.line, location.column, location.text);
 }
 
 static bool fail_memory(struct json *j)
@@ -78,25 +79,25 @@ static bool fail_memory(struct json *j)
     return error_memory(j->err);
 }
 
-/* The input is at its end, where more had to come. */
+/* The input ended where more was required. */
 static bool ended(struct json *j)
 {
     if (!j->lenient)
-        return fail_at(j, "the JSON text ends too early");
+        return fail_at(j, "the JSON text is truncated");
     j->cut |= !j->failed;
     return false;
 }
 
-/* Gets more of the input, keeping what is in the window from `keep` on. False at the end
- * and on failure. */
-static bool read_on(struct json *j, const char *keep)
+/* Reads more input and retains the window from `retain` on. False at the end and on
+ * failure. */
+static bool read_on(struct json *j, const char *retain)
 {
     struct source *s = j->source;
-    size_t held = (size_t)(s->end - keep), at = (size_t)(j->at - keep);
+    size_t held = (size_t)(s->end - retain), at = (size_t)(j->at - retain);
     if (j->failed || s->last)
         return false;
-    count_lines(j, keep);
-    j->failed = !source_more(s, keep, j->err);
+    count_lines(j, retain);
+    j->failed = !source_more(s, retain, j->err);
     if (j->failed)
         at = held = 0;
     j->counted = s->begin;
@@ -104,7 +105,7 @@ static bool read_on(struct json *j, const char *keep)
     return !j->failed && (size_t)(s->end - s->begin) > held;
 }
 
-/* Goes to the next byte that is not white space; false where there is none. */
+/* Skips white space; false at the end. */
 static bool to_token(struct json *j)
 {
     if (j->failed)
@@ -120,8 +121,8 @@ static bool to_token(struct json *j)
 
 /* --- Strings ---------------------------------------------------------------------- */
 
-/* Where the first quote or backslash is. Eight bytes are looked at together: where one of
- * them matches it becomes zero, and a zero byte borrows into its highest bit. */
+/* Finds the first quote or backslash, eight bytes at a time: a matching byte becomes
+ * zero, and subtracting from a zero byte borrows into its highest bit. */
 static const char *find_mark(const char *p, const char *end)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
@@ -136,8 +137,8 @@ static const char *find_mark(const char *p, const char *end)
     return p;
 }
 
-/* Takes the string at hand as it is written, between its quotes. */
-static bool take_raw(struct json *j, struct str *raw, bool *escaped)
+/* Reads the current string without its quotes; escapes are not decoded. */
+static bool read_raw(struct json *j, struct str *raw, bool *escaped)
 {
     size_t seen = 1;
     *escaped = false;
@@ -149,7 +150,7 @@ static bool take_raw(struct json *j, struct str *raw, bool *escaped)
             j->at = mark + 1;
             return true;
         }
-        /* What a backslash escapes does not end the string, whatever it is. */
+        /* a backslash escapes the next byte, whatever it is */
         size_t step = mark < end ? 2 : 0;
         *escaped |= step > 0;
         if (end - mark < 2 && !read_on(j, j->at)) {
@@ -170,7 +171,7 @@ static bool hex4(struct str s, unsigned *out)
     return true;
 }
 
-/* The character of the escape that s begins with, behind its backslash; its length. */
+/* Decodes the escape at the beginning of s, without its backslash; returns its length. */
 static size_t unescape(struct str s, unsigned *c)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -190,7 +191,7 @@ static size_t unescape(struct str s, unsigned *c)
     return 5;
 }
 
-/* The string that `raw` stands for, put together in j->text. */
+/* Decodes `raw` into j->text. */
 static bool rewrite(struct json *j, struct str raw, struct str *out)
 {
     char bytes[4];
@@ -205,15 +206,15 @@ static bool rewrite(struct json *j, struct str raw, struct str *out)
         raw = str_skip(raw, 1 + unescape(str_skip(raw, 1), &c));
         output_bytes(&j->text, bytes, utf8_write(c, bytes));
     }
-    *out = output_kept(&j->text);
+    *out = output_contents(&j->text);
     return !j->text.failed || fail_memory(j);
 }
 
-static bool take_string(struct json *j, struct str *out)
+static bool read_string(struct json *j, struct str *out)
 {
     bool escaped = false;
     *out = STR("");
-    if (!take_raw(j, out, &escaped))
+    if (!read_raw(j, out, &escaped))
         return false;
     return (!escaped && utf8_valid(*out) == out->len) || rewrite(j, *out, out);
 }
@@ -225,21 +226,21 @@ static bool in_word(char c)
     return byte_is_word(c) || c == '-' || c == '+' || c == '.';
 }
 
-static bool take_word(struct json *j, struct str *word)
+static bool read_word(struct json *j, struct str *word)
 {
     size_t length = 0;
     for (;;) {
         while (j->at + length < j->source->end && in_word(j->at[length]))
             length++;
         if (length > WORD_MAX)
-            return fail_at(j, "this is neither a number nor a literal of JSON");
+            return fail_at(j, "invalid number or literal");
         if (j->at + length < j->source->end)
             break;
         if (read_on(j, j->at))
             continue;
         if (j->depth == 0 && !j->failed)
             break;
-        j->at = j->source->end; /* who knows how it would have gone on */
+        j->at = j->source->end; /* its end is missing, so its value is unknown */
         return ended(j);
     }
     *word = str_head(str_span(j->at, j->source->end), length);
@@ -284,14 +285,14 @@ static bool is_literal(const struct json *j, struct str s)
                            str_equal(s, STR("-Infinity"))));
 }
 
-/* Takes a word that is a value. */
-static bool take_value_word(struct json *j, struct str *word)
+/* Reads a word that is a value. */
+static bool read_value_word(struct json *j, struct str *word)
 {
     *word = STR("");
-    if (!take_word(j, word))
+    if (!read_word(j, word))
         return false;
     if (!is_number(*word) && !is_literal(j, *word))
-        return fail_at(j, "this is not a value of JSON");
+        return fail_at(j, "invalid JSON value");
     j->at += word->len;
     return true;
 }
@@ -317,7 +318,7 @@ enum json_kind json_peek(struct json *j)
         return JSON_NULL;
     if (c == '-' || byte_is_digit(c) || (j->lenient && (c == 'N' || c == 'I')))
         return JSON_NUMBER;
-    fail_at(j, "a value of JSON should stand here");
+    fail_at(j, "expected a JSON value");
     return JSON_NONE;
 }
 
@@ -325,12 +326,9 @@ static bool open_container(struct json *j, enum json_kind kind)
 {
     if (j->depth >= j->depth_max)
         return fail_at(j, "the JSON text is nested too deeply");
-    unsigned char *nesting =
-        arena_grow(&j->arena, j->nesting, &j->depth_cap, j->depth + 1, 1);
-    if (!nesting)
+    if (!ARRAY_RESERVE(&j->arena, j->nesting, j->depth_cap, j->depth + 1))
         return fail_memory(j);
-    j->nesting = nesting;
-    nesting[j->depth++] = (unsigned char)kind;
+    j->nesting[j->depth++] = (unsigned char)kind;
     j->fresh = true;
     j->at++;
     return true;
@@ -354,26 +352,26 @@ static bool close_container(struct json *j)
     return false;
 }
 
-static bool cut_short(struct json *j)
+static bool ends_early(struct json *j)
 {
     ended(j);
     return close_container(j);
 }
 
-/* To the next item or key of the innermost container, which `end` closes. */
+/* Moves to the next item or key of the innermost container, which `end` closes. */
 static bool next(struct json *j, char end)
 {
     if (!to_token(j))
-        return cut_short(j);
+        return ends_early(j);
     if (!j->fresh && *j->at == ',') {
         j->at++;
         if (!to_token(j))
-            return cut_short(j);
+            return ends_early(j);
         if (*j->at == end && !j->lenient)
-            return fail_at(j, "a comma with nothing behind it");
+            return fail_at(j, "unexpected comma before the end");
     } else if (!j->fresh && *j->at != end) {
-        return fail_at(j, end == ']' ? "a comma or ']' should stand here"
-                                     : "a comma or '}' should stand here");
+        return fail_at(j, end == ']' ? "expected a comma or ']'"
+                                     : "expected a comma or '}'");
     }
     if (*j->at == end) {
         j->at++;
@@ -393,9 +391,9 @@ bool json_key(struct json *j, struct str *key)
     if (!next(j, '}'))
         return false;
     if (*j->at != '"')
-        return fail_at(j, "a key in quotes should stand here");
-    if (!take_string(j, key))
-        return cut_short(j);
+        return fail_at(j, "expected a key in quotes");
+    if (!read_string(j, key))
+        return ends_early(j);
     if (j->at < j->source->end && *j->at == ':') {
         j->at++;
         return true;
@@ -405,25 +403,25 @@ bool json_key(struct json *j, struct str *key)
         output_str(&j->text, *key);
         if (j->text.failed)
             return fail_memory(j);
-        *key = output_kept(&j->text);
+        *key = output_contents(&j->text);
     }
     if (!to_token(j))
-        return cut_short(j);
+        return ends_early(j);
     if (*j->at != ':')
-        return fail_at(j, "a ':' should stand behind the key");
+        return fail_at(j, "expected ':' after the key");
     j->at++;
     return true;
 }
 
-/* Skips a value that holds no other. */
+/* Skips a value that is not a container. */
 static void skip_scalar(struct json *j, enum json_kind kind)
 {
     struct str raw;
     bool escaped;
     if (kind == JSON_STRING)
-        take_raw(j, &raw, &escaped);
+        read_raw(j, &raw, &escaped);
     else
-        take_value_word(j, &raw);
+        read_value_word(j, &raw);
 }
 
 void json_skip(struct json *j)
@@ -448,7 +446,7 @@ void json_skip(struct json *j)
 bool json_string(struct json *j, struct str *out)
 {
     if (json_peek(j) == JSON_STRING)
-        return take_string(j, out);
+        return read_string(j, out);
     json_skip(j);
     return false;
 }
@@ -457,18 +455,18 @@ bool json_text(struct json *j, struct str *out)
 {
     enum json_kind kind = json_peek(j);
     if (kind == JSON_STRING)
-        return take_string(j, out);
+        return read_string(j, out);
     if (kind == JSON_NUMBER || kind == JSON_BOOL)
-        return take_value_word(j, out);
+        return read_value_word(j, out);
     json_skip(j);
     return false;
 }
 
-/* Takes a number, or a string that should be one. */
-static bool take_number(struct json *j, struct str *text)
+/* Reads a number, or a string that contains one. */
+static bool read_number(struct json *j, struct str *text)
 {
     if (json_peek(j) == JSON_NUMBER)
-        return take_value_word(j, text);
+        return read_value_word(j, text);
     if (!json_string(j, text))
         return false;
     *text = str_trim(*text);
@@ -478,12 +476,12 @@ static bool take_number(struct json *j, struct str *text)
 bool json_number(struct json *j, double *out)
 {
     struct str text;
-    return take_number(j, &text) && number_parse_double(text, out);
+    return read_number(j, &text) && number_parse_double(text, out);
 }
 
-/* Takes up to 18 digits that are wholly in the window, with what ends them: most of a
- * large file's numbers. Nothing is taken where they are not. */
-static bool take_digits(struct json *j, uint64_t *out)
+/* Fast path for most numbers of a large file: reads up to 18 digits if they and the
+ * byte after them are in the window. Otherwise reads nothing. */
+static bool read_digits(struct json *j, uint64_t *out)
 {
     const char *p = j->at, *end = j->source->end;
     uint64_t v = 0;
@@ -502,9 +500,9 @@ bool json_u64(struct json *j, uint64_t *out)
 {
     struct str text;
     double v;
-    if (to_token(j) && take_digits(j, out))
+    if (to_token(j) && read_digits(j, out))
         return true;
-    if (!take_number(j, &text))
+    if (!read_number(j, &text))
         return false;
     if (number_parse_u64(text, out))
         return true;
@@ -522,7 +520,7 @@ bool json_bool(struct json *j, bool *out)
         json_skip(j);
         return false;
     }
-    if (!take_value_word(j, &text))
+    if (!read_value_word(j, &text))
         return false;
     *out = text.ptr[0] == 't';
     return true;
@@ -531,7 +529,7 @@ bool json_bool(struct json *j, bool *out)
 bool json_finish(struct json *j)
 {
     if (to_token(j))
-        return fail_at(j, "something stands behind the end of the JSON text");
+        return fail_at(j, "unexpected text after the end of the JSON text");
     return !j->failed;
 }
 
@@ -563,8 +561,8 @@ void json_end(struct json_writer *w, enum json_kind kind)
     w->line = false;
 }
 
-/* The marks that hide text or turn its direction: U+200B to 200F, 2028 to 202E, 2060 to
- * 206F. */
+/* Format characters that hide text or change its direction: U+200B to 200F, 2028 to
+ * 202E, 2060 to 206F. */
 static bool is_format_mark(struct str s, unsigned *code)
 {
     unsigned b = (unsigned char)s.ptr[1], a = (unsigned char)s.ptr[2];
@@ -573,8 +571,8 @@ static bool is_format_mark(struct str s, unsigned *code)
            (*code >= 0x2060 && *code <= 0x206f);
 }
 
-/* What cannot stand in a string as it is: quotes, backslashes, and what a terminal obeys
- * (C0, DEL, C1 controls, marks of direction). 0 where the byte is plain. */
+/* Length of a character that must be escaped in a string: quotes, backslashes, and what
+ * a terminal interprets (C0, DEL, C1 controls, direction marks). 0 for a plain byte. */
 static size_t escape_at(struct str s, unsigned *code)
 {
     unsigned char c = (unsigned char)s.ptr[0];

@@ -6,8 +6,8 @@
 
 #define TRAILER_SIZE 32
 
-/* A big-endian number of up to 16 bytes: its low 64 bits. Larger ones, and bytes that are
- * not there, make the cursor fail. */
+/* Reads a big-endian number of up to 16 bytes; returns its low 64 bits. Larger numbers
+ * and missing bytes make the cursor fail. */
 static uint64_t number_of(struct bytes *b, uint64_t size)
 {
     b->failed |= size > 16;
@@ -47,7 +47,8 @@ static double real_of(uint64_t bits, uint64_t size)
     return size == sizeof narrow ? (double)narrow : wide;
 }
 
-/* How many: in the marker's low half, or, where that is full, in an integer behind it. */
+/* The count: in the low half of the marker, or, if that is all ones, in an integer
+ * after it. */
 static uint64_t length_of(struct bytes *b, unsigned low)
 {
     if (low != 0xf)
@@ -60,7 +61,7 @@ static uint64_t length_of(struct bytes *b, unsigned low)
     return number_of(b, 1u << (marker & 0xf));
 }
 
-/* Bytes of so many things; none where they would reach behind the end. */
+/* Bytes of `count` items; empty if they exceed the input. */
 static struct str many_of(struct bytes *b, uint64_t count, unsigned size)
 {
     if (count > bytes_left(b) / size)
@@ -195,7 +196,7 @@ struct plist_value keyed_find(const struct keyed_archive *a,
     return keyed_follow(a, plist_find(&a->plist, object, key));
 }
 
-uint32_t keyed_place(const struct plist_value *key)
+uint32_t keyed_position(const struct plist_value *key)
 {
     uint64_t n;
     if (key->kind != PLIST_ASCII || !str_starts(key->bytes, STR("$")) ||
@@ -209,7 +210,7 @@ static unsigned unit_at(struct str text, size_t i)
     return (unsigned)(unsigned char)text.ptr[i] << 8 | (unsigned char)text.ptr[i + 1];
 }
 
-/* A unit of UTF-16 becomes at most 3 bytes, a pair of them 4. */
+/* One UTF-16 unit becomes at most 3 bytes, a surrogate pair 4. */
 static struct str utf8_of(struct str text, struct arena *arena)
 {
     char *out = arena_alloc(arena, text.len * 2);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary property lists, and the objects that NSKeyedArchiver keeps in them.
+/* Reads binary property lists, and NSKeyedArchiver objects in them.
  *
- * Nothing is built: a value is looked at where it lies, and what is in it is asked for by
- * its number. So neither deep lists nor ones that hold themselves cost anything, and a
- * reader that walks them bounds its own way. What is damaged is PLIST_NONE.
+ * No tree is built: a value is read in place, and its items are accessed by number. So
+ * deep or cyclic lists cost nothing, and a reader that walks them must limit its own
+ * path. Damaged values are PLIST_NONE.
  *
- * The format: the object table, big-endian, behind the objects; the last 32 bytes tell
- * where (CFBinaryPList.c of Apple's CoreFoundation describes it in its head). */
+ * The format: objects, then a big-endian table of their offsets; the last 32 bytes
+ * locate the table (see the head of CFBinaryPList.c in Apple's CoreFoundation). */
 #ifndef STOKE_CODEC_PLIST_H
 #define STOKE_CODEC_PLIST_H
 
@@ -29,31 +29,32 @@ enum plist_kind {
 
 struct plist_value {
     enum plist_kind kind;
-    uint32_t count;   /* of items; of pairs in a dict */
-    uint64_t integer; /* the low 64 bits; of a UID its number */
+    uint32_t count;   /* number of items; of pairs in a dict */
+    uint64_t integer; /* the low 64 bits; the number of a UID */
     double real;
-    struct str bytes; /* of data and texts; of an array or dict the items' numbers */
+    /* content of data and texts; the object numbers of the items of an array or dict */
+    struct str bytes;
 };
 
 struct plist {
     struct str bytes;
-    struct str offsets; /* of the objects */
+    struct str offsets; /* offsets of the objects */
     unsigned offset_size, item_size;
-    uint32_t count; /* of objects */
+    uint32_t count; /* number of objects */
     uint32_t root;
 };
 
-/* False where the bytes, which outlive the list, are no binary property list. */
+/* False if the bytes are not a binary property list. They must outlive it. */
 bool plist_init(struct plist *p, struct str bytes);
 
-/* The object of that number. */
+/* The object with that number. */
 struct plist_value plist_object(const struct plist *p, uint32_t number);
 
-/* The i-th item of an array; of a dict the i-th key, and from `count` on the values. */
+/* Item i of an array; of a dict, key i, or value i - count from `count` on. */
 struct plist_value plist_item(const struct plist *p, const struct plist_value *in,
                               uint32_t i);
 
-/* What a dict has under that key. */
+/* The value of a key in a dict. */
 struct plist_value plist_find(const struct plist *p, const struct plist_value *dict,
                               struct str key);
 
@@ -61,30 +62,30 @@ struct plist_value plist_find(const struct plist *p, const struct plist_value *d
 
 struct keyed_archive {
     struct plist plist;
-    struct plist_value objects; /* what UIDs number */
+    struct plist_value objects; /* the objects that UIDs refer to */
     struct plist_value top;
 };
 
-/* False where the bytes are no such archive. */
+/* False if the bytes are not a keyed archive. */
 bool keyed_init(struct keyed_archive *a, struct str bytes);
 
-/* What a UID stands for; any other value is itself. */
+/* The object that a UID refers to; any other value unchanged. */
 struct plist_value keyed_follow(const struct keyed_archive *a, struct plist_value v);
 
-/* What an object has under that key, followed. */
+/* The value of a key of an object, with UIDs resolved. */
 struct plist_value keyed_find(const struct keyed_archive *a,
                               const struct plist_value *object, struct str key);
 
-/* The number N of a key "$N", as old-style coders name what they write in turn;
- * UINT32_MAX for any other key. */
-uint32_t keyed_place(const struct plist_value *key);
+/* The number N of a key "$N": coders without keys number the values in the order in
+ * which they are written. UINT32_MAX for any other key. */
+uint32_t keyed_position(const struct plist_value *key);
 
-/* A text: a plain one, or an NSString. What is not ASCII goes into the arena. Empty where
- * it is none. */
+/* A text: a plain one, or an NSString. Text that is not ASCII is converted into the
+ * arena. Empty if it is not a text. */
 struct str keyed_text(const struct keyed_archive *a, struct plist_value v,
                       struct arena *arena);
 
-/* What an NSDictionary has under that text, followed. */
+/* The value of a text key in an NSDictionary, with UIDs resolved. */
 struct plist_value keyed_entry(const struct keyed_archive *a,
                                const struct plist_value *dictionary, struct str key);
 

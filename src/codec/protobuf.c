@@ -21,8 +21,8 @@ uint64_t proto_offset(const struct proto_reader *r)
     return (uint64_t)(r->rest.ptr - r->base);
 }
 
-/* Takes a number off *rest. Its tenth byte may hold one bit only. */
-static bool take_varint(struct str *rest, uint64_t *out)
+/* Reads a varint from *rest. Its tenth byte may hold one bit only. */
+static bool read_varint(struct str *rest, uint64_t *out)
 {
     uint64_t v = 0;
     for (unsigned i = 0; i < VARINT_MAX && i < rest->len; i++) {
@@ -39,8 +39,8 @@ static bool take_varint(struct str *rest, uint64_t *out)
     return false;
 }
 
-/* Takes a number of `size` bytes, the lowest first. */
-static bool take_fixed(struct str *rest, size_t size, uint64_t *out)
+/* Reads a little-endian number of `size` bytes. */
+static bool read_fixed(struct str *rest, size_t size, uint64_t *out)
 {
     uint64_t v = 0;
     if (rest->len < size)
@@ -52,28 +52,28 @@ static bool take_fixed(struct str *rest, size_t size, uint64_t *out)
     return true;
 }
 
-static bool take_bytes(struct str *rest, struct str *out)
+static bool read_bytes(struct str *rest, struct str *out)
 {
     uint64_t length;
     struct str s = *rest;
-    if (!take_varint(&s, &length) || length > s.len)
+    if (!read_varint(&s, &length) || length > s.len)
         return false;
     *out = str_head(s, (size_t)length);
     *rest = str_skip(s, (size_t)length);
     return true;
 }
 
-static bool take_value(struct str *rest, struct proto_field *field)
+static bool read_value(struct str *rest, struct proto_field *field)
 {
     switch (field->wire) {
     case PROTO_VARINT:
-        return take_varint(rest, &field->value);
+        return read_varint(rest, &field->value);
     case PROTO_FIXED64:
-        return take_fixed(rest, 8, &field->value);
+        return read_fixed(rest, 8, &field->value);
     case PROTO_FIXED32:
-        return take_fixed(rest, 4, &field->value);
+        return read_fixed(rest, 4, &field->value);
     case PROTO_BYTES:
-        return take_bytes(rest, &field->bytes);
+        return read_bytes(rest, &field->bytes);
     }
     return false;
 }
@@ -84,11 +84,11 @@ bool proto_next(struct proto_reader *r, struct proto_field *field)
     uint64_t tag = 0;
     if (r->failed || rest.len == 0)
         return false;
-    bool ok = take_varint(&rest, &tag) && tag >> 3 != 0 && tag >> 3 <= FIELD_NUMBER_MAX;
+    bool ok = read_varint(&rest, &tag) && tag >> 3 != 0 && tag >> 3 <= FIELD_NUMBER_MAX;
     *field = (struct proto_field){.number = (uint32_t)(tag >> 3),
                                   .wire = (enum proto_wire)(tag & 7),
                                   .bytes = STR("")};
-    if (!ok || !take_value(&rest, field)) {
+    if (!ok || !read_value(&rest, field)) {
         r->failed = true;
         return false;
     }
@@ -96,11 +96,11 @@ bool proto_next(struct proto_reader *r, struct proto_field *field)
     return true;
 }
 
-/* A field that is one number becomes, once given, one with no bytes left. */
+/* A field with a single number returns it once and then becomes an empty field. */
 bool proto_number(struct proto_field *field, uint64_t *value)
 {
     if (field->wire == PROTO_BYTES)
-        return take_varint(&field->bytes, value);
+        return read_varint(&field->bytes, value);
     *value = field->value;
     field->wire = PROTO_BYTES;
     return true;
@@ -138,13 +138,13 @@ void proto_put_bytes(struct output *o, uint32_t number, struct str bytes)
 
 void proto_put_str(struct output *o, uint32_t number, struct str s)
 {
-    struct output clean = OUTPUT_KEEP;
+    struct output clean = OUTPUT_BUFFER;
     if (utf8_valid(s) == s.len) {
         proto_put_bytes(o, number, s);
         return;
     }
     utf8_print(&clean, s);
-    proto_put_bytes(o, number, output_kept(&clean));
+    proto_put_bytes(o, number, output_contents(&clean));
     o->failed |= clean.failed;
     output_deinit(&clean);
 }

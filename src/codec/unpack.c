@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/unpack.h"
-#include "base/limits.h"
 
 #define ROOM_FIRST ((uint64_t)1 << 20)
 
@@ -9,10 +8,10 @@ static const char *const names[] = {[PACK_ZLIB] = "zlib",
                                     [PACK_XZ] = "xz",
                                     [PACK_DEFLATE] = "deflated"};
 
-/* The most that so many packed bytes may become. */
-static uint64_t bound_of(size_t packed)
+/* The maximum unpacked size of that many packed bytes. */
+static uint64_t bound_of(size_t packed, const struct limits *limits)
 {
-    uint64_t ratio = limits.block_ratio;
+    uint64_t ratio = limits->block_ratio;
     uint64_t most = packed < UNPACK_MAX / ratio ? packed * ratio : UNPACK_MAX;
     if (most < ROOM_FIRST)
         most = ROOM_FIRST;
@@ -21,23 +20,25 @@ static uint64_t bound_of(size_t packed)
 
 static bool refuse(struct str packed, const char *name, uint64_t size, struct error *err)
 {
-    return error_set(err, "refused: %zu KiB of %s data unpack to %zu MiB or more",
-                     packed.len >> 10, name, (size_t)(size >> 20));
+    error_set(err, "rejected: %zu KiB of %s data unpack to %zu MiB or more",
+              packed.len >> 10, name, (size_t)(size >> 20));
+    return error_hint(err, "--limits x8 raises the limit");
 }
 
-static bool lack(struct arena *arena, struct error *err)
+static bool out_of_memory(struct arena *arena, struct error *err)
 {
     arena->failed = true;
     return error_memory(err);
 }
 
 static bool unpack_known(enum pack kind, struct str packed, uint64_t size,
-                         struct arena *arena, struct str *out, struct error *err)
+                         const struct limits *limits, struct arena *arena,
+                         struct str *out, struct error *err)
 {
-    if (size > bound_of(packed.len))
+    if (size > bound_of(packed.len, limits))
         return refuse(packed, names[kind], size, err);
     struct unpack_run r = {.in = packed, .room = (size_t)size};
-    r.out = arena_alloc(arena, r.room + 1); /* not nothing, for no bytes */
+    r.out = arena_alloc(arena, r.room + 1); /* not a size of 0 */
     if (!r.out)
         return error_memory(err);
     if (unpack_run(kind, &r) && r.ended && r.done == size) {
@@ -46,15 +47,16 @@ static bool unpack_known(enum pack kind, struct str packed, uint64_t size,
     }
     arena_release(arena, r.out, r.room + 1);
     if (r.lacks_memory)
-        return lack(arena, err);
+        return out_of_memory(arena, err);
     return error_set(err, "the %s data is damaged", names[kind]);
 }
 
-/* Twice the room each time: at most three times the work of knowing. */
-static bool unpack_unknown(enum pack kind, struct str packed, struct arena *arena,
-                           struct str *out, struct error *err)
+/* Doubles the room at each attempt: at most three times the work compared with a known
+ * size. */
+static bool unpack_unknown(enum pack kind, struct str packed, const struct limits *limits,
+                           struct arena *arena, struct str *out, struct error *err)
 {
-    uint64_t most = bound_of(packed.len), room = ROOM_FIRST;
+    uint64_t most = bound_of(packed.len, limits), room = ROOM_FIRST;
     for (;; room = room < most / 2 ? room * 2 : most) {
         struct unpack_run r = {.in = packed, .room = (size_t)room};
         r.out = arena_alloc(arena, r.room);
@@ -67,7 +69,7 @@ static bool unpack_unknown(enum pack kind, struct str packed, struct arena *aren
         }
         arena_release(arena, r.out, r.room);
         if (r.lacks_memory)
-            return lack(arena, err);
+            return out_of_memory(arena, err);
         if (!ok || r.done < r.room)
             return error_set(err, "the %s data is damaged", names[kind]);
         if (room == most)
@@ -75,11 +77,12 @@ static bool unpack_unknown(enum pack kind, struct str packed, struct arena *aren
     }
 }
 
-bool unpack(enum pack kind, struct str packed, uint64_t size, struct arena *arena,
-            struct str *out, struct error *err)
+bool unpack(enum pack kind, struct str packed, uint64_t size, const struct limits *limits,
+            struct arena *arena, struct str *out, struct error *err)
 {
     *out = STR("");
+    limits = limits ? limits : &limits_default;
     if (size == UNPACK_SIZE_UNKNOWN)
-        return unpack_unknown(kind, packed, arena, out, err);
-    return unpack_known(kind, packed, size, arena, out, err);
+        return unpack_unknown(kind, packed, limits, arena, out, err);
+    return unpack_known(kind, packed, size, limits, arena, out, err);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed blocks that are at hand whole: sections of object files, files of archives. What comes in a stream
- * is decode.h's.
+/* Unpacks whole blocks in memory: sections of object files, files of archives. For
+ * streams see decode.h.
  *
- * A small block may unpack to an endless one: what would be more than the limits allow
- * (base/limits.h) is refused, and all above UNPACK_MAX is. */
+ * A small block can unpack to unlimited size: a result above the limits (base/limits.h)
+ * or above UNPACK_MAX is rejected. */
 #ifndef STOKE_CODEC_UNPACK_H
 #define STOKE_CODEC_UNPACK_H
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limits.h"
 
 #define UNPACK_MAX ((uint64_t)4 << 30)
 
@@ -16,24 +17,24 @@
 
 enum pack { PACK_ZLIB, PACK_ZSTD, PACK_XZ, PACK_DEFLATE };
 
-/* Unpacks `packed` to *out, in the arena. `size` is what it is said to become, and must
- * be exact; UNPACK_SIZE_UNKNOWN: it is found out. False, with *out empty, where the block
- * is damaged, of another size or refused, and where memory is short: that the arena
- * knows, too. */
-bool unpack(enum pack kind, struct str packed, uint64_t size, struct arena *arena,
-            struct str *out, struct error *err);
+/* Unpacks `packed` to *out, in the arena. `size` is the declared size and must be
+ * exact; UNPACK_SIZE_UNKNOWN: unknown. `limits`: NULL for limits_default. Returns false,
+ * with *out empty, if the block is damaged, has another size or is rejected (then err
+ * has a hint), or when memory is short (the arena has then failed too). */
+bool unpack(enum pack kind, struct str packed, uint64_t size, const struct limits *limits,
+            struct arena *arena, struct str *out, struct error *err);
 
-/* A run over a block, until it ends or the room is full. */
+/* One attempt to unpack a block, until it ends or the room is full. */
 struct unpack_run {
     struct str in;
     char *out;
     size_t room, done;
     bool ended;
-    bool lacks_memory; /* it could not begin */
+    bool lacks_memory; /* failed to allocate its state */
 };
 
-/* What the libraries do (unpack_run.c; the viewer's page brings its own). False where the
- * data is damaged. */
+/* Implemented with the compression libraries (unpack_run.c); the viewer's page has its
+ * own. False if the data is damaged. */
 bool unpack_run(enum pack kind, struct unpack_run *r);
 
 #endif

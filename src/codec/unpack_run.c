@@ -7,7 +7,7 @@
 /* The dictionary of `xz -9` takes 65 MiB. */
 #define XZ_MEMORY ((uint64_t)68 << 20)
 
-/* libdeflate takes less than half of zlib's time, where all is there at once. */
+/* libdeflate takes less than half of zlib's time if the whole block is in memory. */
 static bool inflate_all(struct unpack_run *r, bool wrapped)
 {
     struct libdeflate_decompressor *z = libdeflate_alloc_decompressor();

@@ -32,7 +32,7 @@ static bool more(struct xml *x, size_t seen)
     struct source *s = x->source;
     while (!s->last && (size_t)(s->end - s->begin) <= seen) {
         if (seen >= XML_PIECE_MAX) {
-            fail(x, "a tag or a text that is too long");
+            fail(x, "a tag or a text is too long");
             return false;
         }
         if (!source_more(s, s->begin, x->err)) {
@@ -43,7 +43,7 @@ static bool more(struct xml *x, size_t seen)
     return (size_t)(s->end - s->begin) > seen;
 }
 
-/* Where `part` first stands in the text to come; false where it does not. */
+/* Offset of the next `part` in the text; false if there is none. */
 static bool find(struct xml *x, struct str part, size_t *at)
 {
     size_t seen = 0;
@@ -58,7 +58,7 @@ static bool find(struct xml *x, struct str part, size_t *at)
     }
 }
 
-/* Where the tag at the beginning ends: its '>' outside of quotes. */
+/* Offset of the end of the current tag: its '>' outside quotes. */
 static bool find_tag_end(struct xml *x, size_t *at)
 {
     char quote = 0;
@@ -78,8 +78,8 @@ static bool find_tag_end(struct xml *x, size_t *at)
     return false;
 }
 
-/* Leaves `length` bytes behind and counts their lines. They stay where they are until the
- * next piece is asked for. */
+/* Consumes `length` bytes and counts their lines. The bytes stay valid until the next
+ * piece. */
 static struct str take(struct xml *x, size_t length)
 {
     struct str taken = str_head(window(x), length), rest = taken;
@@ -125,7 +125,7 @@ static enum xml_piece open_tag(struct xml *x, struct str tag)
     if (x->name.len == 0)
         return fail(x, "a tag without a name");
     if (x->depth == XML_DEPTH_MAX)
-        return fail(x, "tags that are nested too deep");
+        return fail(x, "tags are nested too deeply");
     x->open[x->depth++] = hash_bytes(x->name.ptr, x->name.len);
     return XML_OPEN;
 }
@@ -135,7 +135,7 @@ static enum xml_piece close_tag(struct xml *x, struct str tag)
     x->name = take_name(&tag);
     uint64_t hash = hash_bytes(x->name.ptr, x->name.len);
     if (x->depth == 0 || x->open[x->depth - 1] != hash)
-        return fail(x, "a closing tag that closes nothing");
+        return fail(x, "a closing tag does not match an open one");
     x->depth--;
     return XML_CLOSE;
 }
@@ -180,8 +180,8 @@ static enum xml_piece read_cdata(struct xml *x)
     return XML_TEXT;
 }
 
-/* Passes over a comment, an instruction or a document type. False where none comes next,
- * or where it fails or has no end. */
+/* Skips a comment, a processing instruction or a document type. False if none follows,
+ * or if it is invalid or unterminated. */
 static bool skip_aside(struct xml *x)
 {
     size_t end;
@@ -200,7 +200,7 @@ static bool skip_aside(struct xml *x)
     }
     struct str aside = take(x, end + close.len);
     if (close.len == 1 && str_find(aside, '[') < aside.len) {
-        fail(x, "a document type with declarations, which are not read");
+        fail(x, "document types with declarations are not supported");
         return false;
     }
     return true;
@@ -249,7 +249,7 @@ bool xml_attribute(const struct xml *x, struct str name, struct str *value)
 
 /* --- Entities -------------------------------------------------------------------- */
 
-/* Writes what "&name;" stands for; false where that is not known. */
+/* Writes the character that "&name;" stands for; false if it is unknown. */
 static bool write_entity(struct output *out, struct str name)
 {
     static const struct {
@@ -293,5 +293,5 @@ struct str xml_decode(struct str text, struct output *scratch)
         }
     }
     output_str(scratch, text);
-    return output_kept(scratch);
+    return output_contents(scratch);
 }

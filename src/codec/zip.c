@@ -20,7 +20,8 @@ bool zip_init(struct zip *z, struct str bytes)
     return true;
 }
 
-/* Behind the file's own header, whose name and extra part may be of another length. */
+/* The data begins after the local header, whose name and extra field may have other
+ * lengths. */
 static struct str packed_at(const struct zip *z, uint64_t offset, uint64_t size)
 {
     struct bytes b = bytes_of(z->bytes, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in a zip archive that is at hand whole: its files, by the directory at its end.
- * Archives in several parts, encrypted files and those of 4 GiB and more are not read. */
+/* Lists the files of a zip archive in memory, from its central directory. Archives in
+ * several parts, encrypted files, and files of 4 GiB and more are not supported. */
 #ifndef STOKE_CODEC_ZIP_H
 #define STOKE_CODEC_ZIP_H
 
@@ -17,15 +17,15 @@ struct zip {
 struct zip_file {
     struct str path;
     struct str packed;
-    unsigned method; /* ZIP_STORED, ZIP_DEFLATED, or one that is not read */
+    unsigned method; /* ZIP_STORED, ZIP_DEFLATED, or an unsupported method */
     uint32_t size;   /* unpacked */
 };
 
-/* False where the bytes, which outlive it, end with no directory. */
+/* False if the bytes do not end with a central directory. They must outlive it. */
 bool zip_init(struct zip *z, struct str bytes);
 
-/* The next file or folder (whose path ends with a slash) in the directory's order. False
- * at its end. */
+/* The next file or folder (whose path ends with a slash), in directory order. False at
+ * the end. */
 bool zip_next(struct zip *z, struct zip_file *f);
 
 #endif

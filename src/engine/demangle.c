@@ -5,12 +5,12 @@
 
 struct renaming {
     enum demangle how;
-    string_id *renamed; /* by old name: the new profile's; 0 where not met yet */
+    string_id *renamed; /* by old name: the new profile's; 0 before first use */
     struct output demangled, joined, plain, text;
 };
 
-/* A part of a Rust name must begin with a letter or '_': one stands before an escape, as
- * in "a::_$u7b$$u7b$closure$u7d$$u7d$::h0123456789abcdef". */
+/* A part of a Rust name must begin with a letter or '_', so there is a '_' before an
+ * escape, as in "a::_$u7b$$u7b$closure$u7d$$u7d$::h0123456789abcdef". */
 static struct str without_underscores(struct renaming *n, struct str name)
 {
     struct str mark = STR("::_$");
@@ -26,7 +26,7 @@ static struct str without_underscores(struct renaming *n, struct str name)
             name = str_skip(name, mark.len);
         }
     }
-    return output_kept(&n->joined);
+    return output_contents(&n->joined);
 }
 
 static struct str plain_name(struct renaming *n, struct str name)
@@ -39,7 +39,7 @@ static struct str plain_name(struct renaming *n, struct str name)
     return str_equal(plain, joined) ? name : plain;
 }
 
-/* The name to show; good until the next call. */
+/* The name to show, valid until the next call. */
 static struct str new_name(struct renaming *n, struct str name)
 {
     struct str bare = label_without_suffix(name), mark = str_skip(name, bare.len);
@@ -49,7 +49,7 @@ static struct str new_name(struct renaming *n, struct str name)
     n->text.used = 0;
     output_str(&n->text, shown);
     output_str(&n->text, mark);
-    return n->text.failed ? name : output_kept(&n->text);
+    return n->text.failed ? name : output_contents(&n->text);
 }
 
 static bool any_changes(struct renaming *n, const struct profile *p)
@@ -93,7 +93,7 @@ static struct profile *renamed_copy(struct renaming *n, const struct profile *fr
 {
     struct builder b;
     struct profile *p = NULL;
-    if (!builder_init(&b, from->kept ? BUILD_KEEP : BUILD_COUNT))
+    if (!builder_init(&b, from->all_samples ? BUILD_KEEP : BUILD_COUNT))
         error_memory(err);
     else {
         builder_merge_facts(&b, from);

@@ -11,18 +11,22 @@
 #include "import/detect.h"
 #include "import/folded.h"
 #include "os/file.h"
-#include "os/guard.h"
-#include "os/parallel.h"
 #include "os/spool.h"
+#include "os/thread_pool.h"
 #include "trace/reader.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* More of an input that only comes by is not kept in memory to find its format. */
+/* Limit of the data that stays in memory to find the format of a stream. */
 #define DETECT_WINDOW_MAX ((size_t)64 << 20)
 
-/* One input under way. */
+static const struct limits *limits_of(const struct load_settings *s)
+{
+    return s->limits.depth ? &s->limits : &limits_default;
+}
+
+/* The current input. */
 struct loading {
     const struct load_settings *settings;
     const struct engine_report *report;
@@ -30,11 +34,13 @@ struct loading {
     const char *name;
     struct os_input input;
     const struct importer *importer;
-    const struct importer *alike; /* what the input looks like, where it was said to be of
-                                     a format that it does not look like; else NULL */
+    /* the detected format if it differs from the format that the user gives; else
+     * NULL */
+    const struct importer *alike;
     uint64_t done;
-    struct os_spool spool; /* what the format was looked for in, where it was long */
-    struct source kept;    /* over that */
+    struct os_spool spool; /* data that was read to find the format, if it was long */
+    struct source spooled; /* reads the spool */
+    bool truncated;
 };
 
 static void on_progress(void *context, uint64_t bytes)
@@ -51,14 +57,13 @@ static bool no_format(const struct loading *l, struct str head, struct error *er
         error_set(err, "the input is empty");
         return error_hint(err, "check the command that wrote it");
     }
-    error_set(err, "the format is not known");
+    error_set(err, "unknown format");
     struct folded_share lines = folded_share(head);
     if (lines.stacks)
-        error_set(err,
-                  "the format is not known: %zu of the first %zu lines are folded stacks",
+        error_set(err, "unknown format: %zu of the first %zu lines are folded stacks",
                   lines.good, lines.good + lines.bad);
     detect_candidates(head, str_of(l->name), names, sizeof names);
-    return error_hint(err, "--format NAME, where it is one of: %s", names);
+    return error_hint(err, "--format NAME; possible formats: %s", names);
 }
 
 static bool is_trace(const char *name, const struct trace_format *format,
@@ -73,7 +78,7 @@ static struct str input_head(const struct source *s)
     return str_head(str_span(s->begin, s->end), IMPORT_HEAD_SIZE);
 }
 
-/* The format that the input looks like, where it is not at all what it is said to be. */
+/* The detected format if the input does not match the format that the user gives. */
 static const struct importer *looks_like(const struct importer *said, struct str head,
                                          const char *name)
 {
@@ -81,8 +86,8 @@ static const struct importer *looks_like(const struct importer *said, struct str
     return said->probe(head) ? NULL : importer_probe(head, str_of(name), &score);
 }
 
-/* Makes more of the input visible: what is mapped, all of it; else the window grows, up
- * to a size from which on the rest goes to a file. */
+/* Makes more of the input visible: all of it if it is mapped; otherwise the window grows
+ * up to a limit, and then the rest goes to a file. */
 static bool see_more(struct loading *l, struct source **in, struct error *err)
 {
     struct source *s = *in;
@@ -91,9 +96,9 @@ static bool see_more(struct loading *l, struct source **in, struct error *err)
         return true;
     if ((size_t)(s->end - s->begin) < DETECT_WINDOW_MAX)
         return source_more(s, s->begin, err);
-    if (!os_spool_keep(&l->spool, s, &l->kept, err))
+    if (!os_spool_copy(&l->spool, s, &l->spooled, err))
         return false;
-    *in = &l->kept;
+    *in = &l->spooled;
     return true;
 }
 
@@ -112,8 +117,8 @@ static bool detect_format(struct loading *l, struct source **in, struct error *e
     return ok;
 }
 
-/* What is piped to a command that others pipe folded stacks to is read as such where only
- * some lines are. */
+/* Piped input of a command that accepts folded stacks is read as folded stacks even if
+ * only some lines are. */
 static bool takes_as_folded(const struct loading *l, struct str head)
 {
     return l->settings->pipe_is_folded && strcmp(l->name, "-") == 0 &&
@@ -141,16 +146,16 @@ static bool choose_importer(struct loading *l, struct source **in, struct error 
     return l->importer || no_format(l, head, err);
 }
 
-/* How many threads are to read the file in parts; 1: it is read as a whole. */
+/* The number of threads that read the file in parts; 1: it is read as a whole. */
 static unsigned thread_count(const struct loading *l, const struct decoder *d)
 {
-    uint64_t wanted =
+    uint64_t limit =
         l->settings->threads > 0 ? (uint64_t)l->settings->threads : os_core_count();
     if (!l->input.regular || d->what || !l->importer->split || l->options.in_order)
         return 1;
     if (lseek(l->input.fd, 0, SEEK_CUR) != (off_t)l->done)
-        return 1; /* what was handed to us was not at its beginning */
-    return parts_threads(l->input.size, wanted);
+        return 1; /* the file was not at its beginning when it was passed to us */
+    return parts_threads(l->input.size, limit);
 }
 
 /* --- One file, all files ------------------------------------------------------------ */
@@ -159,68 +164,74 @@ static bool load_whole(struct loading *l, struct source *in, struct builder *b,
                        struct error *err)
 {
     uint64_t before = b->profile->facts.samples;
-    if (!l->settings->taker || l->importer != importer_named(STR("perf-data")))
+    if (!l->settings->consumer || l->importer != importer_named(STR("perf-data")))
         return import_read(l->importer, in, &l->options, b, err);
-    return perf_data_replay(in, &l->options, b, l->settings->taker, err) &&
+    return perf_data_replay(in, &l->options, b, l->settings->consumer, err) &&
            import_check(l->importer, &l->options, b, before, err);
 }
 
-/* Whole, from a copy where what is at hand can only be read on. */
-static bool load_kept(struct loading *l, struct source *in, struct builder *b,
-                      struct error *err)
+/* Loads the input as a whole; a stream is copied first. */
+static bool load_seekable(struct loading *l, struct source *in, struct builder *b,
+                          struct error *err)
 {
     struct str all;
     struct os_spool spool = {0};
-    struct source kept;
-    bool jumps = l->importer->jumps && l->importer->jumps(input_head(in));
-    if (!jumps || source_map(in, &all))
+    struct source spooled;
+    bool needs_seek = l->importer->needs_seek && l->importer->needs_seek(input_head(in));
+    if (!needs_seek || source_map(in, &all))
         return load_whole(l, in, b, err);
-    bool ok = os_spool_keep(&spool, in, &kept, err) && load_whole(l, &kept, b, err);
+    bool ok = os_spool_copy(&spool, in, &spooled, err) && load_whole(l, &spooled, b, err);
     os_spool_free(&spool);
     return ok;
 }
 
-/* Where the limits are why nothing was read. */
-static void explain_limits(const struct decoder *d, struct error *err)
+/* Adds a hint if nothing was read because of the limits. */
+static void explain_limits(const struct decoder *d, const struct arena_bound *bound,
+                           struct error *err)
 {
-    if (arena_was_refused())
-        error_set(err, "what it unpacks to takes more memory than the limit");
-    if (d->stopped || arena_was_refused())
-        error_hint(err, "--limits x8: it unpacks to more than the limits allow");
+    if (bound->refused)
+        error_set(err, "the decompressed data needs more memory than the limit");
+    if (d->stopped || bound->refused)
+        error_hint(err, "--limits x8: the decompressed data exceeds the limits");
 }
 
 static bool load_decoded(struct loading *l, struct builder *b, struct error *err)
 {
     struct decoder d;
+    struct arena_bound bound = {.held = 0};
     struct source raw = os_input_source(&l->input);
+    raw.limits = limits_of(l->settings);
     if (!decoder_init(&d, &raw, err)) {
         source_deinit(&raw);
         return false;
     }
     struct source *in = &d.source;
-    decoder_bound_memory(&d);
+    decoder_bound_memory(&d, &bound);
     bool ok = choose_importer(l, &in, err);
     if (ok) {
         unsigned threads = thread_count(l, &d);
         struct parts_input parts = {&l->input, in->offset, l->importer, &l->options};
         l->options.head = threads > 1 ? input_head(in) : STR("");
-        ok = threads > 1 ? parts_read(&parts, threads, b, err) : load_kept(l, in, b, err);
+        ok = threads > 1 ? parts_read(&parts, threads, b, err)
+                         : load_seekable(l, in, b, err);
     }
     if (!ok)
-        explain_limits(&d, err);
+        explain_limits(&d, &bound, err);
     b->profile->facts.incomplete |= d.broken;
     if (ok && d.flaw)
         builder_warn_offset(b, d.flaw, d.in);
-    if (ok && os_guard_was_cut())
-        builder_warn(b, "a file that was cut short while it was read", 0, 0, STR(""));
+    if (os_input_was_truncated(&l->input)) {
+        l->truncated = true;
+        builder_warn(b, "the file was truncated while it was read", 0, 0, STR(""));
+    }
     os_spool_free(&l->spool);
     decoder_deinit(&d);
     source_deinit(&raw);
     return ok;
 }
 
-/* A format that was said and is not there is read as something, or as nothing: either
- * way the user has to know. */
+/* If the input does not match the format that the user gives, the result may be wrong or
+ * empty: both are reported. */
 static void report_format(const struct loading *l, bool ok, struct error *err)
 {
     if (!l->alike)
@@ -229,11 +240,11 @@ static void report_format(const struct loading *l, bool ok, struct error *err)
         error_hint(err, "without --format: it looks like %s, not %s", l->alike->name,
                    l->importer->name);
     else
-        engine_note(l->report, "%s looks like %s, but is read as %s, as --format says",
+        engine_note(l->report, "%s looks like %s, but is read as %s because of --format",
                     l->input.name, l->alike->name, l->importer->name);
 }
 
-/* What every file of a load has in common. */
+/* Common settings of all files of a load. */
 struct job {
     const struct load_settings *settings;
     const struct engine_report *report;
@@ -266,6 +277,8 @@ static bool load_file(const struct job *job, const char *name, struct builder *b
         l.options.written = l.input.written;
         ok = load_decoded(&l, b, err);
         report_format(&l, ok, err);
+        if (l.truncated && settings->result)
+            settings->result->truncated = true;
         os_input_close(&l.input);
     }
     free(skip);
@@ -280,20 +293,21 @@ static bool load_file(const struct job *job, const char *name, struct builder *b
 static bool load_files(const struct job *job, int file_count, char **files,
                        struct builder *b, struct error *err)
 {
-    struct merge merge = {.apart = job->settings->events_apart};
+    struct merge merge = {.separate = job->settings->events_apart};
     struct perf_session session = {.carried = NULL};
     struct load_settings each = *job->settings;
     struct job each_job = {&each, job->report, job->resolver};
     struct builder part;
     bool ok = true;
     each.import.session = &session;
-    each.import.empty = true; /* a part may be */
+    each.import.empty = true; /* a single file may be empty */
     for (int i = 0; ok && i < file_count; i++) {
         if (!builder_init(&part, b->mode)) {
             ok = error_memory(err);
             break;
         }
         part.modules_alike = b->modules_alike;
+        builder_set_limits(&part, b->limits);
         ok = load_file(&each_job, files[i], &part, err);
         if (ok && part.profile->facts.samples == 0)
             engine_note(job->report, "%s holds no samples", files[i]);
@@ -308,7 +322,7 @@ static bool load_files(const struct job *job, int file_count, char **files,
     return ok;
 }
 
-/* Notes on what was loaded: symbols that are missing, source maps of no use. */
+/* Notes on the loaded data: missing symbols, unused source maps. */
 static void report_loaded(const struct load_settings *settings,
                           const struct symbols *symbols, const struct source_maps *maps,
                           const struct profile *p, const struct engine_report *report)
@@ -317,6 +331,15 @@ static void report_loaded(const struct load_settings *settings,
         symbols_report(symbols, report);
     package_hint(symbols, p, report);
     source_maps_note(maps, &settings->source_maps, report);
+}
+
+static void note_result(struct load_result *result, const struct symbols *symbols,
+                        const struct profile *p)
+{
+    if (!result)
+        return;
+    result->incomplete |= p->facts.incomplete;
+    result->truncated |= local_resolver_truncated(symbols->machine);
 }
 
 struct profile *engine_load(const struct load_settings *settings, int file_count,
@@ -329,15 +352,19 @@ struct profile *engine_load(const struct load_settings *settings, int file_count
     struct load_settings with_maps = *settings;
     struct job job = {&with_maps, settings->quiet ? &engine_silent : report,
                       &symbols.seam};
+    struct symbol_settings with_limits = settings->symbols;
     bool full = symbols_demangle(&settings->symbols) == DEMANGLE_FULL;
     with_maps.import.source_maps = &maps;
     with_maps.import.signatures |= full;
+    with_limits.limits = limits_of(settings);
     bool ok = source_maps_load(&maps, &settings->source_maps, err);
-    ok = symbols_init(&symbols, &settings->symbols, settings->import.lines,
-                      settings->threads, err) &&
+    ok = symbols_init(&symbols, &with_limits, settings->import.lines, settings->threads,
+                      err) &&
          ok;
     bool built = builder_init(&b, settings->keep ? BUILD_KEEP : BUILD_COUNT);
     b.modules_alike = settings->modules_alike;
+    if (built)
+        builder_set_limits(&b, limits_of(settings));
     ok = ok && (built || error_memory(err));
     if (ok && file_count == 1)
         ok = load_file(&job, files[0], &b, err);
@@ -346,6 +373,7 @@ struct profile *engine_load(const struct load_settings *settings, int file_count
     if (ok) {
         symbols_warn(&symbols, &b);
         report_loaded(settings, &symbols, &maps, b.profile, job.report);
+        note_result(settings->result, &symbols, b.profile);
     }
     source_maps_free(&maps);
     symbols_deinit(&symbols);
@@ -354,8 +382,8 @@ struct profile *engine_load(const struct load_settings *settings, int file_count
     return full ? demangle_names(p, DEMANGLE_FULL, err) : p;
 }
 
-struct os_crew *engine_load_crew(const struct load_settings *settings)
+struct os_thread_pool *engine_load_thread_pool(const struct load_settings *settings)
 {
-    return os_crew_create(settings->threads > 0 ? (unsigned)settings->threads
-                                                : os_core_count());
+    return os_thread_pool_create(settings->threads > 0 ? (unsigned)settings->threads
+                                                       : os_core_count());
 }

@@ -1,41 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From file names to a profile: open, unpack, find the format, read on several cores,
- * name addresses, merge. */
+/* Makes a profile of files: opens and unpacks them, finds their formats, reads them on
+ * several cores, resolves addresses, merges. */
 #ifndef STOKE_ENGINE_LOAD_H
 #define STOKE_ENGINE_LOAD_H
 
 #include "engine/report.h"
 #include "engine/symbols.h"
-#include "import/perf_data/profile.h"
+#include "import/perf_data/recording.h"
+
+/* A span of a store instead of files. The command line reads it (options/history.h);
+ * engine_load reads files only. */
+struct history_request {
+    struct name_list at; /* spans, as the user gives them */
+    const char *store;   /* its location; NULL: the default */
+};
 
 struct load_settings {
     const struct importer *format; /* NULL: found from the content */
     int64_t threads;               /* 0: as many as there are cores */
-    const char *limits;            /* as the user gave them; they are in force already */
-    bool pipe_is_folded; /* standard input of no known format is folded stacks if
-                                      some of its lines are */
-    bool keep;           /* each sample with its time */
-    bool quiet;          /* nothing is reported */
-    bool events_apart;   /* of several files: events of different names stay different */
-    bool modules_alike;  /* functions of one name are one, whatever module they are of */
-    bool own_warnings;   /* nothing is reported of symbols that were not found */
-    const struct perf_taker *taker; /* is given the samples of recordings one by one: the
-                                     * profile has none then */
+    struct limits limits;          /* all zero: limits_default */
+    struct load_result *result;    /* the load adds to it; may be NULL */
+    /* standard input of unknown format is folded stacks if some lines are */
+    bool pipe_is_folded;
+    bool keep;          /* each sample with its time */
+    bool quiet;         /* nothing is reported */
+    bool events_apart;  /* of several files: events of different names stay different */
+    bool modules_alike; /* functions with the same name in different modules are one */
+    bool own_warnings;  /* missing symbols are not reported */
+    const struct perf_consumer
+        /* receives the samples of recordings one by one; the profile then has none */
+        *consumer;
     struct import_options import;
-    struct symbol_settings symbols; /* of recordings, whose addresses have no names */
+    struct symbol_settings symbols; /* for recordings, whose addresses have no names */
     struct name_list skip_after;
+    struct history_request history;
     struct name_list source_maps; /* files */
 };
 
-/* Reads the files ("-": standard input) into one profile (see merge.h), which is the
- * caller's. NULL with err set when any could not be read. A file that ended early or is
- * damaged has its warnings in the profile, and facts.incomplete is set. */
+/* Reads the files ("-": standard input) into one profile (see merge.h), which the caller
+ * owns. NULL, with err set, if one cannot be read. A file that ended early or is damaged
+ * has its warnings in the profile, and facts.incomplete and the result are set.
+ *
+ * Threads of one process may load at the same time. */
 struct profile *engine_load(const struct load_settings *settings, int file_count,
                             char **files, const struct engine_report *report,
                             struct error *err);
 
-/* Threads for what comes after the reading: as many as the settings allow. NULL when
- * memory is short, and the work is done alone. os_crew_destroy it. */
-struct os_crew *engine_load_crew(const struct load_settings *settings);
+/* A thread pool for the work after reading, with as many threads as the settings allow.
+ * NULL when memory is short: callers then work without threads. The caller destroys it
+ * with os_thread_pool_destroy. */
+struct os_thread_pool *engine_load_thread_pool(const struct load_settings *settings);
 
 #endif

@@ -7,7 +7,7 @@ static bool has_one_event(const struct profile *p)
     return p->event_count == 2 && !p->facts.differential;
 }
 
-/* Puts the event on the list, once. */
+/* Adds the event to the list, once. */
 static void list_event(struct merge *m, struct builder *whole, struct str name,
                        const char *file)
 {
@@ -22,24 +22,24 @@ static void list_event(struct merge *m, struct builder *whole, struct str name,
     m->events[m->event_count++] = id;
 }
 
-/* Gives the part's event the name of the whole's. */
+/* Gives the part's event the name of the event of the whole. */
 static bool join_events(struct merge *m, struct builder *whole, struct builder *part,
                         const char *file)
 {
     const struct event *first = &whole->profile->events[1];
     struct event *event = &part->profile->events[1];
-    struct str wanted = profile_string(whole->profile, first->name);
+    struct str event_name = profile_string(whole->profile, first->name);
     struct str name = profile_string(part->profile, event->name);
-    if (str_equal(name, wanted))
+    if (str_equal(name, event_name))
         return true;
-    list_event(m, whole, wanted, m->file);
+    list_event(m, whole, event_name, m->file);
     list_event(m, whole, name, file);
     if (event->unit != first->unit) {
         m->units_differ = true;
         m->units[0] = (enum unit)first->unit;
         m->units[1] = (enum unit)event->unit;
     }
-    *event = (struct event){builder_string(part, wanted), first->unit, first->kind};
+    *event = (struct event){builder_string(part, event_name), first->unit, first->kind};
     return !builder_failed(part);
 }
 
@@ -48,7 +48,7 @@ bool merge_add(struct merge *m, struct builder *whole, struct builder *part,
 {
     if (!m->file)
         m->file = file;
-    if (!m->apart && has_one_event(whole->profile) && has_one_event(part->profile) &&
+    if (!m->separate && has_one_event(whole->profile) && has_one_event(part->profile) &&
         !join_events(m, whole, part, file))
         return false;
     builder_absorb(whole, part);
@@ -59,10 +59,11 @@ void merge_note(const struct merge *m, const struct engine_report *report)
 {
     if (m->event_count == 0)
         return;
-    engine_note(report, "counted together: %s", m->list);
+    engine_note(report, "counted as one event: %s", m->list);
     if (m->units_differ)
         engine_note(report,
-                    "but their units differ (%s, %s): --event NAME takes one of them, "
-                    "--count-samples weighs each sample 1",
+                    "these events are counted as one, but their units differ (%s, %s); "
+                    "use --event NAME for one of them, or --count-samples to give each "
+                    "sample weight 1",
                     unit_name(m->units[0]), unit_name(m->units[1]));
 }

@@ -7,30 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 0.01 /* of the samples: less is not worth a line */
+#define SHARE_MIN 0.01 /* minimum share of the samples for a hint */
 #define NAME_MAX_SHOWN 64
 
 struct hint {
     struct unnamed_module modules[UNNAMED_MODULES_MAX];
     struct str paths[UNNAMED_MODULES_MAX];
-    char packages[UNNAMED_MODULES_MAX][PACKAGE_NAME_MAX]; /* with the debug symbols */
+    char packages[UNNAMED_MODULES_MAX][PACKAGE_NAME_MAX]; /* packages of debug symbols */
     size_t count;
-    bool owned[UNNAMED_MODULES_MAX]; /* by a package, as far as is known */
+    bool owned[UNNAMED_MODULES_MAX]; /* whether a package contains the module, if known */
     bool packages_known;
-    bool asks_server; /* a server could know one of them */
+    bool asks_server; /* a debuginfod server may have one of them */
     struct distribution distribution;
 };
 
-/* The modules whose files are here, but not their symbols. */
+/* Selects the modules whose files exist here without symbols. */
 static void choose_modules(struct hint *h, const struct symbols *s,
                            const struct profile *p)
 {
     struct unnamed_module all[UNNAMED_MODULES_MAX];
-    size_t count = unnamed_modules(p, LEAST, all);
+    size_t count = unnamed_modules(p, SHARE_MIN, all);
     for (size_t i = 0; i < count; i++) {
         bool has_build_id;
         struct str path = profile_string(p, p->modules[all[i].module].path);
-        if (!machine_resolver_is_stripped(s->machine, path, &has_build_id))
+        if (!local_resolver_is_stripped(s->machine, path, &has_build_id))
             continue;
         h->modules[h->count] = all[i];
         h->paths[h->count] = path;
@@ -89,7 +89,7 @@ static void put_packages(struct output *o, const struct hint *h)
     }
 }
 
-/* A server is not suggested if one was asked already, or if none may be asked. */
+/* Suggests no server if one was asked already, or if the options forbid it. */
 static void put_server(struct output *o, const struct hint *h, const struct symbols *s)
 {
     const char *servers = getenv("DEBUGINFOD_URLS");
@@ -100,7 +100,7 @@ static void put_server(struct output *o, const struct hint *h, const struct symb
                   h->distribution.server);
 }
 
-/* Those that no package has: the user's own. */
+/* Modules that are in no package: the user's own. */
 static void put_unowned(struct output *o, const struct hint *h, bool any_owned)
 {
     const char *before = any_owned ? "; build " : "build ";
@@ -113,14 +113,14 @@ static void put_unowned(struct output *o, const struct hint *h, bool any_owned)
         any = true;
     }
     if (any)
-        output_text(o, " without stripping the symbols (no package has the file)");
+        output_text(o, " without stripping the symbols (no package contains the file)");
 }
 
 void package_hint(const struct symbols *s, const struct profile *p,
                   const struct engine_report *report)
 {
     struct hint h = {.count = 0};
-    struct output line = OUTPUT_KEEP;
+    struct output line = OUTPUT_BUFFER;
     bool any_owned = false;
     double share = 0;
     choose_modules(&h, s, p);
@@ -142,6 +142,6 @@ void package_hint(const struct symbols *s, const struct profile *p,
         put_server(&line, &h, s);
     }
     put_unowned(&line, &h, any_owned);
-    engine_note(report, "%.*s", STR_ARG(output_kept(&line)));
+    engine_note(report, "%.*s", STR_ARG(output_contents(&line)));
     output_deinit(&line);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of text read by several threads, each a part of it.
+/* Reads a text file with several threads, each of which reads a part.
  *
- * A thread that has nothing left to read takes half of what the one with the most has
- * before it, from where a record begins; so all end at the same time, however fast each
- * is. The parts are put together in the order of the file, by who has time for it: the
- * answer is that of one thread. */
+ * A thread without work takes over half of the unread bytes of the part that has the
+ * most, from a record boundary on. So all threads finish at about the same time,
+ * whatever their speed. The parts are merged in the order of the file, by whichever
+ * thread is free: the result is the same as with one thread. */
 #ifndef STOKE_ENGINE_PARTS_H
 #define STOKE_ENGINE_PARTS_H
 
@@ -12,16 +12,16 @@
 #include "os/file.h"
 
 struct parts_input {
-    const struct os_input *file;     /* a regular one */
+    struct os_input *file;           /* a regular file */
     uint64_t begin;                  /* of the text in it */
-    const struct importer *importer; /* one that can split its text */
+    const struct importer *importer; /* one with a split function */
     const struct import_options *options;
 };
 
-/* How many threads are worth having for a file of that size, of those wanted. */
-unsigned parts_threads(uint64_t size, uint64_t wanted);
+/* How many threads are useful for a file of that size, at most `limit`. */
+unsigned parts_threads(uint64_t size, uint64_t limit);
 
-/* Adds what the file holds to b. False as import_read is. */
+/* Adds the contents of the file to b. False like import_read. */
 bool parts_read(const struct parts_input *in, unsigned threads, struct builder *b,
                 struct error *err);
 

@@ -4,19 +4,29 @@
 #include "record/refusal.h"
 #include <errno.h>
 
-/* The default size of a dump: the faster the samples, the smaller. */
-#define DUMP_BYTES_A_SECOND 40000000
+/* The default size of a dump: the more samples per second, the smaller. */
+#define DUMP_BYTES_PER_SECOND 40000000
 #define DUMP_DEFAULT_LEAST 8192
 #define DUMP_DEFAULT_MOST 32768
 
-uint32_t sampling_dump_size(const struct sampling_settings *s, uint32_t rate)
+static uint32_t dump_size(const struct sampling_settings *s, uint32_t rate)
 {
-    int64_t size = DUMP_BYTES_A_SECOND / (rate ? rate : 1);
+    int64_t size = DUMP_BYTES_PER_SECOND / rate;
     if (s->stacks.dump_size)
         return s->stacks.dump_size;
     if (size > DUMP_DEFAULT_MOST)
         return DUMP_DEFAULT_MOST;
     return size < DUMP_DEFAULT_LEAST ? DUMP_DEFAULT_LEAST : (uint32_t)size & ~7u;
+}
+
+struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s)
+{
+    uint32_t rate = s->rate ? (uint32_t)s->rate : SAMPLING_RATE_DEFAULT;
+    return (struct perf_sampler_settings){.stacks = s->stacks.kind,
+                                          .dump_size = dump_size(s, rate),
+                                          .ring_size = (size_t)s->ring_size,
+                                          .rate = s->period ? 0 : rate,
+                                          .period = (uint64_t)s->period};
 }
 
 bool sampling_names_some(const struct sampling_targets *w)
@@ -30,10 +40,10 @@ bool sampling_find(const struct sampling_targets *w, bool command,
 {
     bool some = sampling_names_some(w), all = w->everyone || w->cgroup;
     if (all && some) {
-        error_set(err, "all (-a, --cgroup) and some of them (-p, -t, -u) cannot be "
-                       "sampled together");
-        return error_hint(err, "all, of which some are shown: stoke flamegraph "
-                               "--only-pid N; / in stoke top");
+        error_set(err, "the whole machine (-a, --cgroup) cannot be combined with single "
+                       "processes (-p, -t, -u)");
+        return error_hint(err, "sample all and show some: stoke flamegraph --only-pid N; "
+                               "/ in stoke top");
     }
     targets->everyone = all || (!some && !command);
     targets->alone = w->alone;
@@ -61,8 +71,8 @@ bool sampling_check(const struct sampling_settings *s, struct error *err)
     }
     if (!s->all_user || !s->all_kernel)
         return true;
-    error_set(err, "--all-user and --all-kernel together leave nothing to be sampled");
-    return error_hint(err, "neither of them: both are sampled");
+    error_set(err, "--all-user with --all-kernel leaves nothing to sample");
+    return error_hint(err, "leave out both: then user and kernel code are sampled");
 }
 
 bool sampling_events(const struct sampling_settings *s,
@@ -87,7 +97,7 @@ bool sampling_events(const struct sampling_settings *s,
             record_event_only_kernel(e);
         if (e->tracepoint[0] || perf_sampler_sees_kernel(e))
             continue;
-        if (e->asks_kernel)
+        if (e->needs_kernel)
             return record_refusal(sampler, i, EACCES, err);
         record_event_only_user(e);
         found->hidden++;

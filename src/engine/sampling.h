@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sampled, and how: from the settings that a user gives to those of the sampler. */
+/* Targets and sampling settings: converts the user's options to the settings of the
+ * sampler. */
 #ifndef STOKE_ENGINE_SAMPLING_H
 #define STOKE_ENGINE_SAMPLING_H
 
@@ -23,8 +24,8 @@ struct sampling_cpus {
 };
 
 struct sampling_stacks {
-    enum record_stacks how;
-    uint32_t dump_size; /* 0: chosen by the rate */
+    enum record_stacks kind;
+    uint32_t dump_size; /* 0: depends on the rate */
 };
 
 struct sampling_targets {
@@ -43,11 +44,11 @@ struct sampling_settings {
     bool all_user, all_kernel;
 };
 
-/* Whether the targets are some processes, threads or a user. */
+/* True if the targets are processes, threads or a user. */
 bool sampling_names_some(const struct sampling_targets *w);
 
-/* Sets the sampler's targets: those that are named; the whole machine where that is asked
- * for, or where neither targets nor a command are named. Those that are named are in
+/* Sets the sampler's targets: the requested targets; the whole machine if it is
+ * requested, or if there are neither targets nor a command. Requested targets are in
  * `threads`, which the caller frees in any case; the caller closes targets->cgroup. */
 bool sampling_find(const struct sampling_targets *w, bool command,
                    struct record_targets *targets, struct record_threads *threads,
@@ -56,16 +57,16 @@ bool sampling_find(const struct sampling_targets *w, bool command,
 /* False if the settings contradict each other. */
 bool sampling_check(const struct sampling_settings *s, struct error *err);
 
-/* The bytes of a stack to dump at that rate. */
-uint32_t sampling_dump_size(const struct sampling_settings *s, uint32_t rate);
+/* The settings of a sampler, still without targets and events. */
+struct perf_sampler_settings sampling_sampler(const struct sampling_settings *s);
 
-/* How the events differ from those that were asked for. */
+/* Differences between the events and the requested events. */
 struct sampling_events_found {
-    bool clock;    /* the default event is the clock: there is no counter of cycles */
-    size_t hidden; /* so many are sampled in user code only */
+    bool clock;    /* the default event is cpu-clock: there is no counter of cycles */
+    size_t hidden; /* events that are sampled in user code only */
 };
 
-/* Sets the sampler's events: those that are asked for, else the machine's default. */
+/* Sets the sampler's events: those that are requested, else the machine's default. */
 bool sampling_events(const struct sampling_settings *s,
                      struct perf_sampler_settings *sampler,
                      struct sampling_events_found *found, struct error *err);

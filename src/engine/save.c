@@ -32,7 +32,7 @@ static bool write_packed(const struct exporter *e, const struct profile *p,
     return ok;
 }
 
-/* To a terminal, which would obey what stands in names. */
+/* To a terminal, which would interpret control characters in names. */
 static bool write_visible(const struct exporter *e, const struct profile *p,
                           const struct export_options *options, struct output *out,
                           struct error *err)
@@ -46,7 +46,7 @@ static bool write_visible(const struct exporter *e, const struct profile *p,
     return ok;
 }
 
-/* Whether samples are shown, and none has a weight. */
+/* Whether samples are shown, and all have weight 0. */
 static bool is_weightless(const struct exporter *e, const struct profile *p,
                           const struct export_options *options)
 {
@@ -65,7 +65,7 @@ static bool is_weightless(const struct exporter *e, const struct profile *p,
     return any;
 }
 
-/* What has no weight is written, but answers no question. */
+/* A profile without weights is written, but is an error. */
 static bool check_weights(const struct exporter *e, const struct profile *p,
                           const struct export_options *options, struct error *err)
 {
@@ -73,13 +73,14 @@ static bool check_weights(const struct exporter *e, const struct profile *p,
         return true;
     error_set(err, "all weights are zero");
     if (p->event_count > 2 && !p->facts.differential)
-        return error_hint(err, "another event, with --event; 'stoke info' lists them");
+        return error_hint(err,
+                          "choose another event with --event; 'stoke info' lists them");
     return error_hint(err, "check the command that wrote the input");
 }
 
 bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
-                     const struct os_output_manner *manner, struct error *err)
+                     const struct os_output_options *manner, struct error *err)
 {
     struct os_output file;
     if (!os_output_open(&file, path, err))

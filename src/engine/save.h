@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a profile to a file, through an exporter. */
+/* Writes a profile to a file through an exporter. */
 #ifndef STOKE_ENGINE_SAVE_H
 #define STOKE_ENGINE_SAVE_H
 
 #include "export/exporter.h"
 #include "os/file.h"
 
-/* Writes to the file of that name, "-" for standard output, where a terminal is shown
- * nothing that it would obey (base/visible.h); packed with gzip where the
- * name or the format wants it (save_packs). On failure false, with err set, and a file of
- * that name is as it was; but a profile whose weights are all zero is written, and is an
- * error then. */
+/* Writes to the file with that name; "-" is standard output. On a terminal, control
+ * characters are made visible
+ * (base/visible.h). Compresses with gzip if the name or the format requires it
+ * (save_packs). On failure returns false, with err set, and does not change an existing
+ * file; a profile whose weights are all zero is written, and is then an error. */
 bool save_profile(const struct exporter *e, const struct profile *p,
                   const struct export_options *options, const char *path,
                   struct error *err);
 
-/* The same, packed or not as told; `manner` NULL: as any file. */
+/* The same, with compression as given; `manner` NULL: like any file. */
 bool save_profile_as(const struct exporter *e, const struct profile *p,
                      const struct export_options *options, const char *path, bool pack,
-                     const struct os_output_manner *manner, struct error *err);
+                     const struct os_output_options *manner, struct error *err);
 
-/* Whether a file of that name is packed: where the format always is, where the name ends
- * in ".gz", and where the exporter's first suffix does, unless the name ends in that
- * suffix without it. */
+/* Whether a file with that name is compressed: if the format always is, if the name
+ * ends in ".gz", and if the exporter's first suffix does, unless the name ends in that
+ * suffix without ".gz". */
 bool save_packs(const struct exporter *e, struct str path);
 
 #endif

@@ -54,6 +54,6 @@ void source_maps_note(const struct source_maps *maps, const struct name_list *fi
 {
     for (size_t i = 0; i < maps->count; i++)
         if (maps->items[i].used == 0)
-            engine_note(report, "no function is in the file that %s is the source map of",
+            engine_note(report, "no function is in the file that %s belongs to",
                         files->items[i]);
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/sources.h"
+#include "base/array.h"
 #include "base/utf8.h"
 #include "os/mapping.h"
-#include "os/plain.h"
+#include "os/regular_file.h"
 
 #define FILE_MOST ((size_t)4 << 20)
 #define ALL_MOST ((size_t)64 << 20)
 #define COUNT_MOST 4000
 
-/* Where files may be read from. */
-struct source_places {
+/* The files that may be read. */
+struct source_dirs {
     const struct name_list *folders;
-    bool by_line_table; /* wherever a line table says */
+    bool by_line_table; /* any file that a line table names */
 };
 
 static bool is_source_name(struct str path)
@@ -39,7 +40,7 @@ static bool is_text(struct str bytes)
     return str_find(bytes, 0) == bytes.len && utf8_valid(bytes) == bytes.len;
 }
 
-/* Opens FOLDER/NAME, or FOLDER with ever shorter ends of the name behind it. */
+/* Opens DIR/NAME; tries shorter and shorter ends of the name. */
 static bool open_below(struct os_mapping *m, const char *folder, struct str name)
 {
     char path[4096];
@@ -58,8 +59,8 @@ static bool open_below(struct os_mapping *m, const char *folder, struct str name
     }
 }
 
-/* Opens the file where it may be read from. */
-static bool open_source(const struct source_places *places, struct str name,
+/* Opens the file in an allowed directory. */
+static bool open_source(const struct source_dirs *dirs, struct str name,
                         struct os_mapping *m)
 {
     char path[4096];
@@ -67,21 +68,21 @@ static bool open_source(const struct source_places *places, struct str name,
     if (name.len >= sizeof path || str_find(name, 0) < name.len)
         return false;
     format_text(path, sizeof path, "%.*s", STR_ARG(name));
-    for (size_t i = 0; i < places->folders->count; i++) {
-        const char *folder = places->folders->items[i];
+    for (size_t i = 0; i < dirs->folders->count; i++) {
+        const char *folder = dirs->folders->items[i];
         if ((path[0] == '/' && os_mapping_open_below(m, path, folder, &ignored)) ||
             open_below(m, folder, name))
             return true;
     }
-    return places->by_line_table && os_mapping_open_below(m, path, NULL, &ignored);
+    return dirs->by_line_table && os_mapping_open_below(m, path, NULL, &ignored);
 }
 
-/* A copy, the arena's; false where it cannot be shown. */
-static bool read_text(struct sources *s, const struct source_places *places,
-                      struct str name, struct str *text)
+/* A copy in the arena; false if it cannot be shown. */
+static bool read_text(struct sources *s, const struct source_dirs *dirs, struct str name,
+                      struct str *text)
 {
     struct os_mapping m = OS_MAPPING_NONE;
-    if (!open_source(places, name, &m))
+    if (!open_source(dirs, name, &m))
         return false;
     bool ok =
         m.bytes.len <= FILE_MOST && m.bytes.len <= ALL_MOST - s->size && is_text(m.bytes);
@@ -91,21 +92,18 @@ static bool read_text(struct sources *s, const struct source_places *places,
     return ok;
 }
 
-static bool add_source(struct sources *s, const struct source_places *places,
-                       struct str name)
+static bool add_source(struct sources *s, const struct source_dirs *dirs, struct str name)
 {
     struct source_text source = {.name = name};
     if (!is_source_name(name) || s->count == COUNT_MOST ||
-        !read_text(s, places, name, &source.text)) {
+        !read_text(s, dirs, name, &source.text)) {
         s->skipped++;
         return true;
     }
-    struct source_text *items =
-        arena_grow(&s->arena, s->items, &s->cap, s->count + 1, sizeof *items);
-    if (!items)
+    struct source_text *item = ARRAY_APPEND(&s->arena, s->items, s->count, s->cap);
+    if (!item)
         return false;
-    s->items = items;
-    items[s->count++] = source;
+    *item = source;
     s->size += source.text.len;
     return true;
 }
@@ -115,8 +113,8 @@ static bool check_folders(const struct name_list *folders, struct error *err)
     for (size_t i = 0; i < folders->count; i++) {
         if (os_is_folder(folders->items[i]))
             continue;
-        error_set(err, "--source-dir %s: it is not a folder", folders->items[i]);
-        return error_hint(err, "give the folder that the sources lie below");
+        error_set(err, "invalid --source-dir '%s': not a directory", folders->items[i]);
+        return error_hint(err, "give the directory that contains the sources");
     }
     return true;
 }
@@ -124,7 +122,7 @@ static bool check_folders(const struct name_list *folders, struct error *err)
 bool sources_read(struct sources *s, const struct profile *p,
                   const struct name_list *folders, struct error *err)
 {
-    struct source_places places = {folders, !p->facts.foreign_lines};
+    struct source_dirs dirs = {folders, !p->facts.foreign_lines};
     *s = (struct sources){0};
     if (!check_folders(folders, err))
         return false;
@@ -132,10 +130,10 @@ bool sources_read(struct sources *s, const struct profile *p,
     bool ok = met != NULL;
     for (frame_id f = 1; ok && f < p->frame_count; f++) {
         string_id file = p->frames[f].file;
-        if (p->frames[f].kind == FRAME_JIT) /* its lines are no binary's */
+        if (p->frames[f].kind == FRAME_JIT) /* its lines are not from a binary */
             continue;
         if (file && !met[file])
-            ok = add_source(s, &places, profile_string(p, file));
+            ok = add_source(s, &dirs, profile_string(p, file));
         met[file] = true;
     }
     return (ok && !s->arena.failed) || error_memory(err);
@@ -148,8 +146,8 @@ void sources_list(const struct sources *s, const struct engine_report *report)
                     STR_ARG(s->items[i].name));
     if (s->skipped)
         engine_note(report,
-                    "%zu source files that the profile names are not in the page; "
-                    "--source-dir DIR tells where to look",
+                    "%zu source files of the profile are not in the page; --source-dir "
+                    "DIR sets their folder",
                     s->skipped);
 }
 

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callgrind's format, for KCachegrind and QCachegrind: what each function costs by
- * itself, and with all that it calls, by whom it calls. All events are in it, or the one
- * asked for.
+/* Callgrind's format, for KCachegrind and QCachegrind: the self cost of each function,
+ * and the total cost of its calls by callee. Contains all events, or the requested
+ * one.
  *
- * How often a function was called, samples do not tell: each caller and callee are one
- * call. Where a function calls itself, by whatever way, only the outermost call counts.
- */
-#include "analysis/calls.h"
+ * Samples do not contain numbers of calls: each pair of caller and callee is one call.
+ * In recursion, direct or indirect, only the outermost call counts. */
+#include "analysis/call_graph.h"
+#include "base/array.h"
 #include "base/idmap.h"
 #include "export/exporter.h"
 #include <math.h>
 
 #define EVENTS_MAX 32
 
-/* Costs are whole numbers. */
+/* Costs are integers. */
 struct costs {
     double items[EVENTS_MAX];
 };
 
 struct function_row {
-    frame_id frame;      /* one that has the label; 0: in no stack */
-    uint32_t first_call; /* or 0 */
+    frame_id frame;      /* a frame with the label; 0: in no stack */
+    uint32_t first_call; /* index, or 0 */
     struct costs self;
 };
 
 struct call_row {
-    uint32_t callee, next; /* next: of the same caller, or 0 */
+    uint32_t callee, next; /* next: the next call of the same caller, or 0 */
     struct costs costs;
 };
 
@@ -37,7 +37,7 @@ struct callgrind_writer {
     event_id events[EVENTS_MAX];
     size_t event_count;
     struct function_row *functions; /* by label */
-    struct call_row *calls;         /* [0] is none */
+    struct call_row *calls;         /* [0] is unused */
     size_t call_count, call_cap;
     struct idmap call_ids;
 };
@@ -49,15 +49,12 @@ static uint32_t call_between(struct callgrind_writer *w, string_id caller,
 {
     uint64_t key = (uint64_t)caller << 32 | callee;
     uint64_t *number = idmap_put(&w->call_ids, &w->arena, key);
-    struct call_row *calls =
-        arena_grow(&w->arena, w->calls, &w->call_cap, w->call_count + 1, sizeof *calls);
-    if (!number || !calls)
+    if (!number || !ARRAY_RESERVE(&w->arena, w->calls, w->call_cap, w->call_count + 1))
         return 0;
-    w->calls = calls;
     if (*number == 0) {
         struct function_row *f = &w->functions[caller];
         *number = w->call_count;
-        calls[w->call_count++] =
+        w->calls[w->call_count++] =
             (struct call_row){.callee = callee, .next = f->first_call};
         f->first_call = (uint32_t)*number;
     }
@@ -104,15 +101,15 @@ static bool add_event(struct callgrind_writer *w, size_t event,
 
 /* --- Text -------------------- */
 
-/* A name, on one line. */
+/* A name on a single line. */
 static void put_name(struct callgrind_writer *w, struct str name)
 {
     for (size_t i = 0; i < name.len; i++)
         output_char(w->out, (unsigned char)name.ptr[i] < ' ' ? ' ' : name.ptr[i]);
 }
 
-/* "fn=(3) name": the name each time, as readers allow; what is not known is "???", as
- * else that of the function before would do. */
+/* "fn=(3) name": with the name each time, which readers accept. An unknown name is
+ * "???", because an omitted one would mean the preceding function. */
 static void put_numbered(struct callgrind_writer *w, const char *key, uint32_t number,
                          struct str name)
 {
@@ -205,7 +202,7 @@ static void choose_events(struct callgrind_writer *w)
             w->events[w->event_count++] = e;
 }
 
-/* The labels of a tree are those of the profile's paths, whatever its event. */
+/* All trees have the labels of the profile's paths, whatever their event. */
 static bool tables_init(struct callgrind_writer *w, const struct paths *paths)
 {
     w->calls = arena_zalloc(&w->arena, 64, sizeof *w->calls);
@@ -221,7 +218,7 @@ static bool callgrind_write(const struct profile *p, const struct export_options
     struct paths paths = {0};
     choose_events(&w);
     struct label_style style = options->tree.label;
-    style.module = true;
+    style.module = style.words = true;
     bool ok = paths_init(&paths, p, &style, err) &&
               (tables_init(&w, &paths) || error_memory(err));
     for (size_t i = 0; ok && i < w.event_count; i++)

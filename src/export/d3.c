@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree that d3-flame-graph draws: {"name", "value", "children": [...]}, the value
- * with all that was called. In a differential profile the value is that of after, and
- * "delta" what it grew by. */
+/* The tree that d3-flame-graph draws: {"name", "value", "children": [...]}; the value
+ * is the total weight. In a differential profile, the value is that after, and "delta"
+ * the change. */
 #include "codec/json.h"
 #include "export/exporter.h"
 
-/* Opens the object of a node; its children are still to come. */
+/* Opens the object of a node; its children follow. */
 static void open_node(struct json_writer *j, const struct calltree *t, uint32_t n,
                       struct str name)
 {
@@ -21,7 +21,7 @@ static void open_node(struct json_writer *j, const struct calltree *t, uint32_t 
     }
 }
 
-/* Nodes lie in preorder: what is open and ends before the next one is closed, innermost
+/* Nodes are in preorder: open nodes that end before the next one are closed, innermost
  * first. */
 static void write_nodes(struct json_writer *j, const struct calltree *t, struct str root)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call graph in Graphviz's language (graphviz.org/doc/info/lang.html), for dot, xdot
- * and whatever draws it: a box a function, with its share of the whole and what it spent
- * itself; an arrow a call. What weighs less than the limits is left out, and the graph's
- * label says how much that was.
+/* The call graph in Graphviz's language (graphviz.org/doc/info/lang.html), for dot,
+ * xdot and other programs that read it: a box per function, with its total share and
+ * its self share; an arrow per call. Functions and calls below the limits are omitted;
+ * the graph's label has their numbers.
  *
- * The warmer a box, the larger its share. In a differential profile boxes are red where a
- * share grew and blue where it shrank, and say by how many points. */
-#include "analysis/calls.h"
+ * A larger share has a warmer colour. In a differential profile, a box is red if its
+ * share grew and blue if it shrank, and shows the change in percentage points. */
+#include "analysis/call_graph.h"
 #include "base/visible.h"
 #include "export/exporter.h"
 #include <math.h>
 
-#define NAME_COLUMNS 60 /* of a name that is written into its box */
+#define NAME_COLUMNS 60 /* of a name in its box */
 
 struct dot_writer {
     const struct profile *p;
@@ -21,7 +21,8 @@ struct dot_writer {
     struct output text; /* scratch */
 };
 
-/* The text of a quoted string. Graphviz reads entities in it ("&amp;") and escapes. */
+/* The text of a quoted string. Graphviz interprets entities ("&amp;") and escapes in
+ * it. */
 static void put_quoted(struct output *out, struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -34,7 +35,7 @@ static void put_quoted(struct output *out, struct str s)
     }
 }
 
-/* A name, made visible; cut to so many columns, or whole for 0. */
+/* A name without control characters; truncated to `columns`, or whole if that is 0. */
 static void put_name(struct dot_writer *w, struct str name, size_t columns)
 {
     w->text.used = 0;
@@ -42,7 +43,7 @@ static void put_name(struct dot_writer *w, struct str name, size_t columns)
         visible_print_cut(&w->text, name, columns);
     else
         visible_print(&w->text, name);
-    put_quoted(w->out, output_kept(&w->text));
+    put_quoted(w->out, output_contents(&w->text));
 }
 
 static double percent(double part, double all)
@@ -55,7 +56,7 @@ static double between_0_and(double most, double v)
     return v > most ? most : v > 0 ? v : 0;
 }
 
-/* How the share changed, in points. */
+/* The change of the share in percentage points. */
 static double change(const struct dot_writer *w, double total, double base_total)
 {
     return percent(total, w->graph->total) - percent(base_total, w->graph->base_total);
@@ -128,7 +129,8 @@ static void put_graph(struct dot_writer *w, struct str title)
     output_format(w->out, "%.*g ", 10, g->total);
     put_name(w, str_of(unit_name((enum unit)e->unit)), 0);
     if (g->functions_left || g->calls_left)
-        output_format(w->out, "; %zu functions and %zu calls are too light to be shown",
+        output_format(w->out,
+                      "; %zu functions and %zu calls below the limits are not shown",
                       g->functions_left, g->calls_left);
     output_text(w->out,
                 "\"];\n"
@@ -145,19 +147,20 @@ static void put_graph(struct dot_writer *w, struct str title)
 static bool dot_write(const struct profile *p, const struct export_options *options,
                       struct output *out, struct error *err)
 {
-    /* those of gprof2dot, which people know */
+    /* the defaults of gprof2dot */
     static const struct call_limits limits = {.function_share = 0.005,
                                               .call_share = 0.001};
     struct calltree_options tree_options = options->tree;
     struct calltree tree;
     struct call_graph graph = {0};
+    tree_options.label.words = true;
     tree_options.threads = THREAD_NONE;
     tree_options.min_share = 0;
     if (!calltree_init(&tree, p, &tree_options, err))
         return false;
     bool ok =
         call_graph_init(&graph, &tree, options->calls ? options->calls : &limits, err);
-    struct dot_writer w = {p, &tree, &graph, out, OUTPUT_KEEP};
+    struct dot_writer w = {p, &tree, &graph, out, OUTPUT_BUFFER};
     if (ok)
         put_graph(&w, options->title);
     ok = ok && (!w.text.failed || error_memory(err));
@@ -170,7 +173,7 @@ static bool dot_write(const struct profile *p, const struct export_options *opti
 const struct exporter export_dot = {
     .name = "dot",
     .suffixes = "dot,gv",
-    .summary = "the call graph, for Graphviz: who calls whom",
+    .summary = "the call graph, for Graphviz",
     .titled = true,
     .write = dot_write,
 };

@@ -19,7 +19,7 @@ const struct exporter *exporter_named(struct str name)
     return NULL;
 }
 
-/* The length of the longest suffix of the exporter's that the name ends with, or 0. */
+/* The length of the exporter's longest suffix that the name ends with, or 0. */
 static size_t suffix_length(const struct exporter *ex, struct str name)
 {
     struct str rest = str_of(ex->suffixes);

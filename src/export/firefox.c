@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processed profile of profiler.firefox.com, version 62 of its format: tables of
- * columns that all threads share, and a thread for each thread and event.
+/* The processed profile format of profiler.firefox.com, version 62: tables of columns
+ * that all threads share, and one thread for each thread and event of the profile.
  *
- * Frames are the profile's, functions its labels, so that what stands at several lines is
- * one function. Times are milliseconds from the first sample; in a profile without times,
- * samples stand one interval apart, in their order. */
+ * Frames are the profile's frames, functions are its labels, so a function with
+ * several lines is one function. Times are milliseconds from the first sample. In a
+ * profile without times, samples are one interval apart, in their order. */
 #include "analysis/paths.h"
 #include "base/format.h"
 #include "base/number.h"
@@ -13,17 +13,17 @@
 #include "export/parts.h"
 
 #define PROFILE_VERSION 62
-#define GECKO_VERSION 24 /* of which the tables of the meta part are */
+#define GECKO_VERSION 24 /* the version of the tables in "meta" */
 #define NS_PER_MS 1e6
-#define EPOCH_LEAST ((uint64_t)1000000000 * 1000000000) /* 2001: times from 1970 */
+#define EPOCH_LEAST \
+    ((uint64_t)1000000000 * 1000000000) /* 2001: larger times count from 1970 */
 
 struct firefox_writer {
     struct arena arena;
     const struct profile *p;
     const struct export_options *options;
     struct paths paths;
-    struct thread_set threads;
-    struct strings strings; /* of the file: the labels first, with their numbers */
+    struct strings strings; /* of the file: first the labels, with the same indices */
     frame_id *frame_of;     /* by label: one of its frames, or 0 */
     string_id *files;       /* by row: the source's name in the file */
     uint32_t *source_rows;  /* by string of the profile: its row + 1 */
@@ -50,7 +50,8 @@ static string_id add_string(struct firefox_writer *w, string_id of_profile)
     return strings_add(&w->strings, profile_string(w->p, of_profile));
 }
 
-/* The strings of the file, and what each label's frames agree on. */
+/* Collects the strings of the file, and the properties that each label's frames have
+ * in common. */
 static bool make_tables(struct firefox_writer *w)
 {
     const struct profile *p = w->p;
@@ -96,7 +97,7 @@ static void put_empty(struct json_writer *j, const char *key)
     json_end(j, JSON_ARRAY);
 }
 
-/* A column that is the same in every row; NULL with `none`. */
+/* A column with the same value in every row; null if `none`. */
 static void put_same(struct json_writer *j, const char *key, size_t rows, bool none,
                      double v)
 {
@@ -120,7 +121,7 @@ static void put_false(struct json_writer *j, const char *key, size_t rows)
     json_end(j, JSON_ARRAY);
 }
 
-/* A column of numbers by row; what is below 0 is null. */
+/* A column of numbers by row; negative numbers are null. */
 static void put_column(struct firefox_writer *w, const char *key, size_t rows,
                        int64_t (*value)(const struct firefox_writer *, size_t))
 {
@@ -156,7 +157,7 @@ static int64_t frame_category(const struct firefox_writer *w, size_t row)
 static int64_t function_name(const struct firefox_writer *w, size_t row)
 {
     (void)w;
-    return (int64_t)row; /* labels have the same numbers in the file */
+    return (int64_t)row; /* labels have the same indices in the file */
 }
 
 static int64_t function_source(const struct firefox_writer *w, size_t row)
@@ -219,7 +220,7 @@ static void put_frames(struct firefox_writer *w)
     json_end(j, JSON_OBJECT);
 }
 
-/* The library of a function that is in none is -1. */
+/* The library of a function without one is -1. */
 static void put_resources_of_functions(struct firefox_writer *w)
 {
     struct json_writer *j = &w->json;
@@ -385,7 +386,7 @@ static void put_meta(struct firefox_writer *w)
 
 /* --- Threads -------------------- */
 
-/* What the page shows weights as; *scale makes them so. */
+/* The type that the page shows weights as; *scale converts to its unit. */
 static const char *weight_type(const struct firefox_writer *w,
                                const struct sample_part *part, double *scale)
 {
@@ -459,10 +460,11 @@ static void put_markers(struct json_writer *j)
     json_end(j, JSON_OBJECT);
 }
 
-/* The page tells threads apart by their ids, so that of a further event has another. */
+/* The page distinguishes threads by ID, so the thread of each further event has
+ * another ID. */
 static void put_ids(struct firefox_writer *w, const struct sample_part *part)
 {
-    const struct thread *t = &w->threads.items[part->thread];
+    const struct thread *t = &w->parts.threads.items[part->thread];
     struct json_writer *j = &w->json;
     char pid[NUMBER_TEXT_MAX] = "0", tid[2 * NUMBER_TEXT_MAX];
     if (t->pid != ID_NONE)
@@ -478,9 +480,9 @@ static void put_ids(struct firefox_writer *w, const struct sample_part *part)
 static void put_thread(struct firefox_writer *w, const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
-    const struct thread *t = &w->threads.items[part->thread];
+    const struct thread *t = &w->parts.threads.items[part->thread];
     struct str event = profile_string(w->p, w->p->events[part->event].name);
-    struct output name = OUTPUT_KEEP;
+    struct output name = OUTPUT_BUFFER;
     output_str(&name, profile_string(w->p, t->name));
     if (name.used && part->event > 1)
         output_text(&name, ": ");
@@ -489,7 +491,7 @@ static void put_thread(struct firefox_writer *w, const struct sample_part *part)
     w->json.out->failed |= name.failed;
     json_put_line(j);
     json_begin(j, JSON_OBJECT);
-    json_member_str(j, "name", output_kept(&name));
+    json_member_str(j, "name", output_contents(&name));
     output_deinit(&name);
     json_member_str(j, "processName", profile_string(w->p, t->name));
     json_member_str(j, "processType", STR("default"));
@@ -530,10 +532,11 @@ static bool firefox_write(const struct profile *p, const struct export_options *
                           struct output *out, struct error *err)
 {
     struct firefox_writer w = {.p = p, .options = options, .json = {.out = out}};
-    bool ok = paths_init(&w.paths, p, &options->tree.label, err);
+    struct label_style style = options->tree.label;
+    style.words = true;
+    bool ok = paths_init(&w.paths, p, &style, err);
     if (ok)
-        ok = (thread_set_init(&w.threads, &w.arena, p, options->tree.threads) &&
-              sample_parts_init(&w.parts, &w.arena, p, &w.threads, &options->tree) &&
+        ok = (sample_parts_init(&w.parts, &w.arena, p, &options->tree) &&
               make_tables(&w)) ||
              error_memory(err);
     if (ok)
@@ -547,7 +550,7 @@ const struct exporter export_firefox = {
     .name = "firefox",
     .suffixes = "firefox.json,profile.json",
     .summary = "processed profile for profiler.firefox.com",
-    .wants_time = true,
+    .needs_time = true,
     .whole = true,
     .write = firefox_write,
 };

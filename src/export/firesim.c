@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FireSim's stack text (TracerV's output format 2), so that what is built on that works
- * on ours: a line where a function begins and where it ends, with the cycle.
+/* FireSim's stack text (TracerV's output format 2), for the tools that read it: one
+ * line at the begin and one at the end of each function, with the cycle.
  *
  *   Indent: 2, Start label: do_trap_ecall_u, At cycle: 125
  *   Indent: 2, End label: do_trap_ecall_u, End cycle: 162
  *
- * There is one time in it. Samples that have none, or that overlap those before (other
- * cores), come one behind the other; the stack is empty where nothing was spent. */
+ * The format has a single time axis. Samples without a time, or that overlap earlier
+ * ones (other cores), are written one after the other; the stack is empty in gaps. */
 #include "analysis/paths.h"
 #include "base/number.h"
 #include "export/exporter.h"
@@ -18,13 +18,13 @@ struct firesim_writer {
     const struct profile *p;
     const struct export_options *options;
     struct paths paths;
-    string_id *thread_names; /* by thread; 0: none is shown */
+    string_id *thread_names; /* by thread; 0: not shown */
     struct strings names;
     struct output *out;
 
-    /* What is open: a thread's name perhaps, and a path's labels. */
+    /* The open labels: optionally a thread's name, and a path's labels. */
     string_id thread;
-    uint32_t *open, *next; /* paths, the outermost first */
+    uint32_t *open, *next; /* paths, root first */
     size_t count;
     double now;
 };
@@ -99,7 +99,7 @@ static void write_sample(struct firesim_writer *w, const struct sample *s)
 
 static bool prepare(struct firesim_writer *w)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     size_t paths = w->paths.count;
     w->open = arena_alloc(&w->arena, paths * sizeof *w->open);
     w->next = arena_alloc(&w->arena, paths * sizeof *w->next);
@@ -109,7 +109,7 @@ static bool prepare(struct firesim_writer *w)
     for (thread_id t = 1; t < w->p->thread_count; t++) {
         text.used = 0;
         label_thread(&text, w->p, t, w->options->tree.threads);
-        w->thread_names[t] = strings_add(&w->names, output_kept(&text));
+        w->thread_names[t] = strings_add(&w->names, output_contents(&text));
     }
     bool ok = !text.failed && !w->arena.failed;
     output_deinit(&text);
@@ -122,7 +122,7 @@ static bool firesim_write(const struct profile *p, const struct export_options *
     struct firesim_writer w = {.p = p, .options = options, .out = out};
     struct label_style style = options->tree.label;
     event_id event, base;
-    style.folded = true; /* what reads it makes folded lines of it */
+    style.folded = true; /* readers convert it to folded lines */
     bool ok = paths_init(&w.paths, p, &style, err);
     if (ok && !prepare(&w))
         ok = error_memory(err);
@@ -142,7 +142,7 @@ static bool firesim_write(const struct profile *p, const struct export_options *
 const struct exporter export_firesim = {
     .name = "firesim",
     .suffixes = "",
-    .summary = "FireSim's stack text, for its own scripts",
-    .wants_time = true,
+    .summary = "FireSim's stack text, for the scripts of FireSim",
+    .needs_time = true,
     .write = firesim_write,
 };

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks: "thread;outermost;...;leaf WEIGHT" per distinct stack, in bytewise order
- * of the text before the weight; a differential profile has two weights, before and
+/* Folded stacks: "thread;root;...;leaf WEIGHT" per distinct stack, in byte order of
+ * the text before the weight; a differential profile has two weights, before and
  * after.
  *
- * The order is found without making the lines: a stack's line sorts by its names, each
- * with what follows it, ';' or the end. All names are ranked once in both forms; sorting
- * siblings by rank and walking the tree gives every stack its place. */
+ * The order is computed without writing the lines: lines sort by their names, each
+ * followed by ';' or the end. All names are ranked once in both forms. Sorting
+ * siblings by rank and walking the tree gives every stack its position. */
 #include "base/bits.h"
 #include "base/sort.h"
 #include "export/exporter.h"
 #include "export/folded_text.h"
 
-/* A line: a thread's label and a path, each by its place in the order. */
+/* A line: a thread's label and a path, each by its position in the order. */
 struct row {
-    uint32_t thread; /* label id in `threads`, 0 for none */
+    uint32_t thread; /* label ID in `threads`, 0 for none */
     uint32_t path;
-    uint32_t place;       /* of the path, in the order of the lines of one thread */
+    uint32_t position;    /* of the path, in the order of the lines of one thread */
     uint32_t thread_rank; /* the order of the threads' labels */
-    double weight, rest, base, base_rest; /* as of samples */
+    double weight, rest, base, base_rest; /* see struct sample */
 };
 
-/* A run of paths, each the only child of the one before it and behind it in number, none
- * but the last the end of a line: where lines part or end, a run does. There are far fewer
- * runs than paths, and the first label of a run tells its place among those beside it. */
+/* A run of paths, each of which is the only child of the preceding one and has the
+ * next number. Only the last can end a line: a run ends where lines branch or end.
+ * There are far fewer runs than paths, and the first label of a run determines its
+ * position among its siblings. */
 struct run {
     uint32_t first; /* path */
     uint32_t parent;
@@ -31,20 +32,19 @@ struct run {
     bool ends_line, has_children;
 };
 
-/* Which paths are the first of a run: a bit for each, and how many there are in front of
- * each word of bits. */
+/* The first paths of runs, as a bitmap, with the number of set bits before each word. */
 struct run_starts {
     uint64_t *bits;
     uint32_t *before;
     size_t words;
 };
 
-/* The ranks of all labels, found while the rows are collected. */
+/* The ranks of all labels, computed while the rows are collected. */
 struct ranking {
-    struct errand errand; /* first: the errand is the ranking */
+    struct pool_task task; /* first member, so that the task is the ranking */
     struct arena arena;
     const struct strings *labels;
-    uint32_t *rank; /* by label * 2 + (1 where ';' follows); NULL when memory is short */
+    uint32_t *rank; /* by label * 2 + (1 if followed by ';'); NULL if memory is short */
 };
 
 struct folded_writer {
@@ -54,28 +54,29 @@ struct folded_writer {
     struct paths paths;
     struct strings threads; /* the labels of threads */
     string_id *label_of_thread;
-    const uint32_t *rank; /* as in a ranking */
+    const uint32_t *rank; /* see struct ranking */
     uint32_t *thread_rank;
     struct run_starts starts;
     struct run *runs; /* [0]: the root */
     size_t run_count;
-    uint32_t *place; /* by run: of the line at its end */
+    uint32_t *position; /* by run: position of the line at its end */
     struct row *rows;
     size_t row_count;
     event_id event, base;
-    const struct crew *crew;
+    const struct thread_pool *pool;
     struct output *out;
 };
 
-/* Whether a label comes before "name;" where it comes behind the name. */
+/* Whether a label sorts after the name but before "name;". */
 static bool comes_between(struct str name, struct str label)
 {
     return str_starts(label, name) && label.len > name.len &&
            (unsigned char)label.ptr[name.len] < ';';
 }
 
-/* Ranks of all labels, alone and followed by ';'. Sorted are those alone: behind a name
- * come those that it begins, then it with its ';'. NULL when memory is short. */
+/* Ranks all labels, both alone and followed by ';'. Only the former are sorted: a name
+ * is followed by the labels that sort before the name with ';', then by that. NULL if
+ * memory is short. */
 static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
 {
     size_t count = labels->count, open = 0;
@@ -100,10 +101,10 @@ static uint32_t *rank_labels(struct arena *a, const struct strings *labels)
     return rank;
 }
 
-static void rank_errand(struct errand *errand, unsigned hand)
+static void rank_task(struct pool_task *task, unsigned worker)
 {
-    struct ranking *r = (struct ranking *)(void *)errand;
-    (void)hand;
+    struct ranking *r = (struct ranking *)(void *)task;
+    (void)worker;
     r->rank = rank_labels(&r->arena, r->labels);
 }
 
@@ -114,8 +115,8 @@ static void mark_start(struct run_starts *s, uint32_t path)
     s->bits[path / 64] |= (uint64_t)1 << path % 64;
 }
 
-/* Most paths have the number behind their caller's. One that does not parts from what
- * does: both begin a run, as does what is behind the end of a line. */
+/* Most paths have the number after their caller's. If not, both the path and the child
+ * that does begin a run. So does the path after the end of a line. */
 static void mark_starts(struct folded_writer *w)
 {
     const struct path_node *nodes = w->paths.nodes;
@@ -132,7 +133,7 @@ static void mark_starts(struct folded_writer *w)
         mark_start(s, w->rows[i].path + 1);
 }
 
-/* Counts the runs; the path behind the last is not one. */
+/* Counts the runs; the path after the last is not one. */
 static size_t count_starts(struct run_starts *s, size_t paths)
 {
     size_t count = 0;
@@ -144,7 +145,7 @@ static size_t count_starts(struct run_starts *s, size_t paths)
     return count;
 }
 
-/* The run that the path is of. */
+/* The run that contains the path. */
 static uint32_t run_at(const struct folded_writer *w, uint32_t path)
 {
     const struct run_starts *s = &w->starts;
@@ -160,7 +161,7 @@ static void find_firsts(struct folded_writer *w)
             run++->first = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
 }
 
-/* So far ahead the first path of a run is fetched. */
+/* The prefetch distance for the first paths of runs. */
 #define RUNS_AHEAD 12
 
 static void fill_runs(struct folded_writer *w)
@@ -204,7 +205,7 @@ static uint32_t run_parent(const void *context, uint32_t run)
     return ((const struct folded_writer *)context)->runs[run].parent;
 }
 
-/* Items are run * 2 (the line at its end) and run * 2 + 1 (the lines behind that). */
+/* Items are run * 2 (the line at its end) and run * 2 + 1 (the lines of its callees). */
 static uint32_t item_rank(const struct folded_writer *w, uint32_t item)
 {
     const struct run *run = &w->runs[item / 2];
@@ -216,7 +217,7 @@ static bool before_item(const void *context, uint32_t a, uint32_t b)
     return item_rank(context, a) < item_rank(context, b);
 }
 
-/* The items of a run's children, in order; how many there are. */
+/* Sorts the items of a run's children; returns their number. */
 static uint32_t sort_children(const struct folded_writer *w, const struct children *c,
                               uint32_t run, uint32_t *items, uint32_t *scratch)
 {
@@ -232,19 +233,19 @@ static uint32_t sort_children(const struct folded_writer *w, const struct childr
     return count;
 }
 
-/* Walks the runs in the order of their lines and numbers the lines. An item is taken from
- * its parent's sorted share; one with lines behind it opens a share of its own. */
-static bool place_runs(struct folded_writer *w)
+/* Walks the runs in the order of their lines and numbers the lines. An item is taken
+ * from its parent's sorted items; an item with callees adds its own. */
+static bool order_runs(struct folded_writer *w)
 {
     struct arena *a = &w->arena;
     struct children c;
     size_t count = w->run_count;
-    w->place = arena_zalloc(a, count, sizeof(uint32_t));
+    w->position = arena_zalloc(a, count, sizeof(uint32_t));
     uint32_t *items = arena_alloc(a, count * 2 * sizeof *items);
     uint32_t *scratch = arena_alloc(a, count * 2 * sizeof *scratch);
     uint32_t *next = arena_alloc(a, count * sizeof *next);
     uint32_t *end = arena_alloc(a, count * sizeof *end);
-    if (!w->place || !items || !scratch || !next || !end || count > UINT32_MAX / 2 ||
+    if (!w->position || !items || !scratch || !next || !end || count > UINT32_MAX / 2 ||
         !children_init(&c, a, count, run_parent, w))
         return false;
     for (uint32_t n = 0; n < count; n++) {
@@ -262,20 +263,20 @@ static bool place_runs(struct folded_writer *w)
         if (item % 2)
             at = item / 2;
         else
-            w->place[item / 2] = ++placed;
+            w->position[item / 2] = ++placed;
     }
 }
 
 static bool label_threads(struct folded_writer *w)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     w->label_of_thread = arena_zalloc(&w->arena, w->p->thread_count, sizeof(string_id));
     if (!w->label_of_thread || !strings_init(&w->threads, &w->arena))
         return false;
     for (thread_id t = 1; t < w->p->thread_count; t++) {
         text.used = 0;
         label_thread(&text, w->p, t, w->options->threads);
-        w->label_of_thread[t] = strings_add(&w->threads, output_kept(&text));
+        w->label_of_thread[t] = strings_add(&w->threads, output_contents(&text));
     }
     bool ok = !text.failed && !w->arena.failed;
     output_deinit(&text);
@@ -306,9 +307,9 @@ static bool collect_rows(struct folded_writer *w)
     return w->rows != NULL;
 }
 
-static uint32_t row_place(const struct row *r)
+static uint32_t row_position(const struct row *r)
 {
-    return r->place;
+    return r->position;
 }
 
 static uint32_t row_thread(const struct row *r)
@@ -316,8 +317,7 @@ static uint32_t row_thread(const struct row *r)
     return r->thread_rank;
 }
 
-/* Puts row numbers in the order of a key below `bound`, those with the same key as they
- * were. False when memory is short. */
+/* Sorts row indices by a key below `bound`; stable. False if memory is short. */
 static bool sort_by_key(struct folded_writer *w, const uint32_t *from, uint32_t *to,
                         uint32_t (*key)(const struct row *r), size_t bound)
 {
@@ -343,20 +343,20 @@ static uint32_t *order_rows(struct folded_writer *w)
     for (uint32_t i = 0; i < w->row_count; i++) {
         struct row *r = &w->rows[i];
         order[i] = i;
-        r->place = w->place[run_at(w, r->path)];
-        r->thread_rank = w->thread_rank[r->thread * 2 + (r->place != 0)];
+        r->position = w->position[run_at(w, r->path)];
+        r->thread_rank = w->thread_rank[r->thread * 2 + (r->position != 0)];
     }
-    bool ok = sort_by_key(w, order, scratch, row_place, w->run_count + 1) &&
+    bool ok = sort_by_key(w, order, scratch, row_position, w->run_count + 1) &&
               sort_by_key(w, scratch, order, row_thread, w->threads.count * 2);
     return ok ? order : NULL;
 }
 
 static bool same_line(const struct row *a, const struct row *b)
 {
-    return a->place == b->place && a->thread_rank == b->thread_rank;
+    return a->position == b->position && a->thread_rank == b->thread_rank;
 }
 
-/* The rows in order; those of the same line are added up. */
+/* Writes the rows in order; the weights of equal lines are added. */
 static bool write_rows(struct folded_writer *w)
 {
     const uint32_t *order = order_rows(w);
@@ -382,7 +382,7 @@ static bool write_rows(struct folded_writer *w)
             lines[count++] = line;
     }
     struct folded_text text = {&w->paths, lines, count, w->base != 0};
-    return folded_text_write(&text, w->crew, w->out);
+    return folded_text_write(&text, w->pool, w->out);
 }
 
 static bool collect_runs(struct folded_writer *w)
@@ -396,12 +396,12 @@ static bool collect_runs(struct folded_writer *w)
 
 static bool folded_prepare(struct folded_writer *w)
 {
-    struct ranking ranking = {.errand.work = rank_errand, .labels = &w->paths.labels};
-    crew_start(w->crew, &ranking.errand);
+    struct ranking ranking = {.task.work = rank_task, .labels = &w->paths.labels};
+    thread_pool_start(w->pool, &ranking.task);
     bool ok = collect_runs(w);
-    crew_finish(w->crew, &ranking.errand);
+    thread_pool_finish(w->pool, &ranking.task);
     w->rank = ranking.rank;
-    ok = ok && w->rank && place_runs(w);
+    ok = ok && w->rank && order_runs(w);
     w->rank = NULL;
     arena_deinit(&ranking.arena);
     return ok;
@@ -411,7 +411,7 @@ static bool folded_write(const struct profile *p, const struct export_options *o
                          struct output *out, struct error *err)
 {
     struct folded_writer w = {
-        .p = p, .options = &options->tree, .crew = options->crew, .out = out};
+        .p = p, .options = &options->tree, .pool = options->pool, .out = out};
     struct label_style style = options->tree.label;
     style.folded = true; /* before sorting: the order is that of the written text */
     if (!paths_init(&w.paths, p, &style, err)) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/folded_text.h"
 #include "base/arena.h"
+#include "base/array.h"
 #include <stdlib.h>
 
-/* So many lines are a share of the work, unless they get longer than so many bytes: what
- * is written at the same time is kept until its turn comes. */
+/* The number of lines per task, and its limit in bytes, because the text of a task is
+ * held in memory until all earlier tasks are written. */
 #define SHARE_LINES ((size_t)256)
 #define SHARE_BYTES ((size_t)4 << 20)
 
-/* One frame of the line written last: its path, and where its text ends. */
+/* A frame of the last line: its path, and the end of its text. */
 struct step {
     uint32_t path;
     uint32_t end;
@@ -17,15 +18,15 @@ struct step {
 struct line_writer {
     const struct folded_text *text;
     struct arena arena;
-    struct output names; /* of the line written last, */
-    struct step *steps;  /* frame by frame */
+    struct output names; /* of the last line, */
+    struct step *steps;  /* by frame */
     uint32_t *climb;     /* scratch: a path, leaf first */
     size_t step_count, step_cap, climb_cap;
 };
 
-/* Collects the path's frames that the last line does not have, leaf first, into w->climb.
- * *shared is how many frames the two lines share. A caller's number is smaller than that
- * of its callees, so the two lines are climbed side by side. */
+/* Collects the path's frames that the last line does not have, leaf first, in
+ * w->climb. *shared is the number of frames that both lines share. A caller's number
+ * is smaller than its callees', so both lines are climbed in parallel. */
 static size_t climb_path(struct line_writer *w, uint32_t path, size_t *shared)
 {
     size_t count = 0, top = w->step_count;
@@ -34,28 +35,24 @@ static size_t climb_path(struct line_writer *w, uint32_t path, size_t *shared)
             top--;
         if (top && w->steps[top - 1].path == path)
             break;
-        uint32_t *climb =
-            arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
-        if (!climb)
+        uint32_t *next = ARRAY_APPEND(&w->arena, w->climb, count, w->climb_cap);
+        if (!next)
             break;
-        w->climb = climb;
-        climb[count++] = path;
+        *next = path;
     }
     *shared = path ? top : 0;
     return count;
 }
 
-/* Makes w->names the path's names. Lines come in order, so most of the text of the line
- * before stands: only the frames behind those they share are written anew. */
+/* Sets w->names to the path's names. Lines are sorted, so most of the preceding line's
+ * text is reused; only the frames that differ are written. */
 static void write_path(struct line_writer *w, uint32_t path)
 {
     const struct paths *paths = w->text->paths;
     size_t shared, count = climb_path(w, path, &shared), total = shared + count;
-    struct step *steps =
-        arena_grow(&w->arena, w->steps, &w->step_cap, total, sizeof *steps);
-    if (!steps)
+    if (!ARRAY_RESERVE(&w->arena, w->steps, w->step_cap, total))
         return;
-    w->steps = steps;
+    struct step *steps = w->steps;
     w->names.used = shared ? steps[shared - 1].end : 0;
     for (size_t i = shared; i < total; i++) {
         uint32_t at = w->climb[total - 1 - i];
@@ -67,8 +64,8 @@ static void write_path(struct line_writer *w, uint32_t path)
     w->step_count = total;
 }
 
-/* Where the space is before the last word of a leaf's name, if a reader would take that word
- * for a first count; else the end. */
+/* The offset of the space before the last word of a leaf's name, if a reader would
+ * parse that word as a count; otherwise the end. */
 static size_t number_at(struct str names)
 {
     size_t at = names.len;
@@ -98,7 +95,7 @@ static void write_line(struct line_writer *w, const struct folded_line *line,
         output_char(out, ';');
     if (line->path) {
         write_path(w, line->path);
-        write_names(out, output_kept(&w->names));
+        write_names(out, output_contents(&w->names));
     }
     if (w->text->differential) {
         output_char(out, ' ');
@@ -117,63 +114,65 @@ static bool line_writer_deinit(struct line_writer *w)
     return ok;
 }
 
-/* --- Many lines, a share at a time for each hand ------------------------------------ */
+/* --- Many lines, in parallel ----------------------------------------------------------
+ */
 
 struct share {
-    struct errand errand; /* first: the errand is the share */
+    struct pool_task task; /* first member, so that the task is the share */
     struct line_writer writer;
     struct output out;
-    size_t next, end; /* the lines still to write */
+    size_t next, end; /* the lines that are not yet written */
 };
 
-static void write_share(struct errand *errand, unsigned hand)
+static void write_share(struct pool_task *task, unsigned worker)
 {
-    struct share *share = (struct share *)(void *)errand;
+    struct share *share = (struct share *)(void *)task;
     const struct folded_line *lines = share->writer.text->lines;
-    (void)hand;
+    (void)worker;
     share->out.used = 0;
     while (share->next < share->end && share->out.used < SHARE_BYTES)
         write_line(&share->writer, &lines[share->next++], &share->out);
 }
 
-/* What the share holds, and then what was too long to be held. */
-static void give_share(struct share *share, struct output *out)
+/* Writes the text of the share, then the lines that did not fit into it. */
+static void flush_share(struct share *share, struct output *out)
 {
-    output_str(out, output_kept(&share->out));
+    output_str(out, output_contents(&share->out));
     while (share->next < share->end)
         write_line(&share->writer, &share->writer.text->lines[share->next++], out);
 }
 
-static void write_shares(const struct folded_text *text, const struct crew *crew,
+static void write_shares(const struct folded_text *text, const struct thread_pool *pool,
                          struct share *shares, size_t count, struct output *out)
 {
-    size_t begun = 0, given = 0, wanted = (text->count + SHARE_LINES - 1) / SHARE_LINES;
-    while (given < wanted) {
-        for (; begun < wanted && begun < given + count; begun++) {
-            struct share *share = &shares[begun % count];
-            size_t from = begun * SHARE_LINES, left = text->count - from;
+    size_t started = 0, written = 0,
+           share_count = (text->count + SHARE_LINES - 1) / SHARE_LINES;
+    while (written < share_count) {
+        for (; started < share_count && started < written + count; started++) {
+            struct share *share = &shares[started % count];
+            size_t from = started * SHARE_LINES, remaining = text->count - from;
             share->next = from;
-            share->end = from + (left < SHARE_LINES ? left : SHARE_LINES);
-            crew_start(crew, &share->errand);
+            share->end = from + (remaining < SHARE_LINES ? remaining : SHARE_LINES);
+            thread_pool_start(pool, &share->task);
         }
-        struct share *share = &shares[given++ % count];
-        crew_finish(crew, &share->errand);
-        give_share(share, out);
+        struct share *share = &shares[written++ % count];
+        thread_pool_finish(pool, &share->task);
+        flush_share(share, out);
     }
 }
 
-static bool write_together(const struct folded_text *text, const struct crew *crew,
+static bool write_parallel(const struct folded_text *text, const struct thread_pool *pool,
                            struct output *out)
 {
-    size_t count = (size_t)crew->hands * 2;
+    size_t count = (size_t)pool->workers * 2;
     struct share *shares = calloc(count, sizeof *shares);
     bool ok = shares != NULL;
     for (size_t i = 0; ok && i < count; i++) {
-        shares[i].errand.work = write_share;
+        shares[i].task.work = write_share;
         shares[i].writer.text = text;
     }
     if (ok)
-        write_shares(text, crew, shares, count, out);
+        write_shares(text, pool, shares, count, out);
     for (size_t i = 0; shares && i < count; i++) {
         ok = line_writer_deinit(&shares[i].writer) && !shares[i].out.failed && ok;
         output_deinit(&shares[i].out);
@@ -182,12 +181,12 @@ static bool write_together(const struct folded_text *text, const struct crew *cr
     return ok;
 }
 
-bool folded_text_write(const struct folded_text *text, const struct crew *crew,
+bool folded_text_write(const struct folded_text *text, const struct thread_pool *pool,
                        struct output *out)
 {
     struct line_writer writer = {.text = text};
-    if (crew_hands(crew) > 1 && text->count >= SHARE_LINES * 4)
-        return write_together(text, crew, out);
+    if (thread_pool_workers(pool) > 1 && text->count >= SHARE_LINES * 4)
+        return write_parallel(text, pool, out);
     for (size_t i = 0; i < text->count; i++)
         write_line(&writer, &text->lines[i], out);
     return line_writer_deinit(&writer);

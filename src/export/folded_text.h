@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded lines, in order, to text. */
+/* Text of sorted folded lines. */
 #ifndef STOKE_EXPORT_FOLDED_TEXT_H
 #define STOKE_EXPORT_FOLDED_TEXT_H
 
 #include "analysis/paths.h"
-#include "base/crew.h"
 #include "base/output.h"
+#include "base/thread_pool.h"
 
 struct folded_line {
-    struct str thread; /* its label, or nothing */
+    struct str thread; /* its label, or empty */
     uint32_t path;
-    double weight, rest, base, base_rest; /* as of samples */
+    double weight, rest, base, base_rest; /* see struct sample */
 };
 
 struct folded_text {
     const struct paths *paths;
     const struct folded_line *lines;
     size_t count;
-    bool differential; /* the base stands in front of the weight */
+    bool differential; /* the base precedes the weight */
 };
 
-/* Writes all lines, with the crew where there are many. False when memory is short. */
-bool folded_text_write(const struct folded_text *text, const struct crew *crew,
+/* Writes all lines, in parallel if there are many. False if memory is short. */
+bool folded_text_write(const struct folded_text *text, const struct thread_pool *pool,
                        struct output *out);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page that explores the profile, in one file: the viewer (web/), with the profile
- * packed in it. It opens from a disk, refers to nothing outside of itself, and can be
- * moved anywhere.
+/* A page that explores the profile, in one file: the viewer (web/) and the profile. It
+ * can be opened from a disk, refers to nothing outside of itself, and can be moved.
  *
- * The profile is in it as a .stoke file (base/stoke_format.h), gzip in base64. */
+ * The profile is embedded as a .stoke file (base/stoke_format.h), gzip in base64. */
+#include "base/utf8.h"
 #include "codec/encode.h"
 #include "codec/json.h"
 #include "export/exporter.h"
 #include "export/html_page.h"
 
-#define MARK "<!--stoke:data-->" /* in the page: the profile goes behind it */
+#define MARK "<!--stoke:data-->" /* in the page: the profile is written after it */
 
-/* Bytes on their way into base64: three become four. */
+/* Encodes bytes as base64: three become four. */
 struct base64 {
     struct output *to;
     unsigned char held[3];
@@ -42,7 +42,7 @@ static bool base64_flush(void *context, const char *bytes, size_t length)
     return !b->to->failed;
 }
 
-/* What `write` writes, packed, in base64. */
+/* Writes the bytes of `write`, compressed, in base64. */
 static bool write_packed(bool (*write)(const struct profile *,
                                        const struct export_options *, struct output *,
                                        struct error *),
@@ -85,13 +85,17 @@ static bool write_sources(const struct profile *p, const struct export_options *
 /* Text of an attribute. */
 static void put_attribute(struct output *out, struct str text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
+    struct output clean = OUTPUT_BUFFER;
+    utf8_print(&clean, text);
+    for (size_t i = 0; i < clean.used; i++) {
+        char c = clean.bytes[i];
         if (c == '"' || c == '&' || c == '<' || c == '>')
             output_format(out, "&#%d;", c);
         else
             output_char(out, c);
     }
+    out->failed |= clean.failed;
+    output_deinit(&clean);
 }
 
 static bool put_profile(const struct profile *p, const struct export_options *options,
@@ -100,7 +104,7 @@ static bool put_profile(const struct profile *p, const struct export_options *op
     output_text(out,
                 "<script type=\"application/octet-stream\" id=\"profile\" data-name=\"");
     put_attribute(out, options->title.len ? options->title : STR("profile"));
-    output_text(out, "\" data-place=\"\">");
+    output_text(out, "\" data-state=\"\">");
     bool ok = write_packed(exporter_named(STR("stoke"))->write, p, options, out, err);
     output_text(out, "</script>");
     return ok;
@@ -130,7 +134,8 @@ bool html_put_page(const struct profile *p, const struct export_options *options
     if (mark == page.len) {
         error_set(err, "this stoke was built without its viewer");
         return error_hint(
-            err, "'tools/deps viewer && make' in the source folder builds it with one");
+            err,
+            "'tools/deps viewer && make' in the source folder builds it with the viewer");
     }
     mark += sizeof MARK - 1;
     output_str(out, str_head(page, mark));
@@ -147,8 +152,8 @@ bool html_put_page(const struct profile *p, const struct export_options *options
 const struct exporter export_html = {
     .name = "html",
     .suffixes = "html",
-    .summary = "a page that explores it: opens in a browser, from anywhere",
-    .wants_time = true,
+    .summary = "a page that explores the profile in a browser, in one file",
+    .needs_time = true,
     .whole = true,
     .titled = true,
     .write = html_put_page,

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/palette.h"
+#include "base/array.h"
 #include "base/number.h"
 #include "base/output.h"
-#include "model/label.h"
+#include "model/frame_label.h"
 #include <math.h>
 
 #define STOPS_MAX 5
 
-/* The family of a palette that mixes: which of the plain ones a frame belongs to. */
+/* A palette with rules: selects the plain palette of a frame. */
 typedef const struct palette *palette_rule(struct str name, enum frame_kind kind);
 
 struct palette {
     const char *background;
-    color stops[STOPS_MAX]; /* of a gradient, evenly spaced; 0 behind the last */
+    color stops[STOPS_MAX]; /* of a gradient, evenly spaced; 0 after the last */
     palette_rule *rule;     /* instead of stops */
     bool safe;
 };
 
-/* Light and middling colours only: dark text stands on all of them. */
+/* Only light and medium colours, because the text on them is dark. */
 static const struct palette hot = {
     .background = "yellow",
     .stops = {0xe8654a, 0xee8148, 0xf3a04c, 0xf6be5b, 0xf8d775},
@@ -58,14 +59,14 @@ static const struct palette orange = {
     .background = "grey",
     .stops = {0xee9040, 0xf3a35a, 0xf6b575},
 };
-/* Blue to yellow: told apart with any kind of colour vision, by its lightness too. */
+/* Blue to yellow: distinguishable with any kind of colour vision, also by lightness. */
 static const struct palette safe = {
     .background = "grey",
     .stops = {0x6f9fdc, 0x9bbbe0, 0xcfd3c4, 0xefd77c, 0xf5c53f},
     .safe = true,
 };
 
-/* The palettes that mix the plain ones, by what a frame is. */
+/* The palettes with rules, by kind of frame. */
 static palette_rule rule_java, rule_js, rule_perl, rule_python, rule_rust, rule_wakeup,
     rule_chain;
 static const struct palette java = {.background = "yellow", .rule = rule_java};
@@ -89,7 +90,7 @@ static bool starts_with_any(struct str name, const char *const *heads)
     return false;
 }
 
-/* "f.cold", "f.isra.0": what gcc and clang call parts and copies of a C function. */
+/* "f.cold", "f.isra.0": names by gcc and clang for parts and copies of a C function. */
 static bool is_clone(struct str name)
 {
     static const char *const marks[] = {".isra.", ".constprop.", ".part.",
@@ -100,8 +101,9 @@ static bool is_clone(struct str name)
     return str_ends(name, STR(".cold"));
 }
 
-/* Whether a name without any mark is Java's: java/lang/String.equals, scala.Option.map,
- * Main. async-profiler marks interpreted code with _[0] and what C1 compiled with _[1]. */
+/* Whether a name without a mark is Java's: java/lang/String.equals, scala.Option.map,
+ * Main. async-profiler marks interpreted code with _[0] and code compiled by C1 with
+ * _[1]. */
 static bool is_java(struct str name)
 {
     struct str bare = str_starts(name, STR("L")) ? str_skip(name, 1) : name;
@@ -131,7 +133,7 @@ static const struct palette *rule_java(struct str name, enum frame_kind kind)
     return is_java(name) ? &green : &red;
 }
 
-/* Source files have a path; what the engine compiles for itself has none. */
+/* Source files have a path; functions that the engine compiles itself have none. */
 static const struct palette *rule_js(struct str name, enum frame_kind kind)
 {
     static const char *const sources[] = {".js",  ".mjs", ".cjs", ".ts",
@@ -145,7 +147,7 @@ static const struct palette *rule_js(struct str name, enum frame_kind kind)
     if (has(name, "::"))
         return &yellow;
     if (name.len && str_trim(name).len == 0)
-        return &green; /* compiled code whose name was lost */
+        return &green; /* compiled code without a name */
     for (size_t i = 0; sources[i]; i++)
         if (has(str_skip(name, str_find(name, '/')), sources[i]))
             return &green;
@@ -174,12 +176,12 @@ static const struct palette *rule_python(struct str name, enum frame_kind kind)
 
 static const struct palette *rule_rust(struct str name, enum frame_kind kind)
 {
-    static const char *const own[] = {"core::", "std::", "alloc::", NULL};
+    static const char *const standard[] = {"core::", "std::", "alloc::", NULL};
     while (name.len && (name.ptr[0] == '<' || name.ptr[0] == '&'))
         name = str_skip(name, 1);
     if (kind == FRAME_KERNEL)
         return &red;
-    if (starts_with_any(name, own))
+    if (starts_with_any(name, standard))
         return &orange;
     return has(name, "::") ? &aqua : &yellow;
 }
@@ -247,9 +249,9 @@ bool palette_is_safe(const struct palette *p)
     return p->safe;
 }
 
-/* --- Where in a gradient --------------------------------------------------------- */
+/* --- Gradients ---------------------------------------------------------------- */
 
-/* `part` of 256 on the way from a to b, each of the three lights by itself. */
+/* The colour `part` / 256 of the way from a to b, for each channel. */
 static color color_mix(color a, color b, unsigned part)
 {
     color mixed = 0;
@@ -260,13 +262,13 @@ static color color_mix(color a, color b, unsigned part)
     return mixed;
 }
 
-/* `place`: 0 to 65535 along the stops. */
-static color color_along(const color *stops, unsigned place)
+/* `position`: 0 to 65535 along the stops. */
+static color color_along(const color *stops, unsigned position)
 {
     unsigned count = 0;
     while (count < STOPS_MAX && stops[count])
         count++;
-    unsigned at = place * (count - 1); /* 16 bits of fraction */
+    unsigned at = position * (count - 1); /* 16 bits of fraction */
     unsigned low = at >> 16;
     return color_mix(stops[low], stops[low + 1 < count ? low + 1 : low], at >> 8 & 0xff);
 }
@@ -299,7 +301,7 @@ size_t palette_legend(const struct palette *p, struct palette_key keys[PALETTE_K
     return count;
 }
 
-/* Not hash.h: these numbers are seen, so they must stay as they are for ever. */
+/* Not hash.h: these numbers are visible as colours, so they must never change. */
 static uint32_t name_hash(struct str name, uint32_t seed)
 {
     uint32_t h = 0x811c9dc5u ^ seed;
@@ -310,9 +312,9 @@ static uint32_t name_hash(struct str name, uint32_t seed)
     return h ^ h >> 16;
 }
 
-/* Each byte of the beginning weighs less than the one before it, so that names that
- * begin alike come out near each other. */
-static unsigned prefix_place(struct str name)
+/* Each byte of the prefix has less weight than the preceding one, so names with a
+ * common prefix get similar values. */
+static unsigned prefix_position(struct str name)
 {
     unsigned sum = 0, all = 0, weight = 4096;
     struct str head = str_head(name, 16);
@@ -333,7 +335,7 @@ color palette_color(const struct palette *p, struct str name, enum frame_kind ki
     if (p->rule)
         p = p->rule(name, suffix != FRAME_USER ? suffix : kind);
     if (choice == COLOR_BY_PREFIX)
-        return color_along(p->stops, prefix_place(name));
+        return color_along(p->stops, prefix_position(name));
     return color_along(p->stops,
                        name_hash(name, choice == COLOR_RANDOM ? seed : 0) & 0xffff);
 }
@@ -350,7 +352,7 @@ color color_by_change(double change, bool safe_colors)
     static const color grew[STOPS_MAX] = {0xebe8e3, 0xf5b5a6, 0xe5584a};
     static const color grew_safe[STOPS_MAX] = {0xebe8e3, 0xf5cf8f, 0xec9420};
     static const color shrank[STOPS_MAX] = {0xebe8e3, 0xaec7f3, 0x5f92ea};
-    /* What is 1% of the whole is to be seen, what is a thousandth hardly. */
+    /* 1% of the total must be visible, 0.1% hardly. */
     double size = change < 0 ? -change : change, rest = size < 1 ? 1 - sqrt(size) : 0;
     return color_along(change < 0    ? shrank
                        : safe_colors ? grew_safe
@@ -360,7 +362,7 @@ color color_by_change(double change, bool safe_colors)
 
 bool color_is_light(color c)
 {
-    /* How bright the three lights are to the eye, in thousandths. */
+    /* The perceived brightness, in thousandths per channel. */
     unsigned sum = (c >> 16) * 299 + (c >> 8 & 0xff) * 587 + (c & 0xff) * 114;
     return sum > 140 * 1000;
 }
@@ -370,7 +372,7 @@ bool color_is_light(color c)
 static bool parse_hex_color(struct str digits, color *out)
 {
     uint64_t v;
-    for (size_t i = 0; i < digits.len; i++) /* "0x1" would be read as hexadecimal */
+    for (size_t i = 0; i < digits.len; i++) /* "0x1" would be parsed as hexadecimal */
         if (!byte_is_hex(digits.ptr[i]))
             return false;
     if ((digits.len != 3 && digits.len != 6) || !number_parse_hex(digits, &v))
@@ -431,18 +433,16 @@ static bool fits_line(struct str name)
     return str_find(name, '\n') == name.len && str_find(name, '\r') == name.len;
 }
 
-/* Id 0 is the empty name's: flamegraph.pl calls the root so. */
+/* ID 0 is the empty name: flamegraph.pl uses it for the root. */
 static bool set_color(struct palette_map *m, struct str name, color c)
 {
     string_id id = strings_add(&m->names, name);
     if (name.len && !id)
         return false;
-    color *colors = arena_grow(&m->arena, m->colors, &m->cap, id + 1, sizeof *colors);
-    if (!colors)
+    if (!ARRAY_RESERVE(&m->arena, m->colors, m->cap, id + 1))
         return false;
-    m->colors = colors;
     m->has_root |= id == 0;
-    colors[id] = c;
+    m->colors[id] = c;
     return true;
 }
 
@@ -456,7 +456,7 @@ void palette_map_set(struct palette_map *m, struct str name, color c)
 
 bool palette_map_read(struct palette_map *m, struct str line)
 {
-    /* A name may have "->" in it, a colour not. */
+    /* A name may contain "->", a colour cannot. */
     size_t at = line.len;
     while (at >= 2 && memcmp(line.ptr + at - 2, "->", 2) != 0)
         at--;

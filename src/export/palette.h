@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colours: what a frame is painted with.
+/* Colours of frames.
  *
- * A palette is a run of colours to choose from, or a rule that picks one such run by what
- * a name looks like (java, js, ...). Where in its run a frame lands is told by its name
- * alone, so that a function has one colour in every picture, unless asked otherwise. */
+ * A palette is a gradient, or a rule that selects a gradient by the form of the name
+ * (java, js, ...). By default the position in the gradient depends only on the name,
+ * so that a function has the same colour in every picture. */
 #ifndef STOKE_EXPORT_PALETTE_H
 #define STOKE_EXPORT_PALETTE_H
 
@@ -14,21 +14,21 @@
 typedef uint32_t color; /* 0xrrggbb */
 
 enum color_choice {
-    COLOR_BY_NAME,   /* the same name, the same colour */
-    COLOR_BY_PREFIX, /* names that begin alike have colours that are alike */
-    COLOR_RANDOM,    /* by the place in the picture and a seed */
+    COLOR_BY_NAME,   /* equal names have the same colour */
+    COLOR_BY_PREFIX, /* names with a common prefix have similar colours */
+    COLOR_RANDOM,    /* by the position in the picture and a seed */
 };
 
 struct palette;
 
-/* All palettes by name, NULL-terminated, and the one at a place in that list. */
+/* The names of all palettes, NULL-terminated. */
 extern const char *const palette_names[];
 const struct palette *palette_numbered(int number);
 
-/* NULL where there is none of that name. */
+/* NULL if there is none with that name. */
 const struct palette *palette_named(struct str name);
 
-/* What a colour of a palette means, where it means something. */
+/* The meaning of a palette's colour. */
 struct palette_key {
     color color;
     const char *meaning;
@@ -36,33 +36,34 @@ struct palette_key {
 
 #define PALETTE_KEYS_MAX 8
 
-/* Fills in what the palette's colours mean, and returns how many do: 0 of most palettes. */
+/* Writes the meanings of the palette's colours and returns their number: 0 for most
+ * palettes. */
 size_t palette_legend(const struct palette *p, struct palette_key keys[PALETTE_KEYS_MAX]);
 
-/* The name of the background that goes with a palette: "yellow", "blue", ... */
+/* The name of a palette's default background: "yellow", "blue", ... */
 struct str palette_background(const struct palette *p);
 
-/* Whether a picture in this palette should also avoid red against green elsewhere. */
+/* True if the rest of a graph in this palette should not use both red and green. */
 bool palette_is_safe(const struct palette *p);
 
-/* The colour of a frame. `name` is with its suffix (_[k]); `seed` is for COLOR_RANDOM. */
+/* The colour of a frame. `name` has its suffix (_[k]); `seed` is for COLOR_RANDOM. */
 color palette_color(const struct palette *p, struct str name, enum frame_kind kind,
                     enum color_choice choice, uint32_t seed);
 
-/* By a share of the whole, 0 to 1: pale where little, strong where much. */
+/* The colour of a share of the total, 0 to 1: pale for small shares, strong for large. */
 color color_by_share(double share);
 
-/* By a change as a share of the whole: -1 all of it vanished, 0 the same, 1 all is new.
- * With `safe`, orange and blue instead of red and blue. */
+/* The colour of a change relative to the total: -1 if all of it disappeared, 0 if it is
+ * equal, 1 if all of it is new. `safe`: orange and blue instead of red and blue. */
 color color_by_change(double change, bool safe);
 
-/* Whether dark text reads better on it than light text. */
+/* Whether dark text is more readable on it than light text. */
 bool color_is_light(color c);
 
-/* "#rgb", "#rrggbb", "rgb(r,g,b)". False where the text is none of these. */
+/* "#rgb", "#rrggbb", "rgb(r,g,b)". False if the text is none of these. */
 bool color_parse(struct str text, color *out);
 
-/* Names with a colour each: what --cp reads from and writes to palette.map. */
+/* Maps names to colours: the content of palette.map, for --cp. */
 struct palette_map {
     struct arena arena;
     struct strings names;
@@ -72,21 +73,22 @@ struct palette_map {
     bool changed;  /* palette_map_set added or changed a colour */
 };
 
-/* False when memory is short. */
+/* False if memory is short. */
 bool palette_map_init(struct palette_map *m);
 void palette_map_deinit(struct palette_map *m);
 
-/* False where the name has none yet. */
+/* False if the name has no colour. */
 bool palette_map_find(const struct palette_map *m, struct str name, color *out);
 
-/* Adds a name or changes its colour; failure sticks in m->arena. A name with a line end is
- * left out: the file cannot hold it. */
+/* Adds a name or changes its colour; a failure is stored in m->arena. A name with a
+ * line end is skipped, because the file cannot hold it. */
 void palette_map_set(struct palette_map *m, struct str name, color c);
 
-/* Reads a line "name->rgb(r,g,b)"; the name may be empty. False where it is not one. */
+/* Reads a line "name->rgb(r,g,b)"; the name may be empty. False if it is not such a
+ * line. */
 bool palette_map_read(struct palette_map *m, struct str line);
 
-/* Writes all of them as such lines, sorted by name. */
+/* Writes all as such lines, sorted by name. */
 bool palette_map_write(struct palette_map *m, struct output *out);
 
 #endif

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof's protocol buffer; import/pprof.c lists its messages. `stoke convert` packs it
- * with gzip, as pprof wants it on disk.
+/* pprof's protocol buffer format; import/pprof.c lists its messages. `stoke convert`
+ * compresses it with gzip, which pprof expects in files.
  *
- * Every event is a sample type. Samples of the same thread and stack are one, with a
- * value for each event. Inlined functions and the one that they were inlined into are the
- * lines of one location. Values are whole numbers there, so weights are rounded. */
+ * Every event is a sample type. Samples of the same thread, stack and labels become one,
+ * with a value for each event. Inlined functions and the function that contains them are
+ * the lines of one location. Values are integers in the format, so weights are
+ * rounded. */
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "codec/protobuf.h"
 #include "export/exporter.h"
 #include "export/order.h"
 #include "export/threads.h"
+#include "model/sample_labels.h"
 
 /* Times before the year 2000 are of a clock that does not count from 1970. */
 #define EPOCH_MIN 946684800000000000u
 
-/* What is inlined deeper begins a location of its own. */
+/* Deeper inlining begins another location. */
 #define LINES_MAX 128
 
 /* A location: a frame inlined into the location `outer`, or one that is not inlined. */
@@ -35,19 +38,19 @@ struct pprof_writer {
     const struct profile *p;
     const struct export_options *options;
     struct output *out;
-    struct output message, part; /* under way: a message, and what is inside it */
+    struct output message, part; /* current: a message, and a nested message */
     struct strings strings;
     struct thread_set threads;
     struct location *locations;
     uint32_t *location_of_stack;
     struct named *functions;
-    uint32_t *function_of_frame; /* 0: nothing is known but its address */
+    uint32_t *function_of_frame; /* 0: only its address is known */
     uint32_t *mapping_of_module;
     uint32_t kernel_mapping, guest_mapping; /* for frames without a module, or 0 */
     size_t location_count, location_cap, function_count, function_cap, mapping_count;
     struct index location_index, function_index;
     size_t *type_of_event;
-    uint64_t *values; /* of the sample under way */
+    uint64_t *values; /* of the current sample */
     size_t type_count;
     bool counts; /* the first type counts samples */
     uint32_t *order;
@@ -64,60 +67,56 @@ static uint64_t add_known(struct pprof_writer *w, string_id id)
     return add_string(w, profile_string(w->p, id));
 }
 
-/* Writes the message under way as a field of the profile, and begins the next. */
+/* Writes the current message as a field of the profile, and clears it. */
 static void end_message(struct pprof_writer *w, uint32_t field)
 {
-    proto_put_bytes(w->out, field, output_kept(&w->message));
+    proto_put_bytes(w->out, field, output_contents(&w->message));
     w->message.used = 0;
 }
 
-/* The same for what is inside the message. */
+/* The same for the nested message. */
 static void end_part(struct pprof_writer *w, uint32_t field)
 {
-    proto_put_bytes(&w->message, field, output_kept(&w->part));
+    proto_put_bytes(&w->message, field, output_contents(&w->part));
     w->part.used = 0;
 }
 
 /* --- Functions and locations ------------------------------------------------------- */
 
-struct wanted_function {
+struct function_search {
     const struct named *items;
     struct named function;
 };
 
 static bool same_function(const void *context, uint32_t id)
 {
-    const struct wanted_function *w = context;
+    const struct function_search *w = context;
     return w->items[id].name == w->function.name && w->items[id].file == w->function.file;
 }
 
 static uint32_t add_function(struct pprof_writer *w, struct named function)
 {
-    struct named *items = arena_grow(&w->arena, w->functions, &w->function_cap,
-                                     w->function_count + 2, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&w->arena, w->functions, w->function_cap, w->function_count + 2) ||
+        !index_reserve(&w->function_index, &w->arena, 1))
         return 0;
-    w->functions = items;
-    if (!index_reserve(&w->function_index, &w->arena, 1))
-        return 0;
-    struct wanted_function wanted = {items, function};
+    struct function_search search = {w->functions, function};
     uint32_t hash = (uint32_t)hash_pair(function.name, function.file);
     struct index_slot *slot =
-        index_find(&w->function_index, hash, same_function, &wanted);
+        index_find(&w->function_index, hash, same_function, &search);
     if (!slot->id) {
-        items[++w->function_count] = function;
+        w->functions[++w->function_count] = function;
         index_fill(&w->function_index, slot, hash, (uint32_t)w->function_count);
     }
     return slot->id;
 }
 
-/* Gives every frame its function. A frame of which only the address is known has none,
- * so that pprof may look its name up. */
+/* Sets every frame's function. A frame with only an address has none, so that pprof
+ * can resolve it. */
 static bool make_functions(struct pprof_writer *w)
 {
     const struct profile *p = w->p;
     struct label_style style = w->options->tree.label;
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     style.plain = true;
     w->function_of_frame =
         arena_zalloc(&w->arena, p->frame_count, sizeof *w->function_of_frame);
@@ -127,7 +126,7 @@ static bool make_functions(struct pprof_writer *w)
             continue;
         text.used = 0;
         label_frame(&text, p, f, &style);
-        struct named function = {.name = strings_add(&w->strings, output_kept(&text)),
+        struct named function = {.name = strings_add(&w->strings, output_contents(&text)),
                                  .file = (string_id)add_known(w, frame->file)};
         w->function_of_frame[f] = add_function(w, function);
     }
@@ -136,7 +135,7 @@ static bool make_functions(struct pprof_writer *w)
     return ok;
 }
 
-struct wanted_location {
+struct location_search {
     const struct location *items;
     uint32_t outer;
     frame_id frame;
@@ -144,23 +143,20 @@ struct wanted_location {
 
 static bool same_location(const void *context, uint32_t id)
 {
-    const struct wanted_location *w = context;
+    const struct location_search *w = context;
     return w->items[id].outer == w->outer && w->items[id].frame == w->frame;
 }
 
 static uint32_t add_location(struct pprof_writer *w, uint32_t outer, frame_id frame)
 {
-    struct location *items = arena_grow(&w->arena, w->locations, &w->location_cap,
-                                        w->location_count + 2, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&w->arena, w->locations, w->location_cap, w->location_count + 2) ||
+        !index_reserve(&w->location_index, &w->arena, 1))
         return 0;
-    w->locations = items;
-    if (!index_reserve(&w->location_index, &w->arena, 1))
-        return 0;
-    struct wanted_location wanted = {items, outer, frame};
+    struct location *items = w->locations;
+    struct location_search search = {items, outer, frame};
     uint32_t hash = (uint32_t)hash_pair(outer, frame);
     struct index_slot *slot =
-        index_find(&w->location_index, hash, same_location, &wanted);
+        index_find(&w->location_index, hash, same_location, &search);
     if (!slot->id) {
         items[++w->location_count] = (struct location){
             .outer = outer, .frame = frame, .lines = outer ? items[outer].lines + 1 : 1};
@@ -169,8 +165,8 @@ static uint32_t add_location(struct pprof_writer *w, uint32_t outer, frame_id fr
     return slot->id;
 }
 
-/* Gives every stack the location of its leaf: a caller comes before its callees, so an
- * inlined frame finds the location that it is inside. */
+/* Sets every stack's location of its leaf. A caller comes before its callees, so an
+ * inlined frame finds the location that contains it. */
 static bool make_locations(struct pprof_writer *w)
 {
     const struct profile *p = w->p;
@@ -207,8 +203,8 @@ static uint64_t mapping_of(const struct pprof_writer *w, const struct frame *fra
     return frame->kind == FRAME_GUEST ? w->guest_mapping : 0;
 }
 
-/* A location has the address and the module of the frame that is not inlined, which its
- * lines end with. */
+/* A location has the address and the module of the frame that is not inlined, which is
+ * its last line. */
 static void write_location(struct pprof_writer *w, uint32_t id)
 {
     const struct frame *frame = NULL;
@@ -237,12 +233,12 @@ static void write_mapping(struct pprof_writer *w, uint32_t id, struct str path,
     proto_put_u64(&w->message, 5, add_string(w, path));
     proto_put_u64(&w->message, 6, add_string(w, build_id));
     for (uint32_t flag = 7; flag <= 10;
-         flag++) /* names, files, lines and inlines are in */
+         flag++) /* has functions, filenames, line numbers, inline frames */
         proto_put_u64(&w->message, flag, 1);
     end_message(w, 3);
 }
 
-/* pprof takes the first for the program: libraries and the kernel come behind. */
+/* pprof uses the first mapping as the program: libraries and the kernel follow. */
 static bool is_program(const struct profile *p, module_id m)
 {
     struct str path = profile_string(p, p->modules[m].path);
@@ -250,7 +246,7 @@ static bool is_program(const struct profile *p, module_id m)
            !str_has(path, STR(".so"));
 }
 
-/* For frames that are marked as the kernel's or a guest's, and name no module. */
+/* For frames of the kernel or of a guest without a module. */
 static uint32_t write_nameless(struct pprof_writer *w, enum frame_kind kind,
                                struct str path)
 {
@@ -299,7 +295,7 @@ static struct str unit_text(enum unit unit)
 {
     switch (unit) {
     case UNIT_NANOSECONDS:
-    case UNIT_MILLISECONDS: /* which are often fractions */
+    case UNIT_MILLISECONDS: /* these are often fractions */
         return STR("nanoseconds");
     case UNIT_BYTES:
         return STR("bytes");
@@ -310,8 +306,9 @@ static struct str unit_text(enum unit unit)
     }
 }
 
-/* The events that are asked for. Where there is one, and it does not count samples, their
- * number is the first type, as pprof's users expect; an event that does comes first. */
+/* Writes the requested events. If there is a single one that does not count samples,
+ * the number of samples is the first type, as pprof's users expect; an event that does
+ * comes first. */
 static bool write_types(struct pprof_writer *w)
 {
     const struct profile *p = w->p;
@@ -346,10 +343,14 @@ static bool sample_before(const void *context, uint32_t a, uint32_t b)
     const struct sample *x = &w->p->samples[a], *y = &w->p->samples[b];
     uint32_t thread_x = w->threads.of_thread[x->thread];
     uint32_t thread_y = w->threads.of_thread[y->thread];
-    return thread_x != thread_y ? thread_x < thread_y : x->stack < y->stack;
+    if (thread_x != thread_y)
+        return thread_x < thread_y;
+    if (x->stack != y->stack)
+        return x->stack < y->stack;
+    return profile_labels(w->p, a) < profile_labels(w->p, b);
 }
 
-/* A negative one is written as its complement, like all of protobuf's. */
+/* Negative numbers are written as two's complement, as always in protobuf. */
 static uint64_t rounded(double weight)
 {
     double size = weight < 0 ? -weight : weight;
@@ -357,7 +358,7 @@ static uint64_t rounded(double weight)
     return weight < 0 ? (uint64_t)0 - whole : whole;
 }
 
-/* Adds the sample to the values under way. Sums are made before they are rounded. */
+/* Adds the sample to the current values. Sums are rounded at the end. */
 static void add_value(const struct pprof_writer *w, const struct sample *s, double *sums)
 {
     double value = s->weight;
@@ -370,8 +371,8 @@ static void add_value(const struct pprof_writer *w, const struct sample *s, doub
         sums[0] += (double)s->count;
 }
 
-/* The locations of a stack, leaf first: each holds the callers that it is inlined into.
- */
+/* The locations of a stack, leaf first: each contains the callers that it is inlined
+ * into. */
 static void write_stack(struct pprof_writer *w, stack_id stack)
 {
     const struct stack *stacks = w->p->stacks;
@@ -386,23 +387,47 @@ static void write_stack(struct pprof_writer *w, stack_id stack)
     end_part(w, 1);
 }
 
-static void write_label(struct pprof_writer *w, struct str key, struct str text,
-                        uint64_t number)
+/* The number is written even if it is 0: a label with neither text nor number has an empty
+ * text. */
+static void write_number(struct pprof_writer *w, struct str key, int64_t number,
+                         struct str unit)
 {
     proto_put_u64(&w->part, 1, add_string(w, key));
-    proto_put_u64(&w->part, 2, add_string(w, text));
-    proto_put_u64(&w->part, 3, number);
+    proto_put_varint(&w->part, 3 << 3 | PROTO_VARINT);
+    proto_put_varint(&w->part, (uint64_t)number);
+    proto_put_u64(&w->part, 4, add_string(w, unit));
     end_part(w, 3);
 }
 
-static void write_labels(struct pprof_writer *w, const struct thread *t)
+static void write_text(struct pprof_writer *w, struct str key, struct str text)
+{
+    proto_put_u64(&w->part, 1, add_string(w, key));
+    proto_put_u64(&w->part, 2, add_string(w, text));
+    end_part(w, 3);
+}
+
+static void write_thread(struct pprof_writer *w, const struct thread *t)
 {
     if (t->name)
-        write_label(w, STR("thread"), profile_string(w->p, t->name), 0);
+        write_text(w, STR("thread"), profile_string(w->p, t->name));
     if (t->pid != ID_NONE)
-        write_label(w, STR("pid"), STR(""), (uint64_t)t->pid);
+        write_number(w, STR("pid"), t->pid, STR(""));
     if (t->tid != ID_NONE)
-        write_label(w, STR("tid"), STR(""), (uint64_t)t->tid);
+        write_number(w, STR("tid"), t->tid, STR(""));
+}
+
+/* The labels of a set, its first one last: their order has no meaning in the format. */
+static void write_labels(struct pprof_writer *w, label_set_id set)
+{
+    const struct profile *p = w->p;
+    for (; set; set = p->label_sets[set].parent) {
+        const struct sample_label *l = &p->labels[p->label_sets[set].label];
+        if (l->is_number)
+            write_number(w, profile_string(p, l->key), l->number,
+                         profile_string(p, l->unit));
+        else
+            write_text(w, profile_string(p, l->key), profile_string(p, l->text));
+    }
 }
 
 static bool write_samples(struct pprof_writer *w)
@@ -423,7 +448,8 @@ static bool write_samples(struct pprof_writer *w)
         for (size_t t = 0; t < w->type_count; t++)
             proto_put_varint(&w->part, rounded(sums[t]));
         end_part(w, 2);
-        write_labels(w, &w->threads.items[w->threads.of_thread[s->thread]]);
+        write_thread(w, &w->threads.items[w->threads.of_thread[s->thread]]);
+        write_labels(w, profile_labels(w->p, w->order[first]));
         end_message(w, 2);
     }
     return true;
@@ -436,7 +462,7 @@ static void write_comment(struct pprof_writer *w, const char *what, struct str t
     w->part.used = 0;
     output_text(&w->part, what);
     output_str(&w->part, text);
-    uint64_t id = text.len ? add_string(w, output_kept(&w->part)) : 0;
+    uint64_t id = text.len ? add_string(w, output_contents(&w->part)) : 0;
     proto_put_u64(w->out, 13, id);
     w->part.used = 0;
 }
@@ -466,7 +492,7 @@ static void write_facts(struct pprof_writer *w)
     proto_put_u64(w->out, 14, add_known(w, p->events[shown].name));
 }
 
-/* The string table comes last, as every message adds to it. */
+/* The string table comes last, because every message adds to it. */
 static bool write_profile(struct pprof_writer *w)
 {
     if (!strings_init(&w->strings, &w->arena) ||
@@ -498,7 +524,7 @@ static bool pprof_write(const struct profile *p, const struct export_options *op
 const struct exporter export_pprof = {
     .name = "pprof",
     .suffixes = "pb.gz,pb,pprof,prof",
-    .summary = "pprof protocol buffer, packed with gzip",
+    .summary = "pprof protocol buffer, compressed with gzip",
     .whole = true,
     .write = pprof_write,
 };

@@ -26,7 +26,7 @@ event_id rows_next_event(const struct profile *p, const struct export_options *o
     return 0;
 }
 
-/* Those that are shown come first, each half in its order. */
+/* Shown rows come first; both groups are sorted. */
 static bool choose_rows(struct rows *r)
 {
     size_t limit = r->o->limit ? r->o->limit : r->count, hidden = 0;
@@ -57,14 +57,13 @@ bool rows_init(struct rows *r, const struct profile *p,
     r->count = r->b.row_count - 1;
     if (!choose_rows(r))
         return error_memory(err);
-    struct callgraph_options graph = o->graph;
+    struct chain_tree_options graph = o->graph;
     graph.min_weight = o->graph_percent / 100 * r->b.total;
-    return graph.order == CALLGRAPH_NONE ||
-           callgraphs_init(&r->graphs, &r->b, &graph, err);
+    return graph.order == CHAINS_NONE || chain_trees_init(&r->graphs, &r->b, &graph, err);
 }
 
 void rows_deinit(struct rows *r)
 {
-    callgraphs_deinit(&r->graphs);
+    chain_trees_deinit(&r->graphs);
     breakdown_deinit(&r->b);
 }

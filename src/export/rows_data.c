@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows by keys for programs: CSV, a line a row, and JSON. Weights are whole. */
+/* Rows by keys for programs: CSV, one line per row, and JSON. Weights are integers. */
 #include "export/rows.h"
 
 static struct str event_name(const struct rows *r)
@@ -12,7 +12,7 @@ static const struct breakdown_options *by(const struct rows *r)
     return &r->o->rows->by;
 }
 
-/* Numbers, which need no quotes. */
+/* Numbers need no quotes. */
 static bool is_number(enum breakdown_key key)
 {
     return key == KEY_PID || key == KEY_TID || key == KEY_CPU;
@@ -43,9 +43,9 @@ static void csv_row(const struct rows *r, const struct breakdown_row *row,
         out->failed |= cell->failed;
         output_char(out, ',');
         if (is_number(key))
-            output_str(out, output_kept(cell));
+            output_str(out, output_contents(cell));
         else
-            table_csv_text(out, output_kept(cell));
+            table_csv_text(out, output_contents(cell));
     }
     output_char(out, '\n');
 }
@@ -55,7 +55,7 @@ bool rows_write_csv(const struct profile *p, const struct export_options *option
 {
     const struct breakdown_options *o = &options->table->rows->by;
     bool ok = true;
-    struct output cell = OUTPUT_KEEP;
+    struct output cell = OUTPUT_BUFFER;
     output_text(out, "event,self,self_percent");
     output_text(out, o->children ? ",total,total_percent,samples" : ",samples");
     for (unsigned k = 0; k < o->key_count; k++)
@@ -89,14 +89,14 @@ static void json_value(struct json_writer *w, const struct rows *r,
         cell->used = 0;
         breakdown_write(b, row, key, true, cell);
         w->out->failed |= cell->failed;
-        json_put_str(w, output_kept(cell));
+        json_put_str(w, output_contents(cell));
     }
     if (key == KEY_SYM)
         json_member_str(w, "level", (struct str){&b->symbols[value].level, 1});
 }
 
 static void json_call(struct json_writer *w, const struct rows *r,
-                      const struct callgraph_node *n)
+                      const struct chain_tree_node *n)
 {
     const struct breakdown_symbol *s = &r->b.symbols[n->symbol];
     json_put_line(w);
@@ -113,12 +113,12 @@ static void json_call(struct json_writer *w, const struct rows *r,
     json_begin(w, JSON_ARRAY);
 }
 
-/* Nodes lie in preorder: one is closed when the next is no deeper. */
+/* Nodes are in preorder: one is closed if the next is not deeper. */
 static bool json_graph(struct json_writer *w, struct rows *r, uint32_t row,
                        struct error *err)
 {
-    struct callgraph graph;
-    bool ok = callgraph_init(&graph, &r->graphs, row, err);
+    struct chain_tree graph;
+    bool ok = chain_tree_init(&graph, &r->graphs, row, err);
     uint32_t open = 0;
     json_put_key(w, "calls");
     json_begin(w, JSON_ARRAY);
@@ -134,7 +134,7 @@ static bool json_graph(struct json_writer *w, struct rows *r, uint32_t row,
         open = depth;
     }
     json_end(w, JSON_ARRAY);
-    callgraph_deinit(&graph);
+    chain_tree_deinit(&graph);
     return ok;
 }
 
@@ -151,7 +151,7 @@ static bool json_row(struct json_writer *w, struct rows *r, uint32_t number,
     if (by(r)->children)
         json_member_double(w, "total", row->total);
     json_member_u64(w, "samples", row->samples);
-    if (r->o->rows->graph.order != CALLGRAPH_NONE)
+    if (r->o->rows->graph.order != CHAINS_NONE)
         ok = json_graph(w, r, number, err);
     json_end(w, JSON_OBJECT);
     return ok;
@@ -184,7 +184,7 @@ bool rows_write_json(const struct profile *p, const struct export_options *optio
 {
     const struct breakdown_options *o = &options->table->rows->by;
     struct json_writer w = {.out = out};
-    struct output cell = OUTPUT_KEEP;
+    struct output cell = OUTPUT_BUFFER;
     bool ok = true;
     json_begin(&w, JSON_OBJECT);
     table_json_facts(&w, p);

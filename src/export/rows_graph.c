@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call graph below a row, as perf draws it: a chain of only calls stands below each
- * other, lines go in where there are several.
+/* The call graph below a row, as perf draws it: a chain of single calls is not
+ * indented, several calls are.
  *
  *             |
  *             ---main
@@ -8,22 +8,21 @@
  *                |
  *                |--60.00%--parse
  *                |
- *                 --38.00%--emit
- */
+ *                 --38.00%--emit */
 #include "base/visible.h"
 #include "export/rows.h"
 
 #define MARGIN 12
-#define LEVEL_MAX 32 /* branches that are drawn; deeper ones stay at that place */
+#define LEVEL_MAX 32 /* branches that are drawn; deeper ones are not indented further */
 #define NAME_MIN 16
 
 struct drawing {
     const struct rows *rows;
-    const struct callgraph *graph;
+    const struct chain_tree *graph;
     struct output *out;
     size_t margin;
-    uint32_t *levels;            /* by node: branches above it, itself included */
-    bool follows[LEVEL_MAX + 1]; /* by level: whether a sibling comes below */
+    uint32_t *levels;            /* by node: number of branches up to it */
+    bool follows[LEVEL_MAX + 1]; /* by level: whether a sibling follows */
 };
 
 static size_t write_margin(struct drawing *d, uint32_t level)
@@ -46,13 +45,13 @@ static void write_name(struct drawing *d, uint32_t symbol, size_t taken)
     output_char(d->out, '\n');
 }
 
-/* A branch: the line that leads to it, then its share and its name. */
+/* A branch: the line that leads to it, its share and its name. */
 static void write_branch(struct drawing *d, uint32_t n, uint32_t level)
 {
-    const struct callgraph_node *node = &d->graph->nodes[n];
+    const struct chain_tree_node *node = &d->graph->nodes[n];
     double share = rows_share(d->rows, node->total);
     const char *colour = table_percent_colour(d->rows->o, share);
-    d->follows[level] = !callgraph_is_last(d->graph, n);
+    d->follows[level] = !chain_tree_is_last(d->graph, n);
     write_margin(d, level - 1);
     output_text(d->out, "|\n");
     size_t taken = write_margin(d, level - 1);
@@ -63,8 +62,8 @@ static void write_branch(struct drawing *d, uint32_t n, uint32_t level)
 
 static void write_node(struct drawing *d, uint32_t n)
 {
-    const struct callgraph_node *node = &d->graph->nodes[n];
-    bool chained = callgraph_is_chained(d->graph, n);
+    const struct chain_tree_node *node = &d->graph->nodes[n];
+    bool chained = chain_tree_is_chained(d->graph, n);
     uint32_t level = d->levels[node->parent] + !chained;
     d->levels[n] = level < LEVEL_MAX ? level : LEVEL_MAX;
     if (!chained) {
@@ -81,9 +80,9 @@ static void write_node(struct drawing *d, uint32_t n)
 
 bool rows_write_graph(struct rows *r, uint32_t row, struct output *out, struct error *err)
 {
-    struct callgraph graph;
-    if (!callgraph_init(&graph, &r->graphs, row, err)) {
-        callgraph_deinit(&graph);
+    struct chain_tree graph;
+    if (!chain_tree_init(&graph, &r->graphs, row, err)) {
+        chain_tree_deinit(&graph);
         return false;
     }
     uint32_t *levels = arena_zalloc(&graph.arena, graph.count, sizeof *levels);
@@ -93,6 +92,6 @@ bool rows_write_graph(struct rows *r, uint32_t row, struct output *out, struct e
         write_node(&d, n);
     if (levels && graph.count > 1)
         output_char(out, '\n');
-    callgraph_deinit(&graph);
+    chain_tree_deinit(&graph);
     return levels || error_memory(err);
 }

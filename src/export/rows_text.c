@@ -6,7 +6,7 @@
 
 #define CELL_MAX MEASURE_TEXT_MAX
 #define FIGURE_WIDTH 8  /* of "Overhead" and "Children" */
-#define WEIGHT_WIDTH 12 /* of "Samples" and "Period", as perf has it */
+#define WEIGHT_WIDTH 12 /* of "Samples" and "Period", as in perf */
 #define LAST_MIN 24
 
 static const char *const headings[] = {"Command",     "Pid:Command",   "Tid:Command",
@@ -19,7 +19,7 @@ struct layout {
     struct measure measure;
     struct output cell; /* the text of one cell */
     size_t widths[KEY_COUNT];
-    size_t figures; /* columns in front of the keys */
+    size_t figures; /* number of columns before the keys */
 };
 
 static const struct rows_options *options_of(const struct layout *l)
@@ -27,7 +27,7 @@ static const struct rows_options *options_of(const struct layout *l)
     return l->rows->o->rows;
 }
 
-/* The text of a cell, good until the next one; as it may be shown. */
+/* The printable text of a cell, valid until the next call. */
 static struct str cell_text(struct layout *l, const struct breakdown_row *row,
                             enum breakdown_key key)
 {
@@ -39,7 +39,7 @@ static struct str cell_text(struct layout *l, const struct breakdown_row *row,
     }
     breakdown_write(b, row, key, false, &l->cell);
     l->out->failed |= l->cell.failed;
-    return output_kept(&l->cell);
+    return output_contents(&l->cell);
 }
 
 static size_t longest_cell(struct layout *l, enum breakdown_key key)
@@ -53,8 +53,8 @@ static size_t longest_cell(struct layout *l, enum breakdown_key key)
     return longest;
 }
 
-/* Where the width is bounded the last column gets what the others leave, each of which
- * has a quarter at most. */
+/* If the width is limited, the last column gets the width that the others leave; each
+ * of them has at most a quarter. */
 static void measure_cells(struct layout *l)
 {
     const struct rows_options *o = options_of(l);
@@ -139,7 +139,8 @@ static void write_figures(struct layout *l, const struct breakdown_row *row)
     }
 }
 
-/* A text in at most `width` columns where the width is bounded; gives what it took. */
+/* Writes a text in at most `width` columns if the width is limited; returns its
+ * columns. */
 static size_t write_text(const struct layout *l, struct str text, size_t width)
 {
     if (l->rows->o->width)
@@ -161,11 +162,11 @@ static bool write_row(struct layout *l, uint32_t number, struct error *err)
             output_format(l->out, "%*s", (int)(l->widths[k] - used), "");
     }
     output_char(l->out, '\n');
-    return o->graph.order == CALLGRAPH_NONE ||
+    return o->graph.order == CHAINS_NONE ||
            rows_write_graph(l->rows, number, l->out, err);
 }
 
-/* What is not among the rows, so that nothing is lost silently. */
+/* The share of the rows that are not shown. */
 static void write_rest(const struct layout *l)
 {
     const struct rows *r = l->rows;
@@ -173,7 +174,8 @@ static void write_rest(const struct layout *l)
         output_format(l->out, "# and %zu more (%.2f%% self)\n", r->count - r->shown,
                       rows_share(r, r->rest));
     if (r->b.left_out != 0)
-        output_format(l->out, "# not chosen: %.2f%%\n", rows_share(r, r->b.left_out));
+        output_format(l->out, "# excluded by options: %.2f%%\n",
+                      rows_share(r, r->b.left_out));
 }
 
 /* --- Events ------------------------------------------------------------------------ */
@@ -207,7 +209,7 @@ static bool write_rows(struct rows *r, struct output *out, struct error *err)
     const struct breakdown *b = &r->b;
     const struct rows_options *o = r->o->rows;
     enum unit unit = (enum unit)b->p->events[b->event].unit;
-    struct layout l = {.rows = r, .out = out, .cell = OUTPUT_KEEP};
+    struct layout l = {.rows = r, .out = out, .cell = OUTPUT_BUFFER};
     bool ok = true;
     l.measure = measure_for(unit, b->total, has_fractions(b->p, b->event));
     l.figures = (size_t)(FIGURE_WIDTH + 2) * (o->by.children ? 2 : 1) +

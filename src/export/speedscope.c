@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speedscope's file format: a list of frames, and a "sampled" profile for each thread and
- * event, its samples in the order of their time.
+/* speedscope's file format: a list of frames, and a "sampled" profile for each thread
+ * and event, its samples in the order of their time.
  *
- * Beyond the published schema, which allows for more members, a "stoke" object says which
- * event and thread a profile is of, and "kind" what a frame is, so that reading it back
- * loses nothing. */
+ * The published schema allows more members: a "stoke" object has the event and thread
+ * of a profile, and "kind" the kind of a frame, so that reading the file back loses
+ * nothing. If samples have labels, "stoke" of the file has the label sets, and "stoke" of
+ * a profile the index of each sample's set, counted from 1; 0: no labels. */
 #include "analysis/paths.h"
+#include "base/array.h"
+#include "base/format.h"
+#include "base/number.h"
 #include "codec/json.h"
 #include "export/exporter.h"
 #include "export/parts.h"
+#include "model/sample_labels.h"
 
-/* What the frames of one label agree on. */
-struct source_place {
+/* The properties that all frames of a label have in common. */
+struct source_location {
     string_id file;
     uint32_t line;
     uint32_t kind; /* enum frame_kind */
-    bool met;
+    bool is_set;
 };
 
 struct speedscope_writer {
@@ -23,7 +28,6 @@ struct speedscope_writer {
     const struct profile *p;
     const struct export_options *options;
     struct paths paths;
-    struct thread_set threads;
     struct sample_parts parts;
     uint32_t *climb; /* labels of a stack, leaf first */
     size_t climb_cap;
@@ -32,7 +36,7 @@ struct speedscope_writer {
 
 /* --- Parts --------------------------------------------------------------------- */
 
-/* The heaviest of the first event: what is looked at first. */
+/* The heaviest part of the first event: the page opens with it. */
 static size_t heaviest_part(const struct speedscope_writer *w)
 {
     size_t best = 0;
@@ -51,32 +55,36 @@ static void put_member(struct json_writer *j, const char *key, struct str value)
         json_member_str(j, key, value);
 }
 
-/* Finds file, line and kind of every label; what its frames differ in it has not. */
-static struct source_place *find_places(struct speedscope_writer *w)
+/* Sets file, line and kind of every label; if its frames differ in one of them, it is
+ * unset. */
+static struct source_location *find_locations(struct speedscope_writer *w)
 {
-    struct source_place *places =
-        arena_zalloc(&w->arena, w->paths.labels.count, sizeof *places);
-    for (frame_id f = 1; places && f < w->p->frame_count; f++) {
+    struct source_location *locations =
+        arena_zalloc(&w->arena, w->paths.labels.count, sizeof *locations);
+    for (frame_id f = 1; locations && f < w->p->frame_count; f++) {
         const struct frame *frame = &w->p->frames[f];
-        struct source_place *place = &places[w->paths.label_of_frame[f]];
-        if (!place->met)
-            *place = (struct source_place){frame->file, frame->line, frame->kind, true};
-        if (place->file != frame->file)
-            place->file = 0;
-        if (place->line != frame->line || !place->file)
-            place->line = 0;
-        if (place->kind != frame->kind)
-            place->kind = FRAME_USER;
+        struct source_location *location = &locations[w->paths.label_of_frame[f]];
+        uint32_t kind = frame->kind;
+        if (kind == FRAME_USER)
+            kind = label_suffix_kind(profile_string(w->p, frame->name));
+        if (!location->is_set)
+            *location = (struct source_location){frame->file, frame->line, kind, true};
+        if (location->file != frame->file)
+            location->file = 0;
+        if (location->line != frame->line || !location->file)
+            location->line = 0;
+        if (location->kind != kind)
+            location->kind = FRAME_USER;
     }
-    return places;
+    return locations;
 }
 
-/* Frame number n is label n + 1. */
+/* Frame index n is label n + 1. */
 static bool write_frames(struct speedscope_writer *w)
 {
     struct json_writer *j = &w->json;
-    const struct source_place *places = find_places(w);
-    if (!places)
+    const struct source_location *locations = find_locations(w);
+    if (!locations)
         return false;
     json_put_key(j, "shared");
     json_begin(j, JSON_OBJECT);
@@ -86,11 +94,12 @@ static bool write_frames(struct speedscope_writer *w)
         json_put_line(j);
         json_begin(j, JSON_OBJECT);
         json_member_str(j, "name", strings_get(&w->paths.labels, label));
-        put_member(j, "file", profile_string(w->p, places[label].file));
-        if (places[label].line)
-            json_member_double(j, "line", places[label].line);
-        if (places[label].kind != FRAME_USER)
-            put_member(j, "kind", str_of(kind_name((enum frame_kind)places[label].kind)));
+        put_member(j, "file", profile_string(w->p, locations[label].file));
+        if (locations[label].line)
+            json_member_double(j, "line", locations[label].line);
+        if (locations[label].kind != FRAME_USER)
+            put_member(j, "kind",
+                       str_of(kind_name((enum frame_kind)locations[label].kind)));
         json_end(j, JSON_OBJECT);
     }
     json_end(j, JSON_ARRAY);
@@ -103,13 +112,10 @@ static bool write_stack(struct speedscope_writer *w, stack_id stack)
     size_t count = 0;
     uint32_t path = path_of_stack(&w->paths, stack);
     for (; path; path = w->paths.nodes[path].parent) {
-        uint32_t *climb =
-            arena_grow(&w->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
-        if (!climb)
+        if (!ARRAY_RESERVE(&w->arena, w->climb, w->climb_cap, count + 1))
             return false;
-        w->climb = climb;
-        climb[count] = path_label(&w->paths, path);
-        count += climb[count] != 0;
+        w->climb[count] = path_label(&w->paths, path);
+        count += w->climb[count] != 0;
     }
     json_begin(&w->json, JSON_ARRAY);
     while (count-- > 0)
@@ -134,12 +140,13 @@ static const char *schema_unit(const struct speedscope_writer *w, enum unit unit
     }
 }
 
-/* What reading it back needs and the schema has no place for. */
-static void write_ours(struct speedscope_writer *w, const struct sample_part *part)
+/* Data that reading the file back needs and that the schema does not have. */
+static void write_stoke_member(struct speedscope_writer *w,
+                               const struct sample_part *part)
 {
     struct json_writer *j = &w->json;
     const struct event *event = &w->p->events[part->event];
-    const struct thread *t = &w->threads.items[part->thread];
+    const struct thread *t = &w->parts.threads.items[part->thread];
     json_put_key(j, "stoke");
     json_begin(j, JSON_OBJECT);
     put_member(j, "event", profile_string(w->p, event->name));
@@ -149,6 +156,13 @@ static void write_ours(struct speedscope_writer *w, const struct sample_part *pa
         json_member_double(j, "pid", (double)t->pid);
     if (t->tid != ID_NONE)
         json_member_double(j, "tid", (double)t->tid);
+    if (w->p->sample_labels) {
+        json_put_key(j, "labels");
+        json_begin(j, JSON_ARRAY);
+        for (size_t i = part->first; i < part->end; i++)
+            json_put_u64(j, profile_labels(w->p, w->parts.order[i]));
+        json_end(j, JSON_ARRAY);
+    }
     json_end(j, JSON_OBJECT);
 }
 
@@ -158,7 +172,7 @@ static void print_id(struct output *o, const char *before, int64_t id)
         output_format(o, "%s %lld", before, (long long)id);
 }
 
-/* "java (pid 12, tid 13)", as far as it is known. */
+/* "java (pid 12, tid 13)", as far as known. */
 static void print_thread(struct output *o, const struct profile *p,
                          const struct thread *t)
 {
@@ -172,19 +186,19 @@ static void print_thread(struct output *o, const struct profile *p,
         output_char(o, ')');
 }
 
-/* The thread, with the event behind it where there are several. */
+/* The thread, followed by the event if there are several. */
 static void write_name(struct speedscope_writer *w, const struct sample_part *part)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     bool events = w->parts.items[0].event != w->parts.items[w->parts.count - 1].event;
-    print_thread(&text, w->p, &w->threads.items[part->thread]);
+    print_thread(&text, w->p, &w->parts.threads.items[part->thread]);
     if (part->thread && events)
         output_text(&text, ": ");
     if (!part->thread || events)
         output_str(&text, profile_string(w->p, w->p->events[part->event].name));
     w->json.out->failed |= text.failed;
     json_put_key(&w->json, "name");
-    json_put_str(&w->json, output_kept(&text));
+    json_put_str(&w->json, output_contents(&text));
     output_deinit(&text);
 }
 
@@ -199,7 +213,7 @@ static bool write_part(struct speedscope_writer *w, const struct sample_part *pa
                str_of(schema_unit(w, (enum unit)w->p->events[part->event].unit)));
     json_member_double(j, "startValue", 0);
     json_member_double(j, "endValue", part->total);
-    write_ours(w, part);
+    write_stoke_member(w, part);
     json_put_key(j, "samples");
     json_begin(j, JSON_ARRAY);
     for (size_t i = part->first; i < part->end; i++)
@@ -216,6 +230,40 @@ static bool write_part(struct speedscope_writer *w, const struct sample_part *pa
     return true;
 }
 
+/* The labels of all sets: of each set the number of its parent, the key and the value of
+ * one more label. If the value is a number, "number" and "unit" are its parts. */
+static void write_label_sets(struct speedscope_writer *w)
+{
+    const struct profile *p = w->p;
+    struct json_writer *j = &w->json;
+    struct output value = OUTPUT_BUFFER;
+    json_put_key(j, "labels");
+    json_begin(j, JSON_ARRAY);
+    for (label_set_id i = 1; i < p->label_set_count; i++) {
+        struct label_set set = p->label_sets[i];
+        const struct sample_label *label = &p->labels[set.label];
+        value.used = 0;
+        sample_label_write(&value, p, set.label);
+        json_put_line(j);
+        json_begin(j, JSON_OBJECT);
+        if (set.parent)
+            json_member_u64(j, "parent", set.parent);
+        json_member_str(j, "key", sample_label_key(p, set.label));
+        json_member_str(j, "value", output_contents(&value));
+        if (label->is_number) {
+            char text[NUMBER_TEXT_MAX];
+            size_t length =
+                format_text(text, sizeof text, "%lld", (long long)label->number);
+            json_member_str(j, "number", (struct str){text, length});
+            put_member(j, "unit", profile_string(p, label->unit));
+        }
+        json_end(j, JSON_OBJECT);
+    }
+    json_end(j, JSON_ARRAY);
+    j->out->failed |= value.failed;
+    output_deinit(&value);
+}
+
 static void write_facts(struct speedscope_writer *w)
 {
     const struct facts *facts = &w->p->facts;
@@ -230,6 +278,8 @@ static void write_facts(struct speedscope_writer *w)
         json_put_key(j, "differential");
         json_put_bool(j, true);
     }
+    if (w->p->sample_labels)
+        write_label_sets(w);
     json_end(j, JSON_OBJECT);
 }
 
@@ -263,10 +313,11 @@ static bool speedscope_write(const struct profile *p,
                              struct error *err)
 {
     struct speedscope_writer w = {.p = p, .options = options, .json = {.out = out}};
-    bool ok = paths_init(&w.paths, p, &options->tree.label, err);
+    struct label_style style = options->tree.label;
+    style.words = true;
+    bool ok = paths_init(&w.paths, p, &style, err);
     if (ok)
-        ok = (thread_set_init(&w.threads, &w.arena, p, options->tree.threads) &&
-              sample_parts_init(&w.parts, &w.arena, p, &w.threads, &options->tree) &&
+        ok = (sample_parts_init(&w.parts, &w.arena, p, &options->tree) &&
               write_file(&w)) ||
              error_memory(err);
     arena_deinit(&w.arena);
@@ -278,7 +329,7 @@ const struct exporter export_speedscope = {
     .name = "speedscope",
     .suffixes = "speedscope.json",
     .summary = "speedscope JSON, a profile for each thread and event",
-    .wants_time = true,
+    .needs_time = true,
     .whole = true,
     .write = speedscope_write,
 };

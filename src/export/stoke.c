@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke's own file: all that the profile holds. See base/stoke_format.h. */
+/* stoke's own format: the whole profile. See base/stoke_format.h. */
 #include "base/crc32.h"
 #include "base/stoke_format.h"
 #include "codec/protobuf.h"
 #include "export/exporter.h"
 
-/* Rows of a section: less than may be, as a section that a cut goes through is lost. */
+/* Rows per section: less than the maximum, because a truncated section is lost. */
 #define ROWS_WRITTEN ((size_t)4096)
 _Static_assert(ROWS_WRITTEN <= STOKE_SECTION_ROWS, "readers refuse larger sections");
 
@@ -45,13 +45,13 @@ static void put_text(struct stoke_writer *w, struct str s)
     output_str(&w->body, s);
 }
 
-/* Writes the section whose body is ready. */
+/* Writes the current section; its body is complete. */
 static bool put_section(struct stoke_writer *w, const char *tag, size_t first,
                         size_t rows)
 {
-    struct str body = output_kept(&w->body);
-    struct output head = OUTPUT_KEEP;
-    if (w->body.failed || body.len > STOKE_SECTION_MOST) {
+    struct str body = output_contents(&w->body);
+    struct output head = OUTPUT_BUFFER;
+    if (w->body.failed || body.len > STOKE_SECTION_BYTES_MAX) {
         output_deinit(&head);
         return false;
     }
@@ -60,8 +60,8 @@ static bool put_section(struct stoke_writer *w, const char *tag, size_t first,
     put_fixed(&head, rows, 4);
     put_fixed(&head, body.len, 4);
     put_fixed(&head, crc32_sum(&w->crc, body), 4);
-    put_fixed(&head, crc32_sum(&w->crc, output_kept(&head)), 4);
-    output_str(w->out, output_kept(&head));
+    put_fixed(&head, crc32_sum(&w->crc, output_contents(&head)), 4);
+    output_str(w->out, output_contents(&head));
     output_str(w->out, body);
     bool ok = !head.failed;
     output_deinit(&head);
@@ -94,11 +94,17 @@ static void put_facts(struct stoke_writer *w)
         put(w, warning->first.caret);
         put_text(w, str_of(warning->first.text));
     }
-    if (f->loss_count)
+    if (f->loss_count || f->unwind_gaps.count)
         put(w, f->loss_count);
     for (unsigned i = 0; i < f->loss_count; i++) {
         put(w, f->losses[i].time);
         put(w, f->losses[i].count);
+    }
+    if (f->unwind_gaps.count)
+        put(w, f->unwind_gaps.count);
+    for (unsigned i = 0; i < f->unwind_gaps.count; i++) {
+        put(w, f->unwind_gaps.files[i].stacks);
+        put_text(w, str_of(f->unwind_gaps.files[i].file));
     }
 }
 
@@ -134,6 +140,12 @@ static void put_frames(struct stoke_writer *w, size_t from, size_t to)
         put_signed(w, w->p->frames[i].address - before);
         before = w->p->frames[i].address;
     }
+    bool any_offset = false;
+    for (size_t i = from; i < to; i++)
+        any_offset |= w->p->frames[i].offset != 0;
+    before = 0;
+    for (size_t i = from; any_offset && i < to; before = w->p->frames[i++].offset)
+        put_signed(w, w->p->frames[i].offset - before);
 }
 
 static void put_stacks(struct stoke_writer *w, size_t from, size_t to)
@@ -158,6 +170,25 @@ static void put_events(struct stoke_writer *w, size_t from, size_t to)
 {
     PUT_COLUMN(w, events, name);
     PUT_COLUMN(w, events, unit);
+}
+
+static void put_labels(struct stoke_writer *w, size_t from, size_t to)
+{
+    PUT_COLUMN(w, labels, key);
+    PUT_COLUMN(w, labels, text);
+    for (size_t i = from; i < to; i++)
+        put_signed(w, (uint64_t)w->p->labels[i].number);
+    PUT_COLUMN(w, labels, unit);
+    PUT_COLUMN(w, labels, is_number);
+}
+
+static void put_label_sets(struct stoke_writer *w, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        label_set_id parent = w->p->label_sets[i].parent;
+        put(w, parent ? i - parent : 0);
+    }
+    PUT_COLUMN(w, label_sets, label);
 }
 
 static void put_weight(struct stoke_writer *w, double weight)
@@ -189,14 +220,18 @@ static void put_samples(struct stoke_writer *w, size_t from, size_t to)
     PUT_COLUMN(w, samples, count);
     for (size_t i = from; i < to; i++)
         put_weight(w, s[i].weight);
-    bool any_rest = false;
-    for (size_t i = from; i < to; i++)
+    bool any_rest = false, any_labels = false;
+    for (size_t i = from; i < to; i++) {
         any_rest |= s[i].rest < 0 || s[i].rest > 0;
-    for (size_t i = from; any_rest && i < to; i++)
+        any_labels |= profile_labels(w->p, i) != 0;
+    }
+    for (size_t i = from; (any_rest || any_labels) && i < to; i++)
         put_weight(w, s[i].rest);
+    for (size_t i = from; any_labels && i < to; i++)
+        put(w, profile_labels(w->p, i));
 }
 
-/* How many of the strings from `from` on go into one section. */
+/* The number of strings, starting with `from`, that fit into one section. */
 static size_t strings_end(const struct profile *p, size_t from, size_t to)
 {
     size_t bytes = 0, end = from;
@@ -226,8 +261,8 @@ static bool put_profile(struct stoke_writer *w)
     const struct profile *p = w->p;
     output_str(w->out, STOKE_MAGIC);
     put_fixed(w->out, STOKE_FORMAT_VERSION, 4);
-    put_fixed(w->out, p->kept ? STOKE_KEPT : 0, 4);
-    /* the facts name strings, yet say first what the whole is */
+    put_fixed(w->out, p->all_samples ? STOKE_ALL_SAMPLES : 0, 4);
+    /* readers need the facts first, but the facts refer to strings */
     put_facts(w);
     return put_section(w, "FACT", 0, 1) &&
            put_table(w, "STRS", 1, p->strings.count, put_strings) &&
@@ -236,6 +271,8 @@ static bool put_profile(struct stoke_writer *w)
            put_table(w, "STKS", 1, p->stack_count, put_stacks) &&
            put_table(w, "THRS", 1, p->thread_count, put_threads) &&
            put_table(w, "EVTS", 1, p->event_count, put_events) &&
+           put_table(w, "LBLS", 1, p->label_count, put_labels) &&
+           put_table(w, "LSET", 1, p->label_set_count, put_label_sets) &&
            put_table(w, "SMPS", 0, p->sample_count, put_samples) &&
            put_section(w, "END ", 0, 0);
 }
@@ -243,11 +280,11 @@ static bool put_profile(struct stoke_writer *w)
 static bool stoke_write(const struct profile *p, const struct export_options *options,
                         struct output *out, struct error *err)
 {
-    (void)options; /* all of it is written, whatever is to be shown */
+    (void)options; /* the whole profile is written */
     struct stoke_writer w = {.p = p, .out = out};
     crc32_init(&w.crc);
     bool ok = put_profile(&w);
-    bool too_long = !ok && !w.body.failed && w.body.used > STOKE_SECTION_MOST;
+    bool too_long = !ok && !w.body.failed && w.body.used > STOKE_SECTION_BYTES_MAX;
     output_deinit(&w.body);
     if (too_long)
         return error_set(err, "a name of more than 2 GiB cannot be written");
@@ -257,8 +294,8 @@ static bool stoke_write(const struct profile *p, const struct export_options *op
 const struct exporter export_stoke = {
     .name = "stoke",
     .suffixes = "stoke",
-    .summary = "all of a profile, for stoke to read again, packed with gzip",
-    .wants_time = true,
+    .summary = "the complete profile in stoke's own format, compressed with gzip",
+    .needs_time = true,
     .whole = true,
     .packed = true,
     .write = stoke_write,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "export/svg_drawing.h"
 
 #define FONTS                                                                       \
     "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', " \
     "'DejaVu Sans Condensed', Arial, sans-serif"
 
-/* Boxes a frame of this share of a pixel has still a place for. */
+/* The number of rows for which boxes of this share of a pixel have room. */
 #define ROWS_LEAST 8
 
 const struct svg_options svg_defaults = {
@@ -16,9 +17,9 @@ const struct svg_options svg_defaults = {
     .factor = 1,
 };
 
-/* --- What is drawn --------------------------------------------------------------- */
+/* --- Minimum size ---------------------------------------------------------------- */
 
-/* The sum of what is drawn: the root's total, before there is a root. */
+/* The sum of the drawn weights: the root's total, before the root exists. */
 static double event_total(const struct svg_drawing *d, event_id event)
 {
     const struct profile *p = d->profile;
@@ -42,7 +43,7 @@ static double least_share(const struct svg_drawing *d)
         share = o->min_width / (d->width - 2 * SVG_PAD);
     if (o->total > sum && sum > 0)
         share *= o->total / sum;
-    return share * (1 - 1e-12); /* 7% of 100 is 7, whatever way it is rounded */
+    return share * (1 - 1e-12); /* 7% of 100 is 7, independent of rounding */
 }
 
 static bool make_tree(struct svg_drawing *d, struct svg_layout_options *layout,
@@ -50,14 +51,14 @@ static bool make_tree(struct svg_drawing *d, struct svg_layout_options *layout,
 {
     struct calltree_options options = d->options->tree;
     options.min_share = layout->min_share = least_share(d);
-    /* Marks of the kernel, the JIT and so on tell equal names apart and choose colours;
-     * the labels are shown without them. */
+    /* The suffixes of kernel, JIT and so on distinguish equal names and select
+     * colours; labels are shown without them. */
     options.label.kernel = options.label.jit = true;
     options.label.plain = false;
     return calltree_init(&d->tree, d->profile, &options, err);
 }
 
-/* A picture of nothing would look like an answer. */
+/* An empty graph would look like a result. */
 static bool check_weights(const struct svg_drawing *d, struct error *err)
 {
     const struct calltree_node *all = d->tree.nodes;
@@ -65,7 +66,8 @@ static bool check_weights(const struct svg_drawing *d, struct error *err)
         return true;
     error_set(err, "all weights are zero: there is nothing to draw");
     if (d->profile->event_count > 2 && !d->profile->facts.differential)
-        return error_hint(err, "another event, with --event; 'stoke info' lists them");
+        return error_hint(err,
+                          "choose another event with --event; 'stoke info' lists them");
     return error_hint(err, "check the command that wrote the input");
 }
 
@@ -111,17 +113,14 @@ static bool add_name(struct svg_drawing *d, const struct svg_box *b)
     string_id label = d->tree.nodes[b->node].label;
     if (d->name_of_label[label])
         return true;
-    struct svg_name *names =
-        arena_grow(&d->arena, d->names, &d->name_cap, d->name_count + 1, sizeof *names);
-    if (!names)
+    if (!ARRAY_RESERVE(&d->arena, d->names, d->name_cap, d->name_count + 1))
         return false;
-    d->names = names;
     struct str raw = strings_get(&d->tree.paths.labels, label);
     d->text->used = 0;
     svg_clean(d->text, label_without_suffix(raw));
-    struct svg_name *name = &names[d->name_count];
+    struct svg_name *name = &d->names[d->name_count];
     *name = (struct svg_name){.label = label, .color = color_of_name(d, b, raw)};
-    name->text = label ? arena_str(&d->arena, output_kept(d->text)) : STR("all");
+    name->text = label ? arena_str(&d->arena, output_contents(d->text)) : STR("all");
     d->name_of_label[label] = (uint32_t)++d->name_count;
     return true;
 }
@@ -137,14 +136,15 @@ static bool make_names(struct svg_drawing *d)
     return ok && !d->arena.failed;
 }
 
-/* Numbers the names that have attributes: name i + 1 is attributes[i]'s. */
+/* Indexes the names with attributes: name i + 1 is attributes[i]'s. */
 static bool index_attributes(struct svg_drawing *d)
 {
     if (!strings_init(&d->attributed, &d->arena))
         return false;
     for (size_t i = 0; i < d->svg->attribute_count; i++)
         if (strings_add(&d->attributed, d->svg->attributes[i].name) != i + 1)
-            return !d->arena.failed; /* given twice: the cli leaves those out */
+            return !d->arena
+                        .failed; /* false if a name is repeated; the cli removes those */
     return !d->arena.failed;
 }
 
@@ -177,7 +177,7 @@ static void set_up(struct svg_drawing *d)
     d->factor = o->factor;
 }
 
-/* Nanoseconds have more digits than anyone reads: milliseconds are shown. */
+/* Nanoseconds have too many digits: show milliseconds. */
 static void name_unit(struct svg_drawing *d)
 {
     enum unit unit = d->profile->events[d->tree.event].unit;
@@ -221,7 +221,7 @@ static bool svg_write(const struct profile *p, const struct export_options *opti
                       struct output *out, struct error *err)
 {
     struct svg_options svg = with_palette(options->svg);
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct svg_drawing d = {
         .profile = p, .options = options, .svg = &svg, .out = out, .text = &text};
     bool ok = svg_prepare(&d, err);
@@ -239,7 +239,7 @@ void svg_write_error(const struct svg_options *options, struct str message,
 {
     struct svg_options svg = with_palette(options);
     static const struct export_options no_options;
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct svg_drawing d = {
         .options = &no_options, .svg = &svg, .out = out, .text = &text};
     svg.no_script = true;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The boxes of the SVG: a <g> each with its <title>, <rect> and, where there is room for
- * one, <text>. Extents are in percent, so that the page can zoom by making what holds
- * them wider. */
+/* The boxes of the SVG: one <g> each, with its <title>, <rect> and, if there is room
+ * for it, <text>. Coordinates are in percent, so that the page can zoom by widening
+ * the containing element. */
 #include "export/svg_drawing.h"
 
-#define TITLE_MOST 1000    /* bytes of a name in a title; the page knows all of it */
+#define TITLE_MOST 1000    /* bytes of a name in a title; the page has all of it */
 #define TEXT_PAD 3.0       /* between a box and its label */
 #define ATTRIBUTES_MOST 32 /* of one element */
 
 /* --- Attributes of a name, from --nameattr --------------------------------------- */
 
-/* The attributes an element has already: a document with one twice is not well-formed. */
+/* The attributes that an element already has: a document with duplicates is not
+ * well-formed. */
 struct attribute_names {
     struct str items[ATTRIBUTES_MOST];
     size_t count;
@@ -23,12 +24,12 @@ static bool is_attribute_name(struct str name)
     for (size_t i = 0; i < name.len; i++)
         if (!byte_is_word(name.ptr[i]) && name.ptr[i] != '-')
             return false;
-    /* No scripts but the document's own. */
+    /* No scripts except the document's own. */
     return !(name.len > 2 && (name.ptr[0] | 32) == 'o' && (name.ptr[1] | 32) == 'n');
 }
 
-static void write_given(struct svg_drawing *d, struct attribute_names *used,
-                        struct str name, struct str value)
+static void write_attribute(struct svg_drawing *d, struct attribute_names *used,
+                            struct str name, struct str value)
 {
     if (value.len == 0 || used->count == ATTRIBUTES_MOST)
         return;
@@ -43,7 +44,7 @@ static void write_given(struct svg_drawing *d, struct attribute_names *used,
     output_char(d->out, '"');
 }
 
-/* Attributes as text, a="b" c='d'. Stops where it is not that. */
+/* Attributes as text, a="b" c='d'. Stops at the first text that is not an attribute. */
 static void write_extra(struct svg_drawing *d, struct attribute_names *used,
                         struct str text)
 {
@@ -58,11 +59,11 @@ static void write_extra(struct svg_drawing *d, struct attribute_names *used,
         text = str_skip(text, 1);
         struct str value = str_cut(&text, quote);
         if (is_attribute_name(name))
-            write_given(d, used, name, value);
+            write_attribute(d, used, name, value);
     }
 }
 
-/* An address that a click may lead to: no script. */
+/* A link target that is safe to click: not a script. */
 static bool is_harmless(struct str href)
 {
     size_t colon = str_find(href, ':'), slash = str_find(href, '/');
@@ -83,7 +84,7 @@ static const struct svg_attributes *find_attributes(const struct svg_drawing *d,
     return id ? &d->svg->attributes[id - 1] : NULL;
 }
 
-/* Opens the element of a box; true where it is a link. */
+/* Opens the element of a box; true if it is a link. */
 static bool open_box(struct svg_drawing *d, const struct svg_attributes *a,
                      const char *class_name)
 {
@@ -91,14 +92,15 @@ static bool open_box(struct svg_drawing *d, const struct svg_attributes *a,
     struct attribute_names used = {.count = 0};
     output_text(d->out, link ? "<a" : "<g");
     if (class_name)
-        write_given(d, &used, STR("class"), str_of(class_name));
+        write_attribute(d, &used, STR("class"), str_of(class_name));
     if (a) {
-        write_given(d, &used, STR("data-title"), a->title.len ? STR("own") : STR(""));
-        write_given(d, &used, STR("id"), a->id);
-        write_given(d, &used, STR("class"), a->class_name);
+        write_attribute(d, &used, STR("data-title"), a->title.len ? STR("own") : STR(""));
+        write_attribute(d, &used, STR("id"), a->id);
+        write_attribute(d, &used, STR("class"), a->class_name);
         if (link) {
-            write_given(d, &used, STR("href"), a->href);
-            write_given(d, &used, STR("target"), a->target.len ? a->target : STR("_top"));
+            write_attribute(d, &used, STR("href"), a->href);
+            write_attribute(d, &used, STR("target"),
+                            a->target.len ? a->target : STR("_top"));
             write_extra(d, &used, a->link_extra);
         }
         write_extra(d, &used, a->group_extra);
@@ -107,7 +109,7 @@ static bool open_box(struct svg_drawing *d, const struct svg_attributes *a,
     return link;
 }
 
-/* --- What a box says ------------------------------------------------------------- */
+/* --- Text of a box -------------------------------------------------------------- */
 
 static double share_of(double part, double all)
 {
@@ -130,8 +132,8 @@ static void write_figures(const struct svg_drawing *d, const struct svg_box *b)
     svg_percent(d->out, change);
 }
 
-/* The label that most of a run's frames have, and how many: by votes, which is right
- * where one label has the majority. */
+/* The most frequent label of a run's frames, and its number: by majority vote, which
+ * is correct if one label has the majority. */
 static string_id most_frequent(const struct svg_drawing *d, const struct svg_box *b,
                                uint32_t *times)
 {
@@ -163,17 +165,17 @@ static void write_name_cut(struct svg_drawing *d, struct str text)
         output_text(d->out, d->ascii ? "&#8230;" : "…");
 }
 
-/* "... 12 frames": a summary's label. Good until the scratch text is used again. */
+/* "... 12 frames": the label of a summary. Valid until the scratch text is used again. */
 static struct str frames_text(struct svg_drawing *d, const struct svg_box *b)
 {
     d->text->used = 0;
     output_text(d->text, "… ");
     svg_figure(d->text, b->hidden);
     output_text(d->text, b->hidden == 1 ? " frame" : " frames");
-    return output_kept(d->text);
+    return output_contents(d->text);
 }
 
-/* And its name, to which the label is the beginning. */
+/* The full name of a summary, which begins with its label. */
 static void write_summary(struct svg_drawing *d, const struct svg_box *b)
 {
     svg_escape(d->out, frames_text(d, b), d->ascii);
@@ -189,12 +191,12 @@ static void write_run_details(struct svg_drawing *d, const struct svg_box *b)
     string_id label = most_frequent(d, b, &times);
     d->text->used = 0;
     svg_clean(d->text, label_without_suffix(strings_get(&d->tree.paths.labels, label)));
-    output_text(d->out, ", each called by the one before");
+    output_text(d->out, ", each called by the preceding one");
     if (times > b->hidden / 2) {
         output_text(d->out, "; ");
         svg_figure(d->out, times);
         output_text(d->out, " of them are ");
-        write_name_cut(d, output_kept(d->text));
+        write_name_cut(d, output_contents(d->text));
     }
 }
 
@@ -218,9 +220,9 @@ static void write_title(struct svg_drawing *d, const struct svg_box *b,
     output_text(d->out, "</title>");
 }
 
-/* --- How it looks ---------------------------------------------------------------- */
+/* --- Appearance ----------------------------------------------------------------- */
 
-/* A map of flamegraph.pl has one for the root too, under an empty name. */
+/* A map written by flamegraph.pl also has a colour for the root, under an empty name. */
 static color root_color(const struct svg_drawing *d)
 {
     color c = 0xe3dfd7;
@@ -262,13 +264,13 @@ static void write_rect(struct svg_drawing *d, const struct svg_box *b,
     for (int i = 0; i < 6; i++)
         fill[i] = hex[c >> (20 - 4 * i) & 0xf];
     output_text(o, "<rect x=\"");
-    svg_length(o, share_of(b->x, all) * 100, 6);
+    output_short(o, share_of(b->x, all) * 100, 6);
     output_text(o, "%\" y=\"");
-    svg_length(o, svg_row_y(d, b->row), 2);
+    output_short(o, svg_row_y(d, b->row), 2);
     output_text(o, "\" width=\"");
-    svg_length(o, share_of(svg_box_width(&d->layout, b), all) * 100, 6);
+    output_short(o, share_of(svg_box_width(&d->layout, b), all) * 100, 6);
     output_text(o, "%\" height=\"");
-    svg_length(o, d->svg->frame_height - 1, 2);
+    output_short(o, d->svg->frame_height - 1, 2);
     output_text(o, "\" fill=\"#");
     output_bytes(o, fill, sizeof fill);
     output_text(o, "\"/>");
@@ -296,9 +298,9 @@ static void write_label(struct svg_drawing *d, const struct svg_box *b,
         return;
     svg_pretty_line(d, 4);
     output_text(d->out, "<text x=\"");
-    svg_length(d->out, share_of(b->x, all) * 100, 6);
+    output_short(d->out, share_of(b->x, all) * 100, 6);
     output_text(d->out, "%\" dx=\"3\" y=\"");
-    svg_length(d->out, middle + d->font.size * 0.36, 2);
+    output_short(d->out, middle + d->font.size * 0.36, 2);
     output_text(d->out, "\">");
     output_text(d->out, label.cut_before ? dots : "");
     svg_escape(d->out, label.text, d->ascii);
@@ -335,15 +337,15 @@ void svg_write_boxes(struct svg_drawing *d)
 static void write_edge(const struct svg_drawing *d, double x, uint32_t row)
 {
     output_char(d->out, 'M');
-    svg_length(d->out, x, 2);
+    output_short(d->out, x, 2);
     output_char(d->out, ' ');
-    svg_length(d->out, svg_row_y(d, row), 2);
+    output_short(d->out, svg_row_y(d, row), 2);
     output_char(d->out, 'v');
-    svg_length(d->out, d->svg->frame_height - 1, 2);
+    output_short(d->out, d->svg->frame_height - 1, 2);
 }
 
-/* The lines between boxes, all of them one path: between narrow boxes there are none, or
- * nothing else could be seen of these. */
+/* The lines between boxes, as a single path. Narrow boxes have none, because the lines
+ * would hide them. */
 bool svg_write_edges(struct svg_drawing *d)
 {
     const struct svg_layout *l = &d->layout;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The boxes once more, as numbers: what the page's script computes with. */
+/* The data of the boxes as numbers, for the page's script. */
 #include "export/svg_drawing.h"
 
 static void write_key(const struct svg_drawing *d, const char *name)
@@ -18,7 +18,7 @@ static void write_string(const struct svg_drawing *d, const char *name, struct s
     write_key(d, name);
     d->text->used = 0;
     svg_clean(d->text, v);
-    svg_quote(d->out, output_kept(d->text), d->ascii);
+    svg_quote(d->out, output_contents(d->text), d->ascii);
 }
 
 static void write_flag(const struct svg_drawing *d, const char *name, bool on)
@@ -50,7 +50,7 @@ static double value_before(const struct svg_drawing *d, const struct svg_box *b)
     return b->base;
 }
 
-/* Where there is no callee it does not matter. */
+/* Without callees the value is not used. */
 static double lead_of(const struct svg_drawing *d, const struct svg_box *b, bool before)
 {
     const struct svg_box *end = d->layout.boxes + d->layout.count;
@@ -88,8 +88,8 @@ static void write_column(const struct svg_drawing *d, const char *name,
 void svg_write_data(const struct svg_drawing *d)
 {
     const struct svg_options *o = d->svg;
-    /* Where the originals have their rows, so that links to pictures of theirs still
-     * find their frames. */
+    /* The rows' positions in pictures of the original tools, so that links to those
+     * still find their frames. */
     double link_top = 3 * o->font_size + (o->subtitle.len ? 2 * o->font_size : 0) +
                       (o->shape == SVG_ICICLES ? 0 : 1);
     double link_height =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SVG document around the boxes: header, style, footer, and what the script reads. */
+/* The SVG document around the boxes: header, style, footer, and the data of the
+ * script. */
 #include "analysis/losses.h"
 #include "export/svg_drawing.h"
 
@@ -26,13 +27,13 @@ void svg_write_clean(const struct svg_drawing *d, struct str text)
 {
     d->text->used = 0;
     svg_clean(d->text, text);
-    svg_escape(d->out, output_kept(d->text), d->ascii);
+    svg_escape(d->out, output_contents(d->text), d->ascii);
 }
 
 static void write_length(const struct svg_drawing *d, const char *name, double v)
 {
     output_format(d->out, " %s=\"", name);
-    svg_length(d->out, v, 2);
+    output_short(d->out, v, 2);
     output_char(d->out, '"');
 }
 
@@ -59,7 +60,7 @@ static const struct background backgrounds[] = {
     {"grey", "#fefefe", "#f2f2f1", "#1f1f20", "#161617"},
 };
 
-/* NULL where the user gave a colour, or "#..." cannot be read. */
+/* NULL if the user gave a colour, or "#..." is invalid. */
 static const struct background *find_background(const struct svg_options *o)
 {
     struct str name = o->background;
@@ -79,7 +80,7 @@ static void write_ground(const struct svg_drawing *d, const char *top, const cha
                   bottom);
 }
 
-/* A CSS value of the user's: what could end it is left out. */
+/* A CSS value of the user's, without the characters that could end it. */
 static void write_css_value(const struct svg_drawing *d, struct str value)
 {
     for (size_t i = 0; i < value.len; i++) {
@@ -97,7 +98,7 @@ static void write_rule(const struct svg_drawing *d, const char *selector,
     output_text(d->out, "; }");
 }
 
-/* The user's choices, behind the style of the file so that they win. */
+/* The user's settings, after the file's style, so that they override it. */
 static void write_choices(const struct svg_drawing *d)
 {
     const struct svg_options *o = d->svg;
@@ -194,7 +195,7 @@ static void write_fact(const struct svg_drawing *d, uint64_t count, const char *
     output_text(d->out, count == 1 ? one : many);
 }
 
-/* How many samples the picture is made of. */
+/* The number of samples in the picture. */
 static uint64_t sample_count(const struct svg_drawing *d)
 {
     uint64_t count = 0;
@@ -235,7 +236,8 @@ static void write_losses(const struct svg_drawing *d)
     }
 }
 
-/* What a reader of the picture must know: how much there is, and what is not in it. */
+/* Facts that a reader of the picture must know: the amount of data, and what is
+ * missing. */
 static void write_facts(const struct svg_drawing *d)
 {
     const struct facts *f = &d->profile->facts;
@@ -264,7 +266,7 @@ static void write_facts(const struct svg_drawing *d)
     }
 }
 
-/* Which colour is which change. */
+/* The legend of the changes. */
 static void write_legend(const struct svg_drawing *d)
 {
     svg_new_line(d, 2);
@@ -285,7 +287,7 @@ static void write_legend(const struct svg_drawing *d)
                   (int)d->font.size - 1, (int)d->font.size - 1);
 }
 
-/* What the colours of the palette mean: a line of its own, as narrow pictures need it. */
+/* The legend of the palette, in a separate line, because pictures may be narrow. */
 static void write_meanings(const struct svg_drawing *d)
 {
     struct palette_key keys[PALETTE_KEYS_MAX];
@@ -333,8 +335,8 @@ static void write_footer(const struct svg_drawing *d)
 
 /* --- The document ------------------------------------------------------------------ */
 
-/* Nothing is loaded, and no script runs but the document's own. SVG has no place for
- * this; browsers honour an HTML head inside it. */
+/* Nothing is loaded, and only the document's own script runs. SVG has no element for
+ * this; browsers accept an HTML head inside it. */
 static void write_policy(const struct svg_drawing *d)
 {
     svg_new_line(d, 1);
@@ -360,9 +362,9 @@ static void open_document(const struct svg_drawing *d)
     write_length(d, "width", d->width);
     write_length(d, "height", d->height);
     output_text(d->out, " viewBox=\"0 0 ");
-    svg_length(d->out, d->width, 2);
+    output_short(d->out, d->width, 2);
     output_char(d->out, ' ');
-    svg_length(d->out, d->height, 2);
+    output_short(d->out, d->height, 2);
     output_char(d->out, '"');
     write_length(d, "font-size", d->font.size);
     output_text(d->out, " font-family=\"");

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/svg_layout.h"
+#include "base/array.h"
 
-/* One pass over the tree, from its root on. */
+/* A pass over the tree from its root. */
 struct walk {
     const struct calltree *tree;
     const struct svg_layout_options *options;
     struct svg_layout *layout;
-    uint32_t *row_of_depth; /* on the way from the root to the node at hand */
-    double *next_x;         /* by row: where the next callee of its open box begins */
-    double *x_of_depth;     /* in time: where the node at hand and its callers begin */
-    uint32_t keep; /* frames left at both ends of a run; 0: runs are not shortened */
-    bool dry;      /* only counts rows */
+    uint32_t *row_of_depth; /* from the root to the current node */
+    double *next_x;         /* by row: the start of the next callee of its open box */
+    double *x_of_depth; /* in time: the start of the current node and of its callers */
+    uint32_t shown; /* frames shown at both ends of a run; 0: runs are not shortened */
+    bool dry;       /* only counts rows */
 };
 
 static bool add_box(struct walk *w, struct svg_box box)
@@ -20,27 +21,25 @@ static bool add_box(struct walk *w, struct svg_box box)
         l->rows = box.row + 1;
     if (w->dry)
         return true;
-    struct svg_box *boxes =
-        arena_grow(&l->arena, l->boxes, &l->cap, l->count + 1, sizeof *boxes);
-    if (!boxes)
+    struct svg_box *added = ARRAY_APPEND(&l->arena, l->boxes, l->count, l->cap);
+    if (!added)
         return false;
-    l->boxes = boxes;
     box.x = box.row ? w->next_x[box.row - 1] + box.gap : 0;
     if (box.row)
         w->next_x[box.row - 1] = box.x + svg_box_width(l, &box);
     w->next_x[box.row] = box.x + svg_box_lead(&box, l->before);
-    boxes[l->count++] = box;
+    *added = box;
     return true;
 }
 
-/* A flame chart: boxes begin when they begin. */
+/* Flame chart: boxes are at the time when they begin. */
 static bool is_in_time(const struct walk *w)
 {
     return w->tree->offsets && !w->tree->base;
 }
 
-/* What is between a node and the box beside it: its caller's own weight, and callees that
- * are too narrow. */
+/* The width between a node and the box beside it: its caller's self weight, and
+ * callees that are too narrow. */
 static double gap_before(struct walk *w, uint32_t node, uint32_t row)
 {
     double offset = w->tree->offsets[node], *caller_x = w->x_of_depth;
@@ -68,7 +67,7 @@ static bool add_node(struct walk *w, uint32_t node, uint32_t row, enum svg_box_k
                                        .gap = in_time ? gap_before(w, node, row) : 0});
 }
 
-/* Whether a node has one callee, and that is all it does. */
+/* Whether a node has a single callee and no self weight. */
 static bool passes_on(const struct calltree *t, uint32_t node)
 {
     const struct calltree_node *n = &t->nodes[node], *callee = n + 1;
@@ -76,7 +75,7 @@ static bool passes_on(const struct calltree *t, uint32_t node)
            callee->total >= n->total && callee->base_total >= n->base_total;
 }
 
-/* The nodes from this one on of which each calls only the next. */
+/* The number of nodes, from this one on, each of which calls only the next. */
 static uint32_t run_length(const struct calltree *t, uint32_t node)
 {
     uint32_t last = node;
@@ -85,16 +84,16 @@ static uint32_t run_length(const struct calltree *t, uint32_t node)
     return last - node + 1;
 }
 
-/* Draws a run, shortened where it is long. */
+/* Draws a run, shortened if it is long. */
 static bool add_run(struct walk *w, uint32_t node, uint32_t row, uint32_t length)
 {
-    uint32_t keep = w->keep && length > 2 * w->keep + 1 ? w->keep : length;
-    uint32_t hidden = length - keep > keep ? length - 2 * keep : 0;
+    uint32_t shown = w->shown && length > 2 * w->shown + 1 ? w->shown : length;
+    uint32_t hidden = length - shown > shown ? length - 2 * shown : 0;
     uint32_t depth = w->tree->nodes[node].depth;
     for (uint32_t i = 0; i < length; i++) {
-        if (hidden && i > keep && i < keep + hidden)
+        if (hidden && i > shown && i < shown + hidden)
             continue;
-        bool summary = hidden && i == keep;
+        bool summary = hidden && i == shown;
         w->row_of_depth[depth + i] = row;
         if (summary)
             w->row_of_depth[depth + i + hidden - 1] = row;
@@ -107,7 +106,7 @@ static bool add_run(struct walk *w, uint32_t node, uint32_t row, uint32_t length
     return true;
 }
 
-/* Behind the callees of a frame: a box for those that are too narrow. */
+/* After the callees of a frame: a box for those that are too narrow. */
 static bool add_narrow(struct walk *w, uint32_t node)
 {
     const struct calltree_node *all = w->tree->nodes;
@@ -115,7 +114,7 @@ static bool add_narrow(struct walk *w, uint32_t node)
     double share = w->options->min_share;
     if (!elided->count || w->dry)
         return true;
-    bool in_time = is_in_time(w); /* they are among the gaps */
+    bool in_time = is_in_time(w); /* they are part of the gaps */
     uint32_t row = w->row_of_depth[all[node].depth] + 1;
     bool wide = (elided->total > 0 && elided->total >= share * all->total) ||
                 (elided->base_total > 0 && elided->base_total >= share * all->base_total);
@@ -132,7 +131,7 @@ static bool add_narrow(struct walk *w, uint32_t node)
     return true;
 }
 
-/* Ends the frames of which `next` is no callee any more. */
+/* Ends the frames that `next` is not a callee of. */
 static bool close_frames(struct walk *w, uint32_t node, uint32_t next)
 {
     const struct calltree_node *nodes = w->tree->nodes;
@@ -154,14 +153,14 @@ static bool walk_tree(struct walk *w)
         uint32_t row = node ? w->row_of_depth[n->depth - 1] + 1 : 0, last;
         bool ok;
         if (row >= limit && node + 1 < n->end) {
-            /* Its narrow callees are among what the box stands for. */
+            /* Its narrow callees are part of the box. */
             ok = add_node(w, node, row, SVG_BOX_DEEP, n->end - node);
             node = n->end;
             ok = ok && close_frames(w, n->parent, node);
         } else {
-            uint32_t length = w->keep ? run_length(t, node) : 1;
-            if (row + length > limit && row + 2 * w->keep + 1 > limit)
-                length = 1; /* it ends at the limit: frame by frame up to there */
+            uint32_t length = w->shown ? run_length(t, node) : 1;
+            if (row + length > limit && row + 2 * w->shown + 1 > limit)
+                length = 1; /* it crosses the limit: draw frame by frame up to there */
             ok = add_run(w, node, row, length);
             last = node + length - 1;
             node += length;
@@ -173,24 +172,24 @@ static bool walk_tree(struct walk *w)
     return true;
 }
 
-/* Chooses how much of long runs is shown, so that the tree fits if it can. */
-static uint32_t choose_keep(struct walk *w)
+/* Chooses how many frames of long runs are shown, so that the tree fits if possible. */
+static uint32_t choose_shown(struct walk *w)
 {
-    static const uint32_t keeps[] = {32, 8, 2};
-    uint32_t keep = 0;
+    static const uint32_t choices[] = {32, 8, 2};
+    uint32_t shown = 0;
     if (w->tree->depth < w->options->max_rows)
         return 0;
     w->dry = true;
-    for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++) {
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         w->layout->rows = 0;
-        w->keep = keep = keeps[i];
+        w->shown = shown = choices[i];
         walk_tree(w);
         if (w->layout->rows <= w->options->max_rows)
             break;
     }
     w->layout->rows = 0;
     w->dry = false;
-    return keep;
+    return shown;
 }
 
 bool svg_layout_init(struct svg_layout *l, const struct calltree *t,
@@ -208,7 +207,7 @@ bool svg_layout_init(struct svg_layout *l, const struct calltree *t,
     }
     l->total = options->total > t->nodes[0].total ? options->total : t->nodes[0].total;
     l->base = t->nodes[0].base_total * options->base_factor;
-    w.keep = choose_keep(&w);
+    w.shown = choose_shown(&w);
     if (!walk_tree(&w)) {
         svg_layout_deinit(l);
         return error_memory(err);

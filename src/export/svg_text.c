@@ -7,8 +7,8 @@
 
 /* --- Code points ----------------------------------------------------------------- */
 
-/* Takes one code point off the front of *s, which is not empty; U+FFFD where the bytes
- * are ill formed. */
+/* Removes one code point from the start of *s, which is not empty; U+FFFD for
+ * ill-formed bytes. */
 static uint32_t take_code_point(struct str *s)
 {
     size_t bad, length = utf8_length(*s, &bad);
@@ -24,7 +24,7 @@ static uint32_t take_code_point(struct str *s)
     return c;
 }
 
-/* What stands for a code point that is not to be shown as it is. */
+/* The replacement of a code point that must not be shown. */
 static uint32_t visible(uint32_t c)
 {
     if (c < 0x20)
@@ -32,7 +32,7 @@ static uint32_t visible(uint32_t c)
     if (c == 0x7f)
         return 0x2421;
     bool control = c >= 0x80 && c < 0xa0;
-    /* These turn the direction of writing, so that a name could pose as another. */
+    /* These change the direction of writing, so that a name could imitate another. */
     bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
                  c == 0x200e || c == 0x200f || c == 0x61c;
     bool not_a_character = (c & 0xfffe) == 0xfffe;
@@ -132,8 +132,8 @@ void svg_quote(struct output *o, struct str clean, bool ascii)
 
 /* --- Widths ---------------------------------------------------------------------- */
 
-/* How far each printable ASCII character moves the pen, in hundredths of the font's size:
- * of a wide sans serif, so that a guess is rather too wide than too narrow. */
+/* The advance width of each printable ASCII character, in hundredths of the font size:
+ * of a wide sans serif, so that the estimate is rather too wide than too narrow. */
 static const unsigned char advances[95] = {
     32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64,
     64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 53, 99, 68, 69, 70, 77, 63,
@@ -147,7 +147,7 @@ static double advance(const struct svg_font *f, uint32_t c)
         return f->size * f->width;
     if (c >= ' ' && c <= '~')
         return f->size * advances[c - ' '] / 100;
-    return f->size * (c < 0x1100 ? 0.65 : 1); /* letters, or signs of a square each */
+    return f->size * (c < 0x1100 ? 0.65 : 1); /* letters, or square characters */
 }
 
 double svg_text_width(struct str clean, const struct svg_font *font)
@@ -158,7 +158,7 @@ double svg_text_width(struct str clean, const struct svg_font *font)
     return width;
 }
 
-/* How many bytes of the beginning fit. */
+/* The number of bytes at the beginning that fit. */
 static size_t fitting_head(struct str text, double room, const struct svg_font *f)
 {
     struct str rest = text;
@@ -171,7 +171,7 @@ static size_t fitting_head(struct str text, double room, const struct svg_font *
     return text.len;
 }
 
-/* Where the code point begins that ends at `end`. */
+/* The start of the code point that ends at `end`. */
 static size_t step_back(struct str text, size_t end)
 {
     do
@@ -186,7 +186,7 @@ static uint32_t code_point_at(struct str text, size_t at)
     return take_code_point(&rest);
 }
 
-/* Where the longest end that fits begins. */
+/* The start of the longest end that fits. */
 static size_t fitting_tail(struct str text, double room, const struct svg_font *f)
 {
     size_t at = text.len;
@@ -202,10 +202,10 @@ static size_t fitting_tail(struct str text, double room, const struct svg_font *
 
 /* --- Cutting --------------------------------------------------------------------- */
 
-/* Fewer bytes than these say nothing. */
+/* Fewer bytes are useless as a label. */
 #define LABEL_LEAST 2
 #define HASH_TEXT 19 /* bytes of "::h0123456789abcdef" */
-/* A qualifier further from the end than this is not looked for. */
+/* Qualifiers further from the end are not searched for. */
 #define QUALIFIERS_MOST 4096
 
 static double ellipsis_width(const struct svg_font *f)
@@ -213,7 +213,7 @@ static double ellipsis_width(const struct svg_font *f)
     return f->size * (f->width > 0 ? f->width : ELLIPSIS_WIDTH);
 }
 
-/* Where there is no room for an ellipsis letters alone are shown. */
+/* Without room for an ellipsis, only letters are shown. */
 static struct svg_label cut_end(struct str text, double room, const struct svg_font *f)
 {
     size_t all = fitting_head(text, room, f);
@@ -237,8 +237,8 @@ static struct svg_label cut_beginning(struct str text, double room,
     return (struct svg_label){str_skip(text, at), false, false};
 }
 
-/* How deep in brackets the text before a character is, going backwards. The '>' of "->"
- * is no bracket. */
+/* The bracket depth before a character, scanning backwards. The '>' of "->" is not a
+ * bracket. */
 static int bracket_step(struct str text, size_t at, int depth)
 {
     char c = text.ptr[at], before = at ? text.ptr[at - 1] : 0;
@@ -249,7 +249,7 @@ static int bracket_step(struct str text, size_t at, int depth)
     return depth;
 }
 
-/* The name without the hash that tells a build of a Rust function from the next:
+/* The name without the hash that distinguishes builds of a Rust function:
  * "::h0123456789abcdef". */
 static struct str without_hash(struct str text)
 {
@@ -263,16 +263,16 @@ static struct str without_hash(struct str text)
     return head;
 }
 
-/* "{{closure}}", and as Rust's old mangling has it. */
+/* "{{closure}}", and its form in Rust's old mangling. */
 static bool begins_closure(struct str part)
 {
     return part.ptr[0] == '{' || str_starts(part, STR("_$u7b$")) ||
            str_starts(part, STR("$u7b$"));
 }
 
-/* Where the last part of a qualified name begins, and where the longest run of parts does
- * that fits (text.len where none does). "alloc::vec::Vec<a::T>::push" has four parts. A
- * path with more words behind it ("f /lib/a.js") is not a qualified name; "{{closure}}"
+/* The start of the last part of a qualified name, and of the longest run of parts that
+ * fits (text.len if none does). "alloc::vec::Vec<a::T>::push" has four parts. A path
+ * with more words after it ("f /lib/a.js") is not a qualified name; "{{closure}}"
  * belongs to the part before it. */
 static size_t find_parts(struct str text, double room, const struct svg_font *f,
                          size_t *fitting)
@@ -327,18 +327,6 @@ struct svg_label svg_fit(struct str clean, double room, const struct svg_font *f
 }
 
 /* --- Figures --------------------------------------------------------------------- */
-
-void svg_length(struct output *o, double v, int decimals)
-{
-    char text[NUMBER_TEXT_MAX];
-    size_t length = number_write_fixed(v, decimals, text);
-    if (decimals > 0 && memchr(text, '.', length)) {
-        while (text[length - 1] == '0')
-            length--;
-        length -= text[length - 1] == '.';
-    }
-    output_bytes(o, text, length);
-}
 
 void svg_figure(struct output *o, double v)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for programs: CSV, a row a function or node, and JSON. Weights are whole. */
+/* Tables for programs: CSV, one row per function or node, and JSON. Weights are
+ * integers. */
 #include "base/visible.h"
 #include "codec/json.h"
 #include "export/table_parts.h"
@@ -12,14 +13,15 @@ static void csv_number(struct output *out, double v)
     output_double(out, v);
 }
 
-/* A field in quotes; made visible, since it may go to a terminal too. */
+/* A field in quotes; control characters are made visible, because it may be written to
+ * a terminal. */
 void table_csv_text(struct output *out, struct str s)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     visible_print(&text, s);
     out->failed |= text.failed;
     output_char(out, '"');
-    for (struct str rest = output_kept(&text); rest.len;) {
+    for (struct str rest = output_contents(&text); rest.len;) {
         size_t quote = str_find(rest, '"');
         output_str(out, str_head(rest, quote));
         if (quote < rest.len)
@@ -135,7 +137,7 @@ static void json_functions(struct json_writer *w, const struct table *t)
     json_member_u64(w, "functions_left_out", t->count - t->shown);
 }
 
-/* Nodes lie in preorder: one is closed when the next is no deeper. */
+/* Nodes are in preorder: one is closed if the next is not deeper. */
 static void json_tree(struct json_writer *w, const struct table *t)
 {
     uint32_t open = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One event of a profile as rows: what they weigh, which are shown, in which order. */
+/* One event of a profile as rows: their weights, which are shown, in which order. */
 #include "base/number.h"
 #include "base/sort.h"
 #include "export/table_parts.h"
@@ -52,7 +52,7 @@ static double magnitude(double v)
     return v < 0 ? -v : v;
 }
 
-/* How far in front a row stands where weights decide. */
+/* The weight that determines the order of a row. */
 static double prominence(const struct table *t, const struct table_row *r)
 {
     if (!t->differential)
@@ -88,8 +88,8 @@ static bool before_row(const void *context, uint32_t a, uint32_t b)
     return str_compare(x->name, y->name) < 0;
 }
 
-/* A share that the limit leaves out. In a differential table the change counts, and
- * people are not told of what did not change. */
+/* Whether the limit excludes a share. In a differential table the limit applies to the
+ * change, and rows without a change are excluded. */
 static bool is_below_limit(const struct table *t, const struct table_row *r)
 {
     double now = table_share(t, table_weight(t, r));
@@ -112,7 +112,7 @@ static bool sort_rows(struct table *t)
     for (uint32_t i = 0; i < t->count; i++)
         t->order[i] = i;
     sort_u32(t->order, (uint32_t)t->count, scratch, before_row, t);
-    /* Those that are shown come first, each half in its order. */
+    /* Shown rows come first; both groups are sorted. */
     size_t hidden = 0;
     for (size_t i = 0; i < t->count; i++) {
         if (shown < limit && !is_below_limit(t, &t->rows[t->order[i]]))
@@ -127,8 +127,8 @@ static bool sort_rows(struct table *t)
 
 /* --- Rows --------------------------------------------------------------------------- */
 
-/* By label: the module that its frames are in, "several" where they are in more, as they
- * may be in a differential table. */
+/* By label: the module of its frames; "several" if they differ, for example in a
+ * differential table. */
 static struct str *find_modules(struct table *t)
 {
     const struct profile *p = t->p;
@@ -149,7 +149,7 @@ static struct str *find_modules(struct table *t)
     return modules;
 }
 
-/* The label; without the module where table_init asked for it in labels. */
+/* The label; without the module if table_init requested it in labels. */
 static struct str row_name(const struct table *t, string_id label)
 {
     struct str name = strings_get(&t->tree.paths.labels, label);
@@ -176,7 +176,7 @@ static bool fill_rows(struct table *t, struct error *err)
     return (modules && t->rows && sort_rows(t)) || error_memory(err);
 }
 
-/* Whether a sample's own function has no name. */
+/* Whether the leaf of a sample has no name. */
 static bool is_unknown(const struct profile *p, const struct sample *s)
 {
     struct str name = profile_string(p, p->frames[p->stacks[s->stack].frame].name);
@@ -202,6 +202,7 @@ bool table_init(struct table *t, const struct profile *p,
     *t = (struct table){.p = p, .o = options->table};
     tree.event = event;
     tree.order = CALLTREE_BY_SIZE;
+    tree.label.words = true;
     tree.min_share = t->o->tree ? t->o->percent_limit / 100 : 0;
     if (!t->o->tree) {
         tree.threads = THREAD_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for people: what the data is, then an event a section, in columns. */
+/* Tables for users: facts about the data, then a section per event, in columns. */
 #include "analysis/losses.h"
 #include "base/number.h"
 #include "base/visible.h"
@@ -7,11 +7,12 @@
 
 #define CELL_MAX MEASURE_TEXT_MAX
 #define COLUMNS_MAX 6
-#define MODULE_MIN 12 /* columns that a module gets before it is left out */
-#define NAME_MIN 24   /* what names get before modules and weights are left out */
-#define NAME_MAX 80   /* how far modules stand off where the width is free */
+#define MODULE_MIN 12 /* minimum columns of a module; with fewer it is not shown */
+#define NAME_MIN \
+    24 /* minimum columns of names; with fewer, modules and weights are not shown */
+#define NAME_MAX 80 /* where modules begin if the width is unlimited */
 
-/* --- What the data is --------------------------------------------------------------- */
+/* --- Facts about the data ----------------------------------------------------------- */
 
 static void write_count(struct output *out, uint64_t count, const char *one,
                         const char *many)
@@ -22,7 +23,7 @@ static void write_count(struct output *out, uint64_t count, const char *one,
     output_format(out, " %s", count == 1 ? one : many);
 }
 
-/* Samples, or, where the input has added them up as folded stacks do, stacks. */
+/* Samples or, if the input has added them up like folded stacks, stacks. */
 static void write_sample_count(struct output *out, const struct profile *p,
                                uint64_t count)
 {
@@ -49,7 +50,7 @@ static void write_losses(struct output *out, const struct facts *facts)
         output_text(out, "# ");
         write_count(out, facts->warnings[i].count, "time: ", "times: ");
         if (facts->warnings[i].inferred)
-            output_text(out, "worked out: ");
+            output_text(out, "inferred: ");
         visible_print(out, str_of(facts->warnings[i].what));
         output_char(out, '\n');
     }
@@ -73,7 +74,7 @@ void table_write_facts(struct output *out, const struct profile *p, struct str t
     write_fact(out, "host", profile_string(p, facts->host));
     write_fact(out, "command", profile_string(p, facts->command));
     if (facts->filtered)
-        output_text(out, "# filtered: not all of them are shown\n");
+        output_text(out, "# filtered: not all samples are shown\n");
     write_losses(out, facts);
 }
 
@@ -81,11 +82,11 @@ void table_write_facts(struct output *out, const struct profile *p, struct str t
 
 struct column {
     const char *heading;
-    const char *unit; /* in brackets behind it; empty for none */
+    const char *unit; /* in brackets after it; empty for none */
     size_t (*write)(const struct table *t, const struct measure *m,
                     const struct table_row *r, char *out);
     const char *(*colour)(const struct table *t, const struct table_row *r);
-    bool weight; /* left out first where the terminal is narrow */
+    bool weight; /* omitted first if the terminal is narrow */
     size_t width;
 };
 
@@ -275,11 +276,11 @@ static size_t columns_width(const struct layout *l)
 
 static void drop_weights(struct layout *l)
 {
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t c = 0; c < l->count; c++)
         if (!l->columns[c].weight)
-            l->columns[kept++] = l->columns[c];
-    l->count = kept;
+            l->columns[count++] = l->columns[c];
+    l->count = count;
 }
 
 static void longest_texts(const struct table *t, size_t *name, size_t *module)
@@ -297,9 +298,10 @@ static void longest_texts(const struct table *t, size_t *name, size_t *module)
         *module = strlen("module");
 }
 
-/* Names get what figures leave, modules a third of that where all does not fit. What is
- * too narrow to be read goes: modules, then weights; shares stay. */
-static void place_texts(struct layout *l)
+/* Names get the columns that numbers leave; modules get a third of them if not all
+ * fits. Columns that are too narrow are omitted: modules, then weights; shares are
+ * always shown. */
+static void set_text_widths(struct layout *l)
 {
     size_t width = l->t->o->width, name, module;
     longest_texts(l->t, &name, &module);
@@ -311,16 +313,16 @@ static void place_texts(struct layout *l)
     if (width < columns_width(l) + NAME_MIN)
         drop_weights(l);
     size_t figures = columns_width(l);
-    size_t left = width > figures + NAME_MIN ? width - figures : NAME_MIN;
-    if (module && name + 2 + module > left) {
-        size_t third = left / 3;
+    size_t room_left = width > figures + NAME_MIN ? width - figures : NAME_MIN;
+    if (module && name + 2 + module > room_left) {
+        size_t third = room_left / 3;
         if (module > third)
-            module = left > name + 2 + third ? left - name - 2 : third;
+            module = room_left > name + 2 + third ? room_left - name - 2 : third;
         if (module < MODULE_MIN)
             module = 0;
     }
     l->module_width = module;
-    size_t room = module ? left - module - 2 : left;
+    size_t room = module ? room_left - module - 2 : room_left;
     l->name_width = name < room ? name : room;
 }
 
@@ -332,7 +334,8 @@ static void write_spaces(struct output *out, size_t count)
         output_char(out, ' ');
 }
 
-/* A text in at most `width` columns where the width is bounded; gives what it took. */
+/* Writes a text in at most `width` columns if the width is limited; returns its
+ * columns. */
 static size_t write_text(const struct layout *l, struct str text, size_t width)
 {
     if (l->t->o->width)
@@ -384,7 +387,7 @@ static void write_headings(const struct layout *l)
     output_text(l->out, colour ? TABLE_COLOUR_END "\n" : "\n");
 }
 
-/* What the rows that are not shown make up, so that nothing is lost silently. */
+/* The share of the rows that are not shown. */
 static void write_rest(const struct layout *l)
 {
     const struct table *t = l->t;
@@ -396,7 +399,7 @@ static void write_rest(const struct layout *l)
     output_text(l->out, "# and ");
     write_count(l->out, t->count - t->shown, "more", "more");
     output_format(l->out,
-                  t->differential ? " that changed less or not at all (%.2f%% self)\n"
+                  t->differential ? " with a smaller or no change (%.2f%% self)\n"
                                   : " (%.2f%% self)\n",
                   table_share(t, self));
 }
@@ -412,7 +415,7 @@ static void write_functions(const struct table *t, struct output *out)
         memcpy(l.columns, plain_columns, sizeof plain_columns);
     }
     measure_columns(&l);
-    place_texts(&l);
+    set_text_widths(&l);
     write_headings(&l);
     for (size_t i = 0; i < t->shown; i++)
         write_row(&l, &t->rows[t->order[i]]);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call tree with box lines. A chain of only callees stands below each other without
- * going further in; lines go in where a function calls several:
+/* The call tree with box lines. A chain of single callees is not indented; several
+ * callees of a function are:
  *
  *     total %   self %
  *     100.00%    0.00%  main
  *     100.00%    2.00%  run
  *      60.00%   60.00%  ├─ parse
  *      38.00%    0.00%  └─ emit
- *      38.00%   38.00%     write
- */
+ *      38.00%   38.00%     write */
 #include "base/visible.h"
 #include "export/table_parts.h"
 
-#define INDENT_MAX 40 /* branches that are drawn; deeper ones stay at that place */
+#define INDENT_MAX \
+    40 /* branches that are drawn; deeper ones are not indented further \
+        */
 #define NAME_MIN 16
 
 struct tree_writer {
     const struct table *t;
     struct output *out;
-    uint32_t *branches;           /* by node: how many branches lie above it */
-    bool follows[INDENT_MAX + 1]; /* by branch: whether a sibling comes below */
-    uint32_t deeper;              /* nodes below the depth asked for */
+    uint32_t *branches;           /* by node: number of branches above it */
+    bool follows[INDENT_MAX + 1]; /* by branch: whether a sibling follows */
+    uint32_t deeper;              /* nodes below the requested depth */
 };
 
 static bool is_last_child(const struct calltree *tree, uint32_t n)
@@ -41,7 +42,7 @@ static size_t write_percent(struct output *out, double percent, const char *colo
     return 8;
 }
 
-/* A share that changed, with its sign, in 8 columns and a space. */
+/* The change of a share, with its sign, in 8 columns and a space. */
 static void write_change(struct output *out, double points, const char *colour)
 {
     char text[16];
@@ -49,7 +50,7 @@ static void write_change(struct output *out, double points, const char *colour)
     output_format(out, "%s%8s%s ", colour, text, colour[0] ? TABLE_COLOUR_END : "");
 }
 
-/* The figures of a node; gives the columns that they take. */
+/* Writes the numbers of a node; returns their columns. */
 static size_t write_figures(const struct tree_writer *w, const struct calltree_node *n)
 {
     const struct table *t = w->t;
@@ -66,7 +67,7 @@ static size_t write_figures(const struct tree_writer *w, const struct calltree_n
     return 9 + taken + write_percent(w->out, now, "") + 1;
 }
 
-/* The lines in front of a name; gives the columns that they take. */
+/* Writes the lines before a name; returns their columns. */
 static size_t write_lines(struct tree_writer *w, uint32_t n)
 {
     const struct calltree *tree = &w->t->tree;
@@ -110,7 +111,7 @@ static void write_headings(const struct tree_writer *w)
                   t->o->colour ? TABLE_COLOUR_END : "");
 }
 
-/* What is not among the lines: small nodes, and those that are too deep. */
+/* What is not shown: small nodes, and those that are too deep. */
 static void write_rest(const struct tree_writer *w)
 {
     const struct calltree *tree = &w->t->tree;
@@ -118,10 +119,10 @@ static void write_rest(const struct tree_writer *w)
     for (uint32_t n = 0; n < tree->count; n++)
         elided += calltree_elided(tree, n)->count;
     if (elided)
-        output_format(w->out, "# callees below %g%% are left out\n",
+        output_format(w->out, "# callees below %g%% are not shown\n",
                       w->t->o->percent_limit);
     if (w->deeper)
-        output_format(w->out, "# %u callees deeper than %u are left out\n", w->deeper,
+        output_format(w->out, "# %u callees deeper than %u are not shown\n", w->deeper,
                       w->t->o->depth);
 }
 

@@ -2,14 +2,14 @@
 #include "export/threads.h"
 #include "base/hash.h"
 
-struct wanted {
+struct search {
     const struct thread *items;
     struct thread thread;
 };
 
 static bool same_thread(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct search *w = context;
     const struct thread *t = &w->items[id];
     return t->pid == w->thread.pid && t->tid == w->thread.tid &&
            t->name == w->thread.name;
@@ -34,8 +34,8 @@ bool thread_set_init(struct thread_set *set, struct arena *a, const struct profi
     set->items[0] = (struct thread){.pid = ID_NONE, .tid = ID_NONE};
     set->count = 1;
     for (thread_id t = 1; t < p->thread_count; t++) {
-        struct wanted w = {set->items, as_shown(&p->threads[t], style)};
-        uint64_t ids = hash_pair((uint32_t)w.thread.pid, (uint32_t)w.thread.tid);
+        struct search w = {set->items, as_shown(&p->threads[t], style)};
+        uint64_t ids = hash_ids(w.thread.pid, w.thread.tid);
         uint32_t hash = (uint32_t)hash_mix(ids ^ HASH_A, w.thread.name ^ HASH_B);
         if (w.thread.name == 0 && w.thread.pid == ID_NONE && w.thread.tid == ID_NONE)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AIX's procstack and its forefather, Solaris's pstack: all threads of a process, one
- * dump or many in a row.
+/* Output of AIX procstack and of Solaris pstack, from which it derives: all threads of
+ * a process, one dump or several in sequence.
  *
  *   11928: /usr/bin/appl -x
  *   ---------- tid# 6901809 (pthread ID:    258) ----------
@@ -12,12 +12,12 @@
  *    ff31cb10 lwp_park (0, 0, 0)
  *    000e8a44 main     (1, ffbff5c8) + 124
  *
- * Every stack counts 1 and is of the thread named like its process's command. */
+ * Every stack has weight 1. The thread's name is the command of its process. */
 #include "base/number.h"
 #include "import/stacktext.h"
 #include "model/name.h"
 
-/* " + 1c8" or " + 0x1c8" off the end. */
+/* Removes " + 1c8" or " + 0x1c8" from the end. */
 static struct str without_offset(struct str text)
 {
     uint64_t offset;
@@ -37,7 +37,7 @@ static bool parse_frame(struct str line, struct text_frame *f)
     if (str_word(&digits).len < 8 || !stacktext_take_hex(&rest, &f->address))
         return false;
     f->name = str_trim(name_without_arguments(without_offset(rest)));
-    if (str_starts(f->name, STR("["))) /* no name is known, only an address or a file */
+    if (str_starts(f->name, STR("["))) /* no symbol, only an address or a file */
         f->name = STR("");
     return rest.len != 0;
 }
@@ -88,7 +88,7 @@ static void aix_line(struct stacktext *t, struct str line)
     } else if (parse_frame(line, &f)) {
         stacktext_add(t, line, &f);
     } else if (str_trim(line).len) {
-        stacktext_warn(t, "neither a frame nor a thread's or process's heading", line);
+        stacktext_warn(t, "neither a frame nor a thread or process header", line);
     }
 }
 
@@ -110,7 +110,7 @@ static int aix_probe(struct str head)
         bool is_process = parse_process(line, &id, &command);
         threads += is_thread;
         processes += is_process;
-        if (threads + processes == 0) /* other formats, which have no such heading */
+        if (threads + processes == 0) /* other formats, which have no such header */
             continue;
         bool is_frame = parse_frame(line, &f);
         frames += is_frame && str_find(line, '(') < line.len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Austin's samples of Python programs, as text: a line a sample, with what it measured at
- * the end, and what it says of the recording in comments, before the samples and behind.
+/* Austin's samples of Python programs, as text: one sample per line, with its metrics
+ * at the end. Comments before and after the samples describe the recording.
  *
  *   # austin: 3.4.0
  *   # mode: wall
@@ -9,9 +9,10 @@
  *   P4711;T12;shop.py:add:5 1012,0,-4096                       "-f": time, idle, memory
  *   P4711;T12;shop.py:add:5 1012 0 4096                        before Austin 3
  *
- * "mode" says what a single number is: "wall" and "cpu" are times, "memory" is bytes that
- * were taken, or given back where it is negative. Frames keep their text for a name, as
- * Austin's users know them from flame graphs. Austin's binary form, MOJO, is refused. */
+ * "mode" defines the meaning of a single number: "wall" and "cpu" are times, "memory"
+ * is allocated bytes, or freed bytes if negative. A frame's name is its text in the
+ * file, because Austin's users know these names from flame graphs. Austin's binary
+ * format, MOJO, is rejected. */
 #include "base/number.h"
 #include "import/importer.h"
 
@@ -33,22 +34,22 @@ struct austin {
     struct builder *b;
     const struct import_options *options;
     struct lines lines;
-    event_id events[AUSTIN_EVENTS]; /* made when first met */
+    event_id events[AUSTIN_EVENTS]; /* created on first use */
     bool memory, cpu;
 };
 
-/* A sample's line, taken apart. */
+/* A parsed sample line. */
 struct austin_line {
     int64_t pid;
     struct str thread, frames;
     double metrics[METRICS];
     size_t metric_count;
-    bool full; /* time, idle, memory; else three are time, taken, given back */
+    bool full; /* metrics are time, idle, memory; else time, allocated, freed */
 };
 
 /* --- Lines -------------------- */
 
-/* Takes the last word off *s where it is a number. */
+/* Removes the last word from *s if it is a number. */
 static bool take_number(struct str *s, double *out)
 {
     struct str text = str_trim_right(*s);
@@ -61,7 +62,7 @@ static bool take_number(struct str *s, double *out)
     return true;
 }
 
-/* "1012", "1012,0,-4096" or "1012 0 4096" at the end of *s: in their order. */
+/* Removes "1012", "1012,0,-4096" or "1012 0 4096" from the end of *s. Keeps the order. */
 static bool take_metrics(struct str *s, struct austin_line *out)
 {
     struct str all = str_trim_right(*s), rest = all;
@@ -123,20 +124,20 @@ static frame_id frame_of(struct austin *a, struct str name)
 {
     struct frame f = {.name = builder_string(a->b, name)};
     size_t colon = str_rfind(name, ':');
-    struct str place = str_head(name, colon < name.len ? colon : 0);
+    struct str location = str_head(name, colon < name.len ? colon : 0);
     struct str number = str_skip(name, colon + 1);
     uint64_t line;
     if (str_starts(number, STR("L")))
         number = str_skip(number, 1);
-    if (a->options->lines && place.len && number_parse_u64(number, &line) &&
+    if (a->options->lines && location.len && number_parse_u64(number, &line) &&
         line < UINT32_MAX) {
         f.line = (uint32_t)line;
-        f.file = builder_string(a->b, str_head(place, str_find(place, ':')));
+        f.file = builder_string(a->b, str_head(location, str_find(location, ':')));
     }
     return builder_frame(a->b, &f);
 }
 
-/* A frame's line may be a part of its own: "shop.py:add;L5". */
+/* A frame's line may be a separate field: "shop.py:add;L5". */
 static stack_id stack_of(struct austin *a, struct str frames)
 {
     builder_path_clear(a->b);
@@ -166,7 +167,7 @@ static event_id event_of(struct austin *a, enum austin_event which)
     return a->events[which];
 }
 
-/* The id of a thread: "0x7f5a", "12", and "0:12" behind the interpreter's. */
+/* A thread ID: "0x7f5a", "12", or "0:12", where the first number is the interpreter's. */
 static thread_id thread_of(struct austin *a, const struct austin_line *line)
 {
     size_t colon = str_rfind(line->thread, ':');
@@ -199,7 +200,8 @@ static void add_sample(struct austin *a, const struct austin_line *line)
     stack_id stack = stack_of(a, line->frames);
     const double *m = line->metrics;
     if (line->metric_count == 1 && a->memory) {
-        event_of(a, ALLOCATED); /* it is the first, whichever the file begins with */
+        event_of(a,
+                 ALLOCATED); /* makes it the first event, whatever the file begins with */
         add(a, ALLOCATED, line, stack, m[0]);
         add(a, FREED, line, stack, -m[0]);
     } else if (line->metric_count == 1) {
@@ -235,7 +237,7 @@ static bool is_binary(struct str head)
 static bool refuse_binary(struct error *err)
 {
     error_set(err, "this is Austin's binary format (MOJO), which stoke does not read");
-    return error_hint(err, "make a text of it: mojo2austin FILE FILE.austin");
+    return error_hint(err, "convert it to text: mojo2austin FILE FILE.austin");
 }
 
 static bool austin_read(struct source *in, const struct import_options *options,
@@ -254,13 +256,12 @@ static bool austin_read(struct source *in, const struct import_options *options,
         else if (parse_sample(text, &line))
             add_sample(&a, &line);
         else if (str_trim(text).len)
-            builder_warn(b, "not a sample as Austin writes them", a.lines.number, 1,
-                         text);
+            builder_warn(b, "not a sample in Austin's format", a.lines.number, 1, text);
     }
     return !a.lines.failed;
 }
 
-/* Other tools write "P..." and "T..." at the beginning of a stack, too, but not both. */
+/* Other tools also write "P..." or "T..." at the start of a stack, but not both. */
 static int austin_probe(struct str head)
 {
     size_t samples = 0, others = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpftrace's maps, as it prints them at its end: an entry is a key and a value, and a
- * stack that is part of the key has a line for each frame, from the leaf outwards.
+/* bpftrace's maps, as it prints them when it ends. An entry is a key and a value. A
+ * stack that is part of the key has one line per frame, leaf first.
  *
  *   @[
  *       nanosleep+5
@@ -13,10 +13,11 @@
  *           7fd8f863cd7c read+12 (/usr/lib/libc.so.6)
  *   ]: 4096
  *
- * Every map is an event of its own. Stacks in one key are one stack: the kernel's, which
- * is printed first, is called by the user's. Keys that are numbers are the process and
- * the thread, other keys the thread's name. An empty stack leaves nothing between its
- * commas. Histograms and entries without a stack are counted as left out. */
+ * Every map is a separate event. Several stacks in one key become one stack: the
+ * kernel stack, which is printed first, is called by the user stack. Numeric keys are
+ * process and thread, other keys are the thread's name. An empty stack is printed as
+ * nothing between two commas. Histograms and entries without a stack are skipped and
+ * counted. */
 #include "base/number.h"
 #include "import/stacktext.h"
 
@@ -24,12 +25,13 @@
 
 struct bpftrace_reader {
     struct stacktext text;
-    string_id map;      /* whose entry is under way */
-    struct output name; /* made of its keys that are neither stacks nor numbers */
+    string_id map;      /* of the current entry */
+    struct output name; /* from the keys that are neither stacks nor numbers */
     bool in_entry;
-    bool has_stack; /* the key of the entry under way has one, if only an empty one */
-    int numbers;    /* how many numbers the key had up to here */
-    bool passing;   /* the lines of a histogram or of a value that is no number */
+    bool has_stack; /* the current entry's key has a stack, which may be empty */
+    int numbers;    /* number of numeric keys so far */
+    bool skipping; /* skipping the lines of a histogram or of a value that is not a number
+                    */
 };
 
 /* --- Frames ------------------------------------------------------------------------- */
@@ -46,8 +48,8 @@ static void split_offset(struct text_frame *f)
     f->name = str_head(f->name, at - 1);
 }
 
-/* Takes the address that the perf style begins with: all of 16 digits, or any number of
- * them in a line that ends with a module in brackets. */
+/* Removes the address that the perf style begins with: 16 digits, or any number of
+ * digits in a line that ends with a module in brackets. */
 static bool take_address(struct str *rest, struct text_frame *f)
 {
     struct str left = *rest, word = str_word(&left);
@@ -76,7 +78,7 @@ static void add_frame(struct stacktext *t, struct str text)
         return;
     take_address(&rest, &f);
     if (str_starts(rest, STR("0x")) && number_parse_hex(rest, &address))
-        f.address = address; /* there is no name */
+        f.address = address; /* no symbol */
     else
         f.name = rest;
     if (f.address >= KERNEL_HALF)
@@ -94,7 +96,7 @@ static void add_to_name(struct bpftrace_reader *r, struct str key)
     output_str(&r->name, key);
 }
 
-/* One key; an empty one is a stack without frames. */
+/* A single key; an empty one is a stack without frames. */
 static void add_key(struct bpftrace_reader *r, struct str key)
 {
     struct stacktext *t = &r->text;
@@ -108,8 +110,8 @@ static void add_key(struct bpftrace_reader *r, struct str key)
         add_to_name(r, key);
 }
 
-/* "4711, bash, ": keys with ", " between them, and behind the last one where the key goes
- * on in the next line. */
+/* "4711, bash, ": keys separated by ", ". `goes_on`: there is also a separator after
+ * the last one. */
 static void add_keys(struct bpftrace_reader *r, struct str keys, bool goes_on)
 {
     struct str comma = STR(", ");
@@ -124,8 +126,7 @@ static void add_keys(struct bpftrace_reader *r, struct str keys, bool goes_on)
     }
 }
 
-/* The number that a value stands for: "3", or the total of "count 2, average 5, total
- * 10". */
+/* The number in a value: "3", or the total of "count 2, average 5, total 10". */
 static bool set_value(struct bpftrace_reader *r, struct str value)
 {
     struct str total = STR(", total "), number = str_trim(value);
@@ -140,7 +141,7 @@ static void add_sample(struct bpftrace_reader *r)
     struct stacktext *t = &r->text;
     struct str map = profile_string(t->b->profile, r->map);
     t->event = builder_event(t->b, map, UNIT_COUNT);
-    t->thread = builder_string(t->b, output_kept(&r->name));
+    t->thread = builder_string(t->b, output_contents(&r->name));
     stacktext_add_stack(t, builder_path_from_leaf(t->b));
 }
 
@@ -150,20 +151,20 @@ static void end_entry(struct bpftrace_reader *r, struct str value, struct str li
     bool is_number = stacktext_is_count(value) || str_has(value, STR(", total "));
     r->in_entry = false;
     if (!is_number)
-        stacktext_warn(t, "a map's value that is no number (a histogram?)", line);
+        stacktext_warn(t, "a map's value that is not a number (a histogram?)", line);
     else if (!r->has_stack && t->b->path.count == 0)
-        stacktext_warn(t, "a map's entry without a stack", line);
+        stacktext_warn(t, "a map entry without a stack", line);
     else if (set_value(r, value))
         add_sample(r);
-    r->passing = !is_number;
+    r->skipping = !is_number;
     t->weight = 0;
     builder_path_clear(t->b);
 }
 
 /* --- Lines -------------------------------------------------------------------------- */
 
-/* Where the key ends: at the bracket of "]: VALUE" (a histogram's value stands in the
- * next lines); the line's length where it does not end. */
+/* Where the key ends: at the bracket of "]: VALUE" (a histogram's value is in the next
+ * lines). The line's length if the key continues in the next line. */
 static size_t key_end(struct str line)
 {
     if (str_ends(line, STR("]:")))
@@ -171,7 +172,7 @@ static size_t key_end(struct str line)
     return str_rsearch(line, STR("]: "));
 }
 
-/* The rest of a line that holds keys which are no stacks, and perhaps the value. */
+/* The rest of a line: keys that are not stacks, and perhaps the value. */
 static void read_keys(struct bpftrace_reader *r, struct str keys, struct str line)
 {
     size_t end = key_end(keys);
@@ -194,7 +195,7 @@ static void begin_entry(struct bpftrace_reader *r, struct str line, size_t open)
     r->name.used = 0;
     r->numbers = 0;
     r->in_entry = true;
-    r->has_stack = r->passing = false;
+    r->has_stack = r->skipping = false;
     builder_path_clear(t->b);
     struct str rest = str_skip(line, open + 1);
     if (rest.len == 0)
@@ -203,7 +204,7 @@ static void begin_entry(struct bpftrace_reader *r, struct str line, size_t open)
         read_keys(r, rest, line);
 }
 
-/* A line within an entry: a frame's, ", KEYS" or "]: VALUE". */
+/* A line within an entry: a frame, ", KEYS" or "]: VALUE". */
 static void read_entry(struct bpftrace_reader *r, struct str line)
 {
     size_t end = key_end(line);
@@ -219,7 +220,8 @@ static void read_entry(struct bpftrace_reader *r, struct str line)
     }
 }
 
-/* The bracket that opens the key of a map's entry, "@name["; 0 where the line is none. */
+/* The offset of the bracket that opens the key of a map entry, "@name["; 0 if the line
+ * does not begin an entry. */
 static size_t entry_open(struct str line)
 {
     size_t at = 1;
@@ -236,17 +238,17 @@ static void bpftrace_line(struct stacktext *t, struct str line)
     size_t open = entry_open(line);
     bool is_map = str_starts(line, STR("@"));
     if (is_map && r->in_entry)
-        stacktext_warn(t, "a map's entry without its value", line);
+        stacktext_warn(t, "a map entry without its value", line);
     if (open) {
         begin_entry(r, line, open);
     } else if (is_map) {
-        stacktext_warn(t, "a map's entry without a stack", line);
+        stacktext_warn(t, "a map entry without a stack", line);
         builder_path_clear(t->b);
         r->in_entry = false;
-        r->passing = true;
+        r->skipping = true;
     } else if (r->in_entry) {
         read_entry(r, line);
-    } else if (str_trim(line).len && !r->passing &&
+    } else if (str_trim(line).len && !r->skipping &&
                !(str_starts(line, STR("Attach")) && str_has(line, STR(" probe")))) {
         stacktext_warn(t, "a line outside of all maps", line);
     }
@@ -277,7 +279,7 @@ static int bpftrace_probe(struct str head)
     return frames ? 92 : 55;
 }
 
-/* An entry begins with an at sign at the beginning of a line. */
+/* An entry begins with an at sign at the start of a line. */
 static size_t bpftrace_split(struct str bytes, size_t from)
 {
     size_t at = from + str_search(str_skip(bytes, from), STR("\n@"));

@@ -25,7 +25,7 @@ static size_t chunk_start(const struct callers *c, size_t chunks)
     return lines < c->line_count ? c->line_count - lines : 0;
 }
 
-/* keys[k] stands for the text of the outermost k chunks. */
+/* keys[k] is the hash of the text of the outermost k chunks. */
 static void chain_keys(struct callers *c)
 {
     const uint32_t *starts = c->starts + c->first;

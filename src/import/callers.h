@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callers known by their text: the lines of a stack from the leaf's caller to the
- * outermost, as tools print them, leaf first.
+/* A cache of caller lists, keyed by their text: the lines of a stack from the leaf's
+ * caller to the root, as tools print them, leaf first.
  *
- * Most texts were met before as a whole; of the others most were in part, as stacks
- * differ near the leaf. So the lines are cut into chunks, counted from the outermost, and
- * the longest run of outermost chunks that is known is found by its hash. Only the lines
- * in front of it are parsed. */
+ * Most texts occurred before as a whole. Most of the others occurred in part, because
+ * stacks differ near the leaf. So the lines are divided into chunks, counted from the
+ * root, and a hash finds the longest known run of outermost chunks. Only the lines
+ * before it are parsed. */
 #ifndef STOKE_IMPORT_CALLERS_H
 #define STOKE_IMPORT_CALLERS_H
 
@@ -13,29 +13,31 @@
 #include "model/builder.h"
 
 #define CALLERS_CHUNK 8       /* lines */
-#define CALLERS_LINES_MAX 512 /* of an entry; longer ones are not known */
+#define CALLERS_LINES_MAX 512 /* of an entry; longer ones are not cached */
 
 struct callers {
     struct memo memo;
-    struct str text;    /* under way: an entry's lines, found by callers_scan */
-    size_t entry_lines; /* with those that are no callers */
-    size_t first;       /* the line of the leaf's caller */
-    size_t line_count;  /* of the callers; 0: too many */
-    uint32_t starts[CALLERS_LINES_MAX + 2]; /* where each line begins, and the end */
-    size_t frames_at[CALLERS_LINES_MAX];    /* how long the path is behind each caller */
+    struct str text;    /* the current entry's lines, found by callers_scan */
+    size_t entry_lines; /* including lines that are not callers */
+    size_t first;       /* line number of the leaf's caller */
+    size_t line_count;  /* number of callers; 0: too many */
+    uint32_t
+        starts[CALLERS_LINES_MAX + 2]; /* start of each line, and the end of the last */
+    size_t
+        frames_at[CALLERS_LINES_MAX]; /* length of the builder's path after each caller */
     struct hash128 keys[CALLERS_LINES_MAX / CALLERS_CHUNK + 2];
-    size_t known; /* chunks of the callers that are known, from the outermost */
+    size_t known; /* number of known chunks, counted from the root */
     stack_id known_stack;
 };
 
-/* The memo lives in the arena. */
+/* The memo is allocated from the arena. */
 bool callers_init(struct callers *c, struct arena *a);
 
-/* Finds the lines of the entry that `text` begins with. Gives where the empty line behind
- * it begins; text.len where there is none. */
+/* Finds the lines of the entry at the start of `text`. Returns the offset of the empty
+ * line after the entry; text.len if there is none. */
 size_t callers_scan(struct callers *c, struct str text);
 
-/* A caller's line, without its end: 0 is the leaf's caller. */
+/* A caller's line without its line end; 0 is the leaf's caller. */
 static inline struct str callers_line(const struct callers *c, size_t i)
 {
     const uint32_t *start = &c->starts[c->first + i];
@@ -44,23 +46,23 @@ static inline struct str callers_line(const struct callers *c, size_t i)
     return line;
 }
 
-/* How long it is with its end. */
+/* Its size including the line end. */
 static inline size_t callers_line_size(const struct callers *c, size_t i)
 {
     return c->starts[c->first + i + 1] - c->starts[c->first + i];
 }
 
-/* Looks up the callers: the lines of the entry from `from` up to `to`. True where all are
- * known: their stack. Else the lines from 0 to callers_unknown(c) are to be parsed, the
- * length of the builder's path behind each noted in frames_at, and callers_learn called,
- * unless line_count is 0: then the callers are too many. */
+/* Looks up the callers: the entry's lines from `from` to `to`. True if all are known;
+ * *stack is then their stack. Otherwise the caller parses the lines 0 to
+ * callers_unknown(c), sets frames_at to the length of the builder's path after each,
+ * and calls callers_learn, unless line_count is 0 (too many callers). */
 bool callers_find(struct callers *c, size_t from, size_t to, stack_id *stack);
 
-/* How many of the lines, from the first, are to be parsed. */
+/* How many lines must be parsed, counted from the first. */
 size_t callers_unknown(const struct callers *c);
 
-/* The stack of the text, whose unknown lines gave the frames of the builder's path from
- * `from` on (leaf first; they are turned around). Remembers it. */
+/* Makes the stack of the text, whose unknown lines added the frames from `from` on to
+ * the builder's path (leaf first; this function reverses them), and caches it. */
 stack_id callers_learn(struct callers *c, struct builder *b, size_t from);
 
 #endif

@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callgrind's profiles, which Xdebug, gperftools and others write too: for each function
- * its own cost, and for each that it calls the cost of those calls.
+/* Callgrind profiles, which Xdebug, gperftools and others also write: for each
+ * function its self cost, and for each callee the total cost of the calls.
  *
  *   events: Ir
  *   fl=(1) main.c
  *   fn=(1) main
- *   16 20                     a line, and what it cost
+ *   16 20                     a line and its cost
  *   cfn=(2) work
  *   calls=1 50                called once, at line 50; on the next line,
- *   16 400                    where from, and the cost of all within
+ *   16 400                    the line of the call, and its total cost
  *
- * A callee without a file of its own (cfi=, cfl=) is in the file that the caller's lines
- * are of at that place, which fi= and fe= change; one that is nowhere defined there is
- * looked for in the caller's own file, then by its name alone.
+ * A callee without its own cfi= or cfl= is in the file of the caller's current lines,
+ * which fi= and fe= change. If it is not defined there, it is looked up in the
+ * caller's own file, then by name only.
  *
- * It does not tell stacks, but who calls whom. They are made by going down from those
- * that nobody calls: the cost of a function that is called by two is shared between them
- * as the calls say. A call of what is on the stack already (recursion) stays with its
- * caller, and so do parts too small to be told. */
+ * The format has no stacks, only a call graph. Stacks are made by walking the graph
+ * down from the functions without callers. The cost of a function with several callers
+ * is divided in proportion to the calls. The cost of a recursive call (its callee is
+ * already on the stack) is added to the caller, and so are parts that are too small to
+ * represent. */
 #include "import/callgrind.h"
+#include "base/array.h"
 #include "base/number.h"
 #include "import/stated.h"
 #include <math.h>
 
 #define COST_MOST ((double)1e18)
 
-/* Names that the file gives numbers. */
+/* Names that the file numbers. */
 enum name_table { FILES, FUNCTIONS, MODULES, NAME_TABLES };
 
-/* What the next line with costs is. */
+/* What the next cost line belongs to. */
 enum cost_kind { COST_SELF, COST_CALL, COST_JUMP };
 
 struct reader {
     struct callgrind graph;
     struct lines lines;
     struct idmap names[NAME_TABLES];
-    size_t columns[CALLGRIND_EVENTS_MAX]; /* which event each is */
+    size_t columns[CALLGRIND_EVENTS_MAX]; /* event of each column */
     size_t column_count, position_count;
     string_id own_file;     /* fl= */
     string_id file, module; /* fl=, fi= or fe=; ob= */
@@ -49,27 +51,23 @@ struct reader {
 static bool same_function(const void *context, uint32_t id)
 {
     const struct callgrind *c = context;
-    const struct callgrind_function *a = &c->functions[id], *f = &c->wanted;
+    const struct callgrind_function *a = &c->functions[id], *f = &c->key;
     return a->name == f->name && a->file == f->file && a->module == f->module;
 }
 
 static uint32_t function_of(struct callgrind *c, string_id name, string_id file,
                             string_id module)
 {
-    c->wanted = (struct callgrind_function){.name = name, .file = file, .module = module};
+    c->key = (struct callgrind_function){.name = name, .file = file, .module = module};
     uint32_t hash = (uint32_t)hash_mix(hash_pair(name, file), HASH_A ^ module);
     if (!index_reserve(&c->function_index, &c->arena, 1))
         return 0;
     struct index_slot *slot = index_find(&c->function_index, hash, same_function, c);
     if (slot->id)
         return slot->id;
-    struct callgrind_function *functions =
-        arena_grow(&c->arena, c->functions, &c->function_cap, c->function_count + 1,
-                   sizeof *functions);
-    if (!functions)
+    if (!ARRAY_RESERVE(&c->arena, c->functions, c->function_cap, c->function_count + 1))
         return 0;
-    c->functions = functions;
-    functions[c->function_count] = c->wanted;
+    c->functions[c->function_count] = c->key;
     index_fill(&c->function_index, slot, hash, (uint32_t)c->function_count);
     return (uint32_t)c->function_count++;
 }
@@ -80,7 +78,7 @@ static bool same_call(const void *context, uint32_t id)
     return c->calls[id].caller == c->function && c->calls[id].callee == c->called;
 }
 
-/* The calls from c->function of c->called. NULL when memory is short. */
+/* Finds or adds the call from c->function to c->called. NULL if memory is short. */
 static struct callgrind_call *call_of(struct callgrind *c)
 {
     uint32_t hash = (uint32_t)hash_pair(c->function, c->called);
@@ -89,17 +87,14 @@ static struct callgrind_call *call_of(struct callgrind *c)
     struct index_slot *slot = index_find(&c->call_index, hash, same_call, c);
     if (slot->id)
         return &c->calls[slot->id];
-    struct callgrind_call *calls =
-        arena_grow(&c->arena, c->calls, &c->call_cap, c->call_count + 1, sizeof *calls);
-    if (!calls)
+    if (!ARRAY_RESERVE(&c->arena, c->calls, c->call_cap, c->call_count + 1))
         return NULL;
-    c->calls = calls;
     struct callgrind_function *caller = &c->functions[c->function];
-    calls[c->call_count] = (struct callgrind_call){
+    c->calls[c->call_count] = (struct callgrind_call){
         .caller = c->function, .callee = c->called, .next = caller->first_call};
     caller->first_call = (uint32_t)c->call_count;
     index_fill(&c->call_index, slot, hash, (uint32_t)c->call_count);
-    return &calls[c->call_count++];
+    return &c->calls[c->call_count++];
 }
 
 /* --- Names -------------------- */
@@ -109,13 +104,13 @@ static void warn(struct reader *r, const char *what, struct str line)
     builder_warn(r->graph.b, what, r->lines.number, 1, line);
 }
 
-/* "(3) name" gives the name a number, "(3)" is it, and "name" has none. */
+/* "(3) name" defines number 3, "(3)" refers to it, "name" has no number. */
 static string_id take_name(struct reader *r, enum name_table table, struct str text)
 {
     struct builder *b = r->graph.b;
     struct str rest = str_trim(text);
     uint64_t number;
-    if (str_equal(rest, STR("???"))) /* not known */
+    if (str_equal(rest, STR("???"))) /* unknown */
         return 0;
     if (!str_starts(rest, STR("(")))
         return builder_string(b, rest);
@@ -129,7 +124,7 @@ static string_id take_name(struct reader *r, enum name_table table, struct str t
     return name ? (string_id)*name : 0;
 }
 
-/* "Time_(10ns)": what is counted, in tens of nanoseconds. */
+/* "Time_(10ns)": the quantity, in units of ten nanoseconds. */
 static enum unit unit_of(struct str *name, double *scale)
 {
     static const struct {
@@ -165,7 +160,7 @@ static enum unit unit_of(struct str *name, double *scale)
     return UNIT_EVENTS;
 }
 
-/* The number of the event of that name, which several parts of a file may name. */
+/* The index of the event with that name, which several parts of a file may list. */
 static size_t event_of(struct reader *r, struct str text)
 {
     struct callgrind *c = &r->graph;
@@ -191,7 +186,7 @@ static void read_events(struct reader *r, struct str rest)
     for (struct str name; (name = str_word(&rest)).len;) {
         size_t event = event_of(r, name);
         if (r->column_count == CALLGRIND_EVENTS_MAX || event == CALLGRIND_EVENTS_MAX) {
-            warn(r, "more events than are read", name);
+            warn(r, "more events than stoke reads", name);
             return;
         }
         r->columns[r->column_count++] = event;
@@ -217,7 +212,7 @@ static bool parse_cost(struct str word, double *cost)
     return ok && *cost < COST_MOST;
 }
 
-/* A number for each event, the last ones of which may be missing. */
+/* One number per event; the last ones may be missing. */
 static void add_costs(struct reader *r, struct str line, struct str rest, double *into)
 {
     struct callgrind *c = &r->graph;
@@ -230,7 +225,7 @@ static void add_costs(struct reader *r, struct str line, struct str rest, double
         if (!parse_cost(word, &cost)) {
             warn(r, "a cost that is not a number", line);
         } else if (cost < 0) {
-            warn(r, "a negative cost is left out", line);
+            warn(r, "a negative cost, skipped", line);
         } else {
             cost *= e->scale;
             c->fractions |= cost != floor(cost);
@@ -239,7 +234,7 @@ static void add_costs(struct reader *r, struct str line, struct str rest, double
     }
 }
 
-/* The function of the lines at hand; one without a name where no fn= came first. */
+/* The function of the current lines; a function without a name if there was no fn=. */
 static uint32_t current_function(struct reader *r)
 {
     struct callgrind *c = &r->graph;
@@ -250,7 +245,7 @@ static uint32_t current_function(struct reader *r)
     return c->function;
 }
 
-/* The callee of the call at hand, which may be defined later in the file. */
+/* The callee of the current call, which may be defined later in the file. */
 static uint32_t called_function(struct reader *r)
 {
     struct callgrind *c = &r->graph;
@@ -314,7 +309,7 @@ static void read_called(struct reader *r, struct str key, struct str value)
     }
 }
 
-/* "fn=..."; the function is in the file of fl=, whatever fi= or fe= came behind it. */
+/* "fn=..."; the function is in the file of fl=, whatever fi= or fe= came after it. */
 static void read_function(struct reader *r, struct str value)
 {
     struct callgrind *c = &r->graph;
@@ -325,7 +320,7 @@ static void read_function(struct reader *r, struct str value)
     r->next = COST_SELF;
 }
 
-/* "fn=...", "cfi=..."; false where the line is none of them. */
+/* "fn=...", "cfi=..."; false if the line is none of them. */
 static bool read_name(struct reader *r, struct str key, struct str value)
 {
     if (str_equal(key, STR("fl"))) {
@@ -353,7 +348,7 @@ static bool read_name(struct reader *r, struct str key, struct str value)
     return true;
 }
 
-/* "totals: 12 34", a number for each event; each part of a file has its own. */
+/* "totals: 12 34": one number per event; each part of a file has its own. */
 static void read_stated(struct reader *r, struct str rest, int which)
 {
     for (size_t i = 0; i < r->column_count; i++) {
@@ -397,9 +392,9 @@ static void read_line(struct reader *r, struct str line)
         read_header(r, text);
 }
 
-/* --- Calls of what is not defined under that name and file -------------------- */
+/* --- Calls of functions that are not defined under that name and file -------------- */
 
-/* The functions of a name that are defined: how many, and the first. */
+/* The number of defined functions with one name, and the first of them. */
 struct named {
     uint32_t count, first;
 };
@@ -416,8 +411,9 @@ static struct named *find_named(struct callgrind *c)
     return named;
 }
 
-/* The defined function that a call of this one is meant for; itself where none is. */
-static uint32_t meant(struct callgrind *c, const struct named *named, uint32_t id)
+/* The defined function that a call of this one refers to; the function itself if there
+ * is none. */
+static uint32_t defined_for(struct callgrind *c, const struct named *named, uint32_t id)
 {
     const struct callgrind_function *f = &c->functions[id];
     if (f->defined || !f->name || named[f->name].count == 0)
@@ -436,7 +432,7 @@ static void resolve_calls(struct callgrind *c)
     if (!named || !targets)
         return;
     for (uint32_t i = 1; i < count; i++)
-        targets[i] = meant(c, named, i);
+        targets[i] = defined_for(c, named, i);
     for (size_t i = 1; i < c->call_count; i++)
         c->calls[i].callee = targets[c->calls[i].callee];
 }
@@ -468,12 +464,12 @@ static bool callgrind_read(struct source *in, const struct import_options *optio
     while (!builder_failed(b) && !c->arena.failed && lines_next(&r.lines, &line))
         read_line(&r, line);
     if (!c->arena.failed && c->functions) {
+        c->bytes = r.lines.source->offset;
         check_totals(&r);
         resolve_calls(c);
         callgrind_add_stacks(c);
     }
-    b->profile->arena.failed |= c->arena.failed;
-    arena_deinit(&c->arena);
+    builder_end_scratch(b, &c->arena);
     return !r.lines.failed;
 }
 

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of a call graph: they are made by going down from the functions without callers. The
- * cost of a function that several call is shared between them as the calls say. A call of
- * what is on the stack already (recursion) stays with its caller, and so do parts that
- * are too small. */
+/* Makes stacks of a call graph by walking it down from the functions without callers.
+ * The cost of a function with several callers is divided in proportion to the calls.
+ * The cost of a recursive call (its callee is already on the stack) is added to the
+ * caller, and so are parts that are too small. */
+#include "base/limits.h"
 #include "import/callgrind.h"
 #include <math.h>
 
 #define DEPTH_MAX 4096
-#define PATHS_MAX 2000000 /* stacks that are made, of each event */
-#define SHARE_LEAST 1e-7  /* of the whole; what is smaller is not gone into */
+#define PATHS_MAX 2000000 /* stacks per event */
+#define SHARE_LEAST 1e-7  /* of the total; smaller parts are not walked */
 
-/* A function under way, on the way down. */
+/* A function on the current path. */
 struct visit {
-    uint32_t function, call; /* the call that is looked at next */
+    uint32_t function, call; /* the call to visit next */
     stack_id stack;
-    double cost;          /* this stack's, of the function and all that it calls */
-    double whole;         /* what the file has for that */
-    double passed, given; /* of both: how much is shared out */
-    double kept;          /* of calls that were not gone into */
+    double cost;                /* of this stack: the function and its callees */
+    double whole;               /* what the file has for it */
+    double passed, distributed; /* of `cost` and `whole`: the part already distributed */
+    double retained;            /* of calls that were not walked */
 };
 
 struct descent {
     struct callgrind *c;
     size_t event;
-    double *whole;  /* by function: with all that it calls */
-    double *called; /* by function: what others call it for */
-    bool *open;     /* by function */
+    double *whole;  /* by function: total cost */
+    double *called; /* by function: cost of calls by others */
+    bool *open;     /* by function: is on the current path */
     struct visit *visits;
     size_t depth, paths;
-    double left;  /* of the cost of all */
-    double least; /* what is smaller is not gone into */
+    double undistributed; /* of the total cost: not yet distributed */
+    double least;         /* smaller parts are not walked */
 };
 
 static frame_id frame_of(struct callgrind *c, const struct callgrind_function *f)
@@ -37,13 +38,21 @@ static frame_id frame_of(struct callgrind *c, const struct callgrind_function *f
     struct profile *p = c->b->profile;
     return builder_frame(
         c->b, &(struct frame){
-                  .name = f->name,
+                  .name = import_label(c->b, f->name),
                   .file = c->options->lines ? f->file : 0,
                   .module = builder_module(c->b, profile_string(p, f->module), STR(""))});
 }
 
-/* The next part of the visit's cost, as `part` is of its whole. Parts of a cost that is a
- * whole number are whole numbers, and all of them together are the cost. */
+/* Whether no more calls are followed: a function with many callers and many callees costs
+ * the product of both. To read a call is cheaper than to add a frame. */
+static bool is_full(const struct descent *d)
+{
+    return d->paths >= PATHS_MAX ||
+           limits_expansion_exceeded(d->c->b->limits, d->c->bytes, d->c->calls_read / 4);
+}
+
+/* The next share of the visit's cost, in proportion to `part` of its whole. The shares
+ * of an integer cost are integers, and their sum is exactly the cost. */
 static double share(const struct descent *d, struct visit *v, double part)
 {
     v->passed += part;
@@ -52,14 +61,14 @@ static double share(const struct descent *d, struct visit *v, double part)
         upto = v->cost;
     else if (!d->c->fractions)
         upto = floor(upto + 0.5);
-    double given = upto > v->given ? upto - v->given : 0;
-    v->given += given;
-    return given;
+    double distributed = upto > v->distributed ? upto - v->distributed : 0;
+    v->distributed += distributed;
+    return distributed;
 }
 
-/* The cost of a function that is entered goes to itself and to those of its calls that
- * are gone into, as they share it in the file: what is on the stack already is in their
- * costs. */
+/* Divides the cost of a function between itself and those of its calls that are
+ * walked, in the file's proportions. The costs of calls already on the stack are part
+ * of them. */
 static void enter(struct descent *d, uint32_t function, stack_id parent, double cost)
 {
     struct callgrind *c = d->c;
@@ -68,32 +77,34 @@ static void enter(struct descent *d, uint32_t function, stack_id parent, double 
     double whole = f->self[d->event];
     d->open[function] = true;
     d->paths++;
-    for (uint32_t i = f->first_call; i; i = c->calls[i].next)
+    for (uint32_t i = f->first_call; i; i = c->calls[i].next) {
+        c->calls_read++;
         if (!d->open[c->calls[i].callee])
             whole += c->calls[i].cost[d->event];
+    }
     *v = (struct visit){.function = function,
                         .stack = builder_push(c->b, parent, frame_of(c, f)),
                         .cost = cost,
                         .whole = whole};
     if (whole > 0) {
         v->call = f->first_call;
-        v->kept = share(d, v, f->self[d->event]);
+        v->retained = share(d, v, f->self[d->event]);
     } else {
-        v->kept = cost;
+        v->retained = cost;
     }
 }
 
-static void leave(struct descent *d)
+static void finish_visit(struct descent *d)
 {
     struct callgrind *c = d->c;
     const struct visit *v = &d->visits[--d->depth];
     d->open[v->function] = false;
-    if (v->kept > 0)
+    if (v->retained > 0)
         builder_add_stack(c->b, c->events[d->event].event, v->stack,
-                          c->options->samples ? 1 : v->kept);
+                          c->options->samples ? 1 : v->retained);
 }
 
-/* Goes down from a function that so much of the cost is of. */
+/* Walks down from a function with this cost. */
 static void descend(struct descent *d, uint32_t root, double cost)
 {
     struct callgrind *c = d->c;
@@ -101,7 +112,7 @@ static void descend(struct descent *d, uint32_t root, double cost)
     while (d->depth && !builder_failed(c->b)) {
         struct visit *v = &d->visits[d->depth - 1];
         if (!v->call) {
-            leave(d);
+            finish_visit(d);
             continue;
         }
         const struct callgrind_call *call = &c->calls[v->call];
@@ -109,15 +120,15 @@ static void descend(struct descent *d, uint32_t root, double cost)
         if (!(call->cost[d->event] > 0) || d->open[call->callee])
             continue;
         double part = share(d, v, call->cost[d->event]);
-        if (part < d->least || d->depth == DEPTH_MAX || d->paths >= PATHS_MAX)
-            v->kept += part;
+        if (part < d->least || d->depth == DEPTH_MAX || is_full(d))
+            v->retained += part;
         else if (part > 0)
             enter(d, call->callee, v->stack, part);
     }
 }
 
-/* By function: what it costs with all that it calls, and what others call it for. Calls
- * of itself are in its cost. */
+/* By function: total cost, and the cost of calls by others. Calls of itself are part
+ * of its own cost. */
 static void sum_calls(struct descent *d)
 {
     const struct callgrind *c = d->c;
@@ -132,7 +143,7 @@ static void sum_calls(struct descent *d)
     }
 }
 
-/* The cost of all: of what the file has no costs of, that of its calls. */
+/* The total cost: of functions without self cost in the file, the cost of their calls. */
 static double sum_all(const struct descent *d)
 {
     const struct callgrind *c = d->c;
@@ -145,21 +156,21 @@ static double sum_all(const struct descent *d)
 static void descend_from(struct descent *d, uint32_t root, double cost)
 {
     if (cost > 0) {
-        d->left -= cost;
+        d->undistributed -= cost;
         descend(d, root, cost);
     }
 }
 
-/* With no more than is left of the cost of all. */
+/* With at most the cost that is not yet distributed. */
 static void descend_within(struct descent *d, uint32_t root, double cost)
 {
-    descend_from(d, root, cost < d->left ? cost : d->left);
+    descend_from(d, root, cost < d->undistributed ? cost : d->undistributed);
 }
 
-/* First those without callers; then those that cost more than they are called for; at
- * last, where functions call each other in circles, whatever costs most. Sums of the same
- * numbers in another order differ a little. Where calls cost more than the functions that
- * are called, the sum is what the file states, if it does. */
+/* First the functions without callers, then those that cost more than the calls of
+ * them, last, where functions call each other in cycles, whichever costs most. Sums of
+ * the same numbers in another order differ slightly. If calls cost more than the
+ * called functions, the total is the one that the file states, if any. */
 static void descend_all(struct descent *d)
 {
     const struct callgrind_event *e = &d->c->events[d->event];
@@ -174,8 +185,8 @@ static void descend_all(struct descent *d)
     for (uint32_t i = 1; i < d->c->function_count; i++)
         if (d->called[i] > 0 && d->whole[i] - d->called[i] > d->whole[i] * 1e-9)
             descend_within(d, i, d->whole[i] - d->called[i]);
-    if (largest && (d->left > d->least * 100 || !d->c->fractions))
-        descend_within(d, largest, d->left);
+    if (largest && (d->undistributed > d->least * 100 || !d->c->fractions))
+        descend_within(d, largest, d->undistributed);
 }
 
 static void add_event(struct callgrind *c, size_t event)
@@ -189,11 +200,12 @@ static void add_event(struct callgrind *c, size_t event)
     if (!d.whole || !d.called || !d.open || !d.visits)
         return;
     sum_calls(&d);
-    d.left = sum_all(&d);
-    d.least = d.left * SHARE_LEAST;
+    d.undistributed = sum_all(&d);
+    d.least = d.undistributed * SHARE_LEAST;
     descend_all(&d);
-    builder_warn_times(c->b, "more stacks than are made: the rest is with their callers",
-                       d.paths >= PATHS_MAX);
+    builder_warn_times(c->b,
+                       "more stacks than the limit: the rest is added to their callers",
+                       is_full(&d));
     arena_release(&c->arena, d.visits, DEPTH_MAX * sizeof *d.visits);
 }
 

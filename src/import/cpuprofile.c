@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* V8's profiles of the processor and of the heap, as Chrome's tools, node --cpu-prof and
- * --heap-prof, and inspectors write them:
+/* V8's CPU and heap profiles, as Chrome DevTools, node --cpu-prof and --heap-prof, and
+ * inspectors write them:
  *
  *   {"nodes": [{"id": 1, "callFrame": {"functionName": "f", "url": "a.js",
  *               "lineNumber": 3, ...}, "children": [2]}, ...],
  *    "startTime": 1000, "endTime": 9000, "samples": [1, 2, 2], "timeDeltas": [9, 8, 9]}
  *
- * Before 2017 the nodes were inside each other, under "head", and there were
- * "timestamps"; the heap's still are, each with its "selfSize". Times are microseconds,
- * lines count from 0. The time in (program) and (garbage collector) is put on the stack
- * that was left for it; (idle) is idle. */
+ * Before 2017 the nodes were nested, under "head", and there were "timestamps". Heap
+ * profiles are still nested; each node has a "selfSize". Times are microseconds, lines
+ * count from 0. The time in (program) and (garbage collector) is added to the stack
+ * that they interrupted; (idle) is idle. */
 #include "import/json_input.h"
 #include "import/v8_profile.h"
 
-/* Trees inside each other, two levels of JSON each: as deep as a stack may be. */
+/* Nested trees use two levels of JSON per frame: as deep as a stack may be. */
 #define DEPTH_MAX 1000000
 
 static bool v8_read(struct source *in, const struct import_options *options,
@@ -35,30 +35,24 @@ static bool v8_read(struct source *in, const struct import_options *options,
     return json_input_end(&json, b, before);
 }
 
-static bool has_frames(struct str text)
-{
-    return str_starts(text, STR("{")) && str_has(text, STR("\"functionName\"")) &&
-           !str_has(text, STR("\"traceEvents\""));
-}
-
 static int cpuprofile_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    if (!has_frames(text) || str_has(text, STR("\"selfSize\"")))
-        return 0;
-    if (str_has(text, STR("\"nodes\"")))
-        return 80;
-    if (!str_has(text, STR("\"head\""))) /* the heap's have it, too */
-        return 0;
-    return str_has(text, STR("\"hitCount\"")) || str_has(text, STR("\"samples\"")) ? 80
-                                                                                   : 50;
+    static const struct json_rule rules[] = {
+        {0, '{', {0}, {"\"traceEvents\"", "\"selfSize\""}}, /* a trace, a heap profile */
+        {80, '{', {"\"functionName\"", "\"nodes\""}},
+        {80, '{', {"\"functionName\"", "\"head\""}, {"\"hitCount\"", "\"samples\""}},
+        {50, '{', {"\"functionName\"", "\"head\""}},
+        {0}};
+    return json_probe(head, rules);
 }
 
 static int heapprofile_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    bool heap = str_has(text, STR("\"head\"")) && str_has(text, STR("\"selfSize\""));
-    return has_frames(text) && heap ? 80 : 0;
+    static const struct json_rule rules[] = {
+        {0, '{', {"\"traceEvents\""}},
+        {80, '{', {"\"functionName\"", "\"head\"", "\"selfSize\""}},
+        {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_cpuprofile = {

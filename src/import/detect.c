@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "import/folded.h"
 
-/* Scores from here on are given for what other formats do not have. */
+/* Scores from here on mean that other formats do not have these features. */
 #define SURE 60
 
 void detection_init(struct detection *d)
@@ -14,7 +14,7 @@ void detection_init(struct detection *d)
     json_outline_init(&d->outline);
 }
 
-/* Whether all of the input is, or may still be, one JSON text. */
+/* Whether all of the input is, or may still be, a single JSON text. */
 static bool is_json(const struct json_outline *o)
 {
     return !o->broken && o->key_count > 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which format an input is of, found from its beginning; of a JSON text, from its keys,
- * wherever they lie.
+/* Detects the format of an input from its beginning; of JSON, from its keys, wherever
+ * they are in the file.
  *
  *     detection_init(&d);
  *     while (!detect(&d, bytes, last, name))
- *         ...more bytes, behind the same ones...
+ *         ...append more bytes...
  *     d.found, or NULL */
 #ifndef STOKE_IMPORT_DETECT_H
 #define STOKE_IMPORT_DETECT_H
@@ -13,23 +13,23 @@
 #include "import/json_outline.h"
 
 struct detection {
-    const struct importer *found; /* once decided; NULL: the format is not known */
+    const struct importer *found; /* when detect returned true; NULL: unknown format */
     struct json_outline outline;
     size_t fed;
 };
 
 void detection_init(struct detection *d);
 
-/* Looks at the input's bytes so far, from its beginning; `last`: nothing comes behind
- * them. `name` is the file's, for its suffix. False: more bytes are needed. */
+/* `bytes` are all bytes of the input so far; `last`: there are no more. `name` is the
+ * file's, for its suffix. False: more bytes are needed. */
 bool detect(struct detection *d, struct str bytes, bool last, struct str name);
 
-/* A text that is no profile by what it looks like, but has lines of folded stacks: what a
- * user who pipes folded lines in may mean. */
+/* Whether a text of no known format has some lines of folded stacks: probably the user
+ * piped folded stacks together with other output. */
 bool detect_some_folded(struct str head);
 
-/* Puts the names of the formats that the input may be of, by what it looks like (JSON, XML,
- * text, binary) and by the file's suffix, to `out`: "cpuprofile, speedscope". */
+/* Writes the names of the formats that the input may have to `out`, by its kind (JSON,
+ * XML, text, binary) and by the file's suffix: "cpuprofile, speedscope". */
 void detect_candidates(struct str head, struct str name, char *out, size_t size);
 
 #endif

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DTrace's aggregations of stack() and ustack(), as dtrace(1) prints them: keys, frame
- * lines from the leaf outwards, and a count.
+ * lines, leaf first, and a count.
  *
  *               libc.so.1`__read+0xa
  *               bash`main+0x1c4
  *                 884
  *
- * A key that is no stack stands on a line of its own before the frames, or before the
- * count on its line; it is taken for the thread's name. Two stacks in a row without a
- * count between them are keys of one entry. A JIT's helper may print a chain of inlined
- * calls, "caller->callee". Lines that are not indented are dtrace's own.
+ * A key that is not a stack is on a separate line before the frames, or before the
+ * count on its line; it is read as the thread's name. Two stacks in sequence without a
+ * count between them are keys of the same entry. A JIT's helper may print a chain of
+ * inlined calls, "caller->callee". Lines without indentation are messages of dtrace.
  *
- * Stacks share their callers, so the text behind the leaf's line is looked up as a whole
- * first, by its hash, and each frame line of callers not met before by its own. */
+ * Stacks share their callers, so the text after the leaf's line is first looked up as
+ * a whole, by its hash. Only unknown callers are looked up line by line. */
 #include "base/number.h"
 #include "import/callers.h"
 #include "import/stacktext.h"
 #include "model/name.h"
 
-/* Callers whose text is longer than this are read line by line. */
+/* Callers with a longer text are read line by line. */
 #define CALLERS_MAX ((size_t)32 << 10)
 
-/* A key's line is at least so much less indented than the frames behind it. */
+/* A key's line is indented at least this much less than the frames after it. */
 #define KEY_INDENT 4
 
-/* A line of which the next line tells what it is: a key, where frames stand further in
- * behind it; else a frame, or the count of an entry without frames. */
-struct unsure_line {
-    string_id text; /* 0: there is none */
+/* A line whose meaning depends on the next line: a key, if the next line is a frame
+ * with more indentation; otherwise a frame, or the count of an entry without frames. */
+struct pending_line {
+    string_id text; /* 0: none */
     size_t indent;
 };
 
 struct dtrace_reader {
     struct stacktext text;
     struct callers callers;
-    uint64_t by_line_before; /* entries before this offset are not of one piece */
-    size_t indent;           /* of the last frame line */
-    struct unsure_line unsure;
-    bool in_distribution; /* between the lines of quantize() and its like */
-    bool only_frames;     /* no line since this was set was anything but a frame's */
+    uint64_t by_line_before; /* entries before this offset are read line by line */
+    size_t indent;           /* of the preceding frame line */
+    struct pending_line pending;
+    bool in_distribution; /* within the lines of quantize() or similar */
+    bool only_frames;     /* all lines since this was set were frames */
 };
 
 /* --- Frames ------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static frame_id make_frame(struct dtrace_reader *r, struct str text, bool is_lea
     return stacktext_frame(&r->text, &f);
 }
 
-/* "a->b->c", the caller first; the path wants the callee first. */
+/* "a->b->c", the caller first; the path needs the callee first. */
 static void add_links(struct dtrace_reader *r, struct str rest, bool is_leaf)
 {
     size_t from = r->text.b->path.count;
@@ -85,8 +85,8 @@ static void add_links(struct dtrace_reader *r, struct str rest, bool is_leaf)
     builder_path_reverse(r->text.b, from);
 }
 
-/* A leaf is shown without its offset, so where others are shown with theirs it must not
- * be mixed up with them. */
+/* A leaf is always shown without its offset. If other frames are shown with theirs,
+ * the two need different keys. */
 static struct hash128 line_key(const struct dtrace_reader *r, struct str line)
 {
     struct hash128 key = hash_bytes128(line.ptr, line.len);
@@ -100,7 +100,7 @@ static void add_frame(struct dtrace_reader *r, frame_id frame, size_t indent)
     r->indent = indent;
 }
 
-/* Adds the frame of a line met before; false where it was not. */
+/* Adds the frame of a known line; false if the line is unknown. */
 static bool add_known_frame(struct dtrace_reader *r, struct str line)
 {
     const uint64_t *known = memo_find(&r->text.frames, line_key(r, line));
@@ -109,8 +109,8 @@ static bool add_known_frame(struct dtrace_reader *r, struct str line)
     return known != NULL;
 }
 
-/* `text` is the line without white space around it. With `sure` it is remembered that the
- * line is a frame's, whatever stands before it. */
+/* `text` is the line without surrounding white space. With `sure`, the line is cached
+ * as a frame, whatever precedes it. */
 static void add_new_frame(struct dtrace_reader *r, struct str line, struct str text,
                           bool sure)
 {
@@ -145,7 +145,7 @@ static void end_entry(struct dtrace_reader *r, struct str count)
     begin_entry(r);
 }
 
-/* "1234", "bash", "1234  bash": a process, its name, or both. */
+/* "1234", "bash", "1234  bash": a process ID, its name, or both. */
 static void set_key(struct dtrace_reader *r, struct str key)
 {
     struct stacktext *t = &r->text;
@@ -178,7 +178,7 @@ static bool is_header(struct str text)
            str_find(rest, ':') < rest.len;
 }
 
-/* A line "  bash       884" behind frames: a key, then the count. */
+/* A line "  bash       884" after frames: a key, then the count. */
 static bool end_with_key(struct dtrace_reader *r, struct str text, size_t indent)
 {
     size_t at = text.len;
@@ -196,15 +196,14 @@ static bool end_with_key(struct dtrace_reader *r, struct str text, size_t indent
 static bool read_distribution(struct dtrace_reader *r, struct str text)
 {
     if (str_has(text, STR("------------- Distribution -------------"))) {
-        stacktext_warn(&r->text, "a stack with a distribution, not a count", text);
+        stacktext_warn(&r->text, "a stack with a distribution instead of a count", text);
         begin_entry(r);
         r->in_distribution = true;
     }
     return r->in_distribution;
 }
 
-/* A line that does not look like DTrace's frames. False where it is a frame's after all.
- */
+/* A line that does not look like DTrace's frames. False if it is a frame nevertheless. */
 static bool read_unusual(struct dtrace_reader *r, struct str text, size_t indent)
 {
     struct stacktext *t = &r->text;
@@ -214,20 +213,20 @@ static bool read_unusual(struct dtrace_reader *r, struct str text, size_t indent
     if (!is_first)
         return false;
     if (indent && !is_header(text))
-        r->unsure = (struct unsure_line){builder_string(t->b, text), indent};
+        r->pending = (struct pending_line){builder_string(t->b, text), indent};
     else if (!is_header(text))
         stacktext_warn(t, "a line outside of all stacks", text);
     return true;
 }
 
-/* Takes the line before for what it is, now that the next one's indent is known. */
-static void settle_unsure(struct dtrace_reader *r, bool leads_frames)
+/* Reads the preceding line, which the indentation of the next line now identifies. */
+static void settle_pending(struct dtrace_reader *r, bool leads_frames)
 {
     struct stacktext *t = &r->text;
-    struct str text = profile_string(t->b->profile, r->unsure.text);
-    if (!r->unsure.text)
+    struct str text = profile_string(t->b->profile, r->pending.text);
+    if (!r->pending.text)
         return;
-    r->unsure.text = 0;
+    r->pending.text = 0;
     if (leads_frames)
         set_key(r, text);
     else if (stacktext_is_count(text))
@@ -238,17 +237,18 @@ static void settle_unsure(struct dtrace_reader *r, bool leads_frames)
 
 static void read_line(struct dtrace_reader *r, struct str line)
 {
-    if (line.len && !r->unsure.text && !r->in_distribution && add_known_frame(r, line))
+    if (line.len && !r->pending.text && !r->in_distribution && add_known_frame(r, line))
         return;
     struct str text = str_trim(line);
     size_t indent = (size_t)(text.ptr - line.ptr);
-    settle_unsure(r, text.len && indent >= r->unsure.indent + KEY_INDENT);
+    settle_pending(r, text.len && indent >= r->pending.indent + KEY_INDENT);
     if (text.len == 0) {
         r->in_distribution = false;
     } else if (r->text.b->path.count && stacktext_is_count(text)) {
         end_entry(r, text);
     } else if (looks_like_frame(text) || !read_unusual(r, text, indent)) {
-        /* other text behind frames may end their entry, but not without a number */
+        /* text after frames that is not a frame can end their entry, but only with a
+         * number */
         bool sure = looks_like_frame(text) || !byte_is_digit(text.ptr[text.len - 1]);
         r->only_frames &= sure;
         r->in_distribution = false;
@@ -256,11 +256,11 @@ static void read_line(struct dtrace_reader *r, struct str line)
     }
 }
 
-/* --- Entries as a whole ------------------------------------------------------------- */
+/* --- Whole entries ------------------------------------------------------------------ */
 
-/* The rest of the entry whose leaf's line was just read, where it lies in the window
- * whole: its callers, looked for in r->callers, and its count line. *end is where the
- * empty line behind them begins. */
+/* Finds the rest of the entry after its leaf's line, if all of it is in the window:
+ * its callers, looked up in r->callers, and its count line. *end is the start of the
+ * empty line after them. */
 static bool find_rest(struct dtrace_reader *r, struct str *count, const char **end)
 {
     struct source *in = r->text.lines.source;
@@ -270,15 +270,15 @@ static bool find_rest(struct dtrace_reader *r, struct str *count, const char **e
         return false;
     size_t at = callers_scan(c, text);
     *end = text.ptr + at;
-    r->by_line_before = in->offset + at; /* until it turns out that they are */
+    r->by_line_before = in->offset + at; /* until proved otherwise */
     if (at == text.len || c->entry_lines < 2 || c->entry_lines > CALLERS_LINES_MAX)
         return false;
     *count = str_span(text.ptr + c->starts[c->entry_lines - 1], *end - 1);
     return stacktext_is_count(*count);
 }
 
-/* Reads the callers' lines that are not known by their text. False where one was not of
- * this stack: the entry is then read on line by line. */
+/* Reads the callers' lines that are not cached. False if one is not part of this
+ * stack: the rest of the entry is then read line by line. */
 static bool read_unknown_callers(struct dtrace_reader *r)
 {
     struct callers *c = &r->callers;
@@ -296,8 +296,8 @@ static bool read_unknown_callers(struct dtrace_reader *r)
     return c->line_count != 0;
 }
 
-/* Behind the leaf's line: reads the rest of the entry, its callers by their text as far
- * as it is known. Entries that do not lie in the window to their end are left alone. */
+/* After the leaf's line: reads the rest of the entry, using cached callers. Does
+ * nothing if the entry is not complete in the window. */
 static void read_whole_entry(struct dtrace_reader *r)
 {
     struct builder *b = r->text.b;
@@ -316,7 +316,7 @@ static void read_whole_entry(struct dtrace_reader *r)
         stack = callers_learn(c, b, leaf_frames);
     }
     lines_skip(lines, (size_t)(end + 1 - lines->source->begin),
-               c->entry_lines - parsed + 1); /* with the empty line */
+               c->entry_lines - parsed + 1); /* includes the empty line */
     b->path.count = leaf_frames;
     builder_path_reverse(b, 0);
     stack = builder_push_run(b, stack, b->path.items, leaf_frames, NULL);
@@ -336,7 +336,7 @@ static void dtrace_line(struct stacktext *t, struct str line)
 
 static void dtrace_finish(struct stacktext *t)
 {
-    settle_unsure((struct dtrace_reader *)t, false);
+    settle_pending((struct dtrace_reader *)t, false);
 }
 
 static bool dtrace_read(struct source *in, const struct import_options *options,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python's faulthandler: all threads' tracebacks, printed at a crash or a time-out, or on
- * demand, many dumps in a row.
+/* Python's faulthandler: tracebacks of all threads, printed at a crash, a timeout or
+ * on demand; several dumps in sequence.
  *
  *   Timeout (0:00:01)!
  *   Thread 0x00007f777311b6c0 (most recent call first):
@@ -10,24 +10,25 @@
  *   Current thread 0x00007f3fb8149040 [python3] (most recent call first):
  *     File "shop.py", line 11 in <module>
  *
- * A frame is called "shop.py:5:add": the function's name alone says little in Python.
- * Every stack counts 1. One deeper than 100 frames is cut by a line "  ...". The C stack
- * that newer Pythons print beside the Python one is of the same thread and passed over.
- */
+ * A frame's name is "shop.py:5:add", because a function name alone is ambiguous in
+ * Python. Every stack has weight 1. A line "  ..." marks a stack truncated after 100
+ * frames. Newer versions of Python also print the C stack of the same thread; it is
+ * skipped. */
 #include "base/number.h"
 #include "import/stacktext.h"
 
-/* `  File "shop.py", line 5 in add`. The file may hold anything, quotes too. */
+/* `  File "shop.py", line 5 in add`. The file name may contain any character,
+ * including quotes. */
 static bool split_frame(struct str line, struct str *file, struct str *number,
                         struct str *name)
 {
-    struct str begin = STR("  File \""), place = STR("\", line "), in = STR(" in ");
+    struct str begin = STR("  File \""), line_mark = STR("\", line "), in = STR(" in ");
     struct str rest = str_skip(line, begin.len);
-    size_t at = str_rsearch(rest, place);
+    size_t at = str_rsearch(rest, line_mark);
     if (!str_starts(line, begin) || at == rest.len)
         return false;
     *file = str_head(rest, at);
-    rest = str_skip(rest, at + place.len);
+    rest = str_skip(rest, at + line_mark.len);
     at = str_search(rest, in);
     *number = str_head(rest, at);
     *name = str_skip(rest, at + in.len);
@@ -44,14 +45,14 @@ static void add_frame(struct stacktext *t, struct str line, struct str file,
     output_str(&t->text, number);
     output_char(&t->text, ':');
     output_str(&t->text, name);
-    f.name = output_kept(&t->text);
+    f.name = output_contents(&t->text);
     f.verbatim = true;
     f.file = file;
     number_parse_u64(number, &f.line);
     stacktext_add(t, line, &f);
 }
 
-/* "Thread 0x7f77 [name] (most recent call first):"; the number is pthread's own. */
+/* "Thread 0x7f77 [name] (most recent call first):"; the number is the pthread ID. */
 static void begin_thread(struct stacktext *t, struct str line)
 {
     struct str name = STR(""), rest = str_skip(line, str_search(line, STR("0x")));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Firefox's profiles: as its profiler takes them (Gecko), as its developer tools save
+/* Firefox profiles: as the profiler records them (Gecko), as the developer tools save
  * them
  * ({"profile": ...}), and as profiler.firefox.com, samply and others write them
  * (processed).
@@ -8,14 +8,16 @@
  *    "samples": T, "stackTable": T, "frameTable": T, "funcTable": T, "stringTable": [...]
  *    }, ...], "shared": {...}, "processes": [...]}
  *
- * A table T is rows that a schema names, or columns:
+ * A table T is rows whose fields a schema names, or columns:
  *   {"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]}
  *   {"prefix": [null, 0], "frame": [0, 1]}
- * A stack is {prefix, frame}; a frame a location ("f (a.js:1:2)"), or a function. What is
- * not in a thread is in "shared". Times are milliseconds.
+ * A stack is {prefix, frame}; a frame is a location ("f (a.js:1:2)") or a function.
+ * Tables that a thread does not have are in "shared". Times are milliseconds.
  *
- * In Gecko's own a sample stands for the time until the thread's next one; in processed
- * ones for its weight, or the interval. */
+ * In Gecko profiles, a sample lasts until the thread's next sample. In processed
+ * profiles, its weight is given, or is the interval. */
+#include "base/array.h"
+#include "base/idmap.h"
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/json_input.h"
@@ -23,7 +25,8 @@
 
 #define COLUMNS_MAX 5
 #define SCHEMA_MAX 32
-#define NESTED_MAX 16      /* processes inside each other */
+#define NESTED_MAX 16      /* nested processes */
+#define FRAMES_FEW 4096    /* a table of so many is cached for each thread */
 #define INTERVAL_MOST 1e12 /* milliseconds */
 
 enum table_number { SAMPLES, STACKS, FRAMES, FUNCTIONS, SOURCES, TABLES };
@@ -44,7 +47,7 @@ static const struct {
     [SOURCES] = {"sources", {"filename"}},
 };
 
-/* Numbers by row; NAN where there is none. */
+/* Numbers by row; NAN if there is none. */
 struct column {
     double *items;
     size_t count, cap;
@@ -57,11 +60,18 @@ struct table {
 
 struct gecko_thread {
     struct table tables[TABLES];
-    struct column strings; /* string_id */
+    struct column strings; /* string_ids */
     string_id name, process, weight_type;
     int64_t pid, tid;
-    stack_id *stacks; /* by row of its stack table, once they are made */
-    frame_id *frames; /* by row of the frame table; 0: not made yet */
+    stack_id *stacks; /* by row of its stack table, after they are made */
+    frame_id *frames; /* by row of the frame table; 0: not made yet. NULL: the table is
+                         shared and much longer than the thread's stacks */
+};
+
+/* The parts of a location. */
+struct location_parts {
+    string_id name, file;
+    uint32_t line;
 };
 
 struct gecko {
@@ -69,9 +79,12 @@ struct gecko {
     struct builder *b;
     const struct import_options *options;
     struct arena arena;
-    struct gecko_thread *threads; /* [0] is what they share */
+    struct gecko_thread *threads; /* [0] holds the shared tables */
     size_t count, cap;
-    double interval; /* milliseconds */
+    struct location_parts *locations; /* [0] is none */
+    size_t location_count, location_cap;
+    struct idmap location_numbers; /* by string */
+    double interval;               /* milliseconds */
     bool processed;
 };
 
@@ -79,11 +92,10 @@ struct gecko {
 
 static void append(struct gecko *g, struct column *c, double value)
 {
-    double *items = arena_grow(&g->arena, c->items, &c->cap, c->count + 1, sizeof *items);
-    if (!items)
+    double *item = ARRAY_APPEND(&g->arena, c->items, c->count, c->cap);
+    if (!item)
         return;
-    c->items = items;
-    items[c->count++] = value;
+    *item = value;
 }
 
 static double cell(const struct column *c, size_t row)
@@ -91,7 +103,7 @@ static double cell(const struct column *c, size_t row)
     return row < c->count ? c->items[row] : NAN;
 }
 
-/* The row that a cell names; SIZE_MAX where it is none of so many. */
+/* The row number in a cell; SIZE_MAX if it is not below `rows`. */
 static size_t row_of(double value, size_t rows)
 {
     return value >= 0 && value < (double)rows ? (size_t)value : SIZE_MAX;
@@ -111,23 +123,24 @@ static int column_of(enum table_number table, struct str name)
     return -1;
 }
 
-static bool read_schema(struct gecko *g, enum table_number table, int *places)
+static bool read_schema(struct gecko *g, enum table_number table, int *positions)
 {
     struct str key;
-    uint32_t place;
+    uint32_t position;
     if (!json_enter(&g->json, JSON_OBJECT))
         return false;
     while (json_key(&g->json, &key)) {
         int column = column_of(table, key);
-        if (json_index(&g->json, &place) && column >= 0 && place < SCHEMA_MAX)
-            places[place] = column;
+        if (json_index(&g->json, &position) && column >= 0 && position < SCHEMA_MAX)
+            positions[position] = column;
     }
     return true;
 }
 
-/* The rows' numbers, by place in the row: those that the schema names, or all where it
- * comes behind them. */
-static void read_rows(struct gecko *g, struct column *raw, const int *places, bool known)
+/* The numbers of the rows, by position in the row: only those that the schema names,
+ * or all if the schema comes after the rows. */
+static void read_rows(struct gecko *g, struct column *raw, const int *positions,
+                      bool known)
 {
     struct json *j = &g->json;
     if (!json_enter(j, JSON_ARRAY))
@@ -143,7 +156,7 @@ static void read_rows(struct gecko *g, struct column *raw, const int *places, bo
                     row[i] = v;
             }
         for (size_t i = 0; i < SCHEMA_MAX; i++)
-            if (!known || places[i] >= 0)
+            if (!known || positions[i] >= 0)
                 append(g, &raw[i], row[i]);
     }
 }
@@ -162,11 +175,11 @@ static void read_table(struct gecko *g, struct gecko_thread *thread,
 {
     struct json *j = &g->json;
     struct table *t = &thread->tables[number];
-    struct str key, s;
-    int places[SCHEMA_MAX];
+    struct str key;
+    int positions[SCHEMA_MAX];
     struct column raw[SCHEMA_MAX] = {{0}};
     bool known = false;
-    memset(places, -1, sizeof places);
+    memset(positions, -1, sizeof positions);
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key) && !g->arena.failed) {
@@ -174,17 +187,17 @@ static void read_table(struct gecko *g, struct gecko_thread *thread,
         if (column >= 0)
             read_column(g, &t->columns[column]);
         else if (str_equal(key, STR("schema")))
-            known |= read_schema(g, number, places);
+            known |= read_schema(g, number, positions);
         else if (str_equal(key, STR("data")))
-            read_rows(g, raw, places, known);
+            read_rows(g, raw, positions, known);
         else if (str_equal(key, STR("weightType")))
-            thread->weight_type = json_string(j, &s) ? builder_string(g->b, s) : 0;
+            thread->weight_type = json_name(j, g->b);
         else
             json_skip(j);
     }
     for (int i = 0; i < SCHEMA_MAX; i++)
-        if (places[i] >= 0 && raw[i].count)
-            t->columns[places[i]] = raw[i];
+        if (positions[i] >= 0 && raw[i].count)
+            t->columns[positions[i]] = raw[i];
     for (int i = 0; i < COLUMNS_MAX; i++)
         if (t->columns[i].count > t->rows)
             t->rows = t->columns[i].count;
@@ -192,12 +205,10 @@ static void read_table(struct gecko *g, struct gecko_thread *thread,
 
 static void read_strings(struct gecko *g, struct column *strings)
 {
-    struct str s;
     if (!json_enter(&g->json, JSON_ARRAY))
         return;
     while (json_item(&g->json) && !g->arena.failed)
-        append(g, strings,
-               json_string(&g->json, &s) ? (double)builder_string(g->b, s) : 0);
+        append(g, strings, (double)json_name(&g->json, g->b));
 }
 
 /* --- Threads -------------------- */
@@ -208,7 +219,8 @@ static int64_t take_id(struct json *j)
     return json_number(j, &v) && v >= 0 && v < 1e15 ? (int64_t)v : ID_NONE;
 }
 
-/* A member of a thread, or of what they share; false where it is none, and not taken. */
+/* A member of a thread or of the shared tables; false if it is not a table, and then
+ * nothing is read. */
 static bool table_member(struct gecko *g, struct gecko_thread *t, struct str key)
 {
     for (int i = 0; i < TABLES; i++)
@@ -224,27 +236,24 @@ static bool table_member(struct gecko *g, struct gecko_thread *t, struct str key
 
 static struct gecko_thread *add_thread(struct gecko *g)
 {
-    struct gecko_thread *threads =
-        arena_grow(&g->arena, g->threads, &g->cap, g->count + 1, sizeof *threads);
-    if (!threads)
+    if (!ARRAY_RESERVE(&g->arena, g->threads, g->cap, g->count + 1))
         return NULL;
-    g->threads = threads;
-    threads[g->count] = (struct gecko_thread){.pid = ID_NONE, .tid = ID_NONE};
-    return &threads[g->count++];
+    g->threads[g->count] = (struct gecko_thread){.pid = ID_NONE, .tid = ID_NONE};
+    return &g->threads[g->count++];
 }
 
 static void read_thread(struct gecko *g)
 {
     struct json *j = &g->json;
     struct gecko_thread *t = add_thread(g);
-    struct str key, s;
+    struct str key;
     if (!t || !json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key) && !g->arena.failed) {
         if (str_equal(key, STR("name")))
-            t->name = json_string(j, &s) ? builder_string(g->b, s) : 0;
+            t->name = json_name(j, g->b);
         else if (str_equal(key, STR("processName")))
-            t->process = json_string(j, &s) ? builder_string(g->b, s) : 0;
+            t->process = json_name(j, g->b);
         else if (str_equal(key, STR("pid")))
             t->pid = take_id(j);
         else if (str_equal(key, STR("tid")))
@@ -273,7 +282,7 @@ static void read_meta(struct gecko *g)
     }
 }
 
-/* Goes into the next object of the list at hand; false at its end. */
+/* Enters the next object of the current list; false at its end. */
 static bool next_object(struct json *j)
 {
     while (json_item(j))
@@ -282,7 +291,7 @@ static bool next_object(struct json *j)
     return false;
 }
 
-/* A member of a profile that has no profiles in it. */
+/* A member of a profile, other than nested profiles. */
 static void profile_member(struct gecko *g, struct str key)
 {
     struct json *j = &g->json;
@@ -301,12 +310,13 @@ static void profile_member(struct gecko *g, struct str key)
     }
 }
 
-/* Processes are profiles inside the profile, and may have such again. */
+/* Processes are profiles nested in the profile, and may be nested again. */
 static void read_profile(struct gecko *g)
 {
     struct json *j = &g->json;
     struct str key;
-    bool listed[NESTED_MAX + 1] = {false}; /* what is open there is an item of a list */
+    bool listed[NESTED_MAX + 1] = {
+        false}; /* the open value on that level is an item of a list */
     size_t depth = json_enter(j, JSON_OBJECT);
     while (depth && !g->arena.failed) {
         bool member = json_key(j, &key);
@@ -340,35 +350,51 @@ static string_id string_at(const struct gecko *g, const struct gecko_thread *t,
     return row == SIZE_MAX ? 0 : (string_id)c->items[row];
 }
 
-/* "f (a.js:12:3)": a function and its place; other locations are names alone. */
-static void split_location(struct gecko *g, string_id location, struct frame *f)
+/* "f (a.js:12:3)": a function and its location; other locations are only a name. */
+static struct location_parts split_location(struct gecko *g, string_id location)
 {
     struct str text = profile_string(g->b->profile, location);
+    struct location_parts parts = {.name = location};
     size_t open = str_search(text, STR(" ("));
     uint64_t line = 0;
-    f->name = location;
     if (open == text.len || !str_ends(text, STR(")")))
-        return;
-    struct str place = str_skip(text, open + 2);
-    place.len--;
+        return parts;
+    struct str position = str_skip(text, open + 2);
+    position.len--;
     for (int i = 0; i < 2; i++) { /* line and column */
-        size_t colon = str_rfind(place, ':');
+        size_t colon = str_rfind(position, ':');
         uint64_t number;
-        if (colon == place.len || !number_parse_u64(str_skip(place, colon + 1), &number))
+        if (colon == position.len ||
+            !number_parse_u64(str_skip(position, colon + 1), &number))
             break;
         line = number;
-        place.len = colon;
+        position.len = colon;
     }
-    struct str file = place;
     if (g->options->lines) {
-        f->file = builder_string(g->b, file);
-        f->line = line < UINT32_MAX ? (uint32_t)line : 0;
+        parts.file = builder_string(g->b, position);
+        parts.line = line < UINT32_MAX ? (uint32_t)line : 0;
     }
-    text = profile_string(g->b->profile, location);
-    f->name = builder_string(g->b, str_head(text, open));
+    parts.name = builder_string(g->b, str_head(text, open));
+    return parts;
 }
 
-/* The file of a function: a string, or since 2025 one of the sources. */
+/* The same, with each string split only once. */
+static void take_location(struct gecko *g, string_id location, struct frame *f)
+{
+    uint64_t *number = idmap_put(&g->location_numbers, &g->arena, location);
+    if (!number ||
+        !ARRAY_RESERVE(&g->arena, g->locations, g->location_cap, g->location_count + 2))
+        return;
+    if (!*number) {
+        *number = ++g->location_count;
+        g->locations[*number] = split_location(g, location);
+    }
+    f->name = g->locations[*number].name;
+    f->file = g->locations[*number].file;
+    f->line = g->locations[*number].line;
+}
+
+/* The file of a function: a string, or since 2025 an index of the sources. */
 static string_id file_of(const struct gecko *g, const struct gecko_thread *t,
                          size_t function)
 {
@@ -391,11 +417,12 @@ static frame_id frame_of(struct gecko *g, const struct gecko_thread *t, size_t r
     size_t function =
         row_of(cell(&frames->columns[FRAME_FUNCTION], row), functions->rows);
     if (function == SIZE_MAX) {
-        split_location(g, string_at(g, t, cell(&frames->columns[FRAME_LOCATION], row)),
-                       &f);
+        take_location(g, string_at(g, t, cell(&frames->columns[FRAME_LOCATION], row)),
+                      &f);
         return builder_frame(g->b, &f);
     }
-    f.name = string_at(g, t, cell(&functions->columns[FUNCTION_NAME], function));
+    f.name = import_label(
+        g->b, string_at(g, t, cell(&functions->columns[FUNCTION_NAME], function)));
     if (g->options->lines) {
         f.file = file_of(g, t, function);
         f.line = line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
@@ -403,7 +430,7 @@ static frame_id frame_of(struct gecko *g, const struct gecko_thread *t, size_t r
     return builder_frame(g->b, &f);
 }
 
-/* Whose stack table a thread's samples name. */
+/* The thread whose stack table the samples of `t` refer to. */
 static struct gecko_thread *owner_of(struct gecko *g, struct gecko_thread *t)
 {
     return t->tables[STACKS].rows ? t : &g->threads[0];
@@ -412,12 +439,15 @@ static struct gecko_thread *owner_of(struct gecko *g, struct gecko_thread *t)
 static stack_id push_frame(struct gecko *g, struct gecko_thread *t, stack_id parent,
                            size_t frame)
 {
-    if (!t->frames[frame])
-        t->frames[frame] = frame_of(g, t, frame);
-    return builder_push(g->b, parent, t->frames[frame]);
+    frame_id known = t->frames ? t->frames[frame] : 0;
+    if (!known)
+        known = frame_of(g, t, frame);
+    if (t->frames)
+        t->frames[frame] = known;
+    return builder_push(g->b, parent, known);
 }
 
-/* Stacks come behind their prefixes; one that does not has none. */
+/* Stacks come after their prefixes; one that does not has no prefix. */
 static bool make_stacks(struct gecko *g, struct gecko_thread *t)
 {
     const struct table *table = table_at(g, t, STACKS);
@@ -425,8 +455,9 @@ static bool make_stacks(struct gecko *g, struct gecko_thread *t)
     if (t->stacks)
         return true;
     t->stacks = arena_zalloc(&g->arena, table->rows + 1, sizeof *t->stacks);
-    t->frames = arena_zalloc(&g->arena, frames + 1, sizeof *t->frames);
-    if (!t->stacks || !t->frames)
+    if (frames <= FRAMES_FEW || frames / 4 <= table->rows)
+        t->frames = arena_zalloc(&g->arena, frames + 1, sizeof *t->frames);
+    if (!t->stacks || g->arena.failed)
         return false;
     for (size_t i = 0; i < table->rows; i++) {
         double prefix = cell(&table->columns[STACK_PREFIX], i);
@@ -442,10 +473,10 @@ static bool make_stacks(struct gecko *g, struct gecko_thread *t)
 
 /* --- Samples -------------------- */
 
-/* What a thread's samples weigh. */
+/* How samples of a thread are weighted. */
 struct weighing {
     event_id event;
-    double scale; /* of the weights in the file; 0: there are none */
+    double scale; /* of the weights in the file; 0: the file has none */
     bool until_next;
 };
 
@@ -517,29 +548,27 @@ static bool firefox_read(struct source *in, const struct import_options *options
     for (size_t i = 1; i < g.count && !g.arena.failed; i++)
         if (make_stacks(&g, owner_of(&g, &g.threads[i])))
             add_samples(&g, &g.threads[i]);
-    b->profile->arena.failed |= g.arena.failed;
-    arena_deinit(&g.arena);
+    builder_end_scratch(b, &g.arena);
     return json_input_end(&g.json, b, before);
 }
 
 static int firefox_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    bool own = str_has(text, STR("\"preprocessedProfileVersion\"")) ||
-               str_has(text, STR("\"stackTable\"")) ||
-               str_has(text, STR("\"frameTable\""));
-    bool around = str_has(text, STR("\"profile\"")) && str_has(text, STR("\"libs\"")) &&
-                  str_has(text, STR("\"breakpadId\""));
-    bool meta = str_has(text, STR("\"meta\"")) &&
-                (str_has(text, STR("\"libs\"")) || str_has(text, STR("\"oscpu\"")) ||
-                 str_has(text, STR("\"categories\"")));
-    return str_starts(text, STR("{")) && (own || around || meta) ? 75 : 0;
+    static const struct json_rule rules[] = {
+        {75,
+         '{',
+         {0},
+         {"\"preprocessedProfileVersion\"", "\"stackTable\"", "\"frameTable\""}},
+        {75, '{', {"\"profile\"", "\"libs\"", "\"breakpadId\""}},
+        {75, '{', {"\"meta\""}, {"\"libs\"", "\"oscpu\"", "\"categories\""}},
+        {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_firefox = {
     .name = "firefox",
     .suffixes = "json",
-    .summary = "Firefox profiles: Gecko's own and processed ones (samply)",
+    .summary = "Firefox profiles: Gecko and processed (samply)",
     .probe = firefox_probe,
     .shape = SHAPE_JSON,
     .read = firefox_read,

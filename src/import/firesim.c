@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack text that FireSim's TracerV writes (output format 2), and `stoke trace --to
- * firesim`:
+/* The stack text that FireSim's TracerV writes (output format 2), and `stoke trace
+ * --to firesim`:
  *
  *   Indent: 2, Start label: do_trap_ecall_u, At cycle: 125
  *   Indent: 2, End label: do_trap_ecall_u, End cycle: 162
  *
- * Older drivers write a label as <name>:. What lies between two lines was spent in the
- * stack as it was before the second. Other lines are the driver's messages. */
+ * Older drivers write a label as <name>:. The cycles between two lines belong to the
+ * stack before the second line. Other lines are messages of the driver. */
+#include "base/array.h"
 #include "base/number.h"
 #include "import/importer.h"
 
@@ -20,12 +21,12 @@ struct open_label {
 struct firesim_reader {
     struct builder *b;
     struct arena arena;
-    struct open_label *open; /* the outermost first */
+    struct open_label *open; /* root first */
     size_t count, cap;
-    uint64_t now; /* cycle of the line before */
+    uint64_t now; /* cycle of the preceding line */
     event_id event;
     struct lines lines;
-    struct str line; /* the one under way */
+    struct str line; /* the current line */
 };
 
 struct event_line {
@@ -41,7 +42,7 @@ static struct str plain_label(struct str label)
     return label;
 }
 
-/* The cycle stands behind the last comma: a label may have some. */
+/* The cycle follows the last comma, because a label may contain commas. */
 static bool parse_event(struct str line, struct event_line *e)
 {
     struct str rest = str_trim(line), indent;
@@ -70,11 +71,11 @@ static void warn(struct firesim_reader *r, const char *what)
     builder_warn(r->b, what, r->lines.number, 1, r->line);
 }
 
-/* What was spent since the line before is the open stack's. */
+/* Adds the cycles since the preceding line to the open stack. */
 static void charge(struct firesim_reader *r, uint64_t cycle)
 {
     if (cycle < r->now) {
-        warn(r, "time goes back");
+        warn(r, "cycles that decrease");
     } else if (r->count && cycle > r->now) {
         builder_add(r->b, &(struct sample){.time = r->now,
                                            .cpu = CPU_NONE,
@@ -88,18 +89,14 @@ static void charge(struct firesim_reader *r, uint64_t cycle)
 
 static void open_label(struct firesim_reader *r, struct str label)
 {
-    struct open_label *open =
-        r->count < DEPTH_MAX
-            ? arena_grow(&r->arena, r->open, &r->cap, r->count + 1, sizeof *open)
-            : NULL;
-    if (!open) {
-        warn(r, "a call too deep for a frame of its own");
+    if (r->count >= DEPTH_MAX ||
+        !ARRAY_RESERVE(&r->arena, r->open, r->cap, r->count + 1)) {
+        warn(r, "a call beyond the stack limit");
         return;
     }
-    stack_id caller = r->count ? open[r->count - 1].stack : 0;
+    stack_id caller = r->count ? r->open[r->count - 1].stack : 0;
     stack_id stack = builder_push(r->b, caller, builder_named_frame(r->b, label));
-    r->open = open;
-    open[r->count++] = (struct open_label){builder_string(r->b, label), stack};
+    r->open[r->count++] = (struct open_label){builder_string(r->b, label), stack};
 }
 
 /* Closes the innermost label of that name. */
@@ -110,8 +107,8 @@ static void close_label(struct firesim_reader *r, struct str label)
     while (at > 0 && r->open[at - 1].name != name)
         at--;
     if (at != r->count)
-        warn(r, at ? "a label ends with others open in it: they end too"
-                   : "a label ends that is not open");
+        warn(r, at ? "a label that ends while labels in it are open: they end, too"
+                   : "the end of a label that is not open");
     if (at)
         r->count = at - 1;
 }
@@ -126,7 +123,7 @@ static bool firesim_read(struct source *in, const struct import_options *options
     while (lines_next(&r.lines, &r.line)) {
         if (!parse_event(r.line, &e)) {
             if (str_starts(r.line, STR("WARN:")))
-                warn(&r, "TracerV has lost its stack (WARN: in the file)");
+                warn(&r, "TracerV lost its stack (WARN: in the file)");
             continue;
         }
         charge(&r, e.cycle);
@@ -137,8 +134,8 @@ static bool firesim_read(struct source *in, const struct import_options *options
     }
     bool ok = !r.lines.failed;
     if (r.count)
-        builder_warn_times(b, "a label is open at the end: what it spent last is unknown",
-                           r.count);
+        builder_warn_times(
+            b, "a label that is open at the end: its last cycles are unknown", r.count);
     if (r.arena.failed)
         b->profile->arena.failed = true;
     arena_deinit(&r.arena);

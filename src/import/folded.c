@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks: one line a stack, "outermost;...;leaf COUNT", as the stackcollapse
- * scripts of FlameGraph write them. Two counts a line are a differential profile: before,
- * after. Counts may have a fraction. Names may hold spaces; the count is what follows the
- * last. A name may be empty: "a;;b" has three frames, as in FlameGraph, where empty names at
- * the end count for nothing.
+/* Folded stacks: one stack per line, "root;...;leaf COUNT", as FlameGraph's
+ * stackcollapse scripts write them. Two counts per line are a differential profile:
+ * before, after. Counts may have a fraction. Names may contain spaces; the count
+ * follows the last space. A name may be empty: "a;;b" has three frames. As in
+ * FlameGraph, empty names at the end are ignored.
  *
- * Lines of a sorted file share their beginnings, so only what differs from the line
- * before is looked up. */
+ * Lines of a sorted file share their beginnings, so only the part that differs from
+ * the preceding line is looked up. */
 #include "import/folded.h"
-#include "base/limits.h"
+#include "base/array.h"
 #include "base/memo.h"
 #include "base/number.h"
 #include "base/scan.h"
 #include "import/importer.h"
-#include "model/label.h"
+#include "model/frame_label.h"
 
-#define COUNT_MAX 18446744073709551616.0 /* of 64 bits */
-#define COUNT_TEXT_MAX 64                /* a longer number is not one that was meant */
+#define COUNT_MAX 18446744073709551616.0 /* 2^64 */
+#define COUNT_TEXT_MAX 64                /* a longer number is not a count */
 
 enum line_kind { LINE_GOOD, LINE_EMPTY, LINE_NO_COUNT, LINE_NEGATIVE, LINE_TOO_LARGE };
 
 struct count {
-    double value, rest; /* as of a sample's weight */
+    double value, rest; /* see the fields of struct sample */
 };
 
-/* One line, taken apart. */
+/* A parsed line. */
 struct folded_line {
     struct str stack;
     struct count counts[2]; /* the last one, and the one before it */
@@ -47,8 +47,9 @@ static bool parse_integer(struct str word, struct count *out)
     return true;
 }
 
-/* What a count leaves of a line: without the one space before it. Further spaces are no
- * part of a name, but for one that is nothing else, which stands for a lost name. */
+/* The line without its count and without the single space before it. Further spaces
+ * are not part of a name, except a name that is only a space: it stands for a lost
+ * name. */
 static struct str without_count(struct str line, size_t at)
 {
     struct str stack = str_head(line, at ? at - 1 : 0), plain = str_trim_right(stack);
@@ -57,16 +58,16 @@ static struct str without_count(struct str line, size_t at)
     return nameless ? str_head(stack, plain.len + 1) : plain;
 }
 
-/* Takes a number off the end of *s, with the white space before it. */
+/* Removes a number from the end of *s, with the white space before it. */
 static enum line_kind take_count(struct str *s, struct count *out)
 {
     char last = s->len ? s->ptr[s->len - 1] : ' ';
-    if (!byte_is_digit(last) && last != '.') /* most often: a name's end */
+    if (!byte_is_digit(last) && last != '.') /* in most cases the end of a name */
         return LINE_NO_COUNT;
     size_t at = s->len, shortest = at > COUNT_TEXT_MAX ? at - COUNT_TEXT_MAX : 0;
     while (at > shortest && !byte_is_space(s->ptr[at - 1]))
         at--;
-    if (at == shortest) /* too long for a count, or the line has nothing else */
+    if (at == shortest) /* too long for a count, or there is nothing else in the line */
         return LINE_NO_COUNT;
     struct str word = str_skip(*s, at);
     if (at == 0 || word.len == 0 ||
@@ -104,7 +105,7 @@ static enum line_kind parse_line(struct str line, struct folded_line *out)
     return LINE_GOOD;
 }
 
-/* The stack that the differential reading of a line has: without the first count too. */
+/* The stack of a line in a differential file: also without the first count. */
 static struct str differential_stack(const struct folded_line *line)
 {
     struct str stack = line->stack;
@@ -137,9 +138,10 @@ static bool is_time(struct str word)
 }
 
 struct words {
-    size_t count; /* not inside brackets */
-    bool marked; /* some have what names of functions have and words of a sentence lack */
-    bool row;    /* one is a time, or ends as only what stands in a list does */
+    size_t count; /* outside of brackets */
+    bool
+        marked; /* one has characters that occur in function names and not in sentences */
+    bool row;   /* one is a time, or ends as words in a table or list do */
 };
 
 static struct words words_of(struct str text)
@@ -164,8 +166,8 @@ static struct words words_of(struct str text)
     return words;
 }
 
-/* A single frame that could as well be a row of a table, a line of a log or of a
- * configuration: only where nothing speaks for that. */
+/* Whether a single frame is accepted. It could as well be a row of a table, or a line
+ * of a log or of a configuration, so it is rejected if anything indicates that. */
 static bool is_frame_like(struct str text)
 {
     struct str counts = text;
@@ -179,7 +181,7 @@ static bool is_frame_like(struct str text)
     return !words.row && words.count <= (words.marked ? WORDS_MAX : PLAIN_WORDS_MAX);
 }
 
-/* Frames between ';', which does not end sentences or statements there. */
+/* Frames between ';', which does not end sentences or statements here. */
 static bool is_stack_like(struct str stack)
 {
     size_t separators = 0, spaced = 0;
@@ -217,7 +219,7 @@ struct folded_share folded_share(struct str head)
     for (; head.len && lines < SHARE_LINES; lines++) {
         bool whole = str_find(head, '\n') < head.len;
         struct str text = str_cut(&head, '\n');
-        if (whole || lines == 0) /* the last line may be cut */
+        if (whole || lines == 0) /* the last line may be incomplete */
             add_share(&share, text);
     }
     return share;
@@ -238,14 +240,14 @@ static bool is_differential(struct str head)
     return good && pairs == good;
 }
 
-/* The format has no mark of its own, so most lines have to be such stacks; nearly all of
- * them where there are few with more than one frame. */
+/* The format has no signature, so most lines must be such stacks; nearly all of them
+ * if few have more than one frame. */
 static int folded_probe(struct str head)
 {
     if (memchr(head.ptr, 0, head.len))
         return 0;
     if (head.len == IMPORT_HEAD_SIZE && str_find(head, '\n') == head.len)
-        return str_find(head, ';') < head.len ? 20 : 0; /* one very deep stack */
+        return str_find(head, ';') < head.len ? 20 : 0; /* a single very deep stack */
     struct folded_share share = folded_share(head);
     size_t all = share.good + share.bad;
     bool many_stacks = share.stacks * 10 >= all;
@@ -255,33 +257,34 @@ static int folded_probe(struct str head)
     return (int)(share.good * (share.stacks ? 45 : 10) / all);
 }
 
-/* Whether the callees of each caller lie side by side, so that they can be drawn in the
- * order of the input. Lines that are sorted bytewise count as such, whatever stands
- * between "a" and "a;b" ("a b"). */
+/* Checks that the callees of each caller are adjacent, so that the stacks can be drawn
+ * in the order of the input. Lines in byte order are accepted, even if other
+ * text ("a b") is between "a" and "a;b". */
 struct line_order {
-    uint32_t *seen; /* by stack: the last line that it or one of its callees was in */
+    uint32_t *seen; /* by stack: the last line with it or one of its callees */
     size_t seen_cap;
-    uint32_t line; /* of those with stacks, from 1 */
-    char *last;    /* the line before */
+    uint32_t line; /* number of lines with stacks */
+    char *last;    /* the preceding line */
     size_t last_len, last_cap;
     bool unsorted;
-    struct place again; /* the first line with a stack that was left; line 0: none */
+    struct input_location
+        again; /* the first line with a stack that had ended before; line 0: none */
 };
 
 struct folded_reader {
     struct builder *b;
-    struct line_order *order; /* NULL: it may be any */
-    struct memo names;        /* frames, by their text */
-    struct memo whole;        /* stacks, by theirs */
+    struct line_order *order; /* NULL: any order */
+    struct memo names;        /* frames by their text */
+    struct memo whole;        /* stacks by their text */
     struct arena arena;
-    char *last; /* the stack of the last line */
+    char *last; /* the stack text of the last line */
     size_t last_len, last_cap;
-    size_t shared;    /* how much of it this line begins with */
-    size_t *ends;     /* where each frame of the last line ended in it, */
-    stack_id *stacks; /* and the stack up to there */
+    size_t shared;    /* length of the beginning that this line has in common with it */
+    size_t *ends;     /* where each frame of the last line ends in it, */
+    stack_id *stacks; /* and the stack up to that frame */
     size_t segment_count, end_cap, stack_cap;
     bool differential;
-    event_id before, after; /* without before: the only one is after */
+    event_id before, after; /* `before` is unused if lines have a single count */
 };
 
 static frame_id frame_named(struct folded_reader *r, struct str name)
@@ -304,21 +307,15 @@ static frame_id frame_named(struct folded_reader *r, struct str name)
 static bool segment_add(struct folded_reader *r, size_t end)
 {
     size_t count = r->segment_count + 1;
-    size_t *ends = arena_grow(&r->arena, r->ends, &r->end_cap, count, sizeof *ends);
-    stack_id *stacks =
-        arena_grow(&r->arena, r->stacks, &r->stack_cap, count, sizeof *stacks);
-    if (ends)
-        r->ends = ends;
-    if (stacks)
-        r->stacks = stacks;
-    if (!ends || !stacks)
+    if (!ARRAY_RESERVE(&r->arena, r->ends, r->end_cap, count) ||
+        !ARRAY_RESERVE(&r->arena, r->stacks, r->stack_cap, count))
         return false;
-    ends[r->segment_count++] = end;
+    r->ends[r->segment_count++] = end;
     return true;
 }
 
-/* The stack of the text, whose first `shared` bytes are those of the last line: so are
- * the frames in them. */
+/* The stack of the text, whose first `shared` bytes equal those of the last line, and
+ * so do the frames in them. */
 static stack_id parse_stack(struct folded_reader *r, struct str text, size_t shared)
 {
     while (r->segment_count && r->ends[r->segment_count - 1] >= shared)
@@ -332,13 +329,13 @@ static stack_id parse_stack(struct folded_reader *r, struct str text, size_t sha
     size_t first = r->segment_count;
     builder_path_clear(r->b);
     for (bool more = text.len > 0; more; at++) {
-        if (r->segment_count >= limits.depth) {
+        if (r->segment_count >= r->b->limits->depth) {
             builder_cut(r->b);
             break;
         }
         struct str name = str_head(str_skip(text, at), str_find(str_skip(text, at), ';'));
         frame_id frame = frame_named(r, name);
-        if (r->segment_count == first) /* where the tree of stacks may branch */
+        if (r->segment_count == first) /* the tree of stacks may branch here */
             trie_prefetch(&r->b->stack_tree, stack, frame);
         builder_path_add(r->b, frame);
         at += name.len;
@@ -349,24 +346,22 @@ static stack_id parse_stack(struct folded_reader *r, struct str text, size_t sha
     size_t count = r->segment_count - first;
     if (count)
         stack = builder_push_run(r->b, stack, r->b->path.items, count, r->stacks + first);
-    char *last = arena_grow(&r->arena, r->last, &r->last_cap, text.len + 1, 1);
-    if (!last)
+    if (!ARRAY_RESERVE(&r->arena, r->last, r->last_cap, text.len + 1))
         return stack;
-    r->last = last;
-    memcpy(last + shared, text.ptr + shared, text.len - shared);
+    memcpy(r->last + shared, text.ptr + shared, text.len - shared);
     r->last_len = text.len;
     return stack;
 }
 
-/* The stack of the text. Files that were not merged have the same lines again and again,
- * so whole texts are looked up first; but not where most of the text is that of the line
- * before, as in sorted files: then it is sooner read than hashed. */
+/* The stack of the text. Files that were not merged repeat the same lines, so whole
+ * texts are looked up first. If most of the text equals the preceding line, as in
+ * sorted files, parsing the rest is faster than hashing. */
 static stack_id stack_of(struct folded_reader *r, struct str text)
 {
     while (str_ends(text, STR(";")))
         text.len--;
     size_t shared = text.len < r->shared ? text.len : r->shared;
-    if (shared > text.len / 2 || r->order) /* whose segments are asked for */
+    if (shared > text.len / 2 || r->order) /* the order check needs the segments */
         return parse_stack(r, text, shared);
     struct hash128 key = hash_bytes128(text.ptr, text.len);
     const uint64_t *known = memo_find(&r->whole, key);
@@ -415,23 +410,22 @@ static const char *complaint(enum line_kind kind)
     }
 }
 
-/* --- Whether the order of the input can be kept ------------------------------------- */
+/* --- Whether the order of the input can be drawn -------------------------------------
+ */
 
-/* Compares the line with the one before, and keeps it. */
+/* Compares the line with the preceding one and copies it. */
 static bool order_add_text(struct folded_reader *r, struct str text)
 {
     struct line_order *o = r->order;
     o->unsorted |= str_compare((struct str){o->last, o->last_len}, text) > 0;
-    char *last = arena_grow(&r->arena, o->last, &o->last_cap, text.len + 1, 1);
-    if (!last)
+    if (!ARRAY_RESERVE(&r->arena, o->last, o->last_cap, text.len + 1))
         return false;
-    memcpy(last, text.ptr, text.len);
-    o->last = last;
+    memcpy(o->last, text.ptr, text.len);
     o->last_len = text.len;
     return true;
 }
 
-/* Notes the stacks of the line that was read last, and the first that was left before. */
+/* Records the stacks of the last line, and the first one that had ended before. */
 static bool order_add(struct folded_reader *r, uint64_t line, struct str text)
 {
     struct line_order *o = r->order;
@@ -440,16 +434,12 @@ static bool order_add(struct folded_reader *r, uint64_t line, struct str text)
     o->line++;
     for (size_t i = 0; i < r->segment_count; i++) {
         stack_id stack = r->stacks[i];
-        size_t before = o->seen_cap;
-        uint32_t *seen =
-            arena_grow(&r->arena, o->seen, &o->seen_cap, (size_t)stack + 1, sizeof *seen);
-        if (!seen)
+        if (!ARRAY_RESERVE_ZEROED(&r->arena, o->seen, o->seen_cap, (size_t)stack + 1))
             return false;
-        memset(seen + before, 0, (o->seen_cap - before) * sizeof *seen);
-        o->seen = seen;
-        if (seen[stack] && seen[stack] + 1 < o->line && !o->again.line)
-            place_set_line(&o->again, line, i ? r->ends[i - 1] + 2 : 1, text);
-        seen[stack] = o->line;
+        uint32_t *seen = &o->seen[stack];
+        if (*seen && *seen + 1 < o->line && !o->again.line)
+            input_location_set_line(&o->again, line, i ? r->ends[i - 1] + 2 : 1, text);
+        *seen = o->line;
     }
     return true;
 }
@@ -460,14 +450,14 @@ static bool order_check(const struct line_order *o, struct error *err)
         return true;
     error_set(
         err,
-        "unsorted input: this frame comes again after others, and would be drawn twice");
-    err->place = o->again;
-    return error_hint(
-        err, "leave out --no-sort; or draw it with --flamechart, which is in the "
-             "order of time; or sort the lines (LC_ALL=C sort)");
+        "unsorted input: this frame occurs again after others, and would be drawn twice");
+    err->location = o->again;
+    return error_hint(err, "remove --no-sort; or draw it with --flamechart, which keeps "
+                           "the order of time; or sort the lines (LC_ALL=C sort)");
 }
 
-/* One count a line or two: the beginning of the input tells. */
+/* Whether there are one or two counts per line is decided from the beginning of the
+ * input. */
 static bool folded_start(struct folded_reader *r, struct source *in, struct str head,
                          struct error *err)
 {
@@ -488,14 +478,14 @@ static bool folded_start(struct folded_reader *r, struct source *in, struct str 
     return true;
 }
 
-/* What the line shares with the last one holds no line end. */
+/* The part that the line shares with the last one contains no line end. */
 static bool next_line(struct folded_reader *r, struct lines *lines, struct str *text)
 {
     const struct source *in = lines->source;
     size_t window = (size_t)(in->end - in->begin);
     size_t shorter = window < r->last_len ? window : r->last_len;
     r->shared = scan_common(in->begin, r->last, shorter);
-    return lines_next_behind(lines, r->shared, text);
+    return lines_next_after(lines, r->shared, text);
 }
 
 static bool folded_read(struct source *in, const struct import_options *options,
@@ -519,8 +509,7 @@ static bool folded_read(struct source *in, const struct import_options *options,
         } else if (kind != LINE_EMPTY && text.ptr[0] != '#')
             builder_warn(b, complaint(kind), lines.number, text.len, text);
     }
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    builder_end_scratch(b, &r.arena);
     return ok && !lines.failed && order_check(r.order, err);
 }
 

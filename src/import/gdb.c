@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backtraces of native threads, as gdb ("thread apply all bt", with or without "full"),
- * pstack and gstack (which run gdb), and eu-stack print them, one dump or many in a row.
+/* Backtraces of native threads, as gdb ("thread apply all bt", with or without
+ * "full"), pstack and gstack (which run gdb), and eu-stack print them, one dump or
+ * several in sequence.
  *
  *   Thread 2 (Thread 0x7f518753d6c0 (LWP 18956) "worker"):
  *   #0  0x00007f51876ed545 in nanosleep (req=0x7f51) at nanosleep.c:25
@@ -12,20 +13,22 @@
  *       nanosleep.c:25:3
  *   #1  0x000056117471c510 - 1 Basket::add(int) - /usr/bin/shop
  *
- * gdb's brackets hold the arguments' values, eu-stack's their types. Frames are numbered
- * from 0, so a number that is not larger than the last one begins another stack. Every
- * stack counts 1. Lines between the frames (locals, gdb's own words) are passed over. */
+ * gdb's brackets contain the values of the arguments, eu-stack's their types. Frames
+ * are numbered from 0, so a number that is not larger than the last one begins another
+ * stack. Every stack has weight 1. Lines between the frames (locals, messages of gdb)
+ * are skipped. */
 #include "base/number.h"
 #include "import/stacktext.h"
 #include "model/name.h"
 
 struct gdb_reader {
     struct stacktext text;
-    uint64_t number;  /* of the frame read last */
-    bool is_position; /* gdb shows next where it stands: a frame, but no backtrace */
+    uint64_t number;  /* of the last frame */
+    bool is_position; /* the next frame is gdb's message about its current position, not
+                         part of a backtrace */
 };
 
-/* "#12  " off the line; false where it does not begin so. */
+/* Removes "#12  " from the start of the line; false if there is none. */
 static bool take_number(struct str *line, uint64_t *number)
 {
     struct str rest = *line;
@@ -38,8 +41,8 @@ static bool take_number(struct str *line, uint64_t *number)
     return line->len != 0;
 }
 
-/* What stands before the brackets of the values. Names may have brackets of their own; of
- * Go's methods name_without_arguments cuts nothing. */
+/* The text before the brackets with the values. Names may contain brackets themselves;
+ * name_without_arguments keeps those of Go's methods. */
 static struct str name_before_values(struct str text)
 {
     struct str name = name_without_arguments(text);
@@ -55,7 +58,7 @@ static void parse_gdb(struct str rest, struct text_frame *f)
 {
     size_t at = str_rsearch(rest, STR(") at ")), from = str_rsearch(rest, STR(") from "));
     if (at < rest.len)
-        f->file = stacktext_split_place(str_skip(rest, at + 5), &f->line);
+        f->file = stacktext_split_location(str_skip(rest, at + 5), &f->line);
     if (from < rest.len)
         f->module = str_skip(rest, from + 7);
     f->name = name_before_values(rest);
@@ -88,7 +91,7 @@ static void parse_frame(struct str rest, struct text_frame *f)
         parse_eu_stack(rest, f);
 }
 
-static int64_t id_behind(struct str line, struct str mark)
+static int64_t id_after(struct str line, struct str mark)
 {
     uint64_t id;
     size_t at = str_search(line, mark), n = 0;
@@ -107,23 +110,23 @@ static void begin_gdb_thread(struct stacktext *t, struct str line)
     if (open < close && close < line.len)
         name = str_span(line.ptr + open + 1, line.ptr + close);
     stacktext_thread(t, name);
-    t->tid = id_behind(line, STR("LWP "));
+    t->tid = id_after(line, STR("LWP "));
     if (t->tid == ID_NONE)
-        t->tid = id_behind(line, STR("process "));
+        t->tid = id_after(line, STR("process "));
 }
 
-/* The place of the frame before, in a line of its own: "    at file.c:12". */
-static void read_place(struct stacktext *t, struct str text)
+/* The location of the preceding frame, in a separate line: "    at file.c:12". */
+static void read_location(struct stacktext *t, struct str text)
 {
     uint64_t number;
     if (str_starts(text, STR("at ")))
         text = str_skip(text, 3);
-    struct str file = stacktext_split_place(text, &number);
+    struct str file = stacktext_split_location(text, &number);
     if (number && str_find(file, ' ') == file.len)
-        stacktext_place(t, file, number);
+        stacktext_location(t, file, number);
 }
 
-/* A line between the frames: mostly nothing that is needed. */
+/* A line between the frames; most are skipped. */
 static void read_other(struct gdb_reader *r, struct str line)
 {
     struct stacktext *t = &r->text;
@@ -131,7 +134,7 @@ static void read_other(struct gdb_reader *r, struct str line)
     if (str_starts(text, STR("Backtrace stopped:")) ||
         str_starts(text, STR("(More stack frames follow")))
         stacktext_cut(t);
-    if (str_starts(text, STR("[Current thread is "))) /* behind such a frame */
+    if (str_starts(text, STR("[Current thread is "))) /* after such a frame */
         builder_path_clear(t->b);
     if (str_starts(text, STR("[Switching to thread ")))
         begin_gdb_thread(t, text);
@@ -139,7 +142,7 @@ static void read_other(struct gdb_reader *r, struct str line)
         str_starts(text, STR("Program terminated with signal ")))
         r->is_position = true;
     else if (str_starts(line, STR("    ")))
-        read_place(t, text);
+        read_location(t, text);
 }
 
 static void read_frame(struct gdb_reader *r, struct str line, struct str rest,
@@ -169,10 +172,10 @@ static void gdb_line(struct stacktext *t, struct str line)
         begin_gdb_thread(t, line);
     } else if (str_starts(line, STR("TID "))) {
         stacktext_thread(t, STR(""));
-        t->tid = id_behind(line, STR("TID "));
+        t->tid = id_after(line, STR("TID "));
     } else if (str_starts(line, STR("PID "))) {
         stacktext_thread(t, STR(""));
-        t->pid = id_behind(line, STR("PID "));
+        t->pid = id_after(line, STR("PID "));
     } else if (line.len) {
         read_other(r, line);
     }

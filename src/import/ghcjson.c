@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GHC's time and allocation report as JSON, PROGRAM.prof of a program run with +RTS -pj:
+/* GHC's time and allocation report as JSON, PROGRAM.prof of a program run with +RTS
+ * -pj:
  *
- *   {"tick_interval": 1000, "cost_centres": [{"id": 144, "label": "MAIN", "module":
- * "MAIN", "src_loc": "Main.hs:31:9-29"}, ...], "profile": {"id": 144, "ticks": 0,
- * "alloc": 648, "children": [...]}}
+ *   {"tick_interval": 1000, "cost_centres": [{"id": 144, "label": "MAIN",
+ *    "module": "MAIN", "src_loc": "Main.hs:31:9-29"}, ...],
+ *    "profile": {"id": 144, "ticks": 0, "alloc": 648, "children": [...]}}
  *
  * A tick is tick_interval microseconds. */
+#include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -15,7 +17,7 @@
 
 struct node {
     uint64_t centre;
-    uint32_t parent; /* or 0 */
+    uint32_t parent; /* index, or 0 */
     double ticks, bytes;
     stack_id stack;
 };
@@ -25,20 +27,20 @@ struct ghc_json {
     struct builder *b;
     const struct import_options *options;
     struct arena arena;
-    struct idmap centres; /* id to frame */
-    struct node *nodes;   /* [0] is none; parents first */
+    struct idmap centres; /* ID to frame */
+    struct node *nodes;   /* [0] is unused; parents come first */
     size_t count, cap;
     struct output name;
-    double interval; /* of a tick, microseconds */
+    double interval; /* of a tick, in microseconds */
 };
 
 /* "src/Main.hs:(21,1)-(38,42)", "src/Main.hs:31:9-29", "<built-in>". */
-static void set_place(struct ghc_json *g, struct str place, struct frame *f)
+static void set_location(struct ghc_json *g, struct str location, struct frame *f)
 {
-    struct str rest = place, file = str_cut(&rest, ':');
+    struct str rest = location, file = str_cut(&rest, ':');
     uint64_t line;
     size_t digits = 0;
-    if (!g->options->lines || file.len == place.len)
+    if (!g->options->lines || file.len == location.len)
         return;
     rest = str_skip(rest, str_starts(rest, STR("(")));
     while (digits < rest.len && byte_is_digit(rest.ptr[digits]))
@@ -61,20 +63,20 @@ static void read_centre(struct ghc_json *g)
         if (str_equal(key, STR("id")))
             json_u64(j, &id);
         else if (str_equal(key, STR("label")))
-            label = json_string(j, &s) ? builder_string(g->b, s) : 0;
+            label = json_name(j, g->b);
         else if (str_equal(key, STR("module")))
-            module = json_string(j, &s) ? builder_string(g->b, s) : 0;
+            module = json_name(j, g->b);
         else if (!str_equal(key, STR("src_loc")))
             json_skip(j);
         else if (json_string(j, &s))
-            set_place(g, s, &f);
+            set_location(g, s, &f);
     }
     g->name.used = 0;
     output_str(&g->name, profile_string(g->b->profile, module));
     if (module && label)
         output_char(&g->name, '.');
     output_str(&g->name, profile_string(g->b->profile, label));
-    f.name = builder_string(g->b, output_kept(&g->name));
+    f.name = builder_string(g->b, output_contents(&g->name));
     uint64_t *frame = idmap_put(&g->centres, &g->arena, id);
     if (frame)
         *frame = builder_frame(g->b, &f);
@@ -82,12 +84,10 @@ static void read_centre(struct ghc_json *g)
 
 static uint32_t add_node(struct ghc_json *g, uint32_t parent)
 {
-    struct node *nodes =
-        arena_grow(&g->arena, g->nodes, &g->cap, g->count + 1, sizeof *nodes);
-    if (!nodes || g->count >= UINT32_MAX)
+    if (!ARRAY_RESERVE(&g->arena, g->nodes, g->cap, g->count + 1) ||
+        g->count >= UINT32_MAX)
         return 0;
-    g->nodes = nodes;
-    nodes[g->count] = (struct node){.parent = parent};
+    g->nodes[g->count] = (struct node){.parent = parent};
     return (uint32_t)g->count++;
 }
 
@@ -112,7 +112,7 @@ static bool next_child(struct json *j)
     return false;
 }
 
-/* The nodes lie in each other; where the reader is, the nodes' parents tell. */
+/* The nodes are nested; their parents give the position of the reader. */
 static void read_tree(struct ghc_json *g)
 {
     struct json *j = &g->json;
@@ -136,7 +136,7 @@ static void read_tree(struct ghc_json *g)
 static void read_file(struct ghc_json *g)
 {
     struct json *j = &g->json;
-    struct str key, s;
+    struct str key;
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key) && !g->arena.failed) {
@@ -149,8 +149,7 @@ static void read_file(struct ghc_json *g)
         } else if (str_equal(key, STR("tick_interval"))) {
             json_number(j, &g->interval);
         } else if (str_equal(key, STR("program"))) {
-            g->b->profile->facts.command =
-                json_string(j, &s) ? builder_string(g->b, s) : 0;
+            g->b->profile->facts.command = json_name(j, g->b);
         } else {
             json_skip(j);
         }
@@ -205,8 +204,8 @@ static bool ghcjson_read(struct source *in, const struct import_options *options
 
 static int ghcjson_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    return str_starts(text, STR("{")) && str_has(text, STR("\"cost_centres\"")) ? 90 : 0;
+    static const struct json_rule rules[] = {{90, '{', {"\"cost_centres\""}}, {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_ghcjson = {

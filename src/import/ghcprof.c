@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GHC's time and allocation report, PROGRAM.prof of a program run with +RTS -p or -P.
  *
- *   COST CENTRE  MODULE  SRC        no.  entries  %time %alloc  %time %alloc  ticks bytes
+ *   COST CENTRE  MODULE  SRC         no.  entries %time %alloc %time %alloc ticks  bytes
  *
- *   MAIN         MAIN    <built-in>  129       0    0.0    0.0  100.0  100.0      0 832
- *    main        Main    Main.hs:9:1 258       1    4.3    0.7    4.3    1.6      2
- * 619504
+ *   MAIN         MAIN    <built-in>  129        0   0.0    0.0 100.0  100.0     0    832
+ *    main        Main    Main.hs:9:1 258        1   4.3    0.7   4.3    1.6     2 619504
  *
- * SRC came with GHC 8; ticks and bytes come with -P. The first of the two pairs of shares
- * is the cost centre's own, as are ticks and bytes. A space more is a call deeper. Names
- * may be of any script, and columns are aligned by characters, not bytes. */
+ * SRC exists since GHC 8; ticks and bytes are printed with -P. The first pair of
+ * shares is the cost centre alone, and so are ticks and bytes; the second includes
+ * callees. Each level of calls is indented by one more space. Names may use any
+ * script, and columns are aligned by characters, not bytes. */
 #include "base/number.h"
 #include "base/output.h"
 #include "import/importer.h"
@@ -17,10 +17,10 @@
 #include "import/quantity.h"
 #include <math.h>
 
-/* What the header line tells. */
+/* The columns of the header line. */
 struct ghc_layout {
     size_t module;  /* where the module's column begins, in characters */
-    size_t numbers; /* how many number columns there are */
+    size_t numbers; /* number of numeric columns */
     bool has_source, has_ticks;
 };
 
@@ -37,12 +37,12 @@ struct ghc_reader {
     struct indent tree;
     struct ghc_layout layout;
     event_id event;
-    struct output name; /* under way */
+    struct output name; /* of the current row */
 };
 
 /* --- The header ------------------------------------------------------------------ */
 
-/* A header of the tree; that of the flat table before it has no "entries". */
+/* A header of the tree; the header of the flat table before it has no "entries". */
 static bool parse_header(struct str line, struct ghc_layout *layout)
 {
     static const char *const words[] = {"no.",    "entries", "%time",
@@ -69,7 +69,7 @@ static bool parse_header(struct str line, struct ghc_layout *layout)
 
 /* --- Rows ------------------------------------------------------------------------ */
 
-/* The byte at which the character of that number begins. */
+/* The byte at which the character with that number begins. */
 static size_t byte_of_character(struct str s, size_t number)
 {
     size_t at = 0;
@@ -79,7 +79,7 @@ static size_t byte_of_character(struct str s, size_t number)
     return at;
 }
 
-/* Takes the last word off *s. */
+/* Removes the last word from *s. */
 static struct str take_last_word(struct str *s)
 {
     struct str text = str_trim_right(*s);
@@ -90,8 +90,8 @@ static struct str take_last_word(struct str *s)
     return str_skip(text, at);
 }
 
-/* Name and module: at their columns, or where long names have moved those, word by word.
- * A name may have spaces in it. */
+/* Splits name and module at their columns, or, where a long name has shifted the
+ * columns, by words. A name may contain spaces. */
 static void split_names(struct str text, size_t module_at, struct ghc_row *row)
 {
     size_t at = byte_of_character(text, module_at);
@@ -123,8 +123,8 @@ static bool parse_row(struct str line, const struct ghc_layout *layout,
     return row->name.len && row->module.len;
 }
 
-/* "Main.hs:(9,1)-(13,16)" or "Main.hs:9:1-8" to file and line. */
-static void set_place(struct ghc_reader *r, struct str source, struct frame *f)
+/* "Main.hs:(9,1)-(13,16)" or "Main.hs:9:1-8" as file and line. */
+static void set_location(struct ghc_reader *r, struct str source, struct frame *f)
 {
     size_t bracket = str_search(source, STR(":("));
     struct str file = str_head(source, bracket), digits = str_skip(source, bracket + 2);
@@ -148,13 +148,13 @@ static frame_id frame_of(struct ghc_reader *r, const struct ghc_row *row)
     output_str(&r->name, row->module);
     output_char(&r->name, '.');
     output_str(&r->name, row->name);
-    f.name = builder_string(r->b, output_kept(&r->name));
+    f.name = builder_string(r->b, output_contents(&r->name));
     if (r->options->lines)
-        set_place(r, row->source, &f);
+        set_location(r, row->source, &f);
     return builder_frame(r->b, &f);
 }
 
-/* Shares of the time are told in tenths of a percent. */
+/* The report has shares of the time in tenths of a percent. */
 static bool row_value(const struct ghc_row *row, enum ghc_column column, double *value)
 {
     struct str text = row->numbers[column == GHC_TIME ? 2 : column == GHC_TICKS ? 6 : 7];
@@ -170,7 +170,7 @@ static void read_row(struct ghc_reader *r, struct str line)
     struct ghc_row row = {.column = 0};
     double value;
     if (!parse_row(line, &r->layout, &row) || !row_value(&row, r->options->ghc, &value)) {
-        builder_warn(r->b, "not a row of the cost centres' tree", r->lines.number, 1,
+        builder_warn(r->b, "not a row of the tree of cost centres", r->lines.number, 1,
                      line);
         return;
     }
@@ -206,7 +206,7 @@ static void read_total_time(struct ghc_reader *r, struct str line)
         r->b->profile->facts.rate = 1e6 / us;
 }
 
-/* Up to the tree's header. The line of the command is the one with RTS options. */
+/* Skips to the tree's header. The line with RTS options is the command. */
 static bool find_tree(struct ghc_reader *r)
 {
     struct str line;
@@ -222,7 +222,7 @@ static bool find_tree(struct ghc_reader *r)
     return false;
 }
 
-/* The tree has an empty line before it and ends at the next. */
+/* The tree follows an empty line and ends at the next. */
 static void read_tree(struct ghc_reader *r)
 {
     struct str line;

@@ -11,26 +11,31 @@
  *   Mappings
  *   1: 0x400000/0x4b2000/0x0 /bin/app BUILDID [FN]
  *
- * Stacks come leaf first and name locations that stand behind them, so the whole text is
- * held, and read from its end to its beginning: mappings, locations, samples. A
- * location's further lines are the callers that it was inlined into. */
+ * Stacks are printed leaf first and refer to locations that follow later in the text.
+ * So the whole text is held in memory, and its sections are read from last to first:
+ * mappings, locations, samples. A location's continuation lines are the callers it was
+ * inlined into. */
+#include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
 #include "import/importer.h"
+#include "model/sample_labels.h"
 
 #define VALUES_MAX 16
 #define VALUE_MAX 1e18
 
-/* Samples name locations, and those unfold to inlined frames: to no more of them all in
- * all than this for every byte of the text. Real profiles need less than one. */
+/* Samples refer to locations, and locations expand to inlined frames. This limits the
+ * total number of expanded frames per byte of the text. Real profiles need less than
+ * one. */
 #define FRAMES_PER_BYTE 4
 
-/* Lines this far in are labels of the sample before, or further lines of a location. */
+/* Lines with this indentation are labels of the preceding sample, or continuation
+ * lines of a location. */
 #define LABEL_INDENT 16
 #define INLINE_INDENT 13
 
-/* A location's frames are a run of the reader's: the first in the upper half of a number,
- * their count in the lower. */
+/* A location's frames are a range of the reader's frames: the index of the first in
+ * the upper half of a number, their count in the lower half. */
 #define RUN(first) ((uint64_t)(first) << 32)
 #define RUN_FIRST(run) ((size_t)((run) >> 32))
 #define RUN_COUNT(run) ((size_t)((run)&UINT32_MAX))
@@ -39,14 +44,16 @@ struct go_reader {
     struct builder *b;
     const struct import_options *options;
     struct arena arena;
-    struct idmap locations; /* to runs */
+    struct idmap locations; /* to ranges of frames */
     struct idmap mappings;  /* to modules */
     frame_id *frames;       /* of the locations, leaf first */
     size_t frame_count, frame_cap;
     event_id events[VALUES_MAX];
     size_t event_count;
-    uint64_t line;      /* the number of the line under way */
-    size_t frames_left; /* that samples may still unfold to */
+    label_id labels[LABELS_MAX]; /* of the current sample */
+    size_t label_count;
+    uint64_t line;      /* number of the current line */
+    size_t frames_left; /* how many more frames samples may expand to */
 };
 
 /* --- Lines ----------------------------------------------------------------------- */
@@ -62,7 +69,7 @@ static size_t indent_of(struct str line)
     return line.len - str_trim_left(line).len;
 }
 
-/* Takes "12:" off *rest. */
+/* Removes "12:" from the start of *rest. */
 static bool take_id(struct str *rest, uint64_t *id)
 {
     struct str word = str_word(rest);
@@ -72,7 +79,7 @@ static bool take_id(struct str *rest, uint64_t *id)
 
 /* --- Mappings -------------------------------------------------------------------- */
 
-/* "1: 0x400000/0x4b2000/0x0 FILE BUILDID BITS", of which the last three may be empty. */
+/* "1: 0x400000/0x4b2000/0x0 FILE BUILDID BITS"; the last three may be empty. */
 static void read_mapping(struct go_reader *r, struct str line)
 {
     struct str rest = line;
@@ -95,14 +102,14 @@ static void read_mapping(struct go_reader *r, struct str line)
 
 /* --- Locations ------------------------------------------------------------------- */
 
-/* A function and where it is: "NAME FILE:LINE s=START(SYSTEMNAME)". */
-struct place_text {
+/* A function and its location: "NAME FILE:LINE s=START(SYSTEMNAME)". */
+struct location_text {
     struct str name, file;
     uint64_t line;
 };
 
-/* Where the file's name begins behind the function's, which may have spaces in it: at the
- * first word that looks like a path, or else at the last word. */
+/* Where the file name begins, after the function name, which may contain spaces: at
+ * the first word that looks like a path, otherwise at the last word. */
 static size_t file_start(struct str s)
 {
     for (size_t at = 0; at < s.len; at++) {
@@ -116,7 +123,7 @@ static size_t file_start(struct str s)
     return str_rfind(s, ' ');
 }
 
-/* Takes ":12" off the end of *s. */
+/* Removes ":12" from the end of *s. */
 static bool take_number(struct str *s, uint64_t *number)
 {
     size_t colon = str_rfind(*s, ':');
@@ -126,11 +133,11 @@ static bool take_number(struct str *s, uint64_t *number)
     return true;
 }
 
-static void split_place(struct str text, struct place_text *p)
+static void split_location(struct str text, struct location_text *p)
 {
     size_t start = text.len;
     uint64_t column;
-    *p = (struct place_text){.name = text, .file = STR("")};
+    *p = (struct location_text){.name = text, .file = STR("")};
     for (size_t at = 0; at < text.len; at++) {
         at += str_search(str_skip(text, at), STR(" s="));
         if (at + 3 < text.len && byte_is_digit(text.ptr[at + 3]))
@@ -142,7 +149,7 @@ static void split_place(struct str text, struct place_text *p)
     if (!take_number(&rest, &p->line))
         return;
     column = p->line;
-    if (!take_number(&rest, &p->line)) /* newer pprofs tell a column too */
+    if (!take_number(&rest, &p->line)) /* newer pprof versions also print a column */
         p->line = column;
     size_t file = file_start(rest);
     p->name = str_head(rest, file);
@@ -152,26 +159,24 @@ static void split_place(struct str text, struct place_text *p)
 static void add_frame(struct go_reader *r, uint64_t *run, struct frame *f,
                       struct str text)
 {
-    struct place_text place;
-    split_place(text, &place);
+    struct location_text location;
+    split_location(text, &location);
     f->name = f->file = 0;
     f->line = 0;
-    if (place.name.len && !str_equal(place.name, STR("??")))
-        f->name = builder_string(r->b, place.name);
-    if (r->options->lines && place.line <= UINT32_MAX) {
-        f->file = builder_string(r->b, place.file);
-        f->line = (uint32_t)place.line;
+    if (location.name.len && !str_equal(location.name, STR("??")))
+        f->name = builder_string(r->b, location.name);
+    if (r->options->lines && location.line <= UINT32_MAX) {
+        f->file = builder_string(r->b, location.file);
+        f->line = (uint32_t)location.line;
     }
-    frame_id *frames = arena_grow(&r->arena, r->frames, &r->frame_cap, r->frame_count + 1,
-                                  sizeof *frames);
-    if (!frames || r->frame_count >= UINT32_MAX)
+    if (!ARRAY_RESERVE(&r->arena, r->frames, r->frame_cap, r->frame_count + 1) ||
+        r->frame_count >= UINT32_MAX)
         return;
-    r->frames = frames;
-    frames[r->frame_count++] = builder_frame(r->b, f);
+    r->frames[r->frame_count++] = builder_frame(r->b, f);
     (*run)++;
 }
 
-/* A frame was called by the next line's too: it is an inlined one. */
+/* A frame with a continuation line after it is inlined. */
 static void mark_inlined(struct go_reader *r)
 {
     frame_id *last = &r->frames[r->frame_count - 1];
@@ -180,7 +185,8 @@ static void mark_inlined(struct go_reader *r)
     *last = builder_frame(r->b, &f);
 }
 
-/* Takes "M=1 " and "[F] " (the same code at several places) off *text. */
+/* Removes "M=1 " and "[F] " (identical code of several functions) from the start of
+ * *text. */
 static module_id take_mapping(struct go_reader *r, struct str *text)
 {
     const uint64_t *mapping = NULL;
@@ -194,8 +200,8 @@ static module_id take_mapping(struct go_reader *r, struct str *text)
     return mapping ? (module_id)*mapping : 0;
 }
 
-/* A location's first line: "1: 0x42e507 M=1 PLACE". Returns its run, NULL where the line
- * is none. *f is what its frames have in common. */
+/* A location's first line: "1: 0x42e507 M=1 LOCATION". Returns its range of frames;
+ * NULL if the line is not a location. *f receives what its frames have in common. */
 static uint64_t *read_location(struct go_reader *r, struct str line, struct frame *f)
 {
     struct str text = line;
@@ -242,8 +248,8 @@ static enum unit unit_of(struct str name)
     return str_equal(name, STR("bytes")) ? UNIT_BYTES : UNIT_COUNT;
 }
 
-/* "alloc_objects/count inuse_space/bytes[dflt]": one event a word. The default one comes
- * first. */
+/* "alloc_objects/count inuse_space/bytes[dflt]": one event per word. The default event
+ * comes first. */
 static void read_types(struct go_reader *r, struct str line)
 {
     for (int pass = 0; pass < 2; pass++) {
@@ -265,9 +271,9 @@ static void read_types(struct go_reader *r, struct str line)
     }
 }
 
-static bool parse_values(struct str text, double *values, size_t want)
+static bool parse_values(struct str text, double *values, size_t count)
 {
-    for (size_t i = 0; i < want; i++)
+    for (size_t i = 0; i < count; i++)
         if (!number_parse_double(str_word(&text), &values[i]))
             return false;
     return str_trim(text).len == 0;
@@ -281,12 +287,13 @@ static stack_id stack_of(struct go_reader *r, struct str ids)
         const uint64_t *run =
             number_parse_u64(word, &id) ? idmap_find(&r->locations, id) : NULL;
         if (!run) {
-            builder_warn(r->b, "a sample in a location that is not listed", r->line, 1,
+            builder_warn(r->b, "a sample with a location that is not listed", r->line, 1,
                          word);
             continue;
         }
         if (RUN_COUNT(*run) > r->frames_left) {
-            builder_warn(r->b, "a stack that unfolds to too many inlined frames, cut",
+            builder_warn(r->b,
+                         "a stack that expands to too many inlined frames, truncated",
                          r->line, 1, word);
             break;
         }
@@ -297,25 +304,118 @@ static stack_id stack_of(struct go_reader *r, struct str ids)
     return builder_path_from_leaf(r->b);
 }
 
-static void read_sample(struct go_reader *r, struct str line)
+static bool parse_integer(struct str text, int64_t *out)
+{
+    bool is_negative = str_starts(text, STR("-"));
+    uint64_t number;
+    if (!number_parse_u64(str_skip(text, is_negative), &number) || number > INT64_MAX)
+        return false;
+    *out = is_negative ? -(int64_t)number : (int64_t)number;
+    return true;
+}
+
+/* Whether these are numbers, each with or without a unit: "4096 bytes 3". */
+static bool are_numbers(struct str values)
+{
+    bool after_number = false;
+    for (struct str word = str_word(&values); word.len; word = str_word(&values)) {
+        int64_t number;
+        bool is_number = parse_integer(word, &number);
+        if (!is_number && !after_number)
+            return false;
+        after_number = is_number;
+    }
+    return true;
+}
+
+static void add_label(struct go_reader *r, label_id label)
+{
+    if (r->label_count < LABELS_MAX)
+        r->labels[r->label_count++] = label;
+    else
+        builder_warn(r->b, TOO_MANY_LABELS, r->line, 1, STR(""));
+}
+
+/* The values of a key. Texts are separated by spaces, which they may contain, so they are
+ * one label. */
+static void add_labels(struct go_reader *r, struct str key, struct str values)
+{
+    if (values.len == 0 || !are_numbers(values)) {
+        add_label(r, builder_label_text(r->b, key, values));
+        return;
+    }
+    struct str word = str_word(&values);
+    while (word.len) {
+        int64_t number = 0, ignored;
+        parse_integer(word, &number);
+        struct str unit = word = str_word(&values);
+        if (parse_integer(word, &ignored))
+            unit = STR("");
+        else
+            word = str_word(&values);
+        add_label(r, builder_label_number(r->b, key, number, unit));
+    }
+}
+
+/* "request:[a b] thread:[io pool]", or the same with numbers: "bytes:[4096 bytes]". A value
+ * ends at the last bracket before the next key, so it may contain brackets. */
+static void read_labels(struct go_reader *r, struct str line)
+{
+    struct str rest = str_trim(line);
+    size_t at = str_search(rest, STR(":["));
+    while (at < rest.len) {
+        struct str key = str_trim(str_head(rest, at)), values;
+        rest = str_skip(rest, at + 2);
+        at = str_search(rest, STR(":["));
+        size_t end = str_rfind(str_head(rest, at), ']');
+        if (end >= at)
+            break;
+        values = str_head(rest, end);
+        rest = str_skip(rest, end + 1);
+        at -= end + 1;
+        add_labels(r, key, values);
+    }
+    if (str_trim(rest).len)
+        builder_warn(r->b, "not labels", r->line, 1, line);
+}
+
+/* Reads the lines of labels that follow. */
+static label_set_id take_labels(struct go_reader *r, struct str *rest)
+{
+    r->label_count = 0;
+    for (;;) {
+        struct str after = *rest, line = str_trim_right(str_cut(&after, '\n'));
+        if (line.len == 0 || indent_of(line) < LABEL_INDENT)
+            return builder_label_set(r->b, r->labels, r->label_count);
+        r->line++;
+        read_labels(r, line);
+        *rest = after;
+    }
+}
+
+/* `following` is the text after the line, which may begin with labels. */
+static void read_sample(struct go_reader *r, struct str line, struct str *following)
 {
     struct str rest = line, numbers = str_cut(&rest, ':');
     double values[VALUES_MAX];
     if (!parse_values(numbers, values, r->event_count)) {
-        builder_warn(r->b, "not a sample: its values are missing or no numbers", r->line,
-                     1, line);
+        builder_warn(r->b, "not a sample: its values are missing or are not numbers",
+                     r->line, 1, line);
         return;
     }
     struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE, .count = 1};
     bool first = true;
     s.stack = stack_of(r, rest);
+    uint64_t number = r->line;
+    label_set_id labels = take_labels(r, following);
     for (size_t i = 0; i < r->event_count; i++) {
         if (values[i] < 0 || values[i] > VALUE_MAX)
-            builder_warn(r->b, "a value that is negative or too large", r->line, 1, line);
+            builder_warn(r->b, "a value that is negative or too large", number, 1, line);
         else if (values[i] > 0) {
             s.event = r->events[i];
             s.weight = r->options->samples ? 1 : values[i];
-            (first ? builder_add : builder_add_mapped)(r->b, &s);
+            (first ? builder_add_labelled : builder_add_mapped_labelled)(r->b, &s,
+                                                                         labels);
             first = false;
         }
     }
@@ -330,13 +430,13 @@ static void read_samples(struct go_reader *r, struct str rest)
         if (r->event_count == 0)
             read_types(r, line);
         else
-            read_sample(r, line);
+            read_sample(r, line, &rest);
     }
 }
 
 /* --- The text -------------------------------------------------------------------- */
 
-/* The parts of the text, each with the number of the line before its first. */
+/* The sections of the text, each with the number of the line before its first. */
 struct part {
     struct str text;
     uint64_t line;
@@ -364,7 +464,7 @@ static void split_parts(struct go_reader *r, struct str all, struct part *parts)
     }
 }
 
-/* "Period: 10000000" of the "PeriodType: cpu nanoseconds". */
+/* "Period: 10000000" of "PeriodType: cpu nanoseconds". */
 static void read_head(struct go_reader *r, struct str rest)
 {
     bool in_time = false;
@@ -406,12 +506,11 @@ static bool go_read(struct source *in, const struct import_options *options,
     r.frames_left = all.len * FRAMES_PER_BYTE;
     split_parts(&r, all, parts);
     read_parts(&r, parts);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    builder_end_scratch(b, &r.arena);
     return true;
 }
 
-/* "samples/count cpu/nanoseconds": words with a slash, and nothing else. */
+/* "samples/count cpu/nanoseconds": only words with a slash. */
 static bool are_types(struct str line)
 {
     struct str rest = line, word = str_word(&rest);
@@ -439,7 +538,7 @@ static int go_probe(struct str head)
 const struct importer import_go = {
     .name = "go",
     .suffixes = "raw,txt",
-    .summary = "pprof -raw text, of Go and others",
+    .summary = "pprof -raw text, from Go and others",
     .probe = go_probe,
     .read = go_read,
 };

@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heaptrack's files (heaptrack.PROGRAM.PID.zst), as heaptrack_interpret writes them. Words
- * are hexadecimal; what has a number is counted from 1, in the order of its lines.
+/* heaptrack files (heaptrack.PROGRAM.PID.zst), as heaptrack_interpret writes them.
+ * Words are hexadecimal. Objects are numbered from 1, in the order of their lines.
  *
- *   v 10400 3                        the version, and the file's
- *   X ./prog                         what was run
- *   s 4 main                         a string, with its length from version 3 on
- *   i 56275b8ec18a 1 17 15 6 18 15 8 an address: its module, and function, file and line of
- *                                    what is inlined there, the innermost first, and of what
- *                                    that is in
- *   t b a                            a call: its address, and the call it comes of
- *   a 30d40 b                        bytes that are allocated at once, and by which call
- *   + 2, - 2                         they are allocated, given back; counted from 0
+ *   v 10400 3                        the version, and the file format's
+ *   X ./prog                         the recorded command
+ *   s 4 main                         a string, with its length since version 3
+ *   i 56275b8ec18a 1 17 15 6 18 15 8 an address: its module, then function, file and line
+ *                                    of each inlined function, innermost first, and last
+ * of the function that contains them t b a                            a call: its
+ * address, and its caller a 30d40 b                        the size of an allocation, and
+ * the call
+ *   + 2, - 2                         it is allocated, freed; numbered from 0
  *
- * What was live at the peak is found in one reading: where bytes change for the first time
- * after the largest peak so far, what they were is kept. A peak later on makes that void by
- * its number alone. Temporary is what was given back before anything else happened. */
+ * The live bytes at the peak are found in one pass: when an allocation changes for the
+ * first time after the largest peak so far, its bytes at the peak are saved with the
+ * number of that peak. A later peak has another number, which invalidates the saved
+ * bytes. An allocation is temporary if it is freed before any other event. */
+#include "base/array.h"
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/quantity.h"
+#include "import/runs.h"
 #include "model/name.h"
 
-/* The frames of an address, the outermost first. */
+/* The frames of an address, root first. */
 struct address {
     size_t first, count;
 };
 
-/* Allocations of one size at one place. */
+/* Allocations of one size at one location. */
 struct allocation {
     stack_id stack;
     uint64_t size;
     uint64_t times, temporary;
-    uint64_t live, at_peak; /* how many */
-    uint64_t peak;          /* which one that was */
+    uint64_t live, at_peak; /* counts */
+    uint64_t peak;          /* number of the peak that at_peak belongs to */
 };
 
 enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, HEAP_EVENTS };
@@ -50,16 +53,18 @@ struct heaptrack_reader {
     struct lines lines;
     struct arena arena;
     string_id *strings;
+    string_id *plain; /* by string: without arguments; 0: not made yet */
     struct address *addresses;
     frame_id *frames;
-    stack_id *calls;
+    struct runs runs;
+    uint32_t *calls; /* nodes of the runs */
     struct allocation *allocations;
-    size_t string_count, string_cap, address_count, address_cap, frame_count, frame_cap,
-        call_count, call_cap, allocation_count, allocation_cap;
+    size_t string_count, string_cap, plain_cap, address_count, address_cap, frame_count,
+        frame_cap, call_count, call_cap, allocation_count, allocation_cap;
     uint64_t version;
     uint64_t bytes, most; /* live, and at the peak */
-    uint64_t peak;        /* the number of the largest one so far */
-    size_t last;          /* the allocation that the line before made, + 1; 0: none */
+    uint64_t peak;        /* number of the largest peak so far */
+    size_t last;          /* the allocation of the preceding line, + 1; 0: none */
 };
 
 static bool take_hex(struct str *rest, uint64_t *number)
@@ -69,65 +74,83 @@ static bool take_hex(struct str *rest, uint64_t *number)
 
 /* --- Names ----------------------------------------------------------------------- */
 
-/* What has a number gets it however its line ends: else all behind it had another's. */
+/* An object gets its number even if its line is damaged; otherwise all later numbers
+ * would be wrong. */
 
 static bool read_string(struct heaptrack_reader *r, struct str rest)
 {
     uint64_t length = rest.len;
     bool sized = r->version >= 3;
     bool ok = !sized || (take_hex(&rest, &length) && length < rest.len);
-    string_id *strings = arena_grow(&r->arena, r->strings, &r->string_cap,
-                                    r->string_count + 1, sizeof *strings);
-    if (!strings)
+    string_id *added =
+        ARRAY_APPEND(&r->arena, r->strings, r->string_count, r->string_cap);
+    if (!added)
         return true;
     rest = str_skip(rest, sized);
-    r->strings = strings;
-    strings[r->string_count++] =
-        builder_string(r->b, ok ? str_head(rest, (size_t)length) : STR(""));
+    *added = builder_string(r->b, ok ? str_head(rest, (size_t)length) : STR(""));
     return ok;
 }
 
-/* The string of that number; empty for 0. */
-static bool take_string(const struct heaptrack_reader *r, struct str *rest, struct str *s)
+/* Reads the number of a string; 0: none. */
+static bool take_string(const struct heaptrack_reader *r, struct str *rest,
+                        size_t *number)
 {
-    uint64_t number;
-    if (!take_hex(rest, &number) || number > r->string_count)
+    uint64_t value;
+    if (!take_hex(rest, &value) || value > r->string_count)
         return false;
-    *s = number ? profile_string(r->b->profile, r->strings[number - 1]) : STR("");
+    *number = (size_t)value;
     return true;
 }
 
-/* Takes function, file and line. */
+static string_id string_at(const struct heaptrack_reader *r, size_t number)
+{
+    return number ? r->strings[number - 1] : 0;
+}
+
+/* The string as the name of a function. Each is stripped once: many may refer to it. */
+static string_id name_at(struct heaptrack_reader *r, size_t number)
+{
+    string_id id = string_at(r, number);
+    struct str name = profile_string(r->b->profile, id);
+    if (r->options->signatures || name.len == 0)
+        return id;
+    if (!ARRAY_RESERVE_ZEROED(&r->arena, r->plain, r->plain_cap, number + 1))
+        return id;
+    if (!r->plain[number]) {
+        struct str bare = name_without_arguments(name);
+        r->plain[number] = bare.len ? builder_string(r->b, bare) : id;
+    }
+    return r->plain[number];
+}
+
+/* Reads function, file and line. */
 static bool take_function(struct heaptrack_reader *r, struct str *rest, struct frame *f)
 {
     uint64_t line = 0;
-    struct str name, file;
+    size_t name, file = 0;
     if (!take_string(r, rest, &name))
         return false;
     if (rest->len &&
         (!take_string(r, rest, &file) || !take_hex(rest, &line) || line > UINT32_MAX))
         return false;
-    struct str plain = name_without_arguments(name);
-    if (plain.len && !r->options->signatures)
-        name = plain;
-    if (name.len)
-        f->name = builder_string(r->b, name);
+    f->name = name_at(r, name);
     if (line && r->options->lines) {
-        f->file = builder_string(r->b, file);
+        f->file = string_at(r, file);
         f->line = (uint32_t)line;
     }
     return true;
 }
 
-/* Collects the address's frames, the innermost first, in the builder's path. */
+/* Collects the address's frames, innermost first, in the builder's path. */
 static bool collect_frames(struct heaptrack_reader *r, struct str rest)
 {
     uint64_t address;
-    struct str path;
+    size_t path;
     builder_path_clear(r->b);
     if (!take_hex(&rest, &address) || !take_string(r, &rest, &path))
         return false;
-    module_id module = builder_module(r->b, path, STR(""));
+    module_id module =
+        builder_module(r->b, profile_string(r->b->profile, string_at(r, path)), STR(""));
     do {
         struct frame f = {.module = module};
         if (rest.len && !take_function(r, &rest, &f))
@@ -144,19 +167,14 @@ static bool read_address(struct heaptrack_reader *r, struct str rest)
 {
     bool ok = collect_frames(r, rest);
     size_t first = r->frame_count, count = r->b->path.count;
-    struct address *addresses = arena_grow(&r->arena, r->addresses, &r->address_cap,
-                                           r->address_count + 1, sizeof *addresses);
-    frame_id *frames = arena_grow(&r->arena, r->frames, &r->frame_cap, first + count + 1,
-                                  sizeof *frames);
-    if (!addresses || !frames)
+    if (!ARRAY_RESERVE(&r->arena, r->addresses, r->address_cap, r->address_count + 1) ||
+        !ARRAY_RESERVE(&r->arena, r->frames, r->frame_cap, first + count + 1))
         return true;
     builder_path_reverse(r->b, 0);
     if (count)
-        memcpy(frames + first, r->b->path.items, count * sizeof *frames);
-    r->addresses = addresses;
-    r->frames = frames;
+        memcpy(r->frames + first, r->b->path.items, count * sizeof *r->frames);
     r->frame_count += count;
-    addresses[r->address_count++] = (struct address){first, count};
+    r->addresses[r->address_count++] = (struct address){first, count};
     return ok;
 }
 
@@ -167,16 +185,15 @@ static bool read_call(struct heaptrack_reader *r, struct str rest)
     uint64_t address, caller;
     bool ok = take_hex(&rest, &address) && take_hex(&rest, &caller) && address > 0 &&
               address <= r->address_count && caller <= r->call_count;
-    stack_id *calls =
-        arena_grow(&r->arena, r->calls, &r->call_cap, r->call_count + 1, sizeof *calls);
-    if (!calls)
+    if (!ARRAY_RESERVE(&r->arena, r->calls, r->call_cap, r->call_count + 1))
         return true;
-    r->calls = calls;
-    calls[r->call_count] = 0;
+    r->calls[r->call_count] = 0;
     if (ok) {
         struct address a = r->addresses[address - 1];
-        calls[r->call_count] = builder_push_run(r->b, caller ? calls[caller - 1] : 0,
-                                                r->frames + a.first, a.count, NULL);
+        r->runs.in = r->lines.source->offset;
+        r->calls[r->call_count] =
+            runs_push(&r->runs, caller ? r->calls[caller - 1] : 0, (uint32_t)address,
+                      r->frames + a.first, a.count);
     }
     r->call_count++;
     return ok;
@@ -187,22 +204,21 @@ static bool read_allocation(struct heaptrack_reader *r, struct str rest)
     uint64_t size, call;
     bool ok = take_hex(&rest, &size) && take_hex(&rest, &call) && call <= r->call_count &&
               (double)size <= QUANTITY_MAX;
-    struct allocation *all = arena_grow(&r->arena, r->allocations, &r->allocation_cap,
-                                        r->allocation_count + 1, sizeof *all);
-    if (!all)
+    if (!ARRAY_RESERVE(&r->arena, r->allocations, r->allocation_cap,
+                       r->allocation_count + 1))
         return true;
-    r->allocations = all;
-    all[r->allocation_count] = (struct allocation){.peak = 0};
+    r->allocations[r->allocation_count] = (struct allocation){.peak = 0};
     if (ok) {
-        all[r->allocation_count].size = size;
-        all[r->allocation_count].stack = call ? r->calls[call - 1] : 0;
+        r->allocations[r->allocation_count].size = size;
+        r->allocations[r->allocation_count].stack =
+            call ? runs_stack(&r->runs, r->calls[call - 1]) : 0;
     }
     r->allocation_count++;
     return ok;
 }
 
-/* Before how much is live of it changes. */
-static void keep_peak(const struct heaptrack_reader *r, struct allocation *a)
+/* Called before the live count changes. */
+static void save_peak(const struct heaptrack_reader *r, struct allocation *a)
 {
     if (a->peak != r->peak)
         a->at_peak = a->live;
@@ -219,7 +235,7 @@ static bool read_change(struct heaptrack_reader *r, struct str rest, bool made)
     struct allocation *a = &r->allocations[number];
     if (!made && a->live == 0)
         return false;
-    keep_peak(r, a);
+    save_peak(r, a);
     if (!made) {
         a->live--;
         r->bytes -= a->size;
@@ -261,7 +277,7 @@ static bool read_line(struct heaptrack_reader *r, struct str line)
     case 'v':
         str_word(&rest);
         return take_hex(&rest, &r->version);
-    default: /* times, sizes of the process, what is not to be told as leaked */
+    default: /* times, resident sizes, suppressions of leaks */
         return true;
     }
 }
@@ -304,7 +320,7 @@ static void add_all(struct heaptrack_reader *r)
             add_allocation(r, events, unknown, &r->allocations[i]);
 }
 
-/* What the recorder itself writes has no names yet. */
+/* Only the recorder's raw data has no symbols yet. */
 static bool is_raw(struct str line)
 {
     return str_starts(line, STR("x ")) || str_starts(line, STR("m "));
@@ -312,10 +328,9 @@ static bool is_raw(struct str line)
 
 static bool fail_raw(struct error *err)
 {
-    error_set(err, "heaptrack's raw data has no names");
-    return error_hint(err,
-                      "'/usr/lib/heaptrack/libexec/heaptrack_interpret < RAW > FILE' "
-                      "finds them, where the program was run");
+    error_set(err, "heaptrack's raw data has no symbols");
+    return error_hint(err, "'/usr/lib/heaptrack/libexec/heaptrack_interpret < RAW > "
+                           "FILE' resolves them, on the machine where the program ran");
 }
 
 static bool heaptrack_read(struct source *in, const struct import_options *options,
@@ -324,14 +339,15 @@ static bool heaptrack_read(struct source *in, const struct import_options *optio
     struct heaptrack_reader r = {.b = b, .options = options, .lines = lines_of(in, err)};
     struct str line;
     bool raw = false;
+    r.arena.failed |= !runs_init(&r.runs, b, &r.arena);
     while (!raw && !builder_failed(b) && !r.arena.failed && lines_next(&r.lines, &line)) {
         raw = is_raw(line);
         if (!raw && !read_line(&r, line))
-            builder_warn(b, "not a line of heaptrack's", r.lines.number, 1, line);
+            builder_warn(b, "not a line in heaptrack's format", r.lines.number, 1, line);
     }
+    runs_end(&r.runs);
     add_all(&r);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    builder_end_scratch(b, &r.arena);
     return !r.lines.failed && (!raw || fail_raw(err));
 }
 
@@ -351,7 +367,7 @@ const struct importer import_heaptrack = {
     .name = "heaptrack",
     .suffixes = "heaptrack",
     .summary = "heaptrack: the heap at its peak, leaked, allocated, temporary",
-    .empty = "the program allocated nothing",
+    .empty = "the program made no allocations",
     .probe = heaptrack_probe,
     .read = heaptrack_read,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/importer.h"
 #include "base/format.h"
+#include "base/output.h"
+#include "model/frame_label.h"
 
 #define IMPORTER(name) extern const struct importer import_##name;
 #include "import/importers.def"
@@ -49,7 +51,7 @@ const struct importer *importer_probe(struct str head, struct str name, int *sco
     return best;
 }
 
-/* Nothing was found in an input whose format is known for sure. */
+/* The input certainly has this format, but there are no samples in it. */
 static bool no_samples(const struct importer *im, const struct facts *facts,
                        struct error *err)
 {
@@ -59,11 +61,11 @@ static bool no_samples(const struct importer *im, const struct facts *facts,
                     facts->lost == 1 ? "was" : "were");
     if (facts->warning_count) {
         error_set(err, "%s%s: %s", im->empty, lost, facts->warnings[0].what);
-        err->place = facts->warnings[0].first;
+        err->location = facts->warnings[0].first;
     } else {
         error_set(err, "%s%s", im->empty, lost);
     }
-    return error_hint(err, "'stoke info FILE' tells what was recorded");
+    return error_hint(err, "'stoke info FILE' shows what was recorded");
 }
 
 static bool no_stacks(const struct importer *im, const struct facts *facts,
@@ -71,11 +73,20 @@ static bool no_stacks(const struct importer *im, const struct facts *facts,
 {
     error_set(err, "no stacks found in this %s input", im->name);
     if (facts->warning_count) {
-        error_set(err, "nothing could be read as %s: %s", im->name,
-                  facts->warnings[0].what);
-        err->place = facts->warnings[0].first;
+        error_set(err, "cannot read this as %s: %s", im->name, facts->warnings[0].what);
+        err->location = facts->warnings[0].first;
     }
-    return error_hint(err, "if it is of another format, name it with --format");
+    return error_hint(err, "if it has another format, name it with --format");
+}
+
+string_id import_label(struct builder *b, string_id name)
+{
+    struct output text = OUTPUT_BUFFER;
+    if (label_word_to_suffix(&text, profile_string(b->profile, name)) &&
+        output_finish(&text))
+        name = builder_string(b, output_contents(&text));
+    output_deinit(&text);
+    return name;
 }
 
 bool import_check(const struct importer *im, const struct import_options *options,
@@ -87,7 +98,7 @@ bool import_check(const struct importer *im, const struct import_options *option
     if (facts->samples == before && !(im->empty && options->empty))
         return im->empty ? no_samples(im, facts, err) : no_stacks(im, facts, err);
     b->profile->facts.foreign_lines |= !im->resolves_lines;
-    if (!im->keeps_format || !facts->format)
+    if (!im->sets_format || !facts->format)
         b->profile->facts.format = builder_string(b, str_of(im->name));
     return true;
 }
@@ -97,11 +108,10 @@ bool import_part(const struct importer *im, struct source *in,
                  struct error *err)
 {
     bool ok = im->read(in, options, b, err);
-    struct place first = {.line = in->long_line, .offset = UINT64_MAX};
-    builder_warn_place(b,
-                       "a line that is longer than the limit was left out; --limits x8 "
-                       "raises it",
-                       in->long_lines, &first);
+    struct input_location first = {.line = in->long_line, .offset = UINT64_MAX};
+    builder_warn_location(
+        b, "a line longer than the limit, skipped; --limits x8 raises the limit",
+        in->long_lines, &first);
     return ok;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/indent.h"
+#include "base/array.h"
 
-/* The innermost open row is the outermost caller. */
+/* In a tree of callers, the innermost open row is the outermost caller. */
 static stack_id callers_stack(const struct indent *t)
 {
     stack_id stack = 0;
@@ -14,7 +15,7 @@ static void close_last(struct indent *t)
 {
     const struct indent_row *row = &t->rows[t->count - 1];
     if (row->rest < -row->doubt)
-        builder_warn(t->b, "a row with less than the rows below it have together", 0, 0,
+        builder_warn(t->b, "a row with a smaller total than the rows below it", 0, 0,
                      STR(""));
     if (row->rest > row->doubt && !row->silent)
         builder_add(t->b,
@@ -45,12 +46,10 @@ stack_id indent_open(struct indent *t, size_t column, frame_id frame)
     struct indent_row row = {.column = column, .frame = frame};
     if (!t->callers)
         row.stack = builder_push(t->b, indent_stack(t), frame);
-    struct indent_row *rows =
-        arena_grow(&t->arena, t->rows, &t->cap, t->count + 1, sizeof *rows);
-    if (!rows)
+    struct indent_row *added = ARRAY_APPEND(&t->arena, t->rows, t->count, t->cap);
+    if (!added)
         return 0;
-    t->rows = rows;
-    rows[t->count++] = row;
+    *added = row;
     return row.stack;
 }
 
@@ -76,8 +75,7 @@ void indent_silence(struct indent *t)
 void indent_deinit(struct indent *t)
 {
     indent_close(t, 0);
-    t->b->profile->arena.failed |= t->arena.failed;
-    arena_deinit(&t->arena);
+    builder_end_scratch(t->b, &t->arena);
     t->rows = NULL;
     t->count = t->cap = 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call tree of Xcode's Instruments as text: what "Deep Copy" puts on the clipboard (tab
- * separated) and the CSV of older versions.
+/* A call tree of Xcode's Instruments as text: the tab-separated text that "Deep Copy"
+ * copies to the clipboard, and the CSV of older versions.
  *
  *   Weight          Self Weight     Symbol Name
  *   4.93 s  100.0%  0 s             start
  *   2.45 s   49.7%  846.00 ms        delta()
  *
- * The functions' own weights are used; allocations have totals only. What is measured,
- * time, cycles or bytes, the values' units tell. */
+ * Self weights are used; allocations have only totals. The unit of the values shows
+ * whether time, cycles or bytes were measured. */
 #include "import/quantity.h"
-#include "import/table.h"
+#include "import/tree_table.h"
 
 static struct table_column value_column(enum table_role role, struct str header)
 {
@@ -23,7 +23,7 @@ static struct table_column value_column(enum table_role role, struct str header)
         c.event = STR("time");
     if (quantity_header_unit(header, &c.scale, &c.unit))
         return c;
-    if (str_equal(c.event, STR("time"))) { /* where nothing is said, ms are meant */
+    if (str_equal(c.event, STR("time"))) { /* without a unit, values are ms */
         c.scale = 1e6;
         c.unit = UNIT_NANOSECONDS;
     }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archives of Instruments: a folder NAME.trace, or a zip of it. Apple documents none
- * of it; what is known was found out by looking, and fits what `xctrace export` tells.
+/* The archives of Instruments: a folder NAME.trace, or a zip of it. Apple does not
+ * document the format; this description is from inspection and agrees with the output
+ * of `xctrace export`.
  *
  *   form.template                         an NSKeyedArchiver's list: the names
  *   corespace/runN/core/stores/S/         a table: schema.xml names it and its columns,
  *                                         bulkstore holds the rows
  *   corespace/runN/core/uniquing/arrayUniquer/integeruniquer.index, .data
- *                                         arrays of 64-bit numbers, which rows name
+ *                                         arrays of 64-bit numbers, which rows refer to
  *
- * Each file may be packed by zlib. A row of a table "time-profile" is a time in ns (50
- * bits) and a thread (22 bits), then by column 4 bytes, or 8 of the weight in ns. Thread,
- * process and stack are numbers of arrays: {tid, process}, {pid, ...}, and a stack's leaf
- * comes first; a number in it that no name stands for and that numbers an array is that
- * array's frames.
+ * Each file may be compressed by zlib. A row of a table "time-profile" is a time in ns
+ * (50 bits) and a thread (22 bits), then 4 bytes per column, or 8 for the weight in
+ * ns. Thread, process and stack are indices of arrays: {tid, process}, {pid, ...}, and
+ * the addresses of a stack, leaf first. A number in a stack that has no symbol and is
+ * the index of an array stands for the frames of that array.
  *
- * The weight of a sample is 1; what Instruments says it weighs is an event of its own. */
+ * The weight of a sample is 1; the weight that Instruments states is a second event. */
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/format.h"
 #include "base/idmap.h"
@@ -27,33 +29,33 @@
 #include "model/rust_name.h"
 
 #define FILES_MAX 65536
-#define NESTED_MAX 8 /* arrays in arrays; 2 are usual */
+#define NESTED_MAX 8 /* nested arrays; usually 2 */
 #define FRAMES_MAX 65536
 #define TABLE_MAGIC 0x12340a0a
 #define ROW_TIME_BITS 50
 #define ROW_HEAD_SIZE 9
-#define INDEX_HEAD_SIZE 40 /* with the first entry, which is of no array */
+#define INDEX_HEAD_SIZE 40 /* with the first entry, which is not for an array */
 #define INDEX_ENTRY_SIZE 8
 #define NOT_THERE UINT32_MAX
 
-/* What a small archive may unpack to, and how much more a large one. */
+/* How large a small archive may be when decompressed, and the ratio for a large one. */
 #define TRACE_FREE_SIZE ((uint64_t)64 << 20)
 
 struct trace_file {
-    struct str path; /* behind ".trace/" */
+    struct str path; /* after ".trace/" */
     struct str packed;
-    unsigned method; /* of the zip */
-    uint64_t size;   /* unpacked from the zip */
+    unsigned method; /* in the zip */
+    uint64_t size;   /* decompressed from the zip */
 };
 
-/* The names in one process. */
+/* The symbols of one process. */
 struct symbols {
     uint64_t pid;
-    struct idmap places; /* by address: number of the symbol's UID << 32 | line */
-    struct idmap frames; /* by address: frame_id + 1, once it was met */
+    struct idmap symbol_lines; /* by address: index of the symbol's UID << 32 | line */
+    struct idmap frames;       /* by address: frame_id + 1 after first use */
 };
 
-/* Where in a row a column lies; NOT_THERE for one that it has not. */
+/* The offset of each column in a row; NOT_THERE for a missing column. */
 struct row_layout {
     uint32_t size, process, core, weight, stack;
 };
@@ -65,19 +67,20 @@ struct trace_reader {
     struct trace_file *files;
     size_t file_count, file_cap;
     uint64_t packed_size, unpacked_size;
+    const struct limits *limits;
     struct keyed_archive archive;
     bool has_archive;
     double version;
-    struct output plain; /* a name under way */
+    struct output plain; /* the current name */
 
-    /* Of the run that is read. */
+    /* number of the current run */
     uint64_t run;
     struct symbols *symbols;
     size_t symbols_count, symbols_cap;
     struct str index, data; /* the arrays */
     struct idmap stacks;    /* by process and array: stack_id + 1 */
     struct idmap threads;   /* by number: thread_id + 1 */
-    uint64_t budget;        /* of steps that are still allowed */
+    uint64_t budget;        /* steps that are still allowed */
 };
 
 /* --- Files ----------------------------------------------------------------------- */
@@ -88,14 +91,9 @@ static void add_file(struct trace_reader *r, struct trace_file f)
     size_t at = str_search(f.path, mark);
     if (at < f.path.len)
         f.path = str_skip(f.path, at + mark.len);
-    struct trace_file *room = r->file_count < FILES_MAX
-                                  ? arena_grow(&r->arena, r->files, &r->file_cap,
-                                               r->file_count + 1, sizeof *r->files)
-                                  : NULL;
-    if (!room)
-        return;
-    r->files = room;
-    r->files[r->file_count++] = f;
+    if (r->file_count < FILES_MAX &&
+        ARRAY_RESERVE(&r->arena, r->files, r->file_cap, r->file_count + 1))
+        r->files[r->file_count++] = f;
 }
 
 static bool list_files(struct trace_reader *r, const struct source *in, struct str all)
@@ -103,6 +101,7 @@ static bool list_files(struct trace_reader *r, const struct source *in, struct s
     struct zip zip;
     struct zip_file f;
     r->packed_size = all.len;
+    r->limits = source_limits(in);
     for (size_t i = 0; i < in->file_count; i++) {
         struct str bytes = str_part(all, in->files[i].offset, in->files[i].size);
         add_file(r, (struct trace_file){in->files[i].path, bytes, ZIP_STORED, bytes.len});
@@ -111,18 +110,18 @@ static bool list_files(struct trace_reader *r, const struct source *in, struct s
         return true;
     if (!zip_init(&zip, all))
         return false;
-    while (zip_next(&zip, &f)) /* beside the archive, macOS puts notes on each file */
+    while (zip_next(&zip, &f)) /* macOS adds metadata files next to each file */
         if (!str_starts(f.path, STR("__MACOSX/")))
             add_file(r, (struct trace_file){f.path, f.packed, f.method, f.size});
     return true;
 }
 
-/* False where the archive unpacks to more than such a file may. */
+/* False if the archive decompresses to more than the limit for its size. */
 static bool allow(struct trace_reader *r, uint64_t size)
 {
     r->unpacked_size += size;
     return r->unpacked_size <= TRACE_FREE_SIZE ||
-           !limits_exceeded(r->packed_size, r->unpacked_size);
+           !limits_exceeded(r->limits, r->packed_size, r->unpacked_size);
 }
 
 static bool is_zlib(struct str s)
@@ -131,23 +130,25 @@ static bool is_zlib(struct str s)
            ((unsigned)(unsigned char)s.ptr[0] << 8 | (unsigned char)s.ptr[1]) % 31 == 0;
 }
 
-/* The file's bytes; empty, with a warning, where they cannot be had. */
+/* The file's bytes; empty, with a warning, if they cannot be read. */
 static struct str file_bytes(struct trace_reader *r, const struct trace_file *f)
 {
     struct str bytes = f->packed, opened;
     bool ok = f->method == ZIP_STORED || f->method == ZIP_DEFLATED;
     if (f->method == ZIP_DEFLATED)
         ok = allow(r, f->size) &&
-             unpack(PACK_DEFLATE, f->packed, f->size, &r->arena, &bytes, NULL);
+             unpack(PACK_DEFLATE, f->packed, f->size, r->limits, &r->arena, &bytes, NULL);
     if (ok && is_zlib(bytes) &&
-        unpack(PACK_ZLIB, bytes, UNPACK_SIZE_UNKNOWN, &r->arena, &opened, NULL)) {
+        unpack(PACK_ZLIB, bytes, UNPACK_SIZE_UNKNOWN, r->limits, &r->arena, &opened,
+               NULL)) {
         ok = allow(r, opened.len);
         bytes = opened;
     }
     if (ok)
         return bytes;
-    builder_warn(r->b, "a file of the archive is damaged, or packed in an unknown way", 0,
-                 0, f->path);
+    builder_warn(r->b,
+                 "a file of the archive is damaged, or compressed with an unknown method",
+                 0, 0, f->path);
     return STR("");
 }
 
@@ -159,7 +160,7 @@ static const struct trace_file *file_named(const struct trace_reader *r, struct 
     return NULL;
 }
 
-/* The file of that name in the same folder as another, or in one beside it. */
+/* The file with that name in the same folder as another file, or in a sibling folder. */
 static struct str bytes_beside(struct trace_reader *r, struct str path, struct str end,
                                const char *name)
 {
@@ -177,8 +178,9 @@ static struct str bytes_beside(struct trace_reader *r, struct str path, struct s
 static bool spend(struct trace_reader *r, uint64_t steps)
 {
     if (r->budget < steps) {
-        builder_warn(r->b, "the archive repeats itself too often: some is left out", 0, 0,
-                     STR(""));
+        builder_warn(r->b,
+                     "the archive repeats its contents too often; the rest is skipped", 0,
+                     0, STR(""));
         r->budget = 0;
         return false;
     }
@@ -186,21 +188,23 @@ static bool spend(struct trace_reader *r, uint64_t steps)
     return true;
 }
 
-/* What an object holds under $N, by N, as far as `room` goes; not followed. */
-static void places_of(const struct trace_reader *r, const struct plist_value *object,
-                      struct plist_value *out, uint32_t room)
+/* The members of an object under the keys $0, $1, ..., at most `room`; references are
+ * not resolved. */
+static void read_items(const struct trace_reader *r, const struct plist_value *object,
+                       struct plist_value *out, uint32_t room)
 {
     const struct plist *p = &r->archive.plist;
     memset(out, 0, room * sizeof *out);
     for (uint32_t i = 0; object->kind == PLIST_DICT && i < object->count; i++) {
         struct plist_value key = plist_item(p, object, i);
-        uint32_t n = keyed_place(&key);
+        uint32_t n = keyed_position(&key);
         if (n < room)
             out[n] = plist_item(p, object, object->count + i);
     }
 }
 
-/* A symbol is {name, source file, library, ?, count of addresses, {address, line} ...}. */
+/* A symbol is {name, source file, library, ?, count of addresses, {address, line} ...}.
+ */
 enum { SYMBOL_NAME, SYMBOL_FILE, SYMBOL_OWNER, SYMBOL_COUNT = 4, SYMBOL_ADDRESSES };
 
 static void add_symbol(struct trace_reader *r, struct symbols *s,
@@ -211,42 +215,42 @@ static void add_symbol(struct trace_reader *r, struct symbols *s,
         !spend(r, symbol.count))
         return;
     size_t cap = 0;
-    struct plist_value *places =
-        arena_grow(&r->arena, NULL, &cap, symbol.count + 1, sizeof *places);
-    if (!places)
+    struct plist_value *symbol_lines =
+        arena_grow(&r->arena, NULL, &cap, symbol.count + 1, sizeof *symbol_lines);
+    if (!symbol_lines)
         return;
-    places_of(r, &symbol, places, symbol.count);
-    uint64_t count = symbol.count > SYMBOL_COUNT ? places[SYMBOL_COUNT].integer : 0;
+    read_items(r, &symbol, symbol_lines, symbol.count);
+    uint64_t count = symbol.count > SYMBOL_COUNT ? symbol_lines[SYMBOL_COUNT].integer : 0;
     for (uint64_t i = 0; i < count && SYMBOL_ADDRESSES + 2 * i + 1 < symbol.count; i++) {
-        struct plist_value *pair = &places[SYMBOL_ADDRESSES + 2 * i];
+        struct plist_value *pair = &symbol_lines[SYMBOL_ADDRESSES + 2 * i];
         uint64_t *at = pair[0].kind == PLIST_INTEGER
-                           ? idmap_put(&s->places, &r->arena, pair[0].integer)
+                           ? idmap_put(&s->symbol_lines, &r->arena, pair[0].integer)
                            : NULL;
         if (at && *at == 0)
             *at = reference.integer << 32 | (pair[1].integer & UINT32_MAX);
     }
-    arena_release(&r->arena, places, cap * sizeof *places);
+    arena_release(&r->arena, symbol_lines, cap * sizeof *symbol_lines);
 }
 
 /* A process's symbols are {?, ?, ?, thread names, count, symbol ...}. */
 static void add_process(struct trace_reader *r, uint64_t pid, struct plist_value process)
 {
     const struct plist *p = &r->archive.plist;
-    struct symbols *room = arena_grow(&r->arena, r->symbols, &r->symbols_cap,
-                                      r->symbols_count + 1, sizeof *room);
-    if (process.kind != PLIST_DICT || !room)
+    if (process.kind != PLIST_DICT)
         return;
-    r->symbols = room;
-    room += r->symbols_count++;
-    *room = (struct symbols){.pid = pid};
+    struct symbols *added =
+        ARRAY_APPEND(&r->arena, r->symbols, r->symbols_count, r->symbols_cap);
+    if (!added)
+        return;
+    *added = (struct symbols){.pid = pid};
     for (uint32_t i = 0; i < process.count && spend(r, 1); i++) {
         struct plist_value key = plist_item(p, &process, i);
-        if (keyed_place(&key) > 4 && keyed_place(&key) != UINT32_MAX)
-            add_symbol(r, room, plist_item(p, &process, process.count + i));
+        if (keyed_position(&key) > 4 && keyed_position(&key) != UINT32_MAX)
+            add_symbol(r, added, plist_item(p, &process, process.count + i));
     }
 }
 
-/* The run's object under its number, in {run numbers, objects by number}. */
+/* The current run's object, in {run numbers, objects by number}. */
 static struct plist_value run_data(const struct trace_reader *r)
 {
     const struct keyed_archive *a = &r->archive;
@@ -270,17 +274,18 @@ static void read_symbols(struct trace_reader *r)
     size_t cap = 0;
     r->symbols_count = 0;
     if (by_pid.kind != PLIST_DICT || !spend(r, by_pid.count)) {
-        builder_warn(r->b, "the archive has no names: frames are unknown", 0, 0, STR(""));
+        builder_warn(r->b, "the archive has no symbols: frames are unknown", 0, 0,
+                     STR(""));
         return;
     }
-    struct plist_value *places =
-        arena_grow(&r->arena, NULL, &cap, by_pid.count + 1, sizeof *places);
-    if (!places)
+    struct plist_value *symbol_lines =
+        arena_grow(&r->arena, NULL, &cap, by_pid.count + 1, sizeof *symbol_lines);
+    if (!symbol_lines)
         return;
-    places_of(r, &by_pid, places, by_pid.count);
+    read_items(r, &by_pid, symbol_lines, by_pid.count);
     for (uint32_t i = 1; i + 1 < by_pid.count; i += 2) {
-        struct plist_value pid = keyed_follow(&r->archive, places[i]);
-        add_process(r, pid.integer, keyed_follow(&r->archive, places[i + 1]));
+        struct plist_value pid = keyed_follow(&r->archive, symbol_lines[i]);
+        add_process(r, pid.integer, keyed_follow(&r->archive, symbol_lines[i + 1]));
     }
 }
 
@@ -302,11 +307,11 @@ static module_id module_of(struct trace_reader *r, struct plist_value owner)
     return builder_module(r->b, path, (struct str){id, used});
 }
 
-static frame_id frame_at(struct trace_reader *r, uint64_t address, uint64_t place)
+static frame_id frame_at(struct trace_reader *r, uint64_t address, uint64_t symbol_line)
 {
     const struct keyed_archive *a = &r->archive;
-    struct plist_value symbol =
-        keyed_follow(a, (struct plist_value){.kind = PLIST_UID, .integer = place >> 32});
+    struct plist_value symbol = keyed_follow(
+        a, (struct plist_value){.kind = PLIST_UID, .integer = symbol_line >> 32});
     struct plist_value owner = keyed_find(a, &symbol, STR("$2"));
     struct str name = keyed_text(a, keyed_find(a, &symbol, STR("$0")), &r->arena);
     struct frame frame = {.module = module_of(r, owner)};
@@ -314,35 +319,35 @@ static frame_id frame_at(struct trace_reader *r, uint64_t address, uint64_t plac
     if (r->options->lines) {
         frame.file = builder_string(
             r->b, keyed_text(a, keyed_find(a, &symbol, STR("$1")), &r->arena));
-        frame.line = frame.file ? (uint32_t)place : 0;
+        frame.line = frame.file ? (uint32_t)symbol_line : 0;
     }
     if (r->options->every_address || (name.len == 0 && r->options->addresses))
         frame.address = address;
     return builder_frame(r->b, &frame);
 }
 
-/* The frame of an address that the process, or else another, has a name for; 0 for none.
- */
+/* The frame of an address for which this process, or else another, has a symbol; 0 if
+ * none. */
 static frame_id known_frame(struct trace_reader *r, uint64_t pid, uint64_t address)
 {
     struct symbols *found = NULL;
-    const uint64_t *place = NULL;
+    const uint64_t *symbol_line = NULL;
     for (size_t i = 0; i < r->symbols_count; i++) {
-        const uint64_t *at = idmap_find(&r->symbols[i].places, address);
+        const uint64_t *at = idmap_find(&r->symbols[i].symbol_lines, address);
         if (at && (!found || r->symbols[i].pid == pid)) {
             found = &r->symbols[i];
-            place = at;
+            symbol_line = at;
         }
     }
     uint64_t *frame = found ? idmap_put(&found->frames, &r->arena, address) : NULL;
     if (frame && *frame == 0)
-        *frame = (uint64_t)frame_at(r, address, *place) + 1;
+        *frame = (uint64_t)frame_at(r, address, *symbol_line) + 1;
     return frame ? (frame_id)(*frame - 1) : 0;
 }
 
 /* --- Stacks ---------------------------------------------------------------------- */
 
-/* The numbers of an array; false where there is none of that number. */
+/* The numbers of an array; false if there is no array with that index. */
 static bool array_of(const struct trace_reader *r, uint64_t number, struct bytes *out)
 {
     struct bytes at = bytes_of(r->index, false);
@@ -360,7 +365,7 @@ static bool array_of(const struct trace_reader *r, uint64_t number, struct bytes
     return !b.failed;
 }
 
-/* Adds what a number in a stack stands for; an array of more is put on top. */
+/* Adds the frame of a number in a stack; a nested array is pushed. */
 static void add_number(struct trace_reader *r, uint64_t pid, uint64_t number,
                        struct bytes *open, unsigned *depth)
 {
@@ -453,7 +458,7 @@ static void add_row(struct trace_reader *r, struct str row, const struct row_lay
     builder_add_mapped(r->b, &s);
 }
 
-/* Where the columns lie that the schema names, if they make up the whole row. */
+/* Sets the offsets of the schema's columns, if the columns add up to the whole row. */
 static bool lay_out(struct str schema, uint32_t row_size, struct row_layout *l)
 {
     uint32_t at = ROW_HEAD_SIZE, number = 0;
@@ -480,8 +485,8 @@ static bool lay_out(struct str schema, uint32_t row_size, struct row_layout *l)
     return at == row_size && l->stack != NOT_THERE;
 }
 
-/* A table's head: a magic number, its version and size; where the rows begin, and the
- * size of one. Behind the last row are zeros. */
+/* A table's header: a magic number, its version and size, the offset of the rows, and
+ * the size of a row. The last row is followed by zeros. */
 static bool read_rows(struct trace_reader *r, struct str schema, struct str table)
 {
     struct row_layout layout;
@@ -505,7 +510,7 @@ static bool read_rows(struct trace_reader *r, struct str schema, struct str tabl
 
 /* --- The archive ----------------------------------------------------------------- */
 
-/* Reads the table that the schema is of, where it is a time profile. */
+/* Reads the table of the schema, if it is a time profile. */
 static void read_table(struct trace_reader *r, const struct trace_file *f)
 {
     const struct str begin = STR("corespace/run"), end = STR("schema.xml");
@@ -527,7 +532,7 @@ static void read_table(struct trace_reader *r, const struct trace_file *f)
     r->budget = ((uint64_t)r->data.len + r->archive.plist.bytes.len) * 16 + 65536;
     read_symbols(r);
     if (!read_rows(r, schema, table))
-        builder_warn(r->b, "a time profile of a version that is not known", 0, 0, number);
+        builder_warn(r->b, "a time profile of an unknown version", 0, 0, number);
 }
 
 static void read_template(struct trace_reader *r)
@@ -543,29 +548,30 @@ static void read_template(struct trace_reader *r)
 static bool refuse(const struct trace_reader *r, struct error *err)
 {
     const struct facts *facts = &r->b->profile->facts;
-    char version[32] = "not known";
+    char version[32] = "unknown";
     if (r->arena.failed || builder_failed(r->b))
         return error_memory(err);
     if (r->has_archive)
         format_text(version, sizeof version, "%.1f", r->version);
-    error_set(err,
-              "no time profile that can be read is in this Instruments archive (its "
-              "version: %s)%s%s",
-              version, facts->warning_count ? ": " : "",
-              facts->warning_count ? facts->warnings[0].what : "");
-    return error_hint(err, "on a Mac: xcrun xctrace export --input FILE.trace --xpath "
-                           "'//table[@schema=\"time-profile\"]'; its output is read");
+    error_set(
+        err,
+        "this Instruments archive has no readable time profile (its version: %s)%s%s",
+        version, facts->warning_count ? ": " : "",
+        facts->warning_count ? facts->warnings[0].what : "");
+    return error_hint(err,
+                      "on a Mac, run: xcrun xctrace export --input FILE.trace --xpath "
+                      "'//table[@schema=\"time-profile\"]'; stoke reads its output");
 }
 
 static bool refuse_single(struct str all, struct error *err)
 {
     if (str_starts(all, STR("bplist0"))) {
-        error_set(err, "this is one file of an Instruments archive");
-        return error_hint(err,
-                          "give the folder that it is in, NAME.trace, or a zip of it");
+        error_set(err, "this is a single file of an Instruments archive");
+        return error_hint(
+            err, "give the folder that contains it, NAME.trace, or a zip of the folder");
     }
-    error_set(err, "the zip archive is damaged: it does not end with a directory");
-    return error_hint(err, "copy it anew, or give the folder NAME.trace itself");
+    error_set(err, "the zip archive is damaged: its directory at the end is missing");
+    return error_hint(err, "copy it again, or give the folder NAME.trace");
 }
 
 static bool instruments_trace_read(struct source *in,
@@ -595,7 +601,7 @@ static int instruments_trace_probe(struct str head)
     if (str_starts(head, STR("PK\x03\x04")) &&
         str_has(str_head(head, 256), STR(".trace/")))
         return 100;
-    return str_starts(head, STR("bplist0")) ? 60 : 0; /* form.template, of a folder */
+    return str_starts(head, STR("bplist0")) ? 60 : 0; /* form.template in a folder */
 }
 
 const struct importer import_instruments_trace = {

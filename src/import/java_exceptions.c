@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Java exceptions in logs: every stack trace counts 1, to see which are thrown the most.
+/* Java exceptions in logs: every stack trace has weight 1, to show which are thrown
+ * most often.
  *
  *   2024-05-01 12:00:00 ERROR Odd: bad order: x
  *           at Boom.parse(Boom.java:4)
@@ -11,20 +12,20 @@
  *           at java.base/java.lang.Integer.parseInt(Integer.java:668)
  *           ... 1 more
  *
- * A cause and a suppressed exception are traces of their own. Their callers that are
- * those of the trace around them are told by number only, "... 1 more"; here they are put
- * back. All other lines are the log's own and are passed over. */
+ * A cause and a suppressed exception are separate traces. The callers that they share
+ * with the enclosing trace are printed only as a number, "... 1 more"; the importer
+ * restores them. All other lines of the log are skipped. */
+#include "base/array.h"
 #include "base/number.h"
 #include "import/stacktext.h"
 
-/* Exceptions nested deeper are read, but their left-out callers stay left out. */
+/* Exceptions nested deeper are read, but their omitted callers are not restored. */
 #define LEVELS_MAX 8
 
-/* No more callers than that are left out: as deep as the virtual machine's traces go. */
-#define LEFT_OUT_MAX 1024
+/* No more callers than this are restored: the JVM's traces are not deeper. */
+#define OMITTED_MAX 1024
 
-/* A trace that encloses others: its outermost frames, and how far its heading is
- * indented. */
+/* An enclosing trace: its outermost frames, and the indentation of its header. */
 struct level {
     size_t indent;
     frame_id *frames; /* leaf first; at most LEFT_OUT_MAX */
@@ -33,9 +34,9 @@ struct level {
 
 struct exceptions_reader {
     struct stacktext text;
-    struct level levels[LEVELS_MAX]; /* the outermost first, the one under way last */
-    size_t depth;                    /* how many there are */
-    struct level around; /* what "... N more" of the one under way counts in */
+    struct level levels[LEVELS_MAX]; /* root first; the last is the current one */
+    size_t depth;                    /* number of levels */
+    struct level around; /* the trace that "... N more" of the current one refers to */
 };
 
 /* "at Boom.parse(Boom.java:4)". */
@@ -48,15 +49,15 @@ static bool parse_frame(struct str text, struct text_frame *f)
     size_t open = str_find(f->name, '('), close = str_find(f->name, ')');
     if (open == 0 || open > close || close == f->name.len)
         return false;
-    struct str place = str_span(f->name.ptr + open + 1, f->name.ptr + close);
-    place = stacktext_split_place(place, &f->line);
-    if (f->line) /* else "Native Method" or "Unknown Source" */
-        f->file = place;
+    struct str location = str_span(f->name.ptr + open + 1, f->name.ptr + close);
+    location = stacktext_split_location(location, &f->line);
+    if (f->line) /* otherwise "Native Method" or "Unknown Source" */
+        f->file = location;
     f->name = str_head(f->name, open);
     return str_find(f->name, '.') < f->name.len && f->name.ptr[open - 1] != ' ';
 }
 
-/* "... 5 more", or "... 5 common frames omitted" as logback puts it. */
+/* "... 5 more", or "... 5 common frames omitted" as logback prints it. */
 static bool parse_more(struct str text, uint64_t *count)
 {
     struct str rest = text;
@@ -67,25 +68,22 @@ static bool parse_more(struct str text, uint64_t *count)
     return str_equal(rest, STR("more")) || str_equal(rest, STR("common frames omitted"));
 }
 
-/* Keeps what may be left out of traces to come. */
+/* Copies the frames that later traces may omit. */
 static void copy_frames(struct exceptions_reader *r, struct level *to,
                         const frame_id *frames, size_t count)
 {
-    if (count > LEFT_OUT_MAX) {
-        frames += count - LEFT_OUT_MAX;
-        count = LEFT_OUT_MAX;
+    if (count > OMITTED_MAX) {
+        frames += count - OMITTED_MAX;
+        count = OMITTED_MAX;
     }
-    frame_id *items =
-        arena_grow(&r->text.arena, to->frames, &to->cap, count + 1, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&r->text.arena, to->frames, to->cap, count + 1))
         return;
-    to->frames = items;
     to->count = count;
     if (count)
-        memcpy(items, frames, count * sizeof *items);
+        memcpy(to->frames, frames, count * sizeof *to->frames);
 }
 
-/* Ends the trace under way, whose frames may be what later ones leave out. */
+/* Ends the current trace, whose frames later traces may omit. */
 static void end_trace(struct exceptions_reader *r)
 {
     struct frame_path *path = &r->text.b->path;
@@ -94,8 +92,8 @@ static void end_trace(struct exceptions_reader *r)
     stacktext_end(&r->text);
 }
 
-/* Begins a trace whose heading stands at the indent. A suppressed exception lies within
- * the trace around it; a cause takes the place of what it caused. */
+/* Begins a trace whose header has this indentation. A suppressed exception is nested
+ * in the enclosing trace; a cause replaces the exception that it caused. */
 static void begin_trace(struct exceptions_reader *r, size_t indent, bool suppressed)
 {
     end_trace(r);
@@ -113,10 +111,10 @@ static void begin_trace(struct exceptions_reader *r, size_t indent, bool suppres
     }
 }
 
-static void add_left_out(struct exceptions_reader *r, uint64_t count, struct str line)
+static void add_omitted(struct exceptions_reader *r, uint64_t count, struct str line)
 {
     if (count > r->around.count) {
-        stacktext_warn(&r->text, "callers left out that no trace before tells", line);
+        stacktext_warn(&r->text, "omitted callers that no earlier trace contains", line);
         count = r->around.count;
     }
     for (size_t i = r->around.count - (size_t)count; i < r->around.count; i++)
@@ -139,8 +137,8 @@ static void exceptions_line(struct stacktext *t, struct str line)
         if (!stacktext_add_known(t, text))
             stacktext_add(t, text, &f);
     } else if (parse_more(text, &count)) {
-        add_left_out(r, count, line);
-    } else if (t->b->path.count) { /* else a message goes on in more lines */
+        add_omitted(r, count, line);
+    } else if (t->b->path.count) { /* otherwise a message of several lines continues */
         end_trace(r);
         r->depth = 0;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IBM and OpenJ9 javacores: one line, one tag. A thread's lines are
+/* IBM and OpenJ9 javacores: each line begins with a tag. A thread's lines are
  *
  *   3XMTHREADINFO      "till-2" J9VMThread:0x08132B00, ..., state:R, prio=5
  *   3XMTHREADINFO1            (native thread ID:0x3158, native priority:0x5, ...)
@@ -8,8 +8,8 @@
  *   3XMTHREADINFO3           Native callstack:
  *   4XENATIVESTACK               poll+0x54 (0x00007FFF6C148A7A [libc.so.6+0x28a7a])
  *
- * Every Java stack counts 1, whatever its thread's state. Native stacks are those of the
- * same threads and are passed over. */
+ * Every Java stack has weight 1, whatever its thread's state. Native stacks belong to
+ * the same threads and are skipped. */
 #include "base/number.h"
 #include "import/stacktext.h"
 
@@ -21,11 +21,12 @@ static bool parse_frame(struct str text, struct text_frame *f)
     *f = TEXT_FRAME;
     f->name = str_trim(str_skip(text, 3));
     size_t open = str_find(f->name, '(');
-    struct str place = str_skip(f->name, open + 1);
-    size_t end = str_find(place, '('), close = str_find(place, ')');
-    place = stacktext_split_place(str_head(place, end < close ? end : close), &f->line);
-    if (f->line) /* else "Native Method" */
-        f->file = place;
+    struct str location = str_skip(f->name, open + 1);
+    size_t end = str_find(location, '('), close = str_find(location, ')');
+    location =
+        stacktext_split_location(str_head(location, end < close ? end : close), &f->line);
+    if (f->line) /* otherwise "Native Method" */
+        f->file = location;
     f->name = str_head(f->name, open);
     return f->name.len != 0;
 }
@@ -69,7 +70,7 @@ static void javacore_line(struct stacktext *t, struct str line)
         if (parse_frame(text, &f))
             stacktext_add(t, line, &f);
         else
-            stacktext_warn(t, "a stack's line without a frame", line);
+            stacktext_warn(t, "a stack line without a frame", line);
     } else if (str_equal(tag, STR("3XMTHREADINFO"))) {
         begin_thread(t, text);
     } else if (str_equal(tag, STR("3XMTHREADINFO1"))) {

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings of Java's Flight Recorder (JFR), by the JVM or async-profiler, version 2.
  *
- * A file is chunks, each by itself:
+ * A file is a sequence of independent chunks:
  *
  *   head       magic "FLR\0", version, size, offsets of the last checkpoint and of the
  *              metadata, start (ns), duration, start (ticks), ticks a second, features
- *   events     size, type, fields. Type 0 is the metadata: the classes of all that is in
- *              the chunk, with their fields; type 1 are checkpoints: pools of constants,
- *              which other values name by their keys
+ *   events     size, type, fields. Type 0 is the metadata: the classes of all values in
+ * the chunk, with their fields. Type 1 is a checkpoint: pools of constants, which other
+ * values refer to by key
  *
- * All is big-endian; whole numbers are LEB128 of at most nine bytes, the ninth of which
- * has eight bits. A value is its class's fields, and of an array their number before. So
- * every value is walked through by the metadata, and what is looked for is picked out on
- * the way.
- */
+ * All is big-endian; integers are LEB128 of at most nine bytes, the ninth of which has
+ * eight bits. A value is the fields of its class; an array begins with its count. So
+ * the reader walks every value by the metadata, and extracts the fields it needs. */
 #include "base/bytes.h"
 #include "base/idmap.h"
+#include "base/limits.h"
 #include "base/number.h"
 #include "base/output.h"
 #include "base/utf8.h"
 #include "import/importer.h"
 
 #define CHUNK_HEAD 68
-#define NESTED_MAX 24 /* values inside each other */
+#define NESTED_MAX 24 /* nested values */
 #define CLASSES_MAX 65536
-#define ELEMENTS_MAX 64 /* metadata inside each other */
+#define ELEMENTS_MAX 64 /* nested metadata */
 #define STEPS_FREE 4096
 #define STEPS_A_BYTE 8
 
-/* What a field is to the reader. */
+/* The meaning of a field for this reader. */
 enum role {
     ROLE_NONE,
     SYMBOL_TEXT,
@@ -68,9 +67,9 @@ static const struct {
     {"", "stackTrace", EVENT_TRACE},
 };
 
-/* The events that are samples. Those of the first kind are shown where there are any. */
+/* The events that are samples. The first kind that occurs is shown first. */
 static const struct sampled {
-    const char *class, *event, *weight; /* the field of the weight; NULL: each is 1 */
+    const char *class, *event, *weight; /* field of the weight; NULL: each is 1 */
     enum unit unit;
 } sampled[] = {
     {"jdk.ExecutionSample", "cpu", NULL, UNIT_COUNT},
@@ -107,17 +106,17 @@ enum class_kind {
 struct field {
     uint64_t class_id;
     struct str name;
-    uint32_t class, next; /* class: number of its class; next: field, or 0 */
+    uint32_t class, next; /* class: index of its class; next: index of a field, or 0 */
     enum role role;
     bool constant, array;
 };
 
 struct class {
     struct str name;
-    uint32_t first, last; /* fields, or 0 */
+    uint32_t first, last; /* indices of fields, or 0 */
     enum base_type type;
     enum class_kind kind;
-    uint32_t sampled; /* number in the table, plus 1; 0: none */
+    uint32_t sampled; /* index in the table, plus 1; 0: none */
 };
 
 struct trace_frame {
@@ -125,13 +124,15 @@ struct trace_frame {
     uint32_t line;
 };
 
-/* What constants were made of. */
+/* Objects made from constants. */
 struct method {
     uint64_t class, name;
+    string_id full_name; /* once it is made */
+    bool named;
 };
 
 struct trace {
-    size_t first, count; /* frames, the innermost first */
+    size_t first, count; /* frames, innermost first */
     bool cut, made;
     stack_id stack;
 };
@@ -141,23 +142,23 @@ struct java_thread {
     int64_t tid;
 };
 
-/* A value under way: the fields of a class, or of several in an array. */
+/* A value being read: the fields of a class, or of several in an array. */
 struct level {
     uint32_t class, field;
-    uint64_t more; /* further values of the array */
+    uint64_t more; /* remaining values of the array */
 };
 
 struct jfr {
     struct builder *b;
     const struct import_options *options;
-    struct arena arena; /* of the chunk */
-    struct bytes in;    /* of the chunk */
+    struct arena arena; /* of one chunk */
+    struct bytes in;    /* the bytes of the chunk */
     uint64_t offset;    /* of the chunk in the file */
     double start_ns, start_ticks, tick_ns;
     struct str *strings; /* of the metadata */
     size_t string_count;
-    struct field *fields;  /* [0] is none */
-    struct class *classes; /* [0] is none */
+    struct field *fields;  /* [0] is unused */
+    struct class *classes; /* [0] is unused */
     struct method *methods;
     struct trace *traces;
     struct java_thread *threads;
@@ -165,10 +166,12 @@ struct jfr {
     size_t field_count, field_cap, class_count, class_cap, method_count, method_cap;
     size_t trace_count, trace_cap, thread_count, thread_cap, frame_count, frame_cap;
     struct idmap class_ids, symbols, class_names, method_ids, trace_ids, thread_ids;
-    uint64_t values[ROLES]; /* of the value under way */
+    uint64_t values[ROLES]; /* of the current value */
     string_id texts[ROLES];
-    size_t first_frame; /* of the trace under way */
-    uint64_t steps;     /* that the event under way may take: values may have no bytes */
+    size_t first_frame; /* of the current trace */
+    uint64_t steps; /* limit for the current event, because values may have no bytes */
+    uint64_t bytes; /* of the file */
+    uint64_t named; /* bytes of the names that were composed */
 };
 
 static void warn(struct jfr *r, const char *what)
@@ -194,10 +197,11 @@ static uint64_t take_whole(struct bytes *in)
 
 enum { TEXT_NULL, TEXT_EMPTY, TEXT_CONSTANT, TEXT_UTF8, TEXT_CHARS, TEXT_LATIN1 };
 
-/* A text of 16-bit characters, as UTF-8, in the arena. Halves of pairs are replaced. */
+/* A text of 16-bit characters as UTF-8, in the arena. Unpaired surrogates are
+ * replaced. */
 static struct str take_chars(struct jfr *r, uint64_t count)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     if (count > bytes_left(&r->in))
         r->in.failed = true;
     for (uint64_t i = 0; i < count && !r->in.failed; i++) {
@@ -207,13 +211,13 @@ static struct str take_chars(struct jfr *r, uint64_t count)
         size_t length = utf8_write(whole ? (uint32_t)c : UTF8_REPLACEMENT, utf8);
         output_bytes(&text, utf8, length);
     }
-    struct str kept = arena_str(&r->arena, output_kept(&text));
+    struct str stored = arena_str(&r->arena, output_contents(&text));
     r->arena.failed |= text.failed;
     output_deinit(&text);
-    return kept;
+    return stored;
 }
 
-/* A text, or *constant set to its key. */
+/* A text; or sets *constant to the key of a constant. */
 static struct str take_text(struct jfr *r, uint64_t *constant)
 {
     struct bytes *in = &r->in;
@@ -312,7 +316,7 @@ static enum role role_of(const struct class *c, struct str field)
     return ROLE_NONE;
 }
 
-/* A field of the class that was added last. */
+/* Adds a field to the class that was added last. */
 static void add_field(struct jfr *r, struct field f)
 {
     struct field *fields = GROW(r, fields, field_cap, field_count);
@@ -358,26 +362,26 @@ static void take_element(struct jfr *r)
         add_field(r, f);
 }
 
-/* Elements inside each other: how many are still to come, by depth. */
+/* Nested elements: the number of remaining ones by depth. */
 static void take_elements(struct jfr *r)
 {
-    uint64_t left[ELEMENTS_MAX] = {1};
+    uint64_t remaining[ELEMENTS_MAX] = {1};
     for (size_t depth = 1; depth && !r->in.failed && !r->arena.failed;) {
-        if (left[depth - 1] == 0) {
+        if (remaining[depth - 1] == 0) {
             depth--;
             continue;
         }
-        left[depth - 1]--;
+        remaining[depth - 1]--;
         take_element(r);
         uint64_t children = take_whole(&r->in);
         if (children && depth == ELEMENTS_MAX)
             r->in.failed = true;
         else if (children)
-            left[depth++] = children;
+            remaining[depth++] = children;
     }
 }
 
-/* Fields name their classes, which may come behind them. */
+/* Resolves the classes of fields, which may come later than the fields. */
 static void link_fields(struct jfr *r)
 {
     for (size_t i = 1; i < r->field_count; i++) {
@@ -394,7 +398,7 @@ static bool read_metadata(struct jfr *r, uint64_t offset)
     take_whole(in); /* size */
     bool metadata = take_whole(in) == 0;
     for (int i = 0; i < 3; i++)
-        take_whole(in); /* start, duration, id */
+        take_whole(in); /* start, duration, ID */
     uint64_t count = take_whole(in);
     if (in->failed || !metadata || count > bytes_left(in))
         return false;
@@ -447,7 +451,7 @@ static bool is_single(const struct jfr *r, const struct field *f)
     return f->constant || r->classes[f->class].type != TYPE_OBJECT;
 }
 
-/* Walks through a value of the class. Its roles are then in r->values and r->texts. */
+/* Walks a value of the class. Its roles are then in r->values and r->texts. */
 static void take_value(struct jfr *r, uint32_t class)
 {
     struct level levels[NESTED_MAX] = {{class, r->classes[class].first, 0}};
@@ -487,7 +491,7 @@ static void take_value(struct jfr *r, uint32_t class)
 
 /* --- Constants -------------------- */
 
-static void keep_method(struct jfr *r, uint64_t key)
+static void store_method(struct jfr *r, uint64_t key)
 {
     struct method *methods = GROW(r, methods, method_cap, method_count);
     uint64_t *number = idmap_put(&r->method_ids, &r->arena, key);
@@ -496,10 +500,10 @@ static void keep_method(struct jfr *r, uint64_t key)
     r->methods = methods;
     *number = r->method_count;
     methods[r->method_count++] =
-        (struct method){r->values[METHOD_CLASS], r->values[METHOD_NAME]};
+        (struct method){.class = r->values[METHOD_CLASS], .name = r->values[METHOD_NAME]};
 }
 
-static void keep_trace(struct jfr *r, uint64_t key)
+static void store_trace(struct jfr *r, uint64_t key)
 {
     struct trace *traces = GROW(r, traces, trace_cap, trace_count);
     uint64_t *number = idmap_put(&r->trace_ids, &r->arena, key);
@@ -512,7 +516,7 @@ static void keep_trace(struct jfr *r, uint64_t key)
                                               .cut = r->values[TRACE_CUT]};
 }
 
-static void keep_thread(struct jfr *r, uint64_t key)
+static void store_thread(struct jfr *r, uint64_t key)
 {
     struct java_thread *threads = GROW(r, threads, thread_cap, thread_count);
     uint64_t *number = idmap_put(&r->thread_ids, &r->arena, key);
@@ -527,25 +531,25 @@ static void keep_thread(struct jfr *r, uint64_t key)
                              id && id < INT64_MAX ? (int64_t)id : ID_NONE};
 }
 
-static void keep_number(struct jfr *r, struct idmap *map, uint64_t key, uint64_t value)
+static void store_number(struct jfr *r, struct idmap *map, uint64_t key, uint64_t value)
 {
-    uint64_t *kept = idmap_put(map, &r->arena, key);
-    if (kept)
-        *kept = value;
+    uint64_t *stored = idmap_put(map, &r->arena, key);
+    if (stored)
+        *stored = value;
 }
 
-static void keep_constant(struct jfr *r, const struct class *c, uint64_t key)
+static void store_constant(struct jfr *r, const struct class *c, uint64_t key)
 {
     if (c->kind == KIND_SYMBOL)
-        keep_number(r, &r->symbols, key, r->texts[SYMBOL_TEXT]);
+        store_number(r, &r->symbols, key, r->texts[SYMBOL_TEXT]);
     else if (c->kind == KIND_CLASS)
-        keep_number(r, &r->class_names, key, r->values[CLASS_NAME]);
+        store_number(r, &r->class_names, key, r->values[CLASS_NAME]);
     else if (c->kind == KIND_METHOD)
-        keep_method(r, key);
+        store_method(r, key);
     else if (c->kind == KIND_TRACE)
-        keep_trace(r, key);
+        store_trace(r, key);
     else if (c->kind == KIND_THREAD)
-        keep_thread(r, key);
+        store_thread(r, key);
 }
 
 static void read_pool(struct jfr *r)
@@ -564,15 +568,15 @@ static void read_pool(struct jfr *r)
         else
             take_value(r, (uint32_t) * class);
         if (!r->in.failed)
-            keep_constant(r, c, key);
+            store_constant(r, c, key);
     }
 }
 
 static void read_checkpoint(struct jfr *r)
 {
     for (int i = 0; i < 3; i++)
-        take_whole(&r->in); /* start, duration, where the one before is */
-    bytes_u8(&r->in);       /* what kind */
+        take_whole(&r->in); /* start, duration, offset of the preceding checkpoint */
+    bytes_u8(&r->in);       /* the kind */
     uint64_t pools = take_whole(&r->in);
     for (uint64_t i = 0; i < pools && !r->in.failed && !r->arena.failed; i++)
         read_pool(r);
@@ -591,23 +595,44 @@ static char dotted(char c)
     return c == '/' ? '.' : c;
 }
 
-/* "java/util/List" and "add" as java.util.List.add. */
-static frame_id frame_of(struct jfr *r, const struct trace_frame *frame)
+/* "java/util/List" and "add" as java.util.List.add. Many methods may refer to one long
+ * class name: above the limit they are named without it. */
+static string_id name_of(struct jfr *r, const struct method *m)
 {
-    const uint64_t *number = idmap_find(&r->method_ids, frame->method);
-    struct method m = number ? r->methods[*number] : (struct method){0};
-    const uint64_t *class = idmap_find(&r->class_names, m.class);
-    struct str owner = symbol_at(r, class ? *class : 0), method = symbol_at(r, m.name);
-    struct output name = OUTPUT_KEEP;
+    const uint64_t *class = idmap_find(&r->class_names, m->class);
+    struct str owner = symbol_at(r, class ? *class : 0), method = symbol_at(r, m->name);
+    struct output name = OUTPUT_BUFFER;
+    if (limits_expansion_exceeded(r->b->limits, r->bytes, r->named + owner.len)) {
+        builder_warn(
+            r->b,
+            "a method named without its class, because the names are longer than "
+            "the limit; --limits x8 raises it",
+            0, 0, STR(""));
+        owner = STR("");
+    }
+    r->named += owner.len;
     for (size_t i = 0; i < owner.len; i++)
         output_char(&name, dotted(owner.ptr[i]));
     if (owner.len && method.len)
         output_char(&name, '.');
     output_str(&name, method);
     r->arena.failed |= name.failed;
-    struct frame f = {.name = builder_string(r->b, output_kept(&name)),
-                      .line = r->options->lines ? frame->line : 0};
+    string_id id = builder_string(r->b, output_contents(&name));
     output_deinit(&name);
+    return id;
+}
+
+static frame_id frame_of(struct jfr *r, const struct trace_frame *frame)
+{
+    const uint64_t *number = idmap_find(&r->method_ids, frame->method);
+    struct frame f = {.line = r->options->lines ? frame->line : 0};
+    if (number) {
+        struct method *m = &r->methods[*number];
+        if (!m->named)
+            m->full_name = name_of(r, m);
+        m->named = true;
+        f.name = m->full_name;
+    }
     return builder_frame(r->b, &f);
 }
 
@@ -623,7 +648,7 @@ static stack_id stack_of(struct jfr *r, uint64_t key)
     for (size_t i = 0; i < t->count; i++)
         builder_path_add(r->b, frame_of(r, &r->frames[t->first + i]));
     if (t->cut && r->options->cuts) {
-        struct frame mark = {.name = builder_string(r->b, STR(CUT_MARK)),
+        struct frame mark = {.name = builder_string(r->b, STR(TRUNCATED_MARK)),
                              .kind = FRAME_MARKER};
         builder_path_add(r->b, builder_frame(r->b, &mark));
     }
@@ -666,7 +691,7 @@ static void add_sample(struct jfr *r, const struct sampled *s)
 
 /* --- Chunks -------------------- */
 
-/* All events of the chunk, the checkpoints or the samples of one kind among them. */
+/* All events of the chunk: the checkpoints, or the samples of one kind. */
 static void read_events(struct jfr *r, bool checkpoints, uint32_t kind)
 {
     bytes_seek(&r->in, CHUNK_HEAD);
@@ -678,7 +703,9 @@ static void read_events(struct jfr *r, bool checkpoints, uint32_t kind)
             size < bytes_offset(&r->in) - at) {
             r->in.failed = false;
             if (checkpoints)
-                warn(r, "an event whose size cannot be: what lies behind is left out");
+                warn(
+                    r,
+                    "an event with an impossible size; the rest of the chunk is skipped");
             return;
         }
         r->in.end = r->in.begin + at + size;
@@ -694,7 +721,7 @@ static void read_events(struct jfr *r, bool checkpoints, uint32_t kind)
                 add_sample(r, &sampled[kind - 1]);
         }
         if (r->in.failed)
-            warn(r, "an event that its class does not describe");
+            warn(r, "an event that does not match its class");
         r->in = whole;
         bytes_seek(&r->in, at + size);
     }
@@ -702,9 +729,12 @@ static void read_events(struct jfr *r, bool checkpoints, uint32_t kind)
 
 static void clear_chunk(struct jfr *r)
 {
-    r->b->profile->arena.failed |= r->arena.failed;
-    arena_deinit(&r->arena);
-    *r = (struct jfr){.b = r->b, .options = r->options, .offset = r->offset};
+    builder_end_scratch(r->b, &r->arena);
+    *r = (struct jfr){.b = r->b,
+                      .options = r->options,
+                      .offset = r->offset,
+                      .bytes = r->bytes,
+                      .named = r->named};
     r->field_count = r->class_count = 1;
     r->fields = arena_zalloc(&r->arena, 64, sizeof *r->fields);
     r->classes = arena_zalloc(&r->arena, 64, sizeof *r->classes);
@@ -719,7 +749,8 @@ static bool has_class(const struct jfr *r, uint32_t kind)
     return false;
 }
 
-/* The samples of one event after those of another: what is first is shown first. */
+/* The samples of one event after those of another, because the first event is shown
+ * first. */
 static void read_chunk(struct jfr *r, struct str chunk)
 {
     clear_chunk(r);
@@ -734,7 +765,7 @@ static void read_chunk(struct jfr *r, struct str chunk)
     if (!r->fields || !r->classes)
         return;
     if (!read_metadata(r, metadata)) {
-        warn(r, "a chunk whose metadata cannot be read: it is left out");
+        warn(r, "a chunk whose metadata cannot be read, skipped");
         return;
     }
     read_events(r, true, 0);
@@ -759,25 +790,25 @@ static bool read_chunks(struct jfr *r, struct str all, struct error *err)
         uint64_t size = bytes_u64(&in);
         if (!str_equal(magic, STR("FLR\0")) || major < 2) {
             if (r->offset) {
-                end_early(r, "no chunk where one must be");
+                end_early(r, "bytes that are not a chunk");
                 return true;
             }
             error_set(err,
-                      "a flight recording of version %u, and versions 2 and up are "
-                      "read",
+                      "a flight recording of version %u; stoke reads versions 2 and up",
                       major);
             error_at_offset(err, 4);
-            return error_hint(err, "recordings of JDK 8's commercial version are older");
+            return error_hint(err,
+                              "recordings of the commercial JDK 8 have an older version");
         }
         if (size < CHUNK_HEAD || size > all.len - r->offset) {
-            end_early(r, "a chunk that is cut short");
+            end_early(r, "a truncated chunk");
             size = all.len - r->offset;
         }
         read_chunk(r, str_part(all, r->offset, size));
         r->offset += size;
     }
     if (r->offset < all.len && !builder_failed(r->b))
-        end_early(r, "a chunk that is cut short");
+        end_early(r, "a truncated chunk");
     return true;
 }
 
@@ -788,9 +819,9 @@ static bool jfr_read(struct source *in, const struct import_options *options,
     struct str all;
     if (!source_all(in, &all, err))
         return false;
+    r.bytes = all.len;
     bool ok = read_chunks(&r, all, err);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    builder_end_scratch(b, &r.arena);
     return ok;
 }
 
@@ -805,6 +836,6 @@ const struct importer import_jfr = {
     .summary = "Java Flight Recorder, also by async-profiler",
     .probe = jfr_probe,
     .shape = SHAPE_BINARY,
-    .empty = "there are no samples of stacks in this flight recording",
+    .empty = "no stack samples in this flight recording",
     .read = jfr_read,
 };

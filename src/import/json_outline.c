@@ -15,7 +15,7 @@ static void put(struct json_outline *o, struct str s)
     }
 }
 
-/* Whether the key is met for the first time, and there is room for it. */
+/* Whether the key is new and there is room for it. */
 static bool is_new(struct json_outline *o, struct str key)
 {
     uint64_t hash = hash_bytes(key.ptr, key.len) | 1;
@@ -29,7 +29,7 @@ static bool is_new(struct json_outline *o, struct str key)
     return true;
 }
 
-/* A colon: the string before it is a key. */
+/* At a colon: the string before it is a key. */
 static void take_key(struct json_outline *o)
 {
     struct str key = {o->word, o->word_length};
@@ -57,7 +57,7 @@ static void end_string(struct json_outline *o)
     o->is_schema = false;
 }
 
-/* Inside a string: to its end, or to the end of the piece. */
+/* Inside a string: skips to its end, or to the end of the piece. */
 static size_t pass_string(struct json_outline *o, struct str s)
 {
     size_t at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread dumps of the Java virtual machine: jstack, jcmd Thread.print, kill -3, and jhsdb
- * jstack --mixed; one dump or many in a row.
+/* Thread dumps of the Java virtual machine: jstack, jcmd Thread.print, kill -3, and
+ * jhsdb jstack --mixed; one dump or several in sequence.
  *
  *   "till-2" #13 prio=5 os_prio=0 tid=0x00007f2694123cf0 nid=0x513e runnable [0x00007f26]
  *      java.lang.Thread.State: RUNNABLE
@@ -10,24 +10,24 @@
  *
  *   0x00007f2699b55f36  epoll_wait + 0x56
  *   0x00007f2684941374  * sun.nio.ch.SelectorImpl.select() bci:5 line:146 (Interpreted
- * frame)
+ * ...)
  *
- * Every stack counts 1. Only threads that run are kept, unless the options keep all: a
- * thread in state RUNNABLE counts as waiting where it sits in a native call that waits,
- * and the machine's own threads are left out. Threads of a pool differ in a trailing
- * number, which is cut off their name. */
+ * Every stack has weight 1. Only running threads are included, unless the options
+ * request all. A thread in state RUNNABLE counts as waiting if it is in a native call
+ * that waits. The JVM's own threads are excluded. The number at the end of a name is
+ * removed, because threads of a pool differ only in it. */
 #include "base/number.h"
 #include "import/stacktext.h"
 #include "model/name.h"
 
-/* Parts of the names of the machine's own threads. */
+/* Parts of the names of the JVM's own threads. */
 static const char *const system_threads[] = {
     "CompilerThread",  "Signal Dispatcher",        "Service Thread",
     "Attach Listener", "Monitor Deflation Thread", "Notification Thread",
     "Sweeper thread",  "Surrogate Locker Thread",
 };
 
-/* Ends of the names of native methods that wait while their thread is RUNNABLE. */
+/* Ends of the names of native methods that wait in state RUNNABLE. */
 static const char *const waiting_calls[] = {
     "epollWait",
     "EPoll.wait",
@@ -77,11 +77,12 @@ static bool parse_java(struct str text, struct text_frame *f)
     *f = TEXT_FRAME;
     f->name = str_trim(str_skip(text, 3));
     size_t open = str_find(f->name, '(');
-    struct str place = str_skip(f->name, open + 1);
+    struct str location = str_skip(f->name, open + 1);
     f->name = str_head(f->name, open);
-    place = stacktext_split_place(str_head(place, str_find(place, ')')), &f->line);
-    size_t slash = str_find(place, '/');
-    f->file = slash < place.len ? str_skip(place, slash + 1) : place;
+    location =
+        stacktext_split_location(str_head(location, str_find(location, ')')), &f->line);
+    size_t slash = str_find(location, '/');
+    f->file = slash < location.len ? str_skip(location, slash + 1) : location;
     if (f->line == 0) /* "Native Method", "Unknown Source" */
         f->file = STR("");
     return f->name.len != 0;
@@ -106,8 +107,8 @@ static bool parse_mixed(struct str line, struct text_frame *f)
     return true;
 }
 
-/* The number behind the mark: nid=0x513e, or in decimal as newer versions print it. */
-static int64_t id_behind(struct str line, struct str mark)
+/* The number after the mark: nid=0x513e, or decimal in newer versions. */
+static int64_t id_after(struct str line, struct str mark)
 {
     uint64_t id;
     struct str rest = str_skip(line, str_search(line, mark) + mark.len);
@@ -127,7 +128,7 @@ static struct str without_number(struct str name)
     return numbered ? str_head(name, at - 1) : name;
 }
 
-/* Ends the stack under way; a thread that does not run is dropped. */
+/* Ends the current stack; drops it if its thread does not run. */
 static void end_thread(struct jstack_reader *r)
 {
     struct stacktext *t = &r->text;
@@ -145,7 +146,7 @@ static void begin_thread(struct jstack_reader *r, struct str line)
     struct str name = str_head(rest, close);
     end_thread(r);
     stacktext_thread(t, without_number(name));
-    t->tid = id_behind(str_skip(rest, close), STR(" nid="));
+    t->tid = id_after(str_skip(rest, close), STR(" nid="));
     t->drop = is_system_thread(name) && !t->options->all_threads;
 }
 
@@ -181,7 +182,7 @@ static void jstack_line(struct stacktext *t, struct str line)
         read_state(r, str_skip(text, state.len));
     } else if (str_ends(line, STR(":")) &&
                number_parse_u64(str_head(line, line.len - 1), &pid) && pid <= INT64_MAX) {
-        t->pid = (int64_t)pid; /* jcmd's first line */
+        t->pid = (int64_t)pid; /* the first line of jcmd */
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* massif.out.PID of valgrind's heap profiler: what was allocated and not yet freed, at
- * moments of a run (valgrind's manual, chapter 9).
+/* massif.out.PID, from valgrind's heap profiler: the live allocations at several
+ * snapshots of a run (valgrind's manual, chapter 9).
  *
  *   snapshot=48
  *   #-----------
@@ -11,12 +11,13 @@
  *   heap_tree=peak
  *   n19: 19406715 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
  *    n0: 4699372 in 2377 places, all below massif's threshold (01.00%)
- *    n2: 4251496 0x57B3D69: QTextEngine::LayoutData::reallocate(int) (qtextengine.cpp:2091)
+ *    n2: 4251496 0x57B3D69: QTextEngine::LayoutData::reallocate(int)
+ * (qtextengine.cpp:2091)
  *
- * A space more is a caller further out; what is inlined has its caller's address. Bytes of
- * different moments are not to be added up: each moment with a tree is an event of its
- * own, the peak the first one. Where there is no tree of the peak the largest stands for
- * it, and where there is none at all, how much it was. */
+ * One more space of indentation is the next caller; an inlined function has its
+ * caller's address. Bytes of different snapshots must not be added: each snapshot with
+ * a tree is a separate event, the peak first. If the peak has no tree, the largest
+ * tree replaces it. If there is no tree at all, the profile has only the totals. */
 #include "base/format.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -24,7 +25,7 @@
 #include "import/quantity.h"
 #include "model/name.h"
 
-/* One moment. */
+/* A snapshot. */
 struct snapshot {
     uint64_t number;
     uint64_t heap, extra, stacks; /* bytes */
@@ -34,7 +35,7 @@ struct snapshot {
 struct massif_row {
     size_t column;
     uint64_t callers, bytes;
-    struct str text; /* behind the bytes */
+    struct str text; /* after the bytes */
 };
 
 struct massif_reader {
@@ -46,7 +47,7 @@ struct massif_reader {
     event_id peak, largest_tree; /* 0: none */
     double largest_tree_bytes;
     bool has_peak_tree;
-    struct massif_row held; /* the last row, not opened yet; column 0: there is none */
+    struct massif_row held; /* the last row, not opened yet; column 0: none */
     struct output held_text;
 };
 
@@ -68,29 +69,29 @@ static bool parse_row(struct str line, struct massif_row *row)
            number_parse_u64(bytes, &row->bytes);
 }
 
-/* What is no function: the root, which stands for all functions that allocate, and what is
- * too little to be told apart. */
+/* A frame that is not a function: the root, which represents all allocation functions,
+ * and the entry for allocations below the threshold. */
 static frame_id marker(struct massif_reader *r, struct str name)
 {
     struct frame f = {.name = builder_string(r->b, name), .kind = FRAME_MARKER};
     return builder_frame(r->b, &f);
 }
 
-/* "(in /usr/lib/libc.so.6)" and "(main.c:12)" behind a name; the name without it. */
-static struct str take_place(struct massif_reader *r, struct str name, struct frame *f)
+/* Removes "(in /usr/lib/libc.so.6)" or "(main.c:12)" after a name; returns the name. */
+static struct str take_location(struct massif_reader *r, struct str name, struct frame *f)
 {
     size_t at = str_rfind(name, '(');
     uint64_t line;
     if (!str_ends(name, STR(")")) || at < 2 || name.ptr[at - 1] != ' ')
         return name;
-    struct str place = str_head(str_skip(name, at + 1), name.len - at - 2);
-    size_t colon = str_rfind(place, ':');
-    if (str_starts(place, STR("in "))) {
-        f->module = builder_module(r->b, str_skip(place, 3), STR(""));
-    } else if (number_parse_u64(str_skip(place, colon + 1), &line) &&
+    struct str location = str_head(str_skip(name, at + 1), name.len - at - 2);
+    size_t colon = str_rfind(location, ':');
+    if (str_starts(location, STR("in "))) {
+        f->module = builder_module(r->b, str_skip(location, 3), STR(""));
+    } else if (number_parse_u64(str_skip(location, colon + 1), &line) &&
                line <= UINT32_MAX) {
         if (r->options->lines) {
-            f->file = builder_string(r->b, str_head(place, colon));
+            f->file = builder_string(r->b, str_head(location, colon));
             f->line = (uint32_t)line;
         }
     } else {
@@ -106,12 +107,12 @@ static frame_id function_of(struct massif_reader *r, struct str text, bool inlin
     struct frame f = {.kind = inlined ? FRAME_INLINED : FRAME_USER};
     struct str number = str_cut(&text, ':');
     number_parse_hex(str_skip(number, 2), &address);
-    struct str name = take_place(r, str_trim(text), &f);
+    struct str name = take_location(r, str_trim(text), &f);
     bool unknown = name.len == 0 || str_equal(name, STR("???"));
     if (r->options->every_address || (unknown && r->options->addresses))
         f.address = address;
     struct str plain = name_without_arguments(name);
-    if (plain.len && !r->options->signatures) /* "(below main)" stays */
+    if (plain.len && !r->options->signatures) /* keeps "(below main)" */
         name = plain;
     if (!unknown)
         f.name = builder_string(r->b, name);
@@ -128,8 +129,8 @@ static frame_id frame_of(struct massif_reader *r, const struct massif_row *row,
     return row->callers ? 0 : marker(r, STR("[useful heap]"));
 }
 
-/* Whether the row that is held is inlined into its caller, which then has its address.
- * So do calls of a function by itself, from the same place. */
+/* Whether the held row is inlined into its caller, which then has its address.
+ * Recursive calls from the same location also have the same address. */
 static bool is_inlined(const struct massif_row *row, const struct massif_row *caller)
 {
     struct str text = row->text, outer = caller->text;
@@ -138,13 +139,13 @@ static bool is_inlined(const struct massif_row *row, const struct massif_row *ca
            str_equal(address, same) && !str_equal(text, outer);
 }
 
-/* Opens the row that is held; `next` is the one behind it, NULL where there is none. */
+/* Opens the held row; `next` is the row after it, NULL if there is none. */
 static void open_held(struct massif_reader *r, const struct massif_row *next)
 {
     struct massif_row row = r->held;
     if (row.column == 0)
         return;
-    row.text = output_kept(&r->held_text);
+    row.text = output_contents(&r->held_text);
     r->held.column = 0;
     indent_open(&r->tree, row.column, frame_of(r, &row, next && is_inlined(&row, next)));
     indent_total(&r->tree, (double)row.bytes, 0);
@@ -180,7 +181,7 @@ static void add_bytes(struct massif_reader *r, event_id event, struct str name,
                           (double)bytes);
 }
 
-/* What massif counts beside the trees. */
+/* Memory that massif counts outside the trees. */
 static void add_others(struct massif_reader *r, event_id event, const struct snapshot *s)
 {
     add_bytes(r, event, STR("[extra heap]"), s->extra);
@@ -192,7 +193,7 @@ static double bytes_of(const struct snapshot *s)
     return (double)s->heap + (double)s->extra + (double)s->stacks;
 }
 
-/* The last of a moment's facts: "empty" where its tree was not kept. */
+/* The last line of a snapshot's header: "empty" if it has no tree. */
 static void begin_tree(struct massif_reader *r, struct str kind)
 {
     char name[48];
@@ -213,8 +214,8 @@ static void begin_tree(struct massif_reader *r, struct str kind)
     r->largest_tree_bytes = bytes_of(&r->now);
 }
 
-/* Massif keeps no tree of a peak that it did not see to be one, as that of a program which
- * ends with all it ever had. */
+/* Massif saves no tree for a peak that it did not recognise as one, for example in a
+ * program whose heap is largest at its end. */
 static void make_peak(struct massif_reader *r)
 {
     const struct profile *p = r->b->profile;
@@ -228,13 +229,13 @@ static void make_peak(struct massif_reader *r)
     }
     for (size_t i = 0; i < count && i < p->sample_count; i++) {
         struct sample s = p->samples[i];
-        bool wanted = s.event == r->largest_tree;
+        bool is_largest = s.event == r->largest_tree;
         s.event = r->peak;
-        if (wanted)
+        if (is_largest)
             builder_add_mapped(r->b, &s);
     }
     if (r->largest_tree_bytes < bytes_of(&r->largest))
-        builder_warn(r->b, "a peak without a tree: the largest tree stands for it", 0, 0,
+        builder_warn(r->b, "a peak without a tree: the largest tree replaces it", 0, 0,
                      STR(""));
 }
 
@@ -281,7 +282,7 @@ static void read_line(struct massif_reader *r, struct str line)
     else if (str_equal(key, STR("heap_tree")))
         begin_tree(r, value);
     else if (!str_equal(key, STR("time")))
-        builder_warn(r->b, "not a line of massif's", r->lines.number, 1, line);
+        builder_warn(r->b, "not a line in massif's format", r->lines.number, 1, line);
 }
 
 /* --- The format ------------------------------------------------------------------ */
@@ -294,7 +295,7 @@ static bool massif_read(struct source *in, const struct import_options *options,
                               .lines = lines_of(in, err),
                               .tree = {.b = b, .callers = true},
                               .peak = builder_event(b, STR("peak"), UNIT_BYTES),
-                              .held_text = OUTPUT_KEEP};
+                              .held_text = OUTPUT_BUFFER};
     struct str line;
     while (!builder_failed(b) && lines_next(&r.lines, &line))
         read_line(&r, str_trim_right(line));
@@ -325,7 +326,7 @@ const struct importer import_massif = {
     .name = "massif",
     .suffixes = "massif",
     .summary = "valgrind massif: the heap at its peak, and at other moments",
-    .empty = "the program had allocated nothing at any of massif's snapshots",
+    .empty = "the program had no heap allocations at any of massif's snapshots",
     .probe = massif_probe,
     .read = massif_read,
 };

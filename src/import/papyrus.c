@@ -5,8 +5,9 @@
  *   500:PUSH:3053:1:quest (24021278):abc..function
  *   1500:POP:3053:1:quest (24021278):abc..function
  *
- * Milliseconds, what happened, the script's stack, its depth, an object, the function.
- * Stacks run side by side, so each is a thread. */
+ * Fields: milliseconds, action, stack of the script, its depth, an object, the
+ * function. Stacks run concurrently, so each is a thread. */
+#include "base/array.h"
 #include "base/format.h"
 #include "base/idmap.h"
 #include "base/number.h"
@@ -14,10 +15,10 @@
 
 #define TIME_MOST ((uint64_t)1 << 53)
 
-/* A stack of the scripts' machine. */
+/* A stack of the script engine. */
 struct script {
     thread_id thread;
-    stack_id stack; /* what is open */
+    stack_id stack; /* the open calls */
     uint64_t since; /* milliseconds */
 };
 
@@ -27,7 +28,7 @@ struct papyrus_reader {
     struct lines lines;
     struct arena arena;
     struct idmap ids;
-    struct script *scripts; /* [0] is none */
+    struct script *scripts; /* [0] is unused */
     size_t count, cap;
     event_id event;
 };
@@ -42,7 +43,7 @@ static bool parse_record(struct str line, struct record *r)
 {
     struct str rest = line, time = str_cut(&rest, ':'), what = str_cut(&rest, ':');
     struct str script = str_cut(&rest, ':');
-    str_cut(&rest, ':'); /* the depth, which the stack tells */
+    str_cut(&rest, ':'); /* the depth, which is also known from the stack */
     str_cut(&rest, ':'); /* the object */
     r->push = str_equal(what, STR("PUSH"));
     r->function = str_trim(rest);
@@ -54,28 +55,25 @@ static bool parse_record(struct str line, struct record *r)
 static struct script *script_of(struct papyrus_reader *p, const struct record *r)
 {
     uint64_t *number = idmap_put(&p->ids, &p->arena, r->script);
-    struct script *scripts =
-        arena_grow(&p->arena, p->scripts, &p->cap, p->count + 1, sizeof *scripts);
     char name[64];
-    if (!number || !scripts)
+    if (!number || !ARRAY_RESERVE(&p->arena, p->scripts, p->cap, p->count + 1))
         return NULL;
-    p->scripts = scripts;
     if (*number == 0) {
         size_t length =
             format_text(name, sizeof name, "stack %llu", (unsigned long long)r->script);
         *number = p->count++;
-        scripts[*number] = (struct script){
+        p->scripts[*number] = (struct script){
             .thread = builder_thread(p->b, ID_NONE, ID_NONE, (struct str){name, length}),
             .since = r->time};
     }
-    return &scripts[*number];
+    return &p->scripts[*number];
 }
 
-/* What is open has run until then. */
+/* Adds the time until then to the open calls. */
 static void run_until(struct papyrus_reader *p, struct script *s, uint64_t time)
 {
     if (time < s->since)
-        builder_warn(p->b, "a time before that of the line before", p->lines.number, 1,
+        builder_warn(p->b, "a time before that of the preceding line", p->lines.number, 1,
                      STR(""));
     else if (s->stack && time > s->since)
         builder_add(p->b, &(struct sample){.time = s->since * 1000000,
@@ -90,7 +88,7 @@ static void run_until(struct papyrus_reader *p, struct script *s, uint64_t time)
     s->since = time;
 }
 
-/* Closes the innermost call of that function, with all that it called. */
+/* Closes the innermost call of that function, and all calls inside it. */
 static void pop(struct papyrus_reader *p, struct script *s, struct str function)
 {
     const struct profile *profile = p->b->profile;
@@ -99,7 +97,7 @@ static void pop(struct papyrus_reader *p, struct script *s, struct str function)
         if (!str_equal(profile_string(profile, name), function))
             continue;
         if (at != s->stack)
-            builder_warn(p->b, "a POP before those of what it called", p->lines.number, 1,
+            builder_warn(p->b, "a POP before those of its callees", p->lines.number, 1,
                          function);
         s->stack = profile->stacks[at].parent;
         return;
@@ -114,7 +112,7 @@ static void read_line(struct papyrus_reader *p, struct str line)
         str_starts(line, STR("Log closed")))
         return;
     if (!parse_record(line, &r)) {
-        builder_warn(p->b, "not a line of a script's log", p->lines.number, 1, line);
+        builder_warn(p->b, "not a line of a script log", p->lines.number, 1, line);
         return;
     }
     struct script *s = script_of(p, &r);
@@ -137,8 +135,7 @@ static bool papyrus_read(struct source *in, const struct import_options *options
         builder_event(b, STR("time"), options->samples ? UNIT_COUNT : UNIT_MILLISECONDS);
     while (!builder_failed(b) && !p.arena.failed && lines_next(&p.lines, &line))
         read_line(&p, line);
-    b->profile->arena.failed |= p.arena.failed;
-    arena_deinit(&p.arena);
+    builder_end_scratch(b, &p.arena);
     return !p.lines.failed;
 }
 

@@ -6,8 +6,9 @@
 
 /* --- Frame lines ----------------------------------------------------------------- */
 
-/* Where the last bracketed run of the line opens, its brackets balanced where they can
- * be: "x (/tmp/a (deleted))" opens at "/tmp". s.len where the line ends with none. */
+/* The start of the last bracketed text of the line, with balanced brackets if
+ * possible: "x (/tmp/a (deleted))" starts at "/tmp". s.len if the line does not end
+ * with one. */
 static size_t module_start(struct str s)
 {
     size_t depth = 0, last = s.len;
@@ -52,11 +53,11 @@ bool perf_parse_frame(struct str line, struct perf_frame_line *f, bool bare)
     f->pc = str_word(&rest);
     if (is_hex(f->pc)) {
         f->symbol = str_trim(rest);
-        if (open >= line.len && f->symbol.len == 0) /* an address alone (-F ip) */
+        if (open >= line.len && f->symbol.len == 0) /* only an address (-F ip) */
             f->symbol = STR("[unknown]");
         return true;
     }
-    f->pc = STR(""); /* only inlined frames may have none */
+    f->pc = STR(""); /* only inlined frames may have no address */
     f->symbol = symbol;
     return perf_is_inlined(f) && symbol.len;
 }
@@ -68,7 +69,7 @@ frame_id perf_frame(struct builder *b, const struct import_options *options,
     inlined |= !has_module;
     struct frame f = {.kind = inlined ? FRAME_INLINED : module_kind(line->module)};
     bool unknown = str_equal(symbol, STR("[unknown]"));
-    if (symbol.len == 0) /* a symbol without a name, which every folder shows as this */
+    if (symbol.len == 0) /* a symbol without a name; all folders show it as this */
         f.name = builder_string(b, STR(" "));
     else if (!unknown)
         f.name = builder_string(b, options->signatures ? symbol : name_tidy(symbol));
@@ -82,14 +83,14 @@ frame_id perf_frame(struct builder *b, const struct import_options *options,
 static frame_id in_module(struct perf_inlined *in, struct builder *b, frame_id frame,
                           module_id module)
 {
-    struct perf_inlined_kept *kept =
-        &in->kept[hash_pair(frame, module) % PERF_INLINED_KEPT];
-    if (kept->from != frame || kept->module != module) {
+    struct perf_inlined_entry *cached =
+        &in->cached[hash_pair(frame, module) % PERF_INLINED_CACHED];
+    if (cached->from != frame || cached->module != module) {
         struct frame f = b->profile->frames[frame];
         f.module = module;
-        *kept = (struct perf_inlined_kept){frame, builder_frame(b, &f), module};
+        *cached = (struct perf_inlined_entry){frame, builder_frame(b, &f), module};
     }
-    return kept->to;
+    return cached->to;
 }
 
 void perf_inlined_settle(struct perf_inlined *in, struct builder *b, size_t from,
@@ -122,7 +123,7 @@ bool perf_is_annotation(struct str line)
     return colon < text.len && number_parse_u64(str_skip(text, colon + 1), &number);
 }
 
-bool perf_parse_place(struct str line, struct str *file, uint32_t *number)
+bool perf_parse_location(struct str line, struct str *file, uint32_t *number)
 {
     struct str text = str_trim(line);
     size_t colon = str_rfind(text, ':');
@@ -143,8 +144,7 @@ static bool is_number(struct str s)
     return number_parse_u64(s, &v);
 }
 
-/* "12", "12/34", "-1" or "12/-1": a process's or thread's number; one that is gone has
- * none, and is -1. */
+/* "12", "12/34", "-1" or "12/-1": a process or thread ID; -1 if it has exited. */
 static bool is_id(struct str word)
 {
     if (word.len == 0 || (!byte_is_digit(word.ptr[0]) && word.ptr[0] != '-'))
@@ -160,7 +160,7 @@ static bool is_cpu(struct str word)
            is_number(str_head(str_skip(word, 1), word.len - 2));
 }
 
-/* "123.456789:" to nanoseconds. */
+/* "123.456789:" as nanoseconds. */
 static bool parse_time(struct str word, uint64_t *time)
 {
     if (word.len < 4 || word.ptr[word.len - 1] != ':')
@@ -179,21 +179,21 @@ static bool parse_time(struct str word, uint64_t *time)
 
 bool perf_find_head(struct str line, struct perf_head *h)
 {
-    struct str left = line;
+    struct str remaining = line;
     uint64_t time;
     *h = (struct perf_head){.id = STR("")};
-    while (left.len && !h->sure) {
-        const char *end = left.ptr;
-        struct str word = str_word(&left);
+    while (remaining.len && !h->sure) {
+        const char *end = remaining.ptr;
+        struct str word = str_word(&remaining);
         if (!is_id(word))
             continue;
         struct str before = str_trim(str_span(line.ptr, end));
-        struct str peek = left, next = str_word(&peek);
+        struct str peek = remaining, next = str_word(&peek);
         h->sure = is_cpu(next) || parse_time(next, &time);
         if (h->sure || (h->id.len == 0 && before.len)) {
             h->id = word;
             h->comm = before;
-            h->rest = left;
+            h->rest = remaining;
         }
     }
     return h->id.len != 0;
@@ -217,8 +217,8 @@ struct str perf_parse_fields(struct sample *s, struct str rest, uint64_t *period
 {
     uint64_t cpu;
     *period = 0;
-    for (struct str left = rest; left.len; rest = left) {
-        struct str word = str_word(&left);
+    for (struct str remaining = rest; remaining.len; rest = remaining) {
+        struct str word = str_word(&remaining);
         if (is_cpu(word)) {
             number_parse_u64(str_head(str_skip(word, 1), word.len - 2), &cpu);
             s->cpu = cpu < CPU_NONE ? (uint32_t)cpu : CPU_NONE;
@@ -242,7 +242,8 @@ enum unit perf_event_unit(struct str name, bool has_period)
         return UNIT_NANOSECONDS;
     if (str_equal(name, STR("off-cpu")) || str_equal(name, STR("offcpu-time")))
         return UNIT_NANOSECONDS;
-    if (str_equal(name, STR("samples"))) /* what stoke script calls those of others */
+    if (str_equal(name, STR("samples"))) /* the event name that stoke script prints for
+                                            other formats */
         return UNIT_COUNT;
     return str_starts(name, STR("cycles")) ? UNIT_CYCLES : UNIT_EVENTS;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where threads were when they did not run, from the scheduler's events as perf prints
- * them: perf script of sched:sched_switch (and sched:sched_stat_*) with stacks, or
- * perf sched timehist.
+/* Where threads wait, from the scheduler's events as perf prints them: perf script of
+ * sched:sched_switch (and sched:sched_stat_*) with stacks, or perf sched timehist.
  *
- * The stack with which a thread leaves the CPU is weighed with the time until it is back.
- * Where only one process was recorded its return is not seen; then the kernel's own
- * sched_stat_* tell how long it slept. Threads that are still away at the end are left
- * out: how long they will be is not known. */
+ * The weight of the stack with which a thread leaves the CPU is the time until the
+ * thread runs again. If only one process was recorded, that switch is not in the file;
+ * then the kernel's sched_stat_* events give the time it slept. Threads that are still
+ * off CPU at the end are skipped, because their time is unknown. */
+#include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
 #include "import/perf_line.h"
@@ -15,8 +15,8 @@
 /* A thread that left the CPU. */
 struct task {
     bool away;
-    struct sample sample; /* its time is when it left */
-    double slept;         /* what sched_stat_* told since then, in ns; or 0 */
+    struct sample sample; /* its time is the switch away from the CPU */
+    double slept;         /* from sched_stat_* events since then, ns; or 0 */
 };
 
 enum sched_event { EVENT_NONE, EVENT_SWITCH, EVENT_SLEPT };
@@ -26,19 +26,20 @@ struct sched_reader {
     const struct import_options *options;
     struct lines lines;
     struct arena arena;
-    struct idmap ids; /* from thread numbers to places among the tasks */
+    struct idmap ids; /* thread ID to index of the task */
     struct task *tasks;
     size_t task_count, task_cap;
     event_id off_cpu;
     struct perf_inlined inlined;
 
-    enum sched_event event; /* under way; a switch's frames are in the builder's path */
+    enum sched_event
+        event; /* of the current line; a switch's frames are in the builder's path */
     struct sample sample;
-    uint64_t previous, next; /* thread numbers; 0 is the idle thread */
+    uint64_t previous, next; /* thread IDs; 0 is the idle thread */
     double slept;
 
     bool timehist;
-    size_t task_column; /* of timehist: where the task's name stands */
+    size_t task_column; /* of timehist: the column of the task's name */
     bool has_state;
 };
 
@@ -51,16 +52,13 @@ static struct task *task_of(struct sched_reader *r, uint64_t id)
         return NULL;
     if (*at)
         return &r->tasks[*at];
-    size_t place = r->task_count ? r->task_count : 1;
-    struct task *tasks =
-        arena_grow(&r->arena, r->tasks, &r->task_cap, place + 1, sizeof *tasks);
-    if (!tasks)
+    size_t index = r->task_count ? r->task_count : 1;
+    if (!ARRAY_RESERVE(&r->arena, r->tasks, r->task_cap, index + 1))
         return NULL;
-    r->tasks = tasks;
-    r->task_count = place + 1;
-    *at = place;
-    tasks[place] = (struct task){.away = false};
-    return &tasks[place];
+    r->task_count = index + 1;
+    *at = index;
+    r->tasks[index] = (struct task){.away = false};
+    return &r->tasks[index];
 }
 
 static void add_off_cpu(struct sched_reader *r, struct task *task, double weight)
@@ -73,12 +71,12 @@ static void add_off_cpu(struct sched_reader *r, struct task *task, double weight
     task->slept = 0;
 }
 
-static void leave(struct sched_reader *r, uint64_t id, const struct sample *sample)
+static void leave_cpu(struct sched_reader *r, uint64_t id, const struct sample *sample)
 {
     struct task *task = id ? task_of(r, id) : NULL;
     if (!task)
         return;
-    add_off_cpu(r, task, task->slept); /* it came back unseen */
+    add_off_cpu(r, task, task->slept); /* the switch to it is not in the file */
     task->away = true;
     task->sample = *sample;
 }
@@ -89,7 +87,7 @@ static void come_back(struct sched_reader *r, uint64_t id, uint64_t time)
     if (!task || !task->away)
         return;
     if (time < task->sample.time)
-        builder_warn(r->b, "a thread that is back before it left", r->lines.number, 1,
+        builder_warn(r->b, "a thread that returns before it left", r->lines.number, 1,
                      STR(""));
     else
         add_off_cpu(r, task, (double)(time - task->sample.time));
@@ -98,7 +96,7 @@ static void come_back(struct sched_reader *r, uint64_t id, uint64_t time)
 
 /* --- perf script ----------------------------------------------------------------- */
 
-/* The number behind the last " key=" of s. */
+/* The number after the last " key=" of s. */
 static bool take_field(struct str s, struct str key, uint64_t *value)
 {
     size_t at = str_search(s, key);
@@ -108,7 +106,7 @@ static bool take_field(struct str s, struct str key, uint64_t *value)
     return number_parse_u64(str_word(&rest), value);
 }
 
-/* "comm:12 [120] S", which perf's own printer makes of a task. */
+/* "comm:12 [120] S", as perf prints a task. */
 static bool take_pretty(struct str s, uint64_t *id)
 {
     s = str_head(s, str_rfind(s, '['));
@@ -152,10 +150,11 @@ static void end_event(struct sched_reader *r)
         perf_inlined_settle(&r->inlined, r->b, 0, r->b->path.count, 0);
         r->sample.stack = builder_path_from_leaf(r->b);
         come_back(r, r->next, r->sample.time);
-        leave(r, r->previous, &r->sample);
+        leave_cpu(r, r->previous, &r->sample);
     } else if (r->event == EVENT_SLEPT) {
         struct task *task = r->next ? task_of(r, r->next) : NULL;
-        if (task && task->away && task->slept <= 0) /* the same sleep may be told twice */
+        if (task && task->away &&
+            task->slept <= 0) /* the same sleep may be in the file twice */
             task->slept = r->slept;
     }
     r->event = EVENT_NONE;
@@ -175,7 +174,7 @@ static void begin_event(struct sched_reader *r, const struct perf_head *head,
         return;
     bool good = r->event == EVENT_SWITCH ? parse_switch(r, rest) : parse_slept(r, rest);
     if (!good || r->sample.time == TIME_NONE) {
-        builder_warn(r->b, "a scheduler's event without its fields or its time",
+        builder_warn(r->b, "a scheduler event without its fields or its time",
                      r->lines.number, 1, line);
         r->event = EVENT_NONE;
         return;
@@ -183,13 +182,13 @@ static void begin_event(struct sched_reader *r, const struct perf_head *head,
     r->sample.thread = perf_thread(r->b, head->comm, head->id);
 }
 
-/* A frame's line may be a chain of inlined functions, outermost first. */
+/* A frame line may be a chain of inlined functions, root first. */
 static void add_frames(struct sched_reader *r, const struct perf_frame_line *line)
 {
     struct str rest = name_without_offset(line->symbol);
     size_t from = r->b->path.count;
     r->inlined.any |= perf_is_inlined(line);
-    if (str_starts(rest, STR("("))) /* a process's name, not a function's */
+    if (str_starts(rest, STR("("))) /* a process name, not a function */
         return;
     for (bool inlined = false;; inlined = true) {
         struct str link = name_next_link(&rest);
@@ -229,7 +228,7 @@ static void read_timehist_header(struct sched_reader *r, struct str line)
     r->has_state = str_has(line, STR("state"));
 }
 
-/* A time in milliseconds, which always has a point. */
+/* A time in milliseconds, always with a decimal point. */
 static bool take_ms(struct str *rest, double *ns)
 {
     struct str word = str_word(rest);
@@ -240,15 +239,15 @@ static bool take_ms(struct str *rest, double *ns)
     return true;
 }
 
-/* A row, taken apart. */
+/* A parsed row. */
 struct timehist_row {
     struct str comm, id; /* "12" or "12/34": thread, process */
     double wait;         /* ns */
     struct str chain;    /* "leaf <- caller <- caller" */
 };
 
-/* "comm[12/34]  0.317  0.246  0.689  S  next: x[1]  a <- b". False for rows that are no
- * switch (wakeups) and for the idle thread. */
+/* "comm[12/34]  0.317  0.246  0.689  S  next: x[1]  a <- b". False for rows that are
+ * not a switch (wakeups) and for the idle thread. */
 static bool parse_task(struct sched_reader *r, struct str text, struct timehist_row *row)
 {
     double delay, run;
@@ -280,7 +279,7 @@ static bool parse_task(struct sched_reader *r, struct str text, struct timehist_
     return false;
 }
 
-/* Rows of the idle thread, and those that tell of wakeups and migrations. */
+/* Rows of the idle thread, of wakeups and of migrations. */
 static bool is_other_row(struct str line)
 {
     return str_has(line, STR("<idle>")) || str_has(line, STR(" awakened: ")) ||
@@ -303,8 +302,8 @@ static stack_id chain_stack(struct sched_reader *r, struct str chain)
     return builder_path_from_leaf(r->b);
 }
 
-/* A row tells how long the thread was away before it ran, and with what stack it leaves
- * again: the wait belongs to the stack of its row before. */
+/* A row has the time that the thread waited before it ran, and the stack with which it
+ * leaves the CPU again: the wait belongs to the stack of its preceding row. */
 static void read_timehist_line(struct sched_reader *r, struct str line)
 {
     struct timehist_row row = {.comm = STR("")};
@@ -332,7 +331,7 @@ static void read_timehist_line(struct sched_reader *r, struct str line)
     if (!task)
         return;
     add_off_cpu(r, task, row.wait);
-    leave(r, tid, &s);
+    leave_cpu(r, tid, &s);
 }
 
 /* --- The text -------------------------------------------------------------------- */
@@ -361,13 +360,12 @@ static bool perf_sched_read(struct source *in, const struct import_options *opti
             read_script_line(&r, line);
     }
     end_text(&r);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    builder_end_scratch(b, &r.arena);
     return !r.lines.failed;
 }
 
-/* Switches alone are perf script text like any other, which counts them; with the times
- * slept beside them, the time is what they were recorded for. */
+/* Switches alone are ordinary perf script text, whose samples are counted. If
+ * sched_stat_* events are present, the file was recorded to measure the time. */
 static int perf_sched_probe(struct str head)
 {
     bool seen[3] = {false};

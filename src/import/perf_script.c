@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf script text, as perf 3 to 6 print it.
  *
- * A sample is a header line, frame lines from the leaf outwards, and an empty line:
+ * A sample is a header line, frame lines, leaf first, and an empty line:
  *
  *   comm  pid/tid [cpu] time: period event: rest
  *           pc symbol+0xoffset (module)
  *
- * cpu, time, period and event may be missing, as may the stack: the frame then stands at
- * the end of the header line. A comm may hold spaces and digits. Newer perfs add lines
- * for inlined functions, with "(inlined)" for a module (it is that of the function around
- * them), and source lines between the frames.
+ * cpu, time, period and event may be missing. The stack may be missing, too: the frame
+ * is then at the end of the header line. A comm may contain spaces and digits. Newer
+ * versions of perf add lines for inlined functions, with "(inlined)" instead of the
+ * module (which is that of the containing function), and source lines between the
+ * frames.
  *
- * Profiles repeat themselves, so the text of a leaf's callers is looked up as a whole
- * first, by its hash, and each frame line of those not met before by its own. */
+ * Stacks repeat, so the text of a leaf's callers is first looked up as a whole, by its
+ * hash. Only unknown callers are looked up line by line. */
+#include "base/array.h"
 #include "base/memo.h"
 #include "base/number.h"
 #include "base/scan.h"
@@ -20,10 +22,10 @@
 #include "import/perf_line.h"
 #include "model/name.h"
 
-/* Callers whose text is longer than this are read line by line. */
+/* Callers with a longer text are read line by line. */
 #define CALLERS_MAX ((size_t)32 << 10)
 
-/* What a frame line stands for: nothing, one frame, or a run of r->links. */
+/* The value of a frame line: nothing, one frame, or a range of r->links. */
 #define FRAMES_NONE UINT64_MAX
 #define FRAMES_ONE(frame) ((uint64_t)(frame))
 #define FRAMES_MANY(at, count) ((uint64_t)(count) << 32 | (uint64_t)(at))
@@ -39,12 +41,12 @@ struct perf_reader {
     struct memo threads; /* "comm pid/tid" */
     frame_id *links;     /* leaf first */
     size_t link_count, link_cap;
-    struct sample sample; /* under way, its frames in the builder's path */
+    struct sample sample; /* current; its frames are in the builder's path */
     bool in_sample;
-    bool only_frames;      /* cleared by a line that was not a frame's */
-    bool places;           /* such a line was met: they stand between all frames */
+    bool only_frames;      /* all lines since this was set were frames */
+    bool has_locations;    /* there are annotation lines between the frames */
     frame_id header_frame; /* the frame at the end of the header line, or 0 */
-    struct str event_name; /* of the last sample, to save the look-up */
+    struct str event_name; /* of the last sample, saves the look-up */
     event_id event;
 };
 
@@ -54,15 +56,13 @@ static void read_line(struct perf_reader *r, struct str line);
 
 static void add_link(struct perf_reader *r, frame_id frame)
 {
-    frame_id *links =
-        arena_grow(&r->arena, r->links, &r->link_cap, r->link_count + 1, sizeof *links);
-    if (!links)
+    frame_id *link = ARRAY_APPEND(&r->arena, r->links, r->link_count, r->link_cap);
+    if (!link)
         return;
-    r->links = links;
-    links[r->link_count++] = frame;
+    *link = frame;
 }
 
-/* The frames of a chain "a->b->c", which comes outermost first, into r->links. */
+/* Adds the frames of a chain "a->b->c", root first, to r->links. */
 static uint64_t make_frames(struct perf_reader *r, const struct perf_frame_line *line)
 {
     struct str rest = name_without_offset(line->symbol);
@@ -99,15 +99,15 @@ static void add_frames(struct perf_reader *r, uint64_t frames)
         builder_path_add(r->b, r->links[(uint32_t)frames + i]);
 }
 
-/* Whether what was learned of a frame line's text goes for this line, too: one without a
- * module is a frame only where it is indented. */
+/* Whether the cached result for a line's text is valid for this line: a line without a
+ * module is a frame only if it is indented. */
 static bool may_be_known(struct str line)
 {
     return line.len &&
            (byte_is_space(line.ptr[0]) || str_ends(str_trim_right(line), STR(")")));
 }
 
-/* Adds the frames of a line met before to the path; false where it was not. */
+/* Adds the frames of a cached line to the path; false if the line is not cached. */
 static bool add_known_frame(struct perf_reader *r, struct str line)
 {
     const uint64_t *known = memo_find(&r->frames, hash_bytes128(line.ptr, line.len));
@@ -116,7 +116,7 @@ static bool add_known_frame(struct perf_reader *r, struct str line)
     return known != NULL;
 }
 
-/* Remembered is what would be the same wherever the text stood, as `anywhere` says. */
+/* Only results that do not depend on the context are cached, as `anywhere` says. */
 static void add_new_frame(struct perf_reader *r, struct str text,
                           const struct perf_frame_line *parsed, bool anywhere)
 {
@@ -153,8 +153,8 @@ static event_id event_of(struct perf_reader *r, struct str name, bool has_period
     return r->event;
 }
 
-/* What stands behind the event: a frame, where perf prints no stacks, or a tracepoint's
- * fields. Lost events are perf's own records. */
+/* The text after the event: a frame, if perf prints no stacks, or the fields of a
+ * tracepoint. Lost events are records of perf. */
 static bool parse_rest(struct perf_reader *r, struct str rest)
 {
     struct perf_frame_line line;
@@ -176,8 +176,8 @@ static bool parse_rest(struct perf_reader *r, struct str rest)
     return true;
 }
 
-/* Begins a sample with the header line. False, with nothing changed, where the line has
- * neither a time nor an event and so is no header. */
+/* Begins a sample with the header line. False, with nothing changed, if the line has
+ * neither a time nor an event, so it is not a header. */
 static bool start_sample(struct perf_reader *r, const struct perf_head *h)
 {
     struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE, .count = 1};
@@ -220,8 +220,8 @@ static void skip_callers(struct perf_reader *r)
             path->count = i + 1;
 }
 
-/* The sample is done: its leaf's frames, in the path up to `leaf_frames`, go on top of
- * its callers' stack. */
+/* Ends the sample: the leaf's frames, in the path up to `leaf_frames`, are added to
+ * the callers' stack. */
 static void finish_sample(struct perf_reader *r, stack_id callers, size_t leaf_frames)
 {
     struct frame_path *path = &r->b->path;
@@ -257,9 +257,9 @@ static void hash_lines(const struct perf_reader *r, size_t from, size_t end,
     }
 }
 
-/* Reads the callers' lines that are not known by their text. Their places in the memory
- * of frame lines are fetched some at a time. False where one was not of this stack: the
- * sample is then read on line by line. */
+/* Reads the callers' lines that are not cached. Their entries in the memo of frame
+ * lines are prefetched in groups. False if one is not part of this stack: the rest of
+ * the sample is then read line by line. */
 static bool read_unknown_callers(struct perf_reader *r)
 {
     struct callers *c = &r->callers;
@@ -284,8 +284,8 @@ static bool read_unknown_callers(struct perf_reader *r)
     return c->line_count != 0;
 }
 
-/* Behind a header: reads the sample as a whole, its callers by their text as far as it is
- * known. Only a sample that lies in the window to its end is; others are left alone. */
+/* After a header: reads the whole sample, using cached callers. Does nothing if the
+ * sample is not complete in the window. */
 static void read_whole_sample(struct perf_reader *r)
 {
     struct source *in = r->lines.source;
@@ -294,7 +294,7 @@ static void read_whole_sample(struct perf_reader *r)
     size_t end = callers_scan(c, text), parsed = 0;
     stack_id stack;
     if (end == text.len || c->entry_lines < 2 || r->options->skip_after_count ||
-        (r->options->lines && r->places))
+        (r->options->lines && r->has_locations))
         return;
     r->only_frames = true;
     lines_next(&r->lines, &leaf);
@@ -315,7 +315,7 @@ static void read_whole_sample(struct perf_reader *r)
     finish_sample(r, stack, leaf_frames);
 }
 
-/* "# hostname : x" and its like, which perf script --header prints. */
+/* "# hostname : x" and similar lines, which perf script --header prints. */
 static void read_comment(struct perf_reader *r, struct str line)
 {
     struct facts *facts = &r->b->profile->facts;
@@ -326,13 +326,14 @@ static void read_comment(struct perf_reader *r, struct str line)
         facts->command = builder_string(r->b, str_trim(rest));
 }
 
-/* The innermost frame so far of the path is at the place that an annotation tells. */
-static void place_frame(struct perf_reader *r, struct str text)
+/* Sets the location of the innermost frame of the path from an annotation. */
+static void locate_frame(struct perf_reader *r, struct str text)
 {
     struct frame_path *path = &r->b->path;
     struct str file;
     uint32_t line;
-    if (!r->options->lines || path->count == 0 || !perf_parse_place(text, &file, &line))
+    if (!r->options->lines || path->count == 0 ||
+        !perf_parse_location(text, &file, &line))
         return;
     struct frame f = r->b->profile->frames[path->items[path->count - 1]];
     f.file = builder_string(r->b, file);
@@ -340,17 +341,18 @@ static void place_frame(struct perf_reader *r, struct str text)
     path->items[path->count - 1] = builder_frame(r->b, &f);
 }
 
-/* Newer perfs print "(inlined)" behind the place where they print places; that place. */
-static bool is_inlined_place(struct str text, struct str *place)
+/* Newer versions of perf print "(inlined)" after the location, if they print
+ * locations; sets *location to it. */
+static bool is_inlined_location(struct str text, struct str *location)
 {
     struct str end = STR(" (inlined)");
     text = str_trim_right(text);
-    *place = str_head(text, text.len < end.len ? 0 : text.len - end.len);
-    return str_ends(text, end) && perf_is_annotation(*place);
+    *location = str_head(text, text.len < end.len ? 0 : text.len - end.len);
+    return str_ends(text, end) && perf_is_annotation(*location);
 }
 
-/* The innermost frame so far is an inlined one, at that place. */
-static void mark_inlined(struct perf_reader *r, struct str place)
+/* Marks the innermost frame as inlined, with that location. */
+static void mark_inlined(struct perf_reader *r, struct str location)
 {
     struct frame_path *path = &r->b->path;
     struct frame f = r->b->profile->frames[path->items[path->count - 1]];
@@ -359,31 +361,31 @@ static void mark_inlined(struct perf_reader *r, struct str place)
     path->items[path->count - 1] = builder_frame(r->b, &f);
     r->inlined.any = true;
     r->only_frames = false;
-    r->places = true;
-    place_frame(r, place);
+    r->has_locations = true;
+    locate_frame(r, location);
 }
 
-/* A line that was not met before as a frame's. */
+/* A line that is not cached as a frame. */
 static void read_new_line(struct perf_reader *r, struct str line, struct str text)
 {
     struct perf_frame_line frame;
     struct perf_head head;
-    struct str place;
+    struct str location;
     bool indented = text.ptr != line.ptr, has_head = perf_find_head(text, &head);
-    bool is_place = is_inlined_place(text, &place);
+    bool is_location = is_inlined_location(text, &location);
     if (has_head && head.sure) {
         end_sample(r);
         if (start_sample(r, &head))
             return;
     }
-    if (is_place && r->in_sample && r->b->path.count) {
-        mark_inlined(r, place);
+    if (is_location && r->in_sample && r->b->path.count) {
+        mark_inlined(r, location);
         return;
     }
     if (perf_parse_frame(text, &frame, indented && r->in_sample)) {
-        if (r->in_sample) /* behind another frame a place would be none */
-            add_new_frame(r, text, &frame, !is_place);
-        return; /* frames of a record that is no sample are passed over */
+        if (r->in_sample) /* would be wrong after another frame */
+            add_new_frame(r, text, &frame, !is_location);
+        return; /* skips frames of a record that is not a sample */
     }
     if (has_head && !indented) {
         end_sample(r);
@@ -392,11 +394,11 @@ static void read_new_line(struct perf_reader *r, struct str line, struct str tex
     }
     r->only_frames = false;
     if (perf_is_annotation(text)) {
-        r->places = true;
-        place_frame(r, text);
+        r->has_locations = true;
+        locate_frame(r, text);
         return;
     }
-    builder_warn(r->b, "neither a sample's header nor a frame", r->lines.number,
+    builder_warn(r->b, "neither a sample header nor a frame", r->lines.number,
                  (uint64_t)(text.ptr - line.ptr) + 1, line);
 }
 
@@ -438,14 +440,13 @@ static bool perf_read(struct source *in, const struct import_options *options,
         b->profile->facts.truncated++;
     }
     end_sample(&r);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    builder_end_scratch(b, &r.arena);
     return ok && !r.lines.failed;
 }
 
 /* --- Probing and splitting ---------------------------------------------------------- */
 
-/* How much a line looks like a header: 0 not at all, 1 "comm pid" alone, 2 surely. */
+/* How likely a line is a header: 0 not at all, 1 only "comm pid", 2 certain. */
 static int header_likeness(struct str line)
 {
     struct perf_head h;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FreeBSD's pmcstat -G: for every function that was hit, the tree of its callers.
+/* FreeBSD's pmcstat -G: for every sampled function, the tree of its callers.
  *
  *   @ inst_retired.any [35705 samples]
  *
  *   20.86%  [7447]     zfs_lz4_compress @ /boot/kernel/zfs.ko
  *    100.0%  [7447]      zio_compress_data
  *
- * A row is in by one space more than the function it calls. An image is told where it is
- * not that of the line before. */
+ * A row is indented by one more space than its callee. The image is printed only if it
+ * differs from that of the preceding line. */
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/indent.h"
 #include "import/quantity.h"
 
-/* A row, taken apart. */
+/* A parsed row. */
 struct pmc_row {
     size_t column;
     uint64_t count;
-    struct str name, image; /* image is empty where it is not told */
+    struct str name, image; /* image is empty if it is not printed */
 };
 
 static bool parse_row(struct str line, struct pmc_row *row)
@@ -38,7 +38,7 @@ static bool parse_row(struct str line, struct pmc_row *row)
     return row->name.len != 0;
 }
 
-/* "@ inst_retired.any [35705 samples]" to the event's name. */
+/* "@ inst_retired.any [35705 samples]": the event's name. */
 static bool parse_event(struct str line, struct str *name)
 {
     struct str rest = line;

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof's protocol buffer, as Go, gperftools and most continuous profilers write it (its
- * gzip is unpacked before it comes here). The messages, by field number:
+/* pprof's protocol buffer format, which Go, gperftools and most continuous profilers
+ * write (its gzip is decompressed by the caller). The messages, by field number:
  *
  *   Profile   1 sample_type  2 sample  3 mapping  4 location  5 function  6 string_table
  *             7 drop_frames  8 keep_frames  9 time_nanos  10 duration_nanos
  *             11 period_type  12 period  13 comment  14 default_sample_type
- *   ValueType 1 type  2 unit                      Label 1 key  2 str  3 num
- *   Sample    1 location_id (leaf first)  2 value (one a sample type)  3 label
- *   Mapping   1 id  5 filename  6 build_id        Function 1 id  2 name  3 system_name
+ *   ValueType 1 type  2 unit                      Label 1 key  2 str  3 num  4 num_unit
+ *   Sample    1 location_id (leaf first)  2 value (one per sample type)  3 label
+ *   Mapping   1 id  2 memory_start  3 memory_limit  4 file_offset  5 filename
+ *             6 build_id                            Function 1 id  2 name  3 system_name
  *   Location  1 id  2 mapping_id  3 address       4 filename
  *             4 line (innermost first)            Line 1 function_id  2 line
  *
- * Strings are numbers in the string table, which mostly comes last, and messages point at
- * each other by id, in any order; so the file is read whole and gone over several times.
- * Every sample type becomes an event, the one that pprof shows by default first. */
+ * Strings are indices of the string table, which usually comes last, and messages
+ * refer to each other by ID, in any order. So the file is read into memory and
+ * processed in several passes. Every sample type becomes an event; pprof's default
+ * type is the first. */
+#include "base/array.h"
 #include "base/idmap.h"
+#include "base/limits.h"
 #include "base/number.h"
 #include "base/regex.h"
 #include "codec/protobuf.h"
 #include "import/importer.h"
+#include "import/runs.h"
+#include "model/sample_labels.h"
 
 enum profile_field {
     SAMPLE_TYPE = 1,
@@ -38,11 +44,11 @@ enum profile_field {
 };
 
 #define TYPES_MAX 64
-#define SAMPLES_MAX ((uint64_t)1 << 40) /* of one row: so that their sum is a number */
+#define SAMPLES_MAX ((uint64_t)1 << 40) /* per row, so that sums stay exact */
 #define DROP_NAME_MAX 4096 /* longer ones are not compared with the pattern */
-#define LINES_MAX 256      /* functions inlined into each other at one address */
+#define LINES_MAX 256      /* inlined functions at one address */
 
-/* A message that others point at. */
+/* A message that others refer to. */
 struct entry {
     uint64_t id;
     union {
@@ -54,27 +60,42 @@ struct entry {
             uint32_t kind; /* of its frames */
         } mapping;
         struct {
-            uint32_t first, count; /* its frames, leaf first */
+            uint32_t first, count; /* its frames, outermost first */
+            uint32_t run;          /* the number of their run */
         } location;
     };
 };
 
+/* Where a mapping was in memory, and where in its file it begins. */
+struct mapping_range {
+    uint64_t start, end, offset;
+};
+
 struct entries {
-    struct entry *items; /* [0] is none */
+    struct entry *items; /* [0] is unused */
     size_t count, cap;
-    struct idmap numbers; /* of the items, by their id */
+    struct idmap numbers; /* ID to index of the item */
 };
 
 struct value_type {
     struct str name, unit;
-    event_id event; /* 0: its values are left out */
+    event_id event; /* 0: its values are skipped */
     double scale;
 };
 
-/* What the labels of a sample say of its thread. */
+/* The index of the first frame to drop among a location's frames. The number of its frames:
+ * none is dropped. */
+struct cut {
+    uint32_t after_others; /* if a caller is not dropped */
+    uint32_t alone;        /* if all callers would be dropped */
+    uint32_t others;       /* frames of the location that are not dropped */
+};
+
+/* The labels of a sample, and what they say about its thread. */
 struct labels {
     int64_t pid, tid;
-    struct str name;
+    string_id name;
+    size_t count;
 };
 
 struct pprof {
@@ -83,24 +104,38 @@ struct pprof {
     struct arena arena;
     struct str file;
     struct str *strings;
+    string_id *ids; /* of the strings, in the profile; 0: not requested yet */
     size_t string_count, string_cap;
     struct entries mappings, functions, locations;
+    struct mapping_range *ranges; /* indexed like the mappings */
+    size_t range_cap;
     frame_id *frames; /* of the locations */
     size_t frame_count, frame_cap;
+    struct trie sequences; /* of frames: a node numbers a run */
+    struct runs runs;
+    uint32_t *path; /* locations of the current sample, leaf first */
+    size_t path_count, path_cap;
+    uint64_t path_frames;
     struct value_type types[TYPES_MAX];
     size_t type_count;
-    size_t order[TYPES_MAX]; /* of the types: the default one first */
+    size_t order[TYPES_MAX]; /* of the types, default first */
     size_t counting;         /* the type that counts samples, or TYPES_MAX */
     uint64_t values[TYPES_MAX];
+    struct sample_label labels[LABELS_MAX]; /* of the current sample */
     int64_t time, duration, period;
-    double period_scale;               /* nanoseconds; 0 where the period is no time */
-    uint64_t default_type, drop, keep; /* strings */
-    bool prunes;                       /* frames are dropped: */
-    bool *drop_function;               /* by place among the functions */
-    bool *drop_frame;                  /* by frame */
-    size_t drop_frame_cap;
+    double period_scale; /* nanoseconds; 0 if the period is not a time */
+    uint64_t default_type, drop_number, keep_number; /* strings */
+    bool prunes;                                     /* frames are dropped: */
+    bool keeps; /* there is a pattern of names that are not dropped */
+    struct regex drop, keep;
+    uint8_t *drop_name; /* by the number of the name: enum drop */
+    struct cut *cuts;   /* by location */
+    size_t cut_cap;
+    bool has_command;
     bool damaged;
 };
+
+enum drop { DROP_UNKNOWN, DROP_NO, DROP_YES };
 
 /* --- Tables ------------------------------------------------------------------------- */
 
@@ -108,33 +143,46 @@ static struct str string_at(struct pprof *r, uint64_t number)
 {
     if (number < r->string_count)
         return r->strings[number];
-    builder_warn(r->b, "a string number that is not in the table", 0, 0, STR(""));
+    builder_warn(r->b, "a string index that is not in the table", 0, 0, STR(""));
     return STR("");
 }
 
-/* The entry of that id; NULL where there is none. */
+/* The string's ID in the profile. A long string is hashed once for all its references. */
+static string_id id_at(struct pprof *r, uint64_t number)
+{
+    struct str s = string_at(r, number);
+    if (s.len == 0 || !r->ids)
+        return 0;
+    if (!r->ids[number])
+        r->ids[number] = builder_string(r->b, s);
+    return r->ids[number];
+}
+
+static struct str text_at(struct pprof *r, uint64_t number)
+{
+    return profile_string(r->b->profile, id_at(r, number));
+}
+
+/* The entry with that ID; NULL if there is none. */
 static const struct entry *find_entry(const struct entries *t, uint64_t id)
 {
     const uint64_t *at = idmap_find(&t->numbers, id);
     return at ? &t->items[*at] : NULL;
 }
 
-/* Adds an entry; of two with the same id the first counts. */
+/* Adds an entry; if two have the same ID, the first is used. */
 static void add_entry(struct pprof *r, struct entries *t, struct entry entry)
 {
-    struct entry *items =
-        arena_grow(&r->arena, t->items, &t->cap, t->count + 2, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&r->arena, t->items, t->cap, t->count + 2))
         return;
-    t->items = items;
     uint64_t *at = idmap_put(&t->numbers, &r->arena, entry.id);
     if (!at)
         return;
     if (*at) {
-        builder_warn(r->b, "two entries with the same id", 0, 0, STR(""));
+        builder_warn(r->b, "two entries with the same ID", 0, 0, STR(""));
         return;
     }
-    items[++t->count] = entry;
+    t->items[++t->count] = entry;
     *at = t->count;
 }
 
@@ -190,8 +238,8 @@ static bool event_taken(const struct pprof *r, event_id event)
     return false;
 }
 
-/* Makes the event of a type. One of the same name gets its unit behind it; of two that
- * are wholly alike the second is left out. */
+/* Makes the event of a type. If two have the same name, the unit is added to the name
+ * of the second. If they are identical, the second is skipped. */
 static void make_event(struct pprof *r, struct value_type *type)
 {
     const struct value_unit *unit = unit_named(type->unit);
@@ -211,8 +259,8 @@ static void make_event(struct pprof *r, struct value_type *type)
     type->scale = unit->scale;
 }
 
-/* Makes the events, beginning with the type that pprof shows unless it is told else: the
- * one named in the file, or the last. */
+/* Makes the events. The first is pprof's default type: the one the file names, or the
+ * last. */
 static void make_events(struct pprof *r)
 {
     struct str name = r->default_type ? string_at(r, r->default_type) : STR("");
@@ -236,32 +284,62 @@ static void make_events(struct pprof *r)
 static void add_type(struct pprof *r, struct proto_reader in)
 {
     if (r->type_count == TYPES_MAX)
-        builder_warn(r->b, "more sample types than are read", 0, 0, STR(""));
+        builder_warn(r->b, "more sample types than stoke reads", 0, 0, STR(""));
     else
         take_value_type(r, in, &r->types[r->type_count++]);
 }
 
 /* --- Mappings, functions, locations ------------------------------------------------- */
 
+static void add_range(struct pprof *r, const struct mapping_range *range)
+{
+    if (!ARRAY_RESERVE(&r->arena, r->ranges, r->range_cap, r->mappings.count + 1))
+        return;
+    r->ranges[r->mappings.count] = *range;
+}
+
+/* Where the address is in the file of its mapping; 0 where that is not known. */
+static uint64_t file_offset(const struct pprof *r, const struct entry *mapping,
+                            uint64_t address)
+{
+    size_t index = (size_t)(mapping - r->mappings.items);
+    if (index >= r->range_cap)
+        return 0; /* memory is short */
+    const struct mapping_range *at = &r->ranges[index];
+    bool inside = address >= at->start && address < at->end;
+    bool is_user = mapping->mapping.kind == FRAME_USER;
+    return inside && is_user ? address - at->start + at->offset : 0;
+}
+
 static void add_mapping(struct pprof *r, struct proto_reader in)
 {
     struct proto_field f;
     struct entry e = {0};
+    struct mapping_range range = {0};
     struct str path = STR(""), build_id = STR("");
     while (proto_next(&in, &f)) {
         if (f.number == 1)
             e.id = f.value;
+        else if (f.number == 2)
+            range.start = f.value;
+        else if (f.number == 3)
+            range.end = f.value;
+        else if (f.number == 4)
+            range.offset = f.value;
         else if (f.number == 5)
-            path = string_at(r, f.value);
+            path = text_at(r, f.value);
         else if (f.number == 6)
-            build_id = string_at(r, f.value);
+            build_id = text_at(r, f.value);
     }
     struct facts *facts = &r->b->profile->facts;
     if (r->mappings.count == 0 && !facts->command) /* the first is the main binary */
         facts->command = builder_string(r->b, path);
     e.mapping.module = builder_module(r->b, path, build_id);
     e.mapping.kind = module_kind(path);
+    size_t before = r->mappings.count;
     add_entry(r, &r->mappings, e);
+    if (r->mappings.count > before)
+        add_range(r, &range);
 }
 
 static void add_function(struct pprof *r, struct proto_reader in)
@@ -279,25 +357,23 @@ static void add_function(struct pprof *r, struct proto_reader in)
         else if (f.number == 4)
             file = f.value;
     }
-    e.function.name = builder_string(r->b, string_at(r, name ? name : system_name));
+    e.function.name = id_at(r, name ? name : system_name);
     if (r->options->lines)
-        e.function.file = builder_string(r->b, string_at(r, file));
+        e.function.file = id_at(r, file);
     add_entry(r, &r->functions, e);
 }
 
 static void push_frame(struct pprof *r, const struct frame *frame)
 {
-    frame_id *frames = arena_grow(&r->arena, r->frames, &r->frame_cap, r->frame_count + 1,
-                                  sizeof *frames);
-    if (!frames)
+    frame_id *added = ARRAY_APPEND(&r->arena, r->frames, r->frame_count, r->frame_cap);
+    if (!added)
         return;
-    r->frames = frames;
-    frames[r->frame_count++] = builder_frame(r->b, frame);
+    *added = builder_frame(r->b, frame);
 }
 
 /* --- Frames to drop ------------------------------------------------------------ */
 
-/* The name that the patterns are made for: without arguments. */
+/* The name that the patterns match: without arguments. */
 static struct str bare_name(struct str name)
 {
     name = str_skip(name, str_starts(name, STR(".")));
@@ -307,62 +383,67 @@ static struct str bare_name(struct str name)
     return name;
 }
 
-/* Finds the functions that the file's patterns drop: malloc's own callees, say. */
+/* Whether a name is dropped. Each name is compared once. Hostile patterns and names are
+ * not compared beyond the limits. */
+static bool is_dropped(struct pprof *r, string_id id)
+{
+    uint8_t *drop = &r->drop_name[id];
+    struct str name = bare_name(profile_string(r->b->profile, id));
+    if (*drop != DROP_UNKNOWN)
+        return *drop == DROP_YES;
+    *drop = DROP_NO;
+    uint64_t steps = r->drop.steps + r->keep.steps;
+    if (limits_expansion_exceeded(r->b->limits, r->file.len, steps))
+        builder_warn(r->b, "a name that was not compared with the frames to drop", 0, 0,
+                     STR(""));
+    else if (name.len && name.len <= DROP_NAME_MAX && regex_matches(&r->drop, name) &&
+             !(r->keeps && regex_matches(&r->keep, name)))
+        *drop = DROP_YES;
+    return *drop == DROP_YES;
+}
+
+/* Reads the file's patterns of frames to drop, for example malloc's callees. */
 static void find_dropped(struct pprof *r)
 {
-    struct regex drop, keep;
-    if (!r->drop || r->arena.failed || string_at(r, r->drop).len == 0)
+    if (!r->drop_number || r->arena.failed || string_at(r, r->drop_number).len == 0)
         return;
-    struct str kept = r->keep ? string_at(r, r->keep) : STR("");
-    r->drop_function = arena_zalloc(&r->arena, r->functions.count + 1, sizeof(bool));
-    if (!regex_init(&drop, &r->arena, string_at(r, r->drop)) ||
-        !regex_init(&keep, &r->arena, kept) || !r->drop_function) {
-        builder_warn(r->b, "the pattern of frames to drop is not understood, none is", 0,
+    struct str keep_pattern = r->keep_number ? string_at(r, r->keep_number) : STR("");
+    size_t names = r->b->profile->strings.count;
+    r->keeps = keep_pattern.len > 0;
+    r->drop_name = arena_zalloc(&r->arena, names, sizeof *r->drop_name);
+    if (!regex_init(&r->drop, &r->arena, string_at(r, r->drop_number)) ||
+        !regex_init(&r->keep, &r->arena, keep_pattern) || !r->drop_name) {
+        builder_warn(r->b,
+                     "the pattern of frames to drop is not supported and is ignored", 0,
                      0, STR(""));
         return;
     }
     r->prunes = true;
-    for (size_t i = 1; i <= r->functions.count; i++) {
-        string_id id = r->functions.items[i].function.name;
-        struct str name = bare_name(profile_string(r->b->profile, id));
-        r->drop_function[i] = name.len && name.len <= DROP_NAME_MAX &&
-                              regex_matches(&drop, name) &&
-                              !(kept.len && regex_matches(&keep, name));
-    }
 }
 
-static void note_dropped(struct pprof *r, frame_id frame, bool dropped)
+/* Finds the cut of the location that is added next. */
+static void find_cut(struct pprof *r, const struct entry *e)
 {
-    size_t before = r->drop_frame_cap;
-    bool *frames = arena_grow(&r->arena, r->drop_frame, &r->drop_frame_cap,
-                              (size_t)frame + 1, sizeof *frames);
-    if (!frames)
+    size_t number = r->locations.count + 1;
+    if (!ARRAY_RESERVE(&r->arena, r->cuts, r->cut_cap, number + 1))
         return;
-    if (r->drop_frame_cap > before)
-        memset(frames + before, 0, (r->drop_frame_cap - before) * sizeof *frames);
-    r->drop_frame = frames;
-    frames[frame] = dropped;
-}
-
-/* Cuts the path, leaf first, at the outermost frame to drop: it goes, and all it called.
- * Those with nothing but such frames outside them stay, so that something is left. */
-static void prune_path(struct pprof *r)
-{
-    struct frame_path *path = &r->b->path;
-    bool other = false;
-    for (size_t i = path->count; i-- > 0;) {
-        frame_id frame = path->items[i];
-        if (frame >= r->drop_frame_cap || !r->drop_frame[frame]) {
-            other = true;
-        } else if (other) {
-            path->count -= i + 1;
-            memmove(path->items, path->items + i + 1, path->count * sizeof *path->items);
-            return;
+    uint32_t count = e->location.count;
+    struct cut cut = {count, count, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        frame_id frame = r->frames[e->location.first + i];
+        if (!is_dropped(r, r->b->profile->frames[frame].name)) {
+            cut.others++;
+            continue;
         }
+        if (cut.after_others == count)
+            cut.after_others = i;
+        if (cut.alone == count && cut.others)
+            cut.alone = i;
     }
+    r->cuts[number] = cut;
 }
 
-/* One Line: the function and its place are put into a copy of the location's frame. */
+/* One Line: sets function and source line in a copy of the location's frame. */
 static void add_line(struct pprof *r, struct proto_reader in, struct frame frame,
                      uint64_t address)
 {
@@ -376,7 +457,7 @@ static void add_line(struct pprof *r, struct proto_reader in, struct frame frame
     }
     const struct entry *e = find_entry(&r->functions, function);
     if (!e && function)
-        builder_warn(r->b, "a function id that is not in the file", 0, 0, STR(""));
+        builder_warn(r->b, "a function ID that is not in the file", 0, 0, STR(""));
     if (e) {
         frame.name = e->function.name;
         frame.file = e->function.file;
@@ -386,12 +467,25 @@ static void add_line(struct pprof *r, struct proto_reader in, struct frame frame
     if (r->options->every_address || (!frame.name && r->options->addresses))
         frame.address = address;
     push_frame(r, &frame);
-    if (r->prunes && e && r->frame_count)
-        note_dropped(r, r->frames[r->frame_count - 1],
-                     r->drop_function[e - r->functions.items]);
 }
 
-/* The frames of a location's lines: all but the last are inlined into the one behind. */
+/* Reverses the frames of the location, to outermost first, and numbers their run. */
+static void end_location(struct pprof *r, struct entry *e)
+{
+    frame_id *frames = r->frames + e->location.first;
+    e->location.count = (uint32_t)r->frame_count - e->location.first;
+    for (size_t i = 0, j = e->location.count; i + 1 < j; i++) {
+        frame_id swap = frames[i];
+        frames[i] = frames[--j];
+        frames[j] = swap;
+    }
+    if (e->location.count)
+        e->location.run = trie_descend(&r->sequences, 0, frames, e->location.count, NULL);
+    if (r->prunes)
+        find_cut(r, e);
+}
+
+/* The frames of a location's lines: all except the last are inlined into the next one. */
 static void add_lines(struct pprof *r, struct proto_reader in, uint32_t count,
                       struct frame frame, uint64_t address)
 {
@@ -428,12 +522,14 @@ static void add_location(struct pprof *r, struct proto_reader in)
     if (m) {
         frame.module = m->mapping.module;
         frame.kind = m->mapping.kind;
+        if (!lines && r->options->addresses)
+            frame.offset = file_offset(r, m, address);
     } else if (mapping) {
-        builder_warn(r->b, "a mapping id that is not in the file", 0, 0, STR(""));
+        builder_warn(r->b, "a mapping ID that is not in the file", 0, 0, STR(""));
     }
     e.location.first = (uint32_t)r->frame_count;
     if (lines > LINES_MAX) {
-        builder_warn(r->b, "more inlined functions at an address than are read", 0, 0,
+        builder_warn(r->b, "more inlined functions at an address than stoke reads", 0, 0,
                      STR(""));
         lines = LINES_MAX;
     }
@@ -443,7 +539,7 @@ static void add_location(struct pprof *r, struct proto_reader in)
         frame.address = r->options->addresses ? address : 0;
         push_frame(r, &frame);
     }
-    e.location.count = (uint32_t)r->frame_count - e.location.first;
+    end_location(r, &e);
     add_entry(r, &r->locations, e);
 }
 
@@ -457,59 +553,144 @@ static bool is_one_of(struct str s, const char *const *names)
     return false;
 }
 
-/* The names that profilers give to labels of threads. */
+/* The names that profilers use for thread labels. */
 static const char *const pid_labels[] = {"pid", "process_id", "process id", NULL};
 static const char *const tid_labels[] = {"tid", "thread_id", "thread id",
                                          "thread native id", NULL};
 static const char *const name_labels[] = {"thread",      "thread_name", "thread name",
                                           "thread-name", "comm",        NULL};
 
-static void take_label(struct pprof *r, struct proto_reader in, struct labels *labels)
+static struct sample_label read_label(struct pprof *r, struct proto_reader in)
 {
     struct proto_field f;
-    uint64_t key = 0, str = 0, num = 0;
+    struct sample_label label = {0};
     while (proto_next(&in, &f)) {
-        if (f.number == 1)
-            key = f.value;
-        else if (f.number == 2)
-            str = f.value;
-        else if (f.number == 3)
-            num = f.value;
+        if (f.number == 1) {
+            label.key = id_at(r, f.value);
+        } else if (f.number == 2) {
+            label.text = id_at(r, f.value);
+        } else if (f.number == 3) {
+            label.number = (int64_t)f.value;
+            label.is_number = true;
+        } else if (f.number == 4) {
+            label.unit = id_at(r, f.value);
+            label.is_number = true;
+        }
     }
-    struct str name = string_at(r, key), text = str ? string_at(r, str) : STR("");
-    bool is_pid = is_one_of(name, pid_labels), is_name = is_one_of(name, name_labels);
-    if (!is_pid && !is_name && !is_one_of(name, tid_labels))
-        return;
-    if (is_name && text.len) {
-        labels->name = text;
-        return;
-    }
-    if (text.len && !number_parse_u64(text, &num))
-        return;
-    if (num <= INT64_MAX)
-        *(is_pid ? &labels->pid : &labels->tid) = (int64_t)num;
+    if (label.text)
+        label = (struct sample_label){.key = label.key, .text = label.text};
+    return label;
 }
 
+/* Records what the label says about the thread. */
+static void note_thread(struct pprof *r, struct labels *labels,
+                        const struct sample_label *label)
+{
+    struct str key = profile_string(r->b->profile, label->key);
+    struct str text = profile_string(r->b->profile, label->text);
+    bool is_pid = is_one_of(key, pid_labels), is_name = is_one_of(key, name_labels);
+    uint64_t number = (uint64_t)label->number;
+    if (!is_pid && !is_name && !is_one_of(key, tid_labels))
+        return;
+    if (is_name && label->text) {
+        labels->name = label->text;
+        return;
+    }
+    if (text.len && (text.len > NUMBER_TEXT_MAX || !number_parse_u64(text, &number)))
+        return;
+    if (number <= INT64_MAX)
+        *(is_pid ? &labels->pid : &labels->tid) = (int64_t)number;
+}
+
+static void take_label(struct pprof *r, struct proto_reader in, struct labels *labels)
+{
+    struct sample_label label = read_label(r, in);
+    note_thread(r, labels, &label);
+    if (labels->count < LABELS_MAX)
+        r->labels[labels->count] = label;
+    else
+        builder_warn(r->b, TOO_MANY_LABELS, 0, 0, STR(""));
+    labels->count += labels->count < LABELS_MAX;
+}
+
+/* True if the label says what the thread says, in the form in which export/pprof.c writes
+ * it: such a label is redundant. */
+static bool is_of_thread(const struct pprof *r, const struct labels *labels,
+                         const struct sample_label *l)
+{
+    struct str key = profile_string(r->b->profile, l->key);
+    if (str_equal(key, STR("thread")))
+        return l->text && l->text == labels->name;
+    bool is_pid = str_equal(key, STR("pid"));
+    return (is_pid || str_equal(key, STR("tid"))) && l->is_number && !l->unit &&
+           l->number == (is_pid ? labels->pid : labels->tid);
+}
+
+/* The labels that are not redundant. */
+static label_set_id make_labels(struct pprof *r, const struct labels *labels)
+{
+    label_id ids[LABELS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < labels->count; i++)
+        if (!is_of_thread(r, labels, &r->labels[i]))
+            ids[count++] = builder_label(r->b, &r->labels[i]);
+    return builder_label_set(r->b, ids, count);
+}
+
+/* Adds a location to the path. Locations beyond limits.depth frames are left out. */
 static void push_location(struct pprof *r, uint64_t id)
 {
     const struct entry *e = find_entry(&r->locations, id);
     if (!e) {
-        builder_warn(r->b, "a location id that is not in the file", 0, 0, STR(""));
+        builder_warn(r->b, "a location ID that is not in the file", 0, 0, STR(""));
         return;
     }
-    for (uint32_t i = 0; i < e->location.count; i++)
-        builder_path_add(r->b, r->frames[e->location.first + i]);
+    r->path_frames += e->location.count;
+    if (r->path_frames > r->b->limits->depth || !e->location.count)
+        return;
+    uint32_t *added = ARRAY_APPEND(&r->arena, r->path, r->path_count, r->path_cap);
+    if (!added)
+        return;
+    *added = (uint32_t)(e - r->locations.items);
 }
 
-/* Adds one row per value that is not zero; where all are zero the first event gets one,
- * so that the stack is known. The samples are counted once. */
-static void add_rows(struct pprof *r, struct sample *s)
+/* The stack of the path. It is truncated at the outermost frame to drop: removes it and its
+ * callees. If all its callers would be dropped, too, it stays, so that the stack is not
+ * empty. */
+static stack_id stack_of_path(struct pprof *r)
+{
+    uint32_t node = 0;
+    bool others = false;
+    runs_forget_many(&r->runs);
+    for (size_t i = r->path_count; i-- > 0;) {
+        const struct entry *e = &r->locations.items[r->path[i]];
+        const frame_id *frames = r->frames + e->location.first;
+        uint32_t count = e->location.count, run = e->location.run;
+        if (r->prunes) {
+            const struct cut *cut = &r->cuts[r->path[i]];
+            count = others ? cut->after_others : cut->alone;
+            others |= cut->others > 0;
+        }
+        if (count < e->location.count)
+            run = trie_descend(&r->sequences, 0, frames, count, NULL);
+        if (count)
+            node = runs_push(&r->runs, node, run, frames, count);
+        if (count < e->location.count)
+            break;
+    }
+    if (r->path_frames > r->b->limits->depth)
+        builder_cut(r->b);
+    return runs_stack(&r->runs, node);
+}
+
+/* Adds one row per value that is not zero. If all are zero, the first event gets a
+ * row, so that the stack is known. The samples are counted once. */
+static void add_rows(struct pprof *r, struct sample *s, label_set_id labels)
 {
     bool counted = false;
     uint64_t count = r->counting < TYPES_MAX ? r->values[r->counting] : 1;
     if (count > SAMPLES_MAX && count <= INT64_MAX)
-        builder_warn(r->b, "a number of samples that is too large to be one", 0, 0,
-                     STR(""));
+        builder_warn(r->b, "a number of samples that is too large", 0, 0, STR(""));
     s->count = count && count <= SAMPLES_MAX ? count : 1;
     for (size_t i = 0; i < r->type_count; i++) {
         const struct value_type *type = &r->types[r->order[i]];
@@ -523,25 +704,25 @@ static void add_rows(struct pprof *r, struct sample *s)
         s->event = type->event;
         s->weight = r->options->samples ? (double)s->count : (double)value * type->scale;
         if (counted)
-            builder_add_mapped(r->b, s);
+            builder_add_mapped_labelled(r->b, s, labels);
         else
-            builder_add(r->b, s);
+            builder_add_labelled(r->b, s, labels);
         counted = true;
     }
     if (!counted && r->type_count) {
         s->event = r->types[r->order[0]].event;
         s->weight = 0;
-        builder_add(r->b, s);
+        builder_add_labelled(r->b, s, labels);
     }
 }
 
 static void add_sample(struct pprof *r, struct proto_reader in)
 {
-    struct labels labels = {.pid = ID_NONE, .tid = ID_NONE, .name = STR("")};
+    struct labels labels = {.pid = ID_NONE, .tid = ID_NONE};
     struct proto_field f;
     uint64_t v;
     size_t values = 0;
-    builder_path_clear(r->b);
+    r->path_count = r->path_frames = 0;
     memset(r->values, 0, sizeof r->values);
     while (proto_next(&in, &f)) {
         if (f.number == 1)
@@ -557,28 +738,27 @@ static void add_sample(struct pprof *r, struct proto_reader in)
             take_label(r, proto_inside(&in, &f), &labels);
     }
     if (in.failed || values != r->type_count)
-        builder_warn(r->b, "a sample with another number of values than types", 0, 0,
-                     STR(""));
+        builder_warn(r->b,
+                     "a sample whose number of values differs from the number of types",
+                     0, 0, STR(""));
     struct sample s = {.time = TIME_NONE, .cpu = CPU_NONE};
-    s.thread = builder_thread(r->b, labels.pid, labels.tid, labels.name);
-    if (r->prunes)
-        prune_path(r);
-    s.stack = builder_path_from_leaf(r->b);
-    if (s.stack == 0 && s.thread == 0) /* something ran, and nobody knows what */
+    s.thread = builder_thread(r->b, labels.pid, labels.tid,
+                              profile_string(r->b->profile, labels.name));
+    s.stack = stack_of_path(r);
+    if (s.stack == 0 && s.thread == 0) /* a sample without a stack and a thread */
         s.stack = builder_push(r->b, 0, builder_frame(r->b, &(struct frame){0}));
-    add_rows(r, &s);
+    add_rows(r, &s, labels.count ? make_labels(r, &labels) : 0);
 }
 
 /* --- The file ------------------------------------------------------------------ */
 
 static void add_string(struct pprof *r, const struct proto_field *f)
 {
-    struct str *strings = arena_grow(&r->arena, r->strings, &r->string_cap,
-                                     r->string_count + 1, sizeof *strings);
-    if (!strings)
+    struct str *string =
+        ARRAY_APPEND(&r->arena, r->strings, r->string_count, r->string_cap);
+    if (!string)
         return;
-    r->strings = strings;
-    strings[r->string_count++] = f->bytes;
+    *string = f->bytes;
 }
 
 /* stoke writes facts as comments: "host: box". */
@@ -591,8 +771,9 @@ static void take_comments(struct pprof *r, struct proto_field *f)
                    command = STR("command: ");
         if (str_starts(text, host) && !facts->host)
             facts->host = builder_string(r->b, str_skip(text, host.len));
-        else if (str_starts(text, command))
+        else if (str_starts(text, command) && !r->has_command)
             facts->command = builder_string(r->b, str_skip(text, command.len));
+        r->has_command |= str_starts(text, command);
     }
 }
 
@@ -601,10 +782,10 @@ static void take_facts(struct pprof *r, struct proto_reader inside, struct proto
     struct value_type type;
     switch (f->number) {
     case DROP_FRAMES:
-        r->drop = f->value;
+        r->drop_number = f->value;
         break;
     case KEEP_FRAMES:
-        r->keep = f->value;
+        r->keep_number = f->value;
         break;
     case TIME_NANOS:
         r->time = (int64_t)f->value;
@@ -631,7 +812,7 @@ static void take_facts(struct pprof *r, struct proto_reader inside, struct proto
     }
 }
 
-/* Each goes over the fields of the whole file. */
+/* Each pass reads the fields of the whole file. */
 enum pass { PASS_STRINGS, PASS_TABLES, PASS_LOCATIONS, PASS_SAMPLES };
 
 static void take_field(struct pprof *r, enum pass pass, const struct proto_reader *in,
@@ -664,14 +845,14 @@ static void go_over(struct pprof *r, enum pass pass)
     while (!builder_failed(r->b) && !r->arena.failed && proto_next(&in, &f))
         take_field(r, pass, &in, &f);
     if (in.failed && !r->damaged)
-        builder_warn_offset(r->b, "the file is cut or damaged, what follows is left out",
+        builder_warn_offset(r->b, "the file is truncated or damaged; the rest is skipped",
                             proto_offset(&in));
     r->damaged |= in.failed;
     r->b->profile->facts.incomplete |= in.failed;
 }
 
-/* The time range is given as a beginning and a length. */
-static void note_times(const struct pprof *r)
+/* The time range is given as start and duration. */
+static void set_times(const struct pprof *r)
 {
     struct facts *facts = &r->b->profile->facts;
     if (r->period > 0 && r->period_scale > 0)
@@ -694,14 +875,19 @@ static bool pprof_read(struct source *in, const struct import_options *options,
     if (!source_all(in, &r.file, err))
         return false;
     go_over(&r, PASS_STRINGS);
-    go_over(&r, PASS_TABLES);
-    make_events(&r);
-    find_dropped(&r);
-    go_over(&r, PASS_LOCATIONS);
-    go_over(&r, PASS_SAMPLES);
-    note_times(&r);
-    b->profile->arena.failed |= r.arena.failed;
-    arena_deinit(&r.arena);
+    r.ids = arena_zalloc(&r.arena, r.string_count + 1, sizeof *r.ids);
+    if (trie_init(&r.sequences, &r.arena) && runs_init(&r.runs, b, &r.arena)) {
+        r.runs.in = r.file.len;
+        go_over(&r, PASS_TABLES);
+        make_events(&r);
+        find_dropped(&r);
+        go_over(&r, PASS_LOCATIONS);
+        go_over(&r, PASS_SAMPLES);
+        r.runs.tree.refused += r.sequences.refused;
+        runs_end(&r.runs);
+    }
+    set_times(&r);
+    builder_end_scratch(b, &r.arena);
     return true;
 }
 
@@ -710,8 +896,8 @@ static bool pprof_read(struct source *in, const struct import_options *options,
 #define KNOWN_FIELDS 14
 #define FIELDS_TO_COME 40
 
-/* The wire type of each field of a Profile; those that are lists of numbers may also be
- * packed. Fields that are added to the format will have small numbers too. */
+/* The wire type of each field of a Profile; lists of numbers may also be packed.
+ * Fields added to the format later will also have small numbers. */
 static bool fits_profile(const struct proto_field *f)
 {
     bool bytes = f->wire == PROTO_BYTES, number = f->wire == PROTO_VARINT;
@@ -724,7 +910,7 @@ static bool fits_profile(const struct proto_field *f)
     return f->number <= KNOWN_FIELDS ? number : f->number <= FIELDS_TO_COME;
 }
 
-/* Whether the message holds nothing but the two numbers of a ValueType. */
+/* Whether the message contains only the two numbers of a ValueType. */
 static bool is_value_type(struct proto_reader in)
 {
     struct proto_field f;
@@ -734,8 +920,8 @@ static bool is_value_type(struct proto_reader in)
     return !in.failed;
 }
 
-/* Text parses as protobuf more often than one would think: a line feed is a field 1. So
- * what is inside is looked at too. The last field of the head may be cut. */
+/* Text often parses as protobuf: a line feed is a field 1. So the contents are
+ * checked, too. The last field of the head may be incomplete. */
 static int pprof_probe(struct str head)
 {
     struct proto_reader in = proto_of(head);

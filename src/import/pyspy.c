@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* py-spy dump: all threads of a Python process, one dump or many in a row.
+/* py-spy dump: all threads of a Python process, one dump or several in sequence.
  *
  *   Process 4711: python shop.py
  *   Python v3.11.7 (/usr/bin/python3.11)
@@ -12,9 +12,9 @@
  *   Thread 0x7F777311B6C0 (idle): "sleeper"
  *       wait (shop.py:7)
  *
- * A frame keeps its place for a name, "add (shop.py:5)", as in py-spy's own folded
- * output. Idle threads are left out, as py-spy's recordings do, unless the options keep
- * them. Every stack counts 1. */
+ * A frame's name includes its location, "add (shop.py:5)", as in py-spy's folded
+ * output. Idle threads are excluded, as in py-spy's recordings, unless the options
+ * include them. Every stack has weight 1. */
 #include "base/number.h"
 #include "import/stacktext.h"
 
@@ -26,15 +26,15 @@ static bool split_frame(struct str line, struct text_frame *f)
     if (!str_starts(line, STR("    ")) || text.ptr != line.ptr + 4 || open == text.len ||
         open == 0 || !str_ends(text, STR(")")))
         return false;
-    struct str place = str_span(text.ptr + open + 2, text.ptr + text.len - 1);
+    struct str location = str_span(text.ptr + open + 2, text.ptr + text.len - 1);
     *f = TEXT_FRAME;
     f->name = text;
     f->verbatim = true;
-    f->file = stacktext_split_place(place, &f->line);
+    f->file = stacktext_split_location(location, &f->line);
     return true;
 }
 
-/* `Thread 0x7F77 (idle): "sleeper"` or `Thread 4711 (active)`: its id and state. */
+/* `Thread 0x7F77 (idle): "sleeper"` or `Thread 4711 (active)`: its ID and state. */
 static bool split_heading(struct str line, struct str *id, struct str *state,
                           struct str *name)
 {
@@ -97,7 +97,7 @@ static void pyspy_line(struct stacktext *t, struct str line)
         begin_process(t, line);
     else if (line.len && !str_starts(line, STR("        ")) && /* arguments and locals */
              !str_starts(line, STR("Python v")))
-        stacktext_warn(t, "neither a frame nor a thread's heading", line);
+        stacktext_warn(t, "neither a frame nor a thread header", line);
 }
 
 static bool pyspy_read(struct source *in, const struct import_options *options,

@@ -41,7 +41,7 @@ static const struct named_unit *unit_named(struct str name)
     return NULL;
 }
 
-/* Three digits and no fourth follow: a comma before them groups thousands. */
+/* Exactly three digits follow: a comma before them groups thousands. */
 static bool is_group(struct str s)
 {
     if (s.len < 3 || (s.len > 3 && byte_is_digit(s.ptr[3])))
@@ -52,7 +52,7 @@ static bool is_group(struct str s)
 #define DIGITS_MAX 60
 
 /* Copies a number's digits and point; a comma that does not group is a decimal point.
- * Returns how much of s it is, 0 where it is no number or too long for one. */
+ * Returns its length in s, 0 if it is not a number or too long. */
 static size_t take_number(struct str s, char *out, size_t *used, size_t *decimals)
 {
     size_t at = 0;
@@ -85,8 +85,8 @@ static double step_of(size_t decimals)
     return step;
 }
 
-/* Takes the unit that stands at the beginning of *text, if any. False where something
- * else sticks to the number. */
+/* Removes the unit at the start of *text, if any. False if other characters directly
+ * follow the number. */
 static bool take_unit(struct str *text, struct quantity *q)
 {
     struct str rest = str_trim_left(*text), word = str_word(&rest);
@@ -118,7 +118,7 @@ bool quantity_take(struct str *text, struct quantity *q)
     q->step = step_of(decimals);
     if (!take_unit(&rest, q))
         return false;
-    if (q->step == 1) /* a whole number of the smallest unit */
+    if (q->step == 1) /* an integer in the smallest unit */
         q->step = 0;
     *text = rest;
     return q->value <= QUANTITY_MAX;

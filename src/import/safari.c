@@ -5,7 +5,9 @@
  *     {"timestamp": 4.47, "stackFrames": [{"name": "f", "line": 2, "url": "a.js"}, ...]},
  *     ...], "sampleDurations": [0.001, ...]}}
  *
- * Seconds; the innermost frame comes first; the durations are of the samples in order. */
+ * Times are seconds. The innermost frame comes first. sampleDurations has one value
+ * per sample, in the same order. */
+#include "base/array.h"
 #include "base/format.h"
 #include "import/importer.h"
 #include "import/json_input.h"
@@ -28,7 +30,7 @@ struct safari {
     string_id name;
 };
 
-/* A function without a name is told by where it stands. */
+/* A function without a name is identified by its location. */
 static string_id anonymous(struct safari *s, string_id url, uint32_t line)
 {
     char name[512];
@@ -45,15 +47,15 @@ static void read_frame(struct safari *s)
     struct frame f = {0};
     string_id url = 0;
     uint32_t line = 0, column = 0;
-    struct source_place place;
-    struct str key, text;
+    struct source_location source;
+    struct str key;
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key)) {
         if (str_equal(key, STR("name")))
-            f.name = json_string(j, &text) ? builder_string(s->b, text) : 0;
+            f.name = json_name(j, s->b);
         else if (str_equal(key, STR("url")))
-            url = json_string(j, &text) ? builder_string(s->b, text) : 0;
+            url = json_name(j, s->b);
         else if (str_equal(key, STR("line")))
             json_index(j, &line);
         else if (str_equal(key, STR("column")))
@@ -62,10 +64,10 @@ static void read_frame(struct safari *s)
             json_skip(j);
     }
     if (source_maps_find(s->options->source_maps, profile_string(s->b->profile, url),
-                         (int64_t)line - 1, (int64_t)column - 1, &place)) {
-        f.name = place.name.len ? builder_string(s->b, place.name) : f.name;
-        url = builder_string(s->b, place.file);
-        line = place.line;
+                         (int64_t)line - 1, (int64_t)column - 1, &source)) {
+        f.name = source.name.len ? builder_string(s->b, source.name) : f.name;
+        url = builder_string(s->b, source.file);
+        line = source.line;
     }
     if (!f.name)
         f.name = anonymous(s, url, line);
@@ -93,37 +95,35 @@ static void read_sample(struct safari *s)
             while (json_item(j))
                 read_frame(s);
     }
-    struct trace_sample *samples = arena_grow(&s->arena, s->samples, &s->sample_cap,
-                                              s->sample_count + 1, sizeof *samples);
-    if (!samples)
+    struct trace_sample *added =
+        ARRAY_APPEND(&s->arena, s->samples, s->sample_count, s->sample_cap);
+    if (!added)
         return;
-    s->samples = samples;
     sample.stack = builder_path_from_leaf(s->b);
-    samples[s->sample_count++] = sample;
+    *added = sample;
 }
 
 static void read_duration(struct safari *s)
 {
     double v;
-    double *durations = arena_grow(&s->arena, s->durations, &s->duration_cap,
-                                   s->duration_count + 1, sizeof *durations);
-    if (!durations)
+    double *duration =
+        ARRAY_APPEND(&s->arena, s->durations, s->duration_count, s->duration_cap);
+    if (!duration)
         return;
-    s->durations = durations;
     bool is_number = json_number(&s->json, &v);
-    durations[s->duration_count++] = is_number && v > 0 && v < SECONDS_MOST ? v : 0;
+    *duration = is_number && v > 0 && v < SECONDS_MOST ? v : 0;
 }
 
 static void read_recording(struct safari *s)
 {
     struct json *j = &s->json;
-    struct str key, text;
+    struct str key;
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key) && !s->arena.failed) {
         bool samples = str_equal(key, STR("sampleStackTraces"));
         if (str_equal(key, STR("displayName")))
-            s->name = json_string(j, &text) ? builder_string(s->b, text) : 0;
+            s->name = json_name(j, s->b);
         else if (!samples && !str_equal(key, STR("sampleDurations")))
             json_skip(j);
         else if (json_enter(j, JSON_ARRAY))
@@ -172,19 +172,16 @@ static bool safari_read(struct source *in, const struct import_options *options,
                 json_skip(&s.json);
         }
     add_samples(&s);
-    b->profile->arena.failed |= s.arena.failed;
-    arena_deinit(&s.arena);
+    builder_end_scratch(b, &s.arena);
     return json_input_end(&s.json, b, before);
 }
 
 static int safari_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    return str_starts(text, STR("{")) && str_has(text, STR("\"recording\"")) &&
-                   (str_has(text, STR("\"instrumentTypes\"")) ||
-                    str_has(text, STR("\"sampleStackTraces\"")))
-               ? 85
-               : 0;
+    static const struct json_rule rules[] = {
+        {85, '{', {"\"recording\""}, {"\"instrumentTypes\"", "\"sampleStackTraces\""}},
+        {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_safari = {

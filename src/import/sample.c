@@ -7,8 +7,8 @@
  *       +   794 search  (in rg) + 1035  main.rs:12  [0x10393278b]
  *       +   ! 617 __open  (in libsystem_kernel.dylib) + 10  [0x7fff739051ee]
  *
- * The counts are totals. Functions in which a thread only waits are left out, as in every
- * folder of this format, unless all threads are asked for. */
+ * The counts are totals. Functions in which a thread only waits are excluded, as in
+ * all tools that fold this format, unless all threads are requested. */
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/indent.h"
@@ -39,13 +39,13 @@ static const char *const waiting[] = {
     "semaphore_wait_trap",
 };
 
-/* A row of the call graph, taken apart. */
+/* A parsed row of the call graph. */
 struct sample_row {
     size_t column;
     uint64_t count;
     struct str name;
     struct str module; /* empty for a thread */
-    struct str rest;   /* behind the module: offset, place, address */
+    struct str rest;   /* after the module: offset, location, address */
 };
 
 struct sample_reader {
@@ -53,7 +53,7 @@ struct sample_reader {
     const struct import_options *options;
     struct lines lines;
     struct indent tree;
-    struct output plain, name; /* texts under way */
+    struct output plain, name; /* buffers for the current texts */
     int64_t pid;
     bool in_graph;
 };
@@ -65,7 +65,7 @@ static bool is_indent(char c)
     return c == ' ' || c == '+' || c == '!' || c == ':' || c == '|';
 }
 
-/* Splits "name  (in module) rest"; the module is empty where there is none. */
+/* Splits "name  (in module) rest"; the module is empty if there is none. */
 static void split_module(struct str text, struct sample_row *row)
 {
     size_t at = str_search(text, STR(" (in "));
@@ -100,7 +100,7 @@ static bool is_waiting(struct str name)
     return false;
 }
 
-/* The address that stands last in brackets; only the first of several is kept. */
+/* The last address in brackets; of several, only the first is used. */
 static uint64_t address_of(struct str rest)
 {
     uint64_t address = 0;
@@ -110,8 +110,8 @@ static uint64_t address_of(struct str rest)
     return address;
 }
 
-/* "main.rs:12" among the words behind the module. */
-static void set_place(struct sample_reader *r, struct str rest, struct frame *f)
+/* "main.rs:12" among the words after the module. */
+static void set_location(struct sample_reader *r, struct str rest, struct frame *f)
 {
     while (rest.len) {
         struct str word = str_word(&rest);
@@ -134,7 +134,7 @@ static struct str tidy_name(struct sample_reader *r, struct str name)
     return objective || r->options->signatures ? name : name_without_arguments(name);
 }
 
-/* The name as sample's readers know it: "libsystem_c`malloc". */
+/* The name in the tool's form: "libsystem_c`malloc". */
 static struct str full_name(struct sample_reader *r, struct str module, struct str name)
 {
     if (str_ends(module, STR(".dylib")))
@@ -145,7 +145,7 @@ static struct str full_name(struct sample_reader *r, struct str module, struct s
         output_char(&r->name, '`');
     }
     output_str(&r->name, name);
-    return output_kept(&r->name);
+    return output_contents(&r->name);
 }
 
 static frame_id frame_of(struct sample_reader *r, const struct sample_row *row)
@@ -163,12 +163,12 @@ static frame_id frame_of(struct sample_reader *r, const struct sample_row *row)
     if (r->options->every_address || (unknown && r->options->addresses))
         f.address = address_of(row->rest);
     if (r->options->lines)
-        set_place(r, row->rest, &f);
+        set_location(r, row->rest, &f);
     return builder_frame(r->b, &f);
 }
 
-/* "Thread_15758523   DispatchQueue_1: main  (serial)": its spaces are made single, the
- * kind of its queue is dropped. */
+/* "Thread_15758523   DispatchQueue_1: main  (serial)": repeated spaces become one, the
+ * kind of the queue is removed. */
 static thread_id thread_of(struct sample_reader *r, struct str text)
 {
     uint64_t number;
@@ -185,8 +185,8 @@ static thread_id thread_of(struct sample_reader *r, struct str text)
         digits++;
     if (!number_parse_u64(str_head(str_skip(text, 7), digits - 7), &number) ||
         number > INT64_MAX)
-        return builder_thread(r->b, r->pid, ID_NONE, output_kept(&r->name));
-    return builder_thread(r->b, r->pid, (int64_t)number, output_kept(&r->name));
+        return builder_thread(r->b, r->pid, ID_NONE, output_contents(&r->name));
+    return builder_thread(r->b, r->pid, (int64_t)number, output_contents(&r->name));
 }
 
 static void add_row(struct sample_reader *r, const struct sample_row *row)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/source_map.h"
+#include "base/array.h"
 #include "base/sort.h"
 #include "codec/json.h"
 
-#define NUMBER_MOST ((int64_t)1 << 40) /* beyond it a sum of differences is nonsense */
+#define NUMBER_MOST ((int64_t)1 << 40) /* larger sums of differences are invalid */
 
-/* The map under way: sources and names may come behind the mappings. */
+/* The map being read: sources and names may come after the mappings. */
 struct reading {
     struct source_map *m;
     struct json json;
@@ -22,20 +23,18 @@ static struct str file_part(struct str url)
     return str_basename(str_head(url, query < hash ? query : hash));
 }
 
-/* A list of texts; what is none is the empty one, as its number counts. */
+/* A list of texts; an item that is not a text becomes an empty one, to keep the
+ * indices. */
 static void read_list(struct reading *r, string_id **items, size_t *count, size_t *cap)
 {
     struct str s;
     if (!json_enter(&r->json, JSON_ARRAY))
         return;
     while (json_item(&r->json)) {
-        string_id *grown =
-            arena_grow(&r->m->arena, *items, cap, *count + 1, sizeof *grown);
-        if (!grown)
+        string_id *added = ARRAY_APPEND(&r->m->arena, *items, *count, *cap);
+        if (!added)
             return;
-        *items = grown;
-        grown[(*count)++] =
-            json_string(&r->json, &s) ? strings_add(&r->m->strings, s) : 0;
+        *added = json_string(&r->json, &s) ? strings_add(&r->m->strings, s) : 0;
     }
 }
 
@@ -63,18 +62,18 @@ static void read_member(struct reading *r, struct str key)
     }
 }
 
-/* "webpack/" and "src/app.ts" are one path. */
+/* joins "webpack/" and "src/app.ts". */
 static void join_root(struct reading *r)
 {
     struct str root = strings_get(&r->m->strings, r->root);
     for (size_t i = 0; root.len && i < r->source_count; i++) {
-        struct output path = OUTPUT_KEEP;
+        struct output path = OUTPUT_BUFFER;
         output_str(&path, root);
         if (!str_ends(root, STR("/")))
             output_char(&path, '/');
         output_str(&path, strings_get(&r->m->strings, r->sources[i]));
         r->m->arena.failed |= path.failed;
-        r->sources[i] = strings_add(&r->m->strings, output_kept(&path));
+        r->sources[i] = strings_add(&r->m->strings, output_contents(&path));
         root = strings_get(&r->m->strings, r->root);
         output_deinit(&path);
     }
@@ -88,8 +87,9 @@ static int digit_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* The next number: digits of five bits, the lowest first, the sixth bit set where more
- * follow; the first bit of all is the sign. False where there is none. */
+/* The next number: base-64 digits of five bits, the lowest first; the sixth bit is set
+ * if more digits follow; the lowest bit of the number is its sign. False if there is
+ * none. */
 static bool take_number(struct str *text, int64_t *value)
 {
     uint64_t v = 0;
@@ -111,7 +111,7 @@ static bool in_range(int64_t v)
     return v >= 0 && v < UINT32_MAX;
 }
 
-/* What the numbers of a mapping have added up to: column, source, line, column there,
+/* The sums of the numbers of the mappings so far: column, source, line, source column,
  * name. */
 enum { COLUMN, SOURCE, SOURCE_LINE, SOURCE_COLUMN, NAME, NUMBERS };
 
@@ -119,11 +119,8 @@ static bool add_mapping(struct reading *r, uint32_t line, const int64_t *sums,
                         int numbers)
 {
     struct source_map *m = r->m;
-    struct source_mapping *mappings =
-        arena_grow(&m->arena, m->mappings, &m->cap, m->count + 1, sizeof *mappings);
-    if (!mappings)
+    if (!ARRAY_RESERVE(&m->arena, m->mappings, m->cap, m->count + 1))
         return false;
-    m->mappings = mappings;
     struct source_mapping at = {.line = line, .column = (uint32_t)sums[COLUMN]};
     if (numbers > SOURCE && in_range(sums[SOURCE]) && in_range(sums[SOURCE_LINE]) &&
         (size_t)sums[SOURCE] < r->source_count) {
@@ -133,12 +130,12 @@ static bool add_mapping(struct reading *r, uint32_t line, const int64_t *sums,
     if (numbers == NUMBERS && in_range(sums[NAME]) && (size_t)sums[NAME] < r->name_count)
         at.name = r->names[sums[NAME]];
     if (in_range(sums[COLUMN]))
-        mappings[m->count++] = at;
+        m->mappings[m->count++] = at;
     return true;
 }
 
-/* Lines are ended by ';', the mappings of a line by ','. All but columns go on over
- * lines. False at the first byte that is none of theirs. */
+/* Lines end with ';', the mappings of a line with ','. All sums except the column
+ * continue over lines. False at the first invalid byte. */
 static bool decode(struct reading *r, struct str text, struct error *err)
 {
     int64_t sums[NUMBERS] = {0};
@@ -159,8 +156,7 @@ static bool decode(struct reading *r, struct str text, struct error *err)
         bool ends = !text.len || text.ptr[0] == ',' || text.ptr[0] == ';';
         if (!numbers || !ends)
             return error_set(err,
-                             "the mappings of this source map are damaged at their "
-                             "byte %zu",
+                             "the mappings of this source map are damaged at byte %zu",
                              length - text.len);
         add_mapping(r, line, sums, numbers);
     }
@@ -174,7 +170,7 @@ static bool mapping_before(const void *context, uint32_t a, uint32_t b)
     return x->line != y->line ? x->line < y->line : x->column < y->column;
 }
 
-/* They nearly always are in order. */
+/* They are almost always sorted. */
 static bool put_in_order(struct source_map *m)
 {
     struct arena *a = &m->arena;
@@ -198,17 +194,17 @@ static bool put_in_order(struct source_map *m)
 static bool finish(struct reading *r, struct error *err)
 {
     if (r->json.failed)
-        return false; /* err says how */
+        return false; /* err is set */
     if (r->sections)
-        return error_set(err, "a source map in sections, which are not read");
+        return error_set(err, "a source map with sections, which stoke does not read");
     if (!r->found) {
-        error_set(err, "this is no source map: there are no mappings in it");
-        return error_hint(err, "the file beside the built one, app.js.map");
+        error_set(err, "not a source map: there are no mappings in it");
+        return error_hint(err, "a source map is next to the built file: app.js.map");
     }
     if (r->m->arena.failed || r->text.failed)
         return error_memory(err);
     join_root(r);
-    return decode(r, output_kept(&r->text), err) &&
+    return decode(r, output_contents(&r->text), err) &&
            (put_in_order(r->m) || error_memory(err));
 }
 
@@ -251,12 +247,12 @@ static struct source_map *map_of(struct source_maps *maps, struct str url)
 }
 
 bool source_maps_find(struct source_maps *maps, struct str url, int64_t line,
-                      int64_t column, struct source_place *place)
+                      int64_t column, struct source_location *found)
 {
     struct source_map *m = maps ? map_of(maps, url) : NULL;
     if (!m || line < 0 || column < 0)
         return false;
-    size_t low = 0, high = m->count; /* the last that is not behind the place */
+    size_t low = 0, high = m->count; /* the last one that is not after the position */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct source_mapping *at = &m->mappings[middle];
@@ -268,9 +264,9 @@ bool source_maps_find(struct source_maps *maps, struct str url, int64_t line,
     const struct source_mapping *at = low ? &m->mappings[low - 1] : NULL;
     if (!at || at->line != line || !at->source)
         return false;
-    *place = (struct source_place){.name = strings_get(&m->strings, at->name),
-                                   .file = strings_get(&m->strings, at->source),
-                                   .line = at->source_line + 1};
+    *found = (struct source_location){.name = strings_get(&m->strings, at->name),
+                                      .file = strings_get(&m->strings, at->source),
+                                      .line = at->source_line + 1};
     m->used++;
     return true;
 }

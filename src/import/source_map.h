@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JavaScript source maps (version 3): where in the sources a place of a built file comes
- * from, and what was called what there.
+/* JavaScript source maps (version 3): map a position in a built file to its position
+ * and name in the sources.
  *
  *   {"version": 3, "file": "app.min.js", "sourceRoot": "", "sources": ["src/app.ts"],
  *    "names": ["render"], "mappings": "AAAAA,SAASA;..."}
  *
- * A map belongs to the file that it names, or that it is named after (app.min.js.map). */
+ * A map belongs to the file that it names, or the one that its own name contains
+ * (app.min.js.map). */
 #ifndef STOKE_IMPORT_SOURCE_MAP_H
 #define STOKE_IMPORT_SOURCE_MAP_H
 
@@ -21,10 +22,10 @@ struct source_mapping {
 struct source_map {
     struct arena arena;
     struct strings strings;
-    string_id file, named_after;     /* without folders */
+    string_id file, named_after;     /* without directories */
     struct source_mapping *mappings; /* by line and column */
     size_t count, cap;
-    uint64_t used; /* how many places were found in it */
+    uint64_t used; /* number of positions found in it */
 };
 
 struct source_maps {
@@ -32,22 +33,22 @@ struct source_maps {
     size_t count;
 };
 
-/* Reads a map from a source of that path. False, with err set, where it is none; deinit
- * in every case. */
+/* Reads a map from a source with that path. False, with err set, if it is not a map.
+ * The caller calls deinit in every case. */
 bool source_map_read(struct source_map *m, struct source *in, struct str path,
                      struct error *err);
 void source_map_deinit(struct source_map *m);
 
-/* A place of the sources. */
-struct source_place {
-    struct str name; /* empty where the map has none */
+/* A position in the sources. */
+struct source_location {
+    struct str name; /* empty if the map has none */
     struct str file;
     uint32_t line; /* from 1 */
 };
 
-/* Where a place of a built file, by line and column from 0, comes from. False where no
- * map tells. */
+/* The source position of a position in a built file, given by line and column from 0.
+ * False if no map contains it. */
 bool source_maps_find(struct source_maps *maps, struct str url, int64_t line,
-                      int64_t column, struct source_place *place);
+                      int64_t column, struct source_location *found);
 
 #endif

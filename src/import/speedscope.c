@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speedscope's own file format, all versions: JSON with a list of frames and one profile
- * a thread, each either "sampled" (stacks and their weights) or "evented" (frames opening
- * and closing).
+/* speedscope's file format, all versions: JSON with a list of frames and one profile
+ * per thread, each either "sampled" (stacks and their weights) or "evented" (frames
+ * that open and close).
  *
  *   {"$schema": "https://www.speedscope.app/file-format-schema.json",
  *    "shared": {"frames": [{"name": "a", "file": "a.c", "line": 3}, ...]},
  *    "profiles": [{"type": "sampled", "name": "main", "unit": "seconds",
  *                  "samples": [[0, 1], ...], "weights": [0.5, ...]}, ...]}
  *
- * The members of an object come in any order, the frames often last. So stacks are built
- * of frame numbers, in a builder of their own, and merged once all is known. */
+ * The members of an object come in any order, often with the frames last. So stacks
+ * are first made of frame indices, in a separate builder, and merged into the profile
+ * at the end. */
+#include "base/array.h"
 #include "base/number.h"
 #include "codec/json.h"
 #include "import/importer.h"
 #include "import/json_input.h"
-#include "model/label.h"
+#include "model/frame_label.h"
+#include "model/sample_labels.h"
 
-/* Frames with a smaller number are found by it. */
+/* Frames with a smaller index are looked up in an array. */
 #define NUMBERS_MAX 16384
 
 struct shared_frame {
     string_id name, file;
     uint32_t line;
-    enum frame_kind kind; /* only stoke tells it */
+    enum frame_kind kind; /* only in files written by stoke */
 };
 
-/* One of the file's profiles: number n is event n and thread n of the parts. */
+/* One of the file's profiles: number n is event n and thread n of `parts`. */
 struct part {
     string_id name, unit;
     double start, end;
     bool has_end;
-    bool evented; /* times count from zero, not from the start */
-    bool ours;    /* written by stoke, which tells more: */
+    bool evented;  /* times count from zero, not from startValue */
+    bool by_stoke; /* in files written by stoke: */
     string_id event, event_unit, thread;
     int64_t pid, tid;
 };
 
-/* A frame that is open, and the stack up to it. */
+/* An open frame, and the stack up to it. */
 struct open_frame {
     frame_id frame;
     stack_id stack;
@@ -45,27 +48,33 @@ struct open_frame {
 struct speedscope {
     struct json json;
     const struct import_options *options;
-    struct builder *b;    /* what the caller gets */
-    struct builder parts; /* frames have no name, but their number + 1 as address */
+    struct builder *b;    /* the caller's */
+    struct builder parts; /* its frames have no name; their address is their index + 1 */
     struct arena arena;
-    frame_id *numbered; /* NUMBERS_MAX frames of the parts, 0 where not met */
+    frame_id *numbered; /* NUMBERS_MAX frames of `parts`, 0 if not used yet */
     struct shared_frame *frames;
     size_t frame_count, frame_cap;
-    struct part *items; /* [0] is none */
+    struct part *items; /* [0] is unused */
     size_t count, cap;
     bool differential;
-    double *times; /* of each sample of the parts, in units of its part; only to keep */
+    label_set_id *label_sets; /* by number in the file, from 1; only in files by stoke */
+    size_t label_set_count, label_set_cap;
+    double *times; /* of each sample of `parts`, in units of its part; only if
+                      times are retained */
     size_t time_cap;
 
-    /* The profile under way. */
-    stack_id *stacks; /* samples that wait for their weight */
-    double *weights;  /* weights that wait for their sample */
+    /* The current profile. */
+    stack_id *stacks; /* samples, without a weight yet from stacks_met on */
+    double *weights;  /* weights, without a sample yet from weights_met on */
     size_t stack_count, stack_cap, weight_count, weight_cap;
+    size_t stacks_met, weights_met;
+    uint32_t *labels; /* by sample: the number of its label set in the file */
+    size_t label_count, label_cap, labels_met;
     double now;
     bool started, weighted;
     struct open_frame *open;
     size_t open_count, open_cap;
-    uint32_t *times_open; /* by frame of the parts */
+    uint32_t *times_open; /* by frame of `parts` */
     size_t times_open_cap;
 };
 
@@ -74,7 +83,7 @@ static string_id add_string(struct speedscope *r, struct str s)
     return builder_string(&r->parts, s);
 }
 
-/* Takes the value at hand into *id; leaves it where the value is no text. */
+/* Reads the current value into *id; does not change *id if the value is not a text. */
 static void take_string(struct speedscope *r, string_id *id)
 {
     struct str s;
@@ -95,20 +104,19 @@ static void add_row(struct speedscope *r, stack_id stack, double weight, double 
     uint32_t part = (uint32_t)r->count - 1;
     if (parts->mode == BUILD_KEEP) {
         size_t row = parts->profile->sample_count;
-        double *times =
-            arena_grow(&r->arena, r->times, &r->time_cap, row + 1, sizeof *times);
-        if (!times)
+        if (!ARRAY_RESERVE(&r->arena, r->times, r->time_cap, row + 1))
             return;
-        r->times = times;
-        times[row] = time;
+        r->times[row] = time;
     }
-    builder_add(parts, &(struct sample){.time = TIME_NONE,
-                                        .thread = part,
-                                        .cpu = CPU_NONE,
-                                        .event = part,
-                                        .stack = stack,
-                                        .count = 1,
-                                        .weight = weight});
+    struct sample s = {.time = TIME_NONE,
+                       .thread = part,
+                       .cpu = CPU_NONE,
+                       .event = part,
+                       .stack = stack,
+                       .count = 1,
+                       .weight = weight};
+    bool is_labelled = r->labels_met < r->label_count;
+    builder_add_labelled(parts, &s, is_labelled ? r->labels[r->labels_met++] : 0);
 }
 
 static void add_sample(struct speedscope *r, stack_id stack, double weight)
@@ -121,7 +129,7 @@ static void add_sample(struct speedscope *r, stack_id stack, double weight)
     r->now += weight;
 }
 
-/* The frame that stands for a number of the list; those of small numbers are known. */
+/* The frame for an index of the list; those with small indices are in an array. */
 static frame_id frame_numbered(struct speedscope *r, uint32_t number)
 {
     frame_id *known = number < NUMBERS_MAX ? &r->numbered[number] : NULL;
@@ -134,7 +142,7 @@ static frame_id frame_numbered(struct speedscope *r, uint32_t number)
     return frame;
 }
 
-/* Takes the number of a frame; 0 where it is none. Whether the list has such a frame is
+/* Reads the index of a frame; 0 if it is invalid. Whether the list has such a frame is
  * not known yet. */
 static frame_id take_frame(struct speedscope *r)
 {
@@ -142,14 +150,13 @@ static frame_id take_frame(struct speedscope *r)
     if (json_index(&r->json, &number))
         return frame_numbered(r, number);
     if (!r->json.failed && !r->json.cut)
-        json_warn(&r->json, &r->parts, "a frame that is not a number of the list");
+        json_warn(&r->json, &r->parts, "a frame that is not an index of the list");
     return 0;
 }
 
 static void read_samples(struct speedscope *r)
 {
     struct json *j = &r->json;
-    size_t met = 0;
     if (!json_enter(j, JSON_ARRAY))
         return;
     while (json_item(j)) {
@@ -160,24 +167,21 @@ static void read_samples(struct speedscope *r)
         if (j->cut)
             break;
         stack_id stack = builder_path_from_root(&r->parts);
-        if (met < r->weight_count) {
-            add_sample(r, stack, r->weights[met++]);
+        if (r->weights_met < r->weight_count) {
+            add_sample(r, stack, r->weights[r->weights_met++]);
             continue;
         }
-        stack_id *stacks = arena_grow(&r->arena, r->stacks, &r->stack_cap,
-                                      r->stack_count + 1, sizeof *stacks);
-        if (!stacks)
+        stack_id *added =
+            ARRAY_APPEND(&r->arena, r->stacks, r->stack_count, r->stack_cap);
+        if (!added)
             return;
-        r->stacks = stacks;
-        stacks[r->stack_count++] = stack;
+        *added = stack;
     }
-    r->weight_count -= met;
 }
 
 static void read_weights(struct speedscope *r)
 {
     struct json *j = &r->json;
-    size_t met = 0;
     if (!json_enter(j, JSON_ARRAY))
         return;
     while (json_item(j)) {
@@ -188,29 +192,25 @@ static void read_weights(struct speedscope *r)
             json_warn(j, &r->parts, "a weight that is not a number");
         }
         r->weighted = true;
-        if (met < r->stack_count) {
-            add_sample(r, r->stacks[met++], weight);
+        if (r->stacks_met < r->stack_count) {
+            add_sample(r, r->stacks[r->stacks_met++], weight);
             continue;
         }
-        double *weights = arena_grow(&r->arena, r->weights, &r->weight_cap,
-                                     r->weight_count + 1, sizeof *weights);
-        if (!weights)
+        double *added =
+            ARRAY_APPEND(&r->arena, r->weights, r->weight_count, r->weight_cap);
+        if (!added)
             return;
-        r->weights = weights;
-        weights[r->weight_count++] = weight;
+        *added = weight;
     }
-    if (met)
-        memmove(r->stacks, r->stacks + met, (r->stack_count - met) * sizeof *r->stacks);
-    r->stack_count -= met;
 }
 
 /* --- Events ----------------------------------------------------------------------- */
 
-/* Time goes on to `at`: what is open has run until then. */
+/* Advances the time to `at`: the open frames ran until then. */
 static void go_on(struct speedscope *r, double at)
 {
     if (r->started && at < r->now) {
-        json_warn(&r->json, &r->parts, "an event that is earlier than the one before it");
+        json_warn(&r->json, &r->parts, "an event that is earlier than the preceding one");
         return;
     }
     if (r->open_count && at > r->now)
@@ -219,45 +219,38 @@ static void go_on(struct speedscope *r, double at)
     r->started = true;
 }
 
-/* Counts how often each frame is open. NULL when memory is short. */
+/* Counts how often each frame is open. NULL if memory is short. */
 static uint32_t *times_open(struct speedscope *r, frame_id frame)
 {
-    size_t before = r->times_open_cap;
-    uint32_t *times = arena_grow(&r->arena, r->times_open, &r->times_open_cap,
-                                 (size_t)frame + 1, sizeof *times);
-    if (!times)
-        return NULL;
-    if (r->times_open_cap > before)
-        memset(times + before, 0, (r->times_open_cap - before) * sizeof *times);
-    r->times_open = times;
-    return &times[frame];
+    size_t count = (size_t)frame + 1;
+    return ARRAY_RESERVE_ZEROED(&r->arena, r->times_open, r->times_open_cap, count)
+               ? &r->times_open[frame]
+               : NULL;
 }
 
 static void open_frame(struct speedscope *r, frame_id frame)
 {
-    struct open_frame *open =
-        arena_grow(&r->arena, r->open, &r->open_cap, r->open_count + 1, sizeof *open);
-    if (!open)
+    if (!ARRAY_RESERVE(&r->arena, r->open, r->open_cap, r->open_count + 1))
         return;
-    r->open = open;
     uint32_t *times = times_open(r, frame);
     if (!times)
         return;
-    stack_id parent = r->open_count ? open[r->open_count - 1].stack : 0;
-    open[r->open_count++] =
+    stack_id parent = r->open_count ? r->open[r->open_count - 1].stack : 0;
+    r->open[r->open_count++] =
         (struct open_frame){frame, builder_push(&r->parts, parent, frame)};
     ++*times;
 }
 
-/* Closes the innermost open frame of that number, and those that it has called. */
+/* Closes the innermost open frame with that index, and its callees. */
 static void close_frame(struct speedscope *r, frame_id frame)
 {
     if (frame >= r->times_open_cap || r->times_open[frame] == 0) {
-        json_warn(&r->json, &r->parts, "a frame is closed that is not open");
+        json_warn(&r->json, &r->parts, "the end of a frame that is not open");
         return;
     }
     if (r->open[r->open_count - 1].frame != frame)
-        json_warn(&r->json, &r->parts, "a frame is closed before those that it called");
+        json_warn(&r->json, &r->parts,
+                  "the end of a frame before the end of its callees");
     for (frame_id closed = 0; closed != frame;) {
         closed = r->open[--r->open_count].frame;
         r->times_open[closed]--;
@@ -307,8 +300,27 @@ static void read_events(struct speedscope *r)
 
 /* --- Profiles --------------------------------------------------------------------- */
 
-/* What stoke adds to a profile that it writes: whose samples these are. */
-static void read_ours(struct speedscope *r)
+/* The label sets of the samples, by their numbers in the file: the list of the sets may
+ * come later, so label_samples replaces the numbers. */
+static void read_sample_labels(struct speedscope *r)
+{
+    struct json *j = &r->json;
+    if (r->stacks_met || r->weights_met)
+        json_warn(j, &r->parts, "labels of samples after the samples");
+    if (!json_enter(j, JSON_ARRAY))
+        return;
+    while (json_item(j)) {
+        uint32_t *added =
+            ARRAY_APPEND(&r->arena, r->labels, r->label_count, r->label_cap);
+        if (!added)
+            return;
+        if (!json_index(j, added))
+            *added = 0;
+    }
+}
+
+/* Members that stoke adds to a profile: the thread and process of its samples. */
+static void read_stoke_member(struct speedscope *r)
 {
     struct json *j = &r->json;
     struct part *part = current(r);
@@ -316,7 +328,7 @@ static void read_ours(struct speedscope *r)
     double v;
     if (!json_enter(j, JSON_OBJECT))
         return;
-    part->ours = true;
+    part->by_stoke = true;
     while (json_key(j, &key)) {
         bool is_pid = str_equal(key, STR("pid"));
         if (str_equal(key, STR("event")))
@@ -325,6 +337,8 @@ static void read_ours(struct speedscope *r)
             take_string(r, &part->event_unit);
         else if (str_equal(key, STR("thread")))
             take_string(r, &part->thread);
+        else if (str_equal(key, STR("labels")))
+            read_sample_labels(r);
         else if (!is_pid && !str_equal(key, STR("tid")))
             json_skip(j);
         else if (json_number(j, &v) && v >= -1e15 && v <= 1e15)
@@ -351,22 +365,22 @@ static void read_member(struct speedscope *r, struct str key)
     else if (str_equal(key, STR("events")))
         read_events(r);
     else if (str_equal(key, STR("stoke")))
-        read_ours(r);
+        read_stoke_member(r);
     else
         json_skip(j);
 }
 
-/* Where no sample has a weight each counts as one; where others have, those without are
- * left out. */
+/* If no sample has a weight, each has weight 1. If others have one, samples without
+ * are skipped. */
 static void end_profile(struct speedscope *r)
 {
     const struct part *part = current(r);
-    for (size_t i = 0; i < r->stack_count; i++) {
+    for (size_t i = r->stacks_met; i < r->stack_count; i++) {
         json_warn(&r->json, &r->parts, "a sample without a weight");
         if (!r->weighted)
             add_sample(r, r->stacks[i], 1);
     }
-    if (r->weight_count)
+    if (r->weights_met < r->weight_count)
         json_warn(&r->json, &r->parts, "more weights than samples");
     if (r->open_count) {
         json_warn(&r->json, &r->parts, "frames that are never closed");
@@ -375,21 +389,19 @@ static void end_profile(struct speedscope *r)
     }
     while (r->open_count)
         r->times_open[r->open[--r->open_count].frame]--;
-    r->stack_count = r->weight_count = 0;
+    r->stack_count = r->weight_count = r->stacks_met = r->weights_met = 0;
+    r->label_count = r->labels_met = 0;
     r->now = 0;
     r->started = r->weighted = false;
 }
 
-/* Makes the next part, with an event and a thread of the same number. */
+/* Makes the next part, with an event and a thread of the same index. */
 static bool add_part(struct speedscope *r)
 {
     char text[NUMBER_TEXT_MAX];
-    struct part *items =
-        arena_grow(&r->arena, r->items, &r->cap, r->count + 1, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&r->arena, r->items, r->cap, r->count + 1))
         return false;
-    r->items = items;
-    items[r->count] = (struct part){.pid = ID_NONE, .tid = ID_NONE};
+    r->items[r->count] = (struct part){.pid = ID_NONE, .tid = ID_NONE};
     if (r->count++ == 0)
         return true;
     struct str name = {text, number_write_u64(r->count, text)};
@@ -432,12 +444,11 @@ static void read_frame(struct speedscope *r)
                 json_skip(j);
         }
     }
-    struct shared_frame *frames = arena_grow(&r->arena, r->frames, &r->frame_cap,
-                                             r->frame_count + 1, sizeof *frames);
-    if (!frames)
+    struct shared_frame *frame =
+        ARRAY_APPEND(&r->arena, r->frames, r->frame_count, r->frame_cap);
+    if (!frame)
         return;
-    r->frames = frames;
-    frames[r->frame_count++] = f;
+    *frame = f;
 }
 
 static void read_shared(struct speedscope *r)
@@ -457,7 +468,68 @@ static void read_shared(struct speedscope *r)
     }
 }
 
-/* What stoke adds to the file: facts about the recording. */
+/* "-12". */
+static bool parse_i64(struct str text, int64_t *out)
+{
+    bool negative = str_starts(text, STR("-"));
+    uint64_t size;
+    if (!number_parse_u64(str_skip(text, negative), &size) ||
+        size > (uint64_t)INT64_MAX + negative)
+        return false;
+    *out = (int64_t)(negative ? 0 - size : size);
+    return true;
+}
+
+/* A label set: one more label than its parent, which comes before it. */
+static label_set_id read_label_set(struct speedscope *r)
+{
+    struct json *j = &r->json;
+    struct sample_label label = {0};
+    struct str key, number;
+    string_id value = 0;
+    uint32_t parent = 0;
+    if (!json_enter(j, JSON_OBJECT))
+        return 0;
+    while (json_key(j, &key)) {
+        if (str_equal(key, STR("parent")))
+            json_index(j, &parent);
+        else if (str_equal(key, STR("key")))
+            take_string(r, &label.key);
+        else if (str_equal(key, STR("value")))
+            take_string(r, &value);
+        else if (str_equal(key, STR("unit")))
+            take_string(r, &label.unit);
+        else if (!str_equal(key, STR("number")))
+            json_skip(j);
+        else if (json_text(j, &number))
+            label.is_number = parse_i64(number, &label.number);
+    }
+    if (label.is_number)
+        value = 0;
+    else
+        label.unit = 0;
+    label.text = value;
+    parent = parent <= r->label_set_count ? parent : 0;
+    return builder_label_set_add(&r->parts, parent ? r->label_sets[parent] : 0,
+                                 builder_label(&r->parts, &label));
+}
+
+static void read_label_sets(struct speedscope *r)
+{
+    struct json *j = &r->json;
+    if (!json_enter(j, JSON_ARRAY))
+        return;
+    while (json_item(j)) {
+        label_set_id set = read_label_set(r);
+        label_set_id *added = ARRAY_APPEND_FROM_1(&r->arena, r->label_sets,
+                                                  r->label_set_count, r->label_set_cap);
+        if (!added)
+            return;
+        *added = set;
+    }
+}
+
+/* The member that stoke adds to the file: facts about the recording. */
 static void read_facts(struct speedscope *r)
 {
     struct json *j = &r->json;
@@ -473,6 +545,8 @@ static void read_facts(struct speedscope *r)
             take_string(r, &facts->command);
         else if (str_equal(key, STR("differential")))
             json_bool(j, &r->differential);
+        else if (str_equal(key, STR("labels")))
+            read_label_sets(r);
         else if (!str_equal(key, STR("lost")))
             json_skip(j);
         else if (json_number(j, &v) && v >= 0 && v < 1e15)
@@ -498,7 +572,8 @@ static void read_file(struct speedscope *r)
     }
 }
 
-/* --- All is known ------------------------------------------------------------------ */
+/* --- After the file is read ----------------------------------------------------------
+ */
 
 static const struct value_unit {
     const char *name, *event;
@@ -516,23 +591,23 @@ static const struct value_unit {
 static struct value_unit unit_of(const struct speedscope *r, const struct part *part)
 {
     struct str name = profile_string(r->parts.profile, part->unit);
-    struct str ours = profile_string(r->parts.profile, part->event_unit);
+    struct str by_stoke = profile_string(r->parts.profile, part->event_unit);
     struct value_unit unit = value_units[0];
     for (size_t i = 0; i < sizeof value_units / sizeof *value_units; i++)
         if (str_equal(name, str_of(value_units[i].name)))
             unit = value_units[i];
-    if (str_equal(ours, STR("cycles")))
+    if (str_equal(by_stoke, STR("cycles")))
         unit.unit = UNIT_CYCLES;
-    if (str_equal(ours, STR("events")))
+    if (str_equal(by_stoke, STR("events")))
         unit.unit = UNIT_EVENTS;
-    if (str_equal(ours, STR("ms")) && unit.unit == UNIT_NANOSECONDS) {
+    if (str_equal(by_stoke, STR("ms")) && unit.unit == UNIT_NANOSECONDS) {
         unit.unit = UNIT_MILLISECONDS;
         unit.scale /= 1e6;
     }
     return unit;
 }
 
-/* Gives the frames of the parts what stands in the list under their numbers. */
+/* Sets names and locations of the frames of `parts` from the file's list. */
 static void name_frames(struct speedscope *r)
 {
     struct profile *p = r->parts.profile;
@@ -540,21 +615,35 @@ static void name_frames(struct speedscope *r)
         uint64_t number = p->frames[f].address - 1;
         p->frames[f] = (struct frame){0};
         if (number >= r->frame_count) {
-            builder_warn(&r->parts, "a frame number that is not in the list", 0, 0,
+            builder_warn(&r->parts, "a frame index that is not in the list", 0, 0,
                          STR(""));
             continue;
         }
         const struct shared_frame *from = &r->frames[number];
         enum frame_kind marked = label_suffix_kind(profile_string(p, from->name));
-        p->frames[f] = (struct frame){.name = from->name,
-                                      .file = from->file,
-                                      .line = from->line,
-                                      .kind = from->kind ? from->kind : marked};
+        p->frames[f] = (struct frame){
+            .name = from->kind ? import_label(&r->parts, from->name) : from->name,
+            .file = from->file,
+            .line = from->line,
+            .kind = from->kind ? from->kind : marked};
     }
 }
 
-/* Gives the events and threads of the parts their names: threads only where there are
- * several, or where the file says which. */
+/* Replaces the numbers of label sets in the file. */
+static void label_samples(struct speedscope *r)
+{
+    struct profile *p = r->parts.profile;
+    for (size_t i = 0; p->sample_labels && i < p->sample_count; i++) {
+        uint32_t number = p->sample_labels[i];
+        if (number > r->label_set_count)
+            builder_warn(&r->parts, "a label set that is not in the list", 0, 0, STR(""));
+        p->sample_labels[i] =
+            number && number <= r->label_set_count ? r->label_sets[number] : 0;
+    }
+}
+
+/* Sets the names of events and threads of `parts`: of threads only if there are
+ * several, or if the file names them. */
 static void name_parts(struct speedscope *r)
 {
     struct profile *p = r->parts.profile;
@@ -565,7 +654,7 @@ static void name_parts(struct speedscope *r)
         p->events[n].name = named ? part->event : add_string(r, str_of(unit.event));
         p->events[n].unit = unit.unit;
         p->threads[n] = (struct thread){part->pid, part->tid, part->thread};
-        if (!part->ours && r->count > 2)
+        if (!part->by_stoke && r->count > 2)
             p->threads[n].name = part->name;
     }
 }
@@ -575,29 +664,34 @@ static uint64_t time_of(struct value_unit unit, double value)
     return unit.unit == UNIT_NANOSECONDS ? time_of_ns(value * unit.scale) : TIME_NONE;
 }
 
-/* Puts weights and times into the model's units. Idle time, a sample without a stack, is
- * left out. */
+/* Converts weights and times to the model's units. Idle time, a sample without a
+ * stack, is skipped. */
 static void scale_samples(struct speedscope *r)
 {
     struct profile *p = r->parts.profile;
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t i = 0; i < p->sample_count; i++) {
         struct sample s = p->samples[i];
+        label_set_id labels = profile_labels(p, i);
         const struct part *part = &r->items[s.thread];
         struct value_unit unit = unit_of(r, part);
         s.weight *= unit.scale;
         if (r->times)
             s.time = time_of(unit, r->times[i] + (part->evented ? 0 : part->start));
-        if (s.stack || part->ours)
-            p->samples[kept++] = s;
-        else
+        if (s.stack || part->by_stoke) {
+            p->samples[count] = s;
+            if (p->sample_labels)
+                p->sample_labels[count] = labels;
+            count++;
+        } else {
             p->facts.samples -= s.count;
+        }
     }
-    p->sample_count = kept;
+    p->sample_count = count;
 }
 
-/* The time range, of the parts that are measured in time. */
-static void note_range(struct speedscope *r)
+/* The time range of the parts whose unit is a time. */
+static void set_time_range(struct speedscope *r)
 {
     struct facts *facts = &r->parts.profile->facts;
     for (uint32_t n = 1; n < r->count; n++) {
@@ -626,11 +720,12 @@ static bool speedscope_read(struct source *in, const struct import_options *opti
     if (ready && !builder_failed(&r.parts) && !r.arena.failed) {
         name_frames(&r);
         name_parts(&r);
+        label_samples(&r);
         scale_samples(&r);
-        note_range(&r);
-        bool first = b->profile->event_count == 1; /* nothing was read before */
+        set_time_range(&r);
+        bool first = b->profile->event_count == 1; /* the profile was empty before */
         builder_merge(b, r.parts.profile);
-        if (r.differential && first) /* before, after: in that order */
+        if (r.differential && first) /* before and after, in this order */
             b->profile->facts.differential = b->profile->event_count == 3;
     }
     b->profile->arena.failed |= !ready || r.arena.failed;
@@ -643,15 +738,11 @@ static bool speedscope_read(struct source *in, const struct import_options *opti
 
 static int speedscope_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    if (!str_starts(text, STR("{")))
-        return 0;
-    if (str_has(text, STR("www.speedscope.app/file-format-schema.json")))
-        return 100;
-    return str_has(text, STR("\"profiles\"")) && (str_has(text, STR("\"startValue\"")) ||
-                                                  str_has(text, STR("\"endValue\"")))
-               ? 60
-               : 0;
+    static const struct json_rule rules[] = {
+        {100, '{', {"www.speedscope.app/file-format-schema.json"}},
+        {60, '{', {"\"profiles\""}, {"\"startValue\"", "\"endValue\""}},
+        {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_speedscope = {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackprof's JSON, of Ruby programs, with raw samples:
+/* stackprof's JSON, from Ruby programs, with raw samples:
  *
  *   {"mode": "wall", "interval": 1000, "frames": {"7009": {"name": "Object#a", ...},
  * ...}, "raw": [3, 7009, 7010, 7011, 2, ...], "raw_timestamp_deltas": [1162, 961, ...]}
  *
- * raw: how many frames, those outermost first, and how many samples had that stack. The
- * deltas are microseconds by the wall clock, one a sample: in the mode "wall", what it
- * stands for. In the mode "cpu" a sample stands for the interval, which is of CPU time,
- * and in any mode without deltas. Of allocated objects it stands for itself. */
+ * "raw" repeats: number of frames, the frames, root first, number of samples with that
+ * stack. The deltas are microseconds of wall-clock time, one per sample: in mode
+ * "wall", the weight of the sample. In mode "cpu", and without deltas, the weight is
+ * the interval, in CPU time. For allocated objects, each sample is one object. */
+#include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -26,21 +27,21 @@ struct stackprof {
     double *deltas;
     size_t raw_count, raw_cap, delta_count, delta_cap;
     string_id mode;
-    double interval, stated; /* "samples": how many there should be */
+    double interval, stated; /* "samples": the expected number */
 };
 
 static void read_frame(struct stackprof *s, uint64_t id)
 {
     struct json *j = &s->json;
     struct frame f = {0};
-    struct str key, text;
+    struct str key;
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key)) {
         if (str_equal(key, STR("name")))
-            f.name = json_string(j, &text) ? builder_string(s->b, text) : 0;
+            f.name = json_name(j, s->b);
         else if (s->options->lines && str_equal(key, STR("file")))
-            f.file = json_string(j, &text) ? builder_string(s->b, text) : 0;
+            f.file = json_name(j, s->b);
         else if (s->options->lines && str_equal(key, STR("line")))
             json_index(j, &f.line);
         else
@@ -70,12 +71,9 @@ static void read_raw(struct stackprof *s)
     if (!json_enter(&s->json, JSON_ARRAY))
         return;
     while (json_item(&s->json)) {
-        uint64_t *raw =
-            arena_grow(&s->arena, s->raw, &s->raw_cap, s->raw_count + 1, sizeof *raw);
-        if (!raw)
+        if (!ARRAY_RESERVE(&s->arena, s->raw, s->raw_cap, s->raw_count + 1))
             return;
-        s->raw = raw;
-        if (json_u64(&s->json, &raw[s->raw_count]))
+        if (json_u64(&s->json, &s->raw[s->raw_count]))
             s->raw_count++;
     }
 }
@@ -85,21 +83,18 @@ static void read_deltas(struct stackprof *s)
     if (!json_enter(&s->json, JSON_ARRAY))
         return;
     while (json_item(&s->json)) {
-        double *deltas = arena_grow(&s->arena, s->deltas, &s->delta_cap,
-                                    s->delta_count + 1, sizeof *deltas);
-        if (!deltas)
+        if (!ARRAY_RESERVE(&s->arena, s->deltas, s->delta_cap, s->delta_count + 1))
             return;
-        s->deltas = deltas;
         double v;
         if (json_number(&s->json, &v))
-            deltas[s->delta_count++] = v >= 0 && v < DELTA_MOST ? v : 0;
+            s->deltas[s->delta_count++] = v >= 0 && v < DELTA_MOST ? v : 0;
     }
 }
 
 static void read_file(struct stackprof *s)
 {
     struct json *j = &s->json;
-    struct str key, text;
+    struct str key;
     if (!json_enter(j, JSON_OBJECT))
         return;
     while (json_key(j, &key) && !s->arena.failed) {
@@ -110,7 +105,7 @@ static void read_file(struct stackprof *s)
         else if (str_equal(key, STR("raw_timestamp_deltas")))
             read_deltas(s);
         else if (str_equal(key, STR("mode")))
-            s->mode = json_string(j, &text) ? builder_string(s->b, text) : 0;
+            s->mode = json_name(j, s->b);
         else if (str_equal(key, STR("interval")))
             json_number(j, &s->interval);
         else if (str_equal(key, STR("samples")))
@@ -133,8 +128,8 @@ static stack_id stack_of(struct stackprof *s, const uint64_t *ids, size_t count)
     return builder_path_from_root(s->b);
 }
 
-/* The collector's samples have no stack but itself: they are put on the one that was left
- * for it. */
+/* The garbage collector's samples have no stack: they are added to the stack that it
+ * interrupted. */
 static bool is_collector(const struct stackprof *s, stack_id stack)
 {
     const struct profile *p = s->b->profile;
@@ -143,15 +138,15 @@ static bool is_collector(const struct stackprof *s, stack_id stack)
            str_equal(profile_string(p, name), STR("(garbage collection)"));
 }
 
-/* How one raw entry's samples are weighed. */
+/* How the samples of one raw entry are weighted. */
 struct weighing {
     event_id event;
     bool timed;      /* the samples have a time */
-    bool counted;    /* they count 1 each */
-    bool by_deltas;  /* else by the interval */
+    bool counted;    /* each has weight 1 */
+    bool by_deltas;  /* otherwise by the interval */
     double interval; /* microseconds */
-    double now;      /* the next one's time, microseconds */
-    size_t delta;    /* its difference to the one before */
+    double now;      /* time of the next one, microseconds */
+    size_t delta;    /* its difference to the preceding one */
     double samples;  /* so far */
 };
 
@@ -197,7 +192,7 @@ static void add_samples(struct stackprof *s)
     for (size_t at = 0; at < s->raw_count && !builder_failed(s->b);) {
         uint64_t depth = s->raw[at++];
         if (depth >= s->raw_count - at) {
-            builder_warn(s->b, "a sample that is cut short", 0, 0, STR(""));
+            builder_warn(s->b, "a truncated sample", 0, 0, STR(""));
             break;
         }
         stack_id stack = stack_of(s, s->raw + at, (size_t)depth);
@@ -222,24 +217,19 @@ static bool stackprof_read(struct source *in, const struct import_options *optio
     bool none = !s.json.failed && !s.arena.failed && s.raw_count == 0;
     if (!s.arena.failed)
         add_samples(&s);
-    b->profile->arena.failed |= s.arena.failed;
-    arena_deinit(&s.arena);
+    builder_end_scratch(b, &s.arena);
     bool ok = json_input_end(&s.json, b, before);
     if (!ok || !none || builder_failed(b))
         return ok;
-    error_set(err, "there are no raw samples in this stackprof file");
+    error_set(err, "this stackprof file has no raw samples");
     return error_hint(err, "record with 'raw: true': StackProf.run(raw: true, ...)");
 }
 
 static int stackprof_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    return str_starts(text, STR("{")) && str_has(text, STR("\"mode\"")) &&
-                   str_has(text, STR("\"frames\"")) &&
-                   (str_has(text, STR("\"total_samples\"")) ||
-                    str_has(text, STR("\"raw\"")))
-               ? 85
-               : 0;
+    static const struct json_rule rules[] = {
+        {85, '{', {"\"mode\"", "\"frames\""}, {"\"total_samples\"", "\"raw\""}}, {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_stackprof = {

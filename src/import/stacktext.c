@@ -13,9 +13,9 @@ static void report_end(struct stacktext *t)
     if (b->path.count && t->weight > 0)
         stacktext_end(t);
     else if (b->path.count)
-        stacktext_warn(t, "a stack without its count, cut off at the end", STR(""));
+        stacktext_warn(t, "a stack without its count, truncated at the end", STR(""));
     if (t->dropped && b->profile->facts.samples == 0)
-        stacktext_warn(t, "every thread is idle or waiting (--all-threads keeps them)",
+        stacktext_warn(t, "all threads are idle or waiting (--all-threads includes them)",
                        STR(""));
 }
 
@@ -44,8 +44,8 @@ bool stacktext_read(struct stacktext *t, struct source *in,
 
 /* --- Frames ------------------------------------------------------------------------- */
 
-/* The name without its arguments (all of it where it is nothing but brackets), and with
- * its offset where that is asked for. */
+/* The name without its arguments (unchanged if it consists only of brackets), and with
+ * its offset if the options request it. */
 static struct str shown_name(struct stacktext *t, const struct text_frame *frame)
 {
     struct str name = frame->name;
@@ -58,7 +58,7 @@ static struct str shown_name(struct stacktext *t, const struct text_frame *frame
     t->text.used = 0;
     output_str(&t->text, name);
     output_str(&t->text, frame->offset);
-    return output_kept(&t->text);
+    return output_contents(&t->text);
 }
 
 frame_id stacktext_frame(struct stacktext *t, const struct text_frame *frame)
@@ -91,7 +91,7 @@ void stacktext_add(struct stacktext *t, struct str line, const struct text_frame
     builder_path_add(t->b, id);
 }
 
-void stacktext_place(struct stacktext *t, struct str file, uint64_t line)
+void stacktext_location(struct stacktext *t, struct str file, uint64_t line)
 {
     struct builder *b = t->b;
     if (!t->options->lines || b->path.count == 0 || builder_failed(b))
@@ -138,7 +138,7 @@ void stacktext_cut(struct stacktext *t)
     t->b->profile->facts.truncated++;
     if (!t->options->cuts)
         return;
-    mark.name = builder_string(t->b, STR(CUT_MARK));
+    mark.name = builder_string(t->b, STR(TRUNCATED_MARK));
     builder_path_add(t->b, builder_frame(t->b, &mark));
 }
 
@@ -199,9 +199,9 @@ bool stacktext_take_hex(struct str *rest, uint64_t *value)
     return true;
 }
 
-struct str stacktext_split_place(struct str place, uint64_t *line)
+struct str stacktext_split_location(struct str location, uint64_t *line)
 {
-    struct str file = place;
+    struct str file = location;
     uint64_t number;
     *line = 0;
     for (int i = 0; i < 2; i++) {
@@ -227,7 +227,7 @@ bool stacktext_probe_line(struct str *rest, struct str *line)
 size_t stacktext_split(struct str bytes, size_t from, bool (*is_frame)(struct str text))
 {
     size_t at = from + str_find(str_skip(bytes, from), '\n') + 1;
-    bool behind_frame = false;
+    bool after_frame = false;
     while (at < bytes.len) {
         size_t length = str_find(str_skip(bytes, at), '\n');
         struct str line = str_trim(str_head(str_skip(bytes, at), length));
@@ -235,9 +235,9 @@ size_t stacktext_split(struct str bytes, size_t from, bool (*is_frame)(struct st
         if (at + length >= bytes.len)
             break;
         at += length + 1;
-        if (is_count && behind_frame)
+        if (is_count && after_frame)
             return at;
-        behind_frame = line.len && !is_count && is_frame(line);
+        after_frame = line.len && !is_count && is_frame(line);
     }
     return bytes.len;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text with stacks in it: frame lines, leaf first, and something that ends the stack.
+/* Text that contains stacks: frame lines, leaf first, and a line that ends the stack.
  *
- * Backtraces, thread dumps and the aggregations of tracers all have this shape. What ends
- * a stack is a line that tells its count, an empty line, or the next stack's heading. An
- * importer of such text embeds a struct stacktext as its reader's first member and gives
- * stacktext_read one function, which looks at one line and calls the verbs below.
+ * Backtraces, thread dumps and the aggregations of tracers all have this form. The
+ * line that ends a stack has its count, is empty, or is the next stack's header. An
+ * importer of such text embeds a struct stacktext as the first member of its reader,
+ * and gives stacktext_read one function, which parses a line and calls the functions
+ * below.
  *
- * A frame line met before need not be parsed again: ask stacktext_add_known first. */
+ * Known frame lines need not be parsed again: call stacktext_add_known first. */
 #ifndef STOKE_IMPORT_STACKTEXT_H
 #define STOKE_IMPORT_STACKTEXT_H
 
@@ -15,105 +16,104 @@
 #include "import/importer.h"
 
 struct stacktext {
-    struct builder *b; /* its path holds the frames of the stack under way */
+    struct builder *b; /* its path has the frames of the current stack */
     const struct import_options *options;
     struct lines lines;
     struct arena arena;
-    struct memo frames; /* frame lines met before */
-    size_t memo_pairs;  /* its size; 0: enough for dumps of threads */
-    struct output text; /* where a name is put together */
+    struct memo frames; /* known frame lines */
+    size_t memo_pairs;  /* its size; 0: enough for thread dumps */
+    struct output text; /* buffer for names */
     event_id event;     /* 0: "samples" */
-    /* What the next stack to end is given: */
-    double weight; /* 1; 0 where a line to come has to tell it */
+    /* For the next stack that ends: */
+    double weight; /* 1; 0 if a later line contains it */
     int64_t pid, tid;
     string_id thread; /* the thread's name, or 0 */
-    bool drop;        /* not to be kept: its thread is idle */
-    uint64_t dropped; /* how many were not */
+    bool drop;        /* drop it: its thread is idle */
+    uint64_t dropped; /* number of dropped stacks */
 
-    void (*finish)(
-        struct stacktext *t); /* the importer's own end of the input, or NULL */
+    void (*finish)(struct stacktext *t); /* called at the end of the input, or NULL */
 };
 
-/* What a frame line says. */
+/* A parsed frame line. */
 struct text_frame {
-    struct str name;   /* without its offset; empty where it is unknown */
-    struct str offset; /* "+0x1f" or empty; kept where the options ask for offsets */
+    struct str name;   /* without its offset; empty if unknown */
+    struct str offset; /* "+0x1f" or empty; used if the options request offsets */
     struct str module; /* or empty */
-    struct str file;   /* or empty; kept where the options ask for lines */
+    struct str file;   /* or empty; used if the options request lines */
     uint64_t line;
     uint64_t address;
     enum frame_kind kind;
-    bool verbatim; /* the name is taken as it stands, brackets and all */
+    bool verbatim; /* the name is used unchanged, including brackets */
 };
 
 #define TEXT_FRAME        \
     ((struct text_frame){ \
         .name = STR(""), .offset = STR(""), .module = STR(""), .file = STR("")})
 
-/* Reads all of the source, one call of `line` per line (its end is cut off). `t` is zero
- * but for what the importer itself set. A stack under way at the end is ended too, or
- * counted as cut where its weight was not told. */
+/* Reads all of the source and calls `line` for each line, without its line end. `t`
+ * must be zero except for the fields that the importer sets. A stack that is open at
+ * the end is ended, or counted as truncated if its weight is unknown. */
 bool stacktext_read(struct stacktext *t, struct source *in,
                     const struct import_options *options, struct builder *b,
                     void (*line)(struct stacktext *t, struct str line),
                     struct error *err);
 
-/* Adds the frame of a line met before to the stack under way; false where it was not. */
+/* Adds the frame of a known line to the current stack; false if the line is unknown. */
 bool stacktext_add_known(struct stacktext *t, struct str line);
 
-/* Adds a frame to the stack under way, and remembers it for the line. */
+/* Adds a frame to the current stack, and caches it for the line. */
 void stacktext_add(struct stacktext *t, struct str line, const struct text_frame *frame);
 
-/* The frame alone: its row in the builder's table. Argument lists are cut off the name
- * unless it is verbatim or the options keep them. */
+/* Only the frame: its row in the builder's table. Removes the argument list from the
+ * name unless the frame is verbatim or the options keep it. */
 frame_id stacktext_frame(struct stacktext *t, const struct text_frame *frame);
 
-/* Tells where in the source the frame added last is: for formats that say so in a line of
- * its own. Does nothing unless the options ask for lines. */
-void stacktext_place(struct stacktext *t, struct str file, uint64_t line);
+/* Sets the source location of the frame added last, for formats that have it in a
+ * separate line. Does nothing unless the options request lines. */
+void stacktext_location(struct stacktext *t, struct str file, uint64_t line);
 
-/* The input says that the stack under way has further callers, which it does not tell:
- * counts it, and marks it where the options ask for that. */
+/* The input says that callers of the current stack are missing: counts the stack as
+ * truncated, and marks it if the options request that. */
 void stacktext_cut(struct stacktext *t);
 
-/* Ends the stack under way, if there is one, and begins one of the thread of that name,
- * its tid not known yet. */
+/* Ends the current stack, if any, and begins one of the thread with that name and
+ * unknown tid. */
 void stacktext_thread(struct stacktext *t, struct str name);
 
-/* Ends the stack under way, if there is one. */
+/* Ends the current stack, if any. */
 void stacktext_end(struct stacktext *t);
 
-/* Ends the stack under way, which may be empty, with the weight that a line tells. */
+/* Ends the current stack, which may be empty, with the weight from a line. */
 void stacktext_end_counted(struct stacktext *t, struct str count);
 
-/* Adds a sample of that stack, for the thread and with the weight under way. */
+/* Adds a sample of that stack, with the current thread and weight. */
 void stacktext_add_stack(struct stacktext *t, stack_id stack);
 
-/* A count: digits, perhaps with a sign and with white space around. */
+/* A count: digits, optionally with a sign and surrounding white space. */
 bool stacktext_is_count(struct str line);
 
-/* Takes the count into t->weight. False, with a warning, where it cannot be used. */
+/* Sets t->weight to the count. False, with a warning, if it is not usable. */
 bool stacktext_set_count(struct stacktext *t, struct str count);
 
-/* Counts a line that is of no use. */
+/* Counts a line that cannot be used. */
 void stacktext_warn(struct stacktext *t, const char *what, struct str line);
 
-/* --- Pieces that lines are made of ------------------------------------------------- */
+/* --- Parsing of parts of lines --------------------------------------------------- */
 
-/* Takes a hexadecimal number, with or without 0x, that ends at white space or the end off
- * *rest, with the white space behind it. False, with *rest unchanged, where there is
- * none. */
+/* Removes a hexadecimal number, with or without 0x, that ends at white space or at the
+ * end, from *rest, with the white space after it. False, with *rest unchanged, if
+ * there is none. */
 bool stacktext_take_hex(struct str *rest, uint64_t *value);
 
-/* Splits "file:12" or "file:12:3" at its numbers; the line is 0 where there is none. */
-struct str stacktext_split_place(struct str place, uint64_t *line);
+/* Splits "file:12" or "file:12:3" at its numbers; the line is 0 if there is none. */
+struct str stacktext_split_location(struct str location, uint64_t *line);
 
-/* Takes the next line off *rest for a probe, without white space at its end; false at the
- * end of the head, which may cut the last line. */
+/* Removes the next line from *rest for a probe, without white space at its end. False
+ * at the end of the head, where the last line may be incomplete. */
 bool stacktext_probe_line(struct str *rest, struct str *line);
 
-/* What importers of text in which a line with a count ends a stack split at: behind a
- * count behind a line that is surely a frame's. */
+/* The split function for importers of text in which a line with a count ends a stack:
+ * splits after a count that follows a line that is certainly a frame. */
 size_t stacktext_split(struct str bytes, size_t from, bool (*is_frame)(struct str text));
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SystemTap's stacks, as print_backtrace(), print_ubacktrace() and their like print them
- * for each entry of an array, with the count behind them:
+/* SystemTap's stacks, as print_backtrace(), print_ubacktrace() and similar functions
+ * print them for each entry of an array, followed by the count:
  *
  *    0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]
  *    0xffffffff8101c6a3 : default_idle+0x53/0x1d0 [kernel] (inexact)
  *    0x7f1b5c3d2a10 [libc-2.17.so+0x3a10/0x1c2000]
  *           2404
  *
- * A line of another shape between frames and count is what the script printed beside
- * them; it is taken for a frame, as a script that prints execname() wants it. */
+ * Another line between frames and count is additional output of the script. It is read
+ * as a frame, which is the intention of scripts that print execname(). */
 #include "base/number.h"
 #include "import/stacktext.h"
 #include "model/name.h"
 
 #define KERNEL_HALF 0xffff800000000000u
 
-/* Takes "[libc-2.17.so+0x3a10/0x1c2000]", and what is unsure about the frame, off the end
- * of *rest: the module's name. */
+/* Removes "[libc-2.17.so+0x3a10/0x1c2000]" and a mark of uncertainty from the end of
+ * *rest; returns the module's name. */
 static struct str take_module(struct str *rest)
 {
     struct str inexact = STR(" (inexact)");
@@ -35,7 +35,7 @@ static struct str take_module(struct str *rest)
     return str_head(module, str_rfind(module, '+'));
 }
 
-/* Whether the line has the shape that SystemTap gives a frame. */
+/* Whether the line has the form of a SystemTap frame. */
 static bool parse_frame(struct str text, struct text_frame *f)
 {
     struct str rest = text;
@@ -103,7 +103,7 @@ static int stap_probe(struct str head)
     return frames && counts && others <= frames ? 88 : 0;
 }
 
-/* Every line that is no count is a frame's. */
+/* Every line that is not a count is a frame. */
 static bool is_frame(struct str text)
 {
     return text.len != 0;

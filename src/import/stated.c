@@ -2,7 +2,7 @@
 #include "import/stated.h"
 #include "base/format.h"
 
-/* Sums of the same numbers in another order differ by less, of the whole. */
+/* Sums of the same numbers in another order differ by less, relative to the total. */
 #define SUM_ERROR 1e-12
 
 void stated_check_about(struct builder *b, struct str name, double sum, double stated,

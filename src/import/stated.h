@@ -5,11 +5,12 @@
 
 #include "model/builder.h"
 
-/* Warns, with the difference, where the sum of what was read is not the total that the
- * file states for it; both in the file's own unit. */
+/* Warns, with the difference, if the sum of the values read is not the total that the
+ * file states; both are in the file's unit. */
 void stated_check(struct builder *b, struct str name, double sum, double stated);
 
-/* The same, where the file's numbers are rounded: a difference of up to `slack` is none. */
+/* The same, if the file's numbers are rounded: a difference of up to `slack` is
+ * accepted. */
 void stated_check_about(struct builder *b, struct str name, double sum, double stated,
                         double slack);
 

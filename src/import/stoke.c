@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke's own file: see base/stoke_format.h.
+/* stoke's own format: see base/stoke_format.h.
  *
- * The rows of each table get the ids that the builder gives them. A section whose
- * checksum is wrong is left out: the ids of its rows are 0, a stack with such a caller is
- * left out with its samples, and all of it is counted. Where a section's head is damaged
- * nobody knows where the next one begins, and what was read until then stands. */
+ * The rows of each table get the ids of the builder. A section with a wrong checksum is
+ * left out: the ids of its rows are 0, and a stack with such a caller is left out with
+ * its samples; everything omitted is counted. If the head of a section is damaged, the
+ * start of the next section is unknown: reading ends, and the data read so far is
+ * used. */
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/crc32.h"
 #include "base/stoke_format.h"
 #include "import/importer.h"
+#include "model/sample_labels.h"
 
-#define COLUMNS_MAX 8
+#define COLUMNS_MAX 9
 
-enum table { STRINGS, MODULES, FRAMES, STACKS, THREADS, EVENTS, SAMPLES, TABLES };
+enum table {
+    STRINGS,
+    MODULES,
+    FRAMES,
+    STACKS,
+    THREADS,
+    EVENTS,
+    LABELS,
+    LABEL_SETS,
+    SAMPLES,
+    TABLES
+};
 
 /* The new ids of a table's rows. */
 struct id_map {
@@ -23,7 +37,7 @@ struct id_map {
 struct section {
     char tag[4];
     uint32_t first, rows, size, sum;
-    uint64_t offset; /* of its head, in what was unpacked */
+    uint64_t offset; /* of its head, in the decompressed data */
 };
 
 struct stoke_reader {
@@ -37,9 +51,11 @@ struct stoke_reader {
     struct section section;
     struct str body;
     uint64_t *columns[COLUMNS_MAX]; /* of STOKE_SECTION_ROWS each */
+    uint32_t *set_sizes;            /* by label set */
+    size_t set_size_cap;
     struct facts facts;
-    bool has_facts, kept, ended;
-    uint64_t samples; /* how many the rows stand for */
+    bool has_facts, all_samples, ended;
+    uint64_t samples; /* the number of samples in the rows */
     uint64_t first, last;
 };
 
@@ -54,7 +70,8 @@ static bool memory(struct stoke_reader *r)
     return !r->b->profile->arena.failed;
 }
 
-/* --- Columns: 'u' uleb, 's' sleb, 'd' delta, 'w' weight; behind '?' all may be missing */
+/* --- Columns: 'u' uleb, 's' sleb, 'd' delta, 'w' weight; after '?' all are optional
+ --- */
 
 static uint64_t unfold(uint64_t v)
 {
@@ -86,8 +103,8 @@ static void take_column(struct bytes *in, char kind, uint32_t rows, uint64_t *ou
     }
 }
 
-/* The columns of the section at hand, and what stands behind them. A column that is missing
- * is zero. */
+/* Reads the columns of the current section; *rest is the data after them. A missing
+ * column is zero. */
 static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *rest)
 {
     struct bytes in = bytes_of(r->body, false);
@@ -102,7 +119,7 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
             r->columns[i] =
                 arena_zalloc(&r->arena, STOKE_SECTION_ROWS, sizeof **r->columns);
         if (!r->columns[i])
-            return false; /* the arena tells */
+            return false; /* the arena reports it */
         missing |= optional && bytes_left(&in) == 0;
         if (missing)
             memset(r->columns[i], 0, r->section.rows * sizeof **r->columns);
@@ -111,7 +128,7 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
         i++;
     }
     if (in.failed) {
-        warn(r, "a section that is shorter than its rows");
+        warn(r, "a section is shorter than its rows");
         return false;
     }
     *rest = bytes_take(&in, bytes_left(&in));
@@ -120,7 +137,7 @@ static bool take_columns(struct stoke_reader *r, const char *kinds, struct str *
 
 /* --- Ids ---------------------------------------------------------------------------- */
 
-/* The new id of a row; 0 where it was lost. */
+/* The new id of a row; 0 if the row was lost. */
 static uint32_t new_id(struct stoke_reader *r, enum table table, uint64_t id)
 {
     const struct id_map *map = &r->maps[table];
@@ -128,29 +145,27 @@ static uint32_t new_id(struct stoke_reader *r, enum table table, uint64_t id)
         return 0;
     if (id < map->count)
         return map->ids[id];
-    warn(r, "a row that names another one, which is not in the file");
+    warn(r, "a row refers to a missing row");
     return 0;
 }
 
-/* Makes room in the map for the section's rows. Sections come in order; where one was
- * left out the ids of its rows are 0. What is not there yet takes at least a byte, so
- * there are no more rows than bytes were read. */
-static bool place_rows(struct stoke_reader *r, enum table table)
+/* Makes room in the map for the section's rows. Sections come in order; if one was left
+ * out, the ids of its rows are 0. Each row takes at least a byte, so there cannot be
+ * more rows than bytes. */
+static bool map_rows(struct stoke_reader *r, enum table table)
 {
     const struct section *s = &r->section;
     struct id_map *map = &r->maps[table];
     size_t to = (size_t)s->first + s->rows;
     if (s->first < map->count || s->first + (uint64_t)s->rows > s->offset + s->size) {
-        warn(r, "rows that cannot be where they are said to be");
+        warn(r, "rows with an invalid position");
         return false;
     }
-    if (table == SAMPLES) /* nothing names them */
+    if (table == SAMPLES) /* nothing refers to samples */
         return true;
-    uint32_t *ids = arena_grow(&r->arena, map->ids, &map->cap, to, sizeof *ids);
-    if (!ids)
+    if (!ARRAY_RESERVE(&r->arena, map->ids, map->cap, to))
         return false;
-    map->ids = ids;
-    memset(ids + map->count, 0, (to - map->count) * sizeof *ids);
+    memset(map->ids + map->count, 0, (to - map->count) * sizeof *map->ids);
     map->count = to;
     return true;
 }
@@ -160,12 +175,12 @@ static bool place_rows(struct stoke_reader *r, enum table table)
 static void add_strings(struct stoke_reader *r)
 {
     struct str text;
-    if (!take_columns(r, "u", &text) || !place_rows(r, STRINGS))
+    if (!take_columns(r, "u", &text) || !map_rows(r, STRINGS))
         return;
     for (uint32_t i = 0; i < r->section.rows; i++) {
         uint64_t length = r->columns[0][i];
         if (length > text.len) {
-            warn(r, "strings that are longer than their section");
+            warn(r, "strings are longer than their section");
             return;
         }
         r->maps[STRINGS].ids[r->section.first + i] =
@@ -185,7 +200,8 @@ static uint32_t add_module(struct stoke_reader *r, uint32_t i)
                           string_at(r, r->columns[1][i]));
 }
 
-/* What was not asked for is left out, and frames that differ in it alone are one. */
+/* Data that was not requested is left out, and frames that differ only in this data are
+ * one. */
 static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
 {
     const struct import_options *o = r->options;
@@ -199,6 +215,8 @@ static uint32_t add_frame(struct stoke_reader *r, uint32_t i)
     }
     if (o->addresses && (o->every_address || !f.name))
         f.address = c[5][i];
+    if (o->addresses && !f.name)
+        f.offset = c[6][i];
     return builder_frame(r->b, &f);
 }
 
@@ -207,7 +225,7 @@ static uint32_t add_stack(struct stoke_reader *r, uint32_t i)
     uint64_t own = (uint64_t)r->section.first + i, back = r->columns[0][i];
     stack_id parent = 0;
     if (back > own) {
-        warn(r, "a stack whose caller is not in the file");
+        warn(r, "a stack without its caller");
         return 0;
     }
     if (back && back < own) {
@@ -235,6 +253,47 @@ static uint32_t add_event(struct stoke_reader *r, uint32_t i)
     return builder_event(r->b, string_at(r, r->columns[0][i]), (enum unit)unit);
 }
 
+static uint32_t add_label(struct stoke_reader *r, uint32_t i)
+{
+    uint64_t *const *c = r->columns;
+    struct str key = string_at(r, c[0][i]);
+    return c[4][i]
+               ? builder_label_number(r->b, key, (int64_t)c[2][i], string_at(r, c[3][i]))
+               : builder_label_text(r->b, key, string_at(r, c[1][i]));
+}
+
+/* The number of labels of each set, for the section's rows and all rows before. */
+static uint32_t *set_sizes(struct stoke_reader *r)
+{
+    size_t count = r->maps[LABEL_SETS].count;
+    return ARRAY_RESERVE(&r->arena, r->set_sizes, r->set_size_cap, count) ? r->set_sizes
+                                                                          : NULL;
+}
+
+/* A set whose parent or label was lost becomes set 0. */
+static uint32_t add_label_set(struct stoke_reader *r, uint32_t i)
+{
+    uint64_t own = (uint64_t)r->section.first + i, back = r->columns[0][i];
+    uint32_t *sizes = set_sizes(r);
+    if (!sizes)
+        return 0;
+    sizes[own] = 0;
+    if (back && back >= own) {
+        warn(r, "a label set without its parent");
+        return 0;
+    }
+    label_set_id parent = back ? new_id(r, LABEL_SETS, own - back) : 0;
+    label_id label = new_id(r, LABELS, r->columns[1][i]);
+    if (!label || (back && !parent))
+        return 0;
+    sizes[own] = back ? sizes[own - back] + 1 : 1;
+    label_set_id set =
+        sizes[own] <= LABELS_MAX ? builder_label_set_add(r->b, parent, label) : 0;
+    if (!set)
+        warn(r, "a label set with too many labels");
+    return set;
+}
+
 static void note_time(struct stoke_reader *r, uint64_t time)
 {
     if (time == TIME_NONE)
@@ -256,18 +315,18 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
                        .count = c[5][i]};
     memcpy(&s.weight, &c[6][i], sizeof s.weight);
     if (!s.event || (c[4][i] && !s.stack)) {
-        warn(r, "a sample whose stack or event is not in the file");
+        warn(r, "a sample without its stack or event");
         return 0;
     }
     if (!(s.weight - s.weight == 0) || r->samples + s.count < s.count ||
         s.count > UINT64_MAX / 2) {
-        warn(r, "a sample with a weight that is no number");
+        warn(r, "a sample with an invalid weight");
         return 0;
     }
     memcpy(&s.rest, &c[7][i], sizeof s.rest);
     double most = s.weight < 0 ? -s.weight : s.weight;
     if (!(s.rest <= most && s.rest >= -most)) {
-        warn(r, "a weight whose low part is larger than itself");
+        warn(r, "a weight with an invalid rest");
         s.rest = 0;
     }
     if (r->options->samples) {
@@ -276,7 +335,7 @@ static uint32_t add_sample(struct stoke_reader *r, uint32_t i)
     }
     r->samples += s.count;
     note_time(r, s.time);
-    builder_add_mapped(r->b, &s);
+    builder_add_mapped_labelled(r->b, &s, new_id(r, LABEL_SETS, c[8][i]));
     return 0;
 }
 
@@ -287,26 +346,26 @@ static struct str take_text(struct bytes *in)
     return bytes_take(in, bytes_uleb(in));
 }
 
-/* A warning that was given when the profile was made. */
+/* A warning that was reported when the profile was made. */
 static void take_warning(struct stoke_reader *r, struct bytes *in)
 {
     struct str what = take_text(in);
     uint64_t count = bytes_uleb(in);
-    struct place place = PLACE_NONE;
-    place.line = bytes_uleb(in);
-    place.column = bytes_uleb(in);
-    place.offset = bytes_uleb(in) - 1;
-    place.caret = (unsigned)bytes_uleb(in);
-    struct str text = str_head(take_text(in), sizeof place.text - 1);
-    char *kept = arena_alloc(&r->b->profile->arena, what.len + 1);
-    if (in->failed || !kept || !what.len)
+    struct input_location location = LOCATION_NONE;
+    location.line = bytes_uleb(in);
+    location.column = bytes_uleb(in);
+    location.offset = bytes_uleb(in) - 1;
+    location.caret = (unsigned)bytes_uleb(in);
+    struct str text = str_head(take_text(in), sizeof location.text - 1);
+    char *copy = arena_alloc(&r->b->profile->arena, what.len + 1);
+    if (in->failed || !copy || !what.len)
         return;
-    memcpy(kept, what.ptr, what.len);
-    kept[what.len] = 0;
-    memcpy(place.text, text.ptr, text.len);
-    if (place.caret > text.len + 1)
-        place.caret = 0;
-    builder_warn_place(r->b, kept, count, &place);
+    memcpy(copy, what.ptr, what.len);
+    copy[what.len] = 0;
+    memcpy(location.text, text.ptr, text.len);
+    if (location.caret > text.len + 1)
+        location.caret = 0;
+    builder_warn_location(r->b, copy, count, &location);
 }
 
 static void take_facts(struct stoke_reader *r)
@@ -337,11 +396,18 @@ static void take_facts(struct stoke_reader *r)
         loss->count = bytes_uleb(&in);
         f->loss_count += !in.failed && loss->time != TIME_NONE;
     }
+    uint64_t gaps = in.failed || bytes_left(&in) == 0 ? 0 : bytes_uleb(&in);
+    for (uint64_t i = 0; i < gaps && i < UNWIND_GAPS_MAX && !in.failed; i++) {
+        uint64_t stacks = bytes_uleb(&in);
+        struct str file = take_text(&in);
+        if (!in.failed)
+            unwind_gaps_add(&f->unwind_gaps, file, stacks);
+    }
     if (in.failed)
-        warn(r, "facts that are cut short");
+        warn(r, "truncated facts");
 }
 
-/* The facts go with what was read of the samples, which a damaged file holds less of. */
+/* Adapts the facts to the samples that were read: a damaged file contains fewer. */
 static void set_facts(struct stoke_reader *r)
 {
     struct facts *to = &r->b->profile->facts;
@@ -368,6 +434,7 @@ static void set_facts(struct stoke_reader *r)
         builder_lost(r->b, f->losses[i].time, f->losses[i].count);
     }
     to->truncated += f->truncated;
+    unwind_gaps_merge(&to->unwind_gaps, &f->unwind_gaps);
     to->filtered |= f->filtered;
     to->differential |= f->differential && r->b->profile->event_count == 3;
     if (f->rate - f->rate == 0 && f->rate > to->rate)
@@ -382,15 +449,20 @@ static const struct table_reader {
     const char *columns;
     uint32_t (*add)(struct stoke_reader *r, uint32_t row);
 } table_readers[] = {
-    {"MODS", MODULES, "uu", add_module}, {"FRMS", FRAMES, "uuuuud", add_frame},
-    {"STKS", STACKS, "uu", add_stack},   {"THRS", THREADS, "ssu", add_thread},
-    {"EVTS", EVENTS, "uu", add_event},   {"SMPS", SAMPLES, "duuuduw?w", add_sample},
+    {"MODS", MODULES, "uu", add_module},
+    {"FRMS", FRAMES, "uuuuud?d", add_frame},
+    {"STKS", STACKS, "uu", add_stack},
+    {"THRS", THREADS, "ssu", add_thread},
+    {"EVTS", EVENTS, "uu", add_event},
+    {"LBLS", LABELS, "uusuu", add_label},
+    {"LSET", LABEL_SETS, "uu", add_label_set},
+    {"SMPS", SAMPLES, "duuuduw?wu", add_sample},
 };
 
 static void add_table(struct stoke_reader *r, const struct table_reader *t)
 {
     struct str rest;
-    if (!take_columns(r, t->columns, &rest) || !place_rows(r, t->table) || !memory(r))
+    if (!take_columns(r, t->columns, &rest) || !map_rows(r, t->table) || !memory(r))
         return;
     uint32_t *ids = r->maps[t->table].ids;
     for (uint32_t i = 0; i < r->section.rows; i++) {
@@ -404,12 +476,12 @@ static void add_section(struct stoke_reader *r)
 {
     struct str tag = {r->section.tag, sizeof r->section.tag};
     if (crc32_sum(&r->crc, r->body) != r->section.sum) {
-        warn(r, "a section whose checksum is wrong: it is left out");
+        warn(r, "a section with a wrong checksum was left out");
         return;
     }
     r->ended = str_equal(tag, STR("END "));
     if (r->section.rows > STOKE_SECTION_ROWS) {
-        warn(r, "a section of too many rows: it is left out");
+        warn(r, "a section with too many rows was left out");
         return;
     }
     if (str_equal(tag, STR("FACT")))
@@ -424,11 +496,11 @@ static void add_section(struct stoke_reader *r)
 static void end_early(struct stoke_reader *r)
 {
     r->b->profile->facts.incomplete = true;
-    warn(r, "the file ends too early: what lies behind is missing");
+    warn(r, "the file is truncated");
 }
 
-/* So many bytes, which are then left behind. False, with the window as it was, where the
- * input ends before. */
+/* Takes `size` bytes from the input. False, with the window unchanged, if the input ends
+ * before. */
 static bool take(struct stoke_reader *r, size_t size, struct str *out, bool *failed)
 {
     struct source *in = r->in;
@@ -441,7 +513,7 @@ static bool take(struct stoke_reader *r, size_t size, struct str *out, bool *fai
     return true;
 }
 
-/* The head of the next section; false where there is none that can be read. */
+/* The head of the next section; false if no head can be read. */
 static bool take_head(struct stoke_reader *r, bool *failed)
 {
     struct section *s = &r->section;
@@ -458,10 +530,10 @@ static bool take_head(struct stoke_reader *r, bool *failed)
     s->size = bytes_u32(&in);
     s->sum = bytes_u32(&in);
     if (bytes_u32(&in) == crc32_sum(&r->crc, str_head(head, STOKE_HEAD_SUMMED)) &&
-        s->size <= STOKE_SECTION_MOST)
+        s->size <= STOKE_SECTION_BYTES_MAX)
         return true;
     r->b->profile->facts.incomplete = true;
-    warn(r, "the checksum of a section's head is wrong: what lies behind is left out");
+    warn(r, "a section header has a wrong checksum: the rest of the file was left out");
     return false;
 }
 
@@ -485,21 +557,22 @@ static bool read_file_head(struct stoke_reader *r)
     struct str head;
     bool failed;
     if (!take(r, STOKE_FILE_HEAD, &head, &failed))
-        return !failed && error_set(r->err, "this .stoke file is cut short: there is "
-                                            "nothing but its name in it");
+        return !failed &&
+               error_set(r->err, "this .stoke file is truncated in its header");
     struct bytes in = bytes_of(head, false);
     if (!str_equal(bytes_take(&in, STOKE_MAGIC.len), STOKE_MAGIC)) {
-        error_set(r->err, "this is no .stoke file: it does not begin as one");
+        error_set(r->err, "not a .stoke file: the first bytes are wrong");
         return error_at_offset(r->err, 0);
     }
     uint32_t version = bytes_u32(&in);
-    r->kept = bytes_u32(&in) & STOKE_KEPT;
+    r->all_samples = bytes_u32(&in) & STOKE_ALL_SAMPLES;
     if (version == STOKE_FORMAT_VERSION)
         return true;
-    error_set(r->err, "a .stoke file of version %u, and this stoke reads version %u",
+    error_set(r->err,
+              "unsupported version %u of the .stoke format, this stoke reads version %u",
               version, (unsigned)STOKE_FORMAT_VERSION);
     error_at_offset(r->err, STOKE_MAGIC.len);
-    return error_hint(r->err, "read it with the stoke that wrote it, or a later one");
+    return error_hint(r->err, "use the version of stoke that wrote it, or a later one");
 }
 
 static bool stoke_read(struct source *in, const struct import_options *options,
@@ -516,7 +589,7 @@ static bool stoke_read(struct source *in, const struct import_options *options,
     bool ok = read_file_head(&r) && read_sections(&r);
     if (ok) {
         set_facts(&r);
-        b->profile->kept &= r.kept;
+        b->profile->all_samples &= r.all_samples;
     }
     arena_deinit(&r.arena);
     return ok;
@@ -530,10 +603,10 @@ static int stoke_probe(struct str head)
 const struct importer import_stoke = {
     .name = "stoke",
     .suffixes = "stoke",
-    .summary = "stoke's own file, with all that a profile holds",
+    .summary = "stoke's own format: a complete profile",
     .probe = stoke_probe,
     .shape = SHAPE_BINARY,
     .empty = "there are no samples in this profile",
-    .keeps_format = true,
+    .sets_format = true,
     .read = stoke_read,
 };

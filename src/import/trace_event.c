@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chrome's trace-event JSON, which many tracers write: an array of events, or an object
- * that has one under "traceEvents".
+/* Chrome's trace-event JSON, which many tracers write: an array of events, or an
+ * object that has one under "traceEvents".
  *
  *   {"ph": "X", "pid": 1, "tid": 2, "ts": 10, "dur": 5, "name": "f"}    ran from 10 to 15
  *   {"ph": "B", ..., "ts": 10, "name": "f"}  {"ph": "E", ..., "ts": 15} the same
  *   {"ph": "M", ..., "name": "thread_name", "args": {"name": "main"}}
  *
- * Times are microseconds. An event's weight is its self time in nanoseconds: how long it
- * ran while nothing inside it did. In a trace whose events all have no length (instants,
- * durations of 0) each event counts once. Other phases are passed over: counters,
- * asynchronous events, flows.
+ * Times are microseconds. An event's weight is its self time in nanoseconds: its
+ * duration without that of nested events. In a trace whose events all have no duration
+ * (instants, durations of 0) each event has weight 1. Other phases are skipped:
+ * counters, asynchronous events, flows.
  *
- * Events of one thread come in any order, so each is kept as a span until all are read:
- * memory grows with their number, 24 bytes each. A begin and its end are made a span, the
- * spans are sorted, and a sweep over them keeps the stack of those that are open. The
- * array may be left open behind any event: the format allows that, for tracers that are
- * killed.
+ * Events of one thread come in any order, so each is stored as a span until all are
+ * read, which takes 24 bytes per event. A begin and its end become a span, the spans
+ * are sorted, and a sweep over them maintains the stack of open spans. The array may
+ * end after any event without its bracket: the format allows that, for tracers that
+ * are killed.
  *
- * Chrome's own traces have profiles by V8 among the events, in one piece ("CpuProfile")
- * or in chunks ("ProfileChunk"), under "args" {"data": {"cpuProfile": ...}}. They are
- * what is looked for in such a trace, so that the events are the second thing in it
+ * Chrome's own traces contain V8 profiles among the events, in one piece
+ * ("CpuProfile") or in chunks
+ * ("ProfileChunk"), under "args" {"data": {"cpuProfile": ...}}. Users of such a trace
+ * want the profile, so it is the first event, and the trace's events are the second
  * ("events").
  *
  * The object form may also have "samples" whose stacks are in "stackFrames", a tree by
@@ -48,10 +49,11 @@ static void read_file(struct trace *t)
     struct str key;
     if (json_peek(j) == JSON_ARRAY) {
         trace_event_events(t);
-        if (t->left_open) {
+        if (t->unclosed) {
             j->cut = false;
-            builder_infer_times(t->b, "the array of events is left open, as it may be",
-                                1);
+            builder_infer_times(
+                t->b,
+                "the array of events has no closing bracket, which the format allows", 1);
         }
         return;
     }
@@ -72,7 +74,7 @@ static void read_file(struct trace *t)
     }
 }
 
-/* Phases that are passed over, by what they are. */
+/* Phases that are skipped, by kind. */
 static const struct other {
     const char *phases, *what;
 } others[] = {
@@ -81,7 +83,7 @@ static const struct other {
     {"Vv", "memory dumps"},  {"M", "names"},
 };
 
-/* Says what the file holds where none of it is a stack. */
+/* Sets a message that names the contents of the file, if none of it is a stack. */
 static bool only_others(const struct trace *t, struct error *err)
 {
     char all[200] = "";
@@ -98,7 +100,7 @@ static bool only_others(const struct trace *t, struct error *err)
     if (used == 0)
         return true;
     error_set(err, "no event of this trace has a duration or is an instant (%s)", all);
-    return error_hint(err, "events of the phases X, B with E, and i are read");
+    return error_hint(err, "stoke reads events of the phases X, B with E, and i");
 }
 
 static void add_all(struct trace *t, uint64_t before)
@@ -139,17 +141,15 @@ static bool trace_event_read(struct source *in, const struct import_options *opt
 
 static int trace_event_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    if (str_starts(text, STR("{")) && str_has(text, STR("\"traceEvents\"")))
-        return 70;
-    bool events = str_has(text, STR("\"ph\"")) && str_has(text, STR("\"ts\""));
-    return str_starts(text, STR("[")) && events ? 60 : 0;
+    static const struct json_rule rules[] = {
+        {70, '{', {"\"traceEvents\""}}, {60, '[', {"\"ph\"", "\"ts\""}}, {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_trace_event = {
     .name = "trace-event",
     .suffixes = "json,trace",
-    .summary = "Chrome trace-event JSON (chrome://tracing, Perfetto's old form)",
+    .summary = "Chrome trace-event JSON (chrome://tracing, Perfetto's old format)",
     .probe = trace_event_probe,
     .shape = SHAPE_JSON,
     .read = trace_event_read,

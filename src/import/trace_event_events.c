@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The array of events: threads and processes by their ids, and of each event what is left
- * of it: a span, a mark, a piece of a profile by V8. */
+/* The array of events: threads and processes by ID, and what each event becomes: a
+ * span, a mark, or a piece of a V8 profile. */
+#include "base/array.h"
 #include "import/trace_event_parts.h"
+
+/* Maximum number of V8 profiles in a trace; real traces have one for each process. Each
+ * takes memory, and the search is linear. */
+#define PROFILES_MAX 1024
 
 /* --- Tables ----------------------------------------------------------------------- */
 
-/* Both look for what the event under way names. */
+/* These compare with the current event. */
 static bool same_track(const void *context, uint32_t id)
 {
     const struct trace *t = context;
@@ -22,7 +27,7 @@ static bool same_process(const void *context, uint32_t id)
     return a->pid == t->record.pid && a->pid_text == t->record.pid_text;
 }
 
-/* The track of the event under way, made where it is new; 0 when memory is short. */
+/* The track of the current event, made on first use; 0 if memory is short. */
 uint32_t trace_event_track(struct trace *t)
 {
     const struct record *e = &t->record;
@@ -34,17 +39,14 @@ uint32_t trace_event_track(struct trace *t)
     struct index_slot *slot = index_find(&t->track_index, hash, same_track, t);
     if (slot->id)
         return slot->id;
-    struct track *tracks = arena_grow(&t->arena, t->tracks, &t->track_cap,
-                                      t->track_count + 1, sizeof *tracks);
-    if (!tracks)
+    if (!ARRAY_RESERVE(&t->arena, t->tracks, t->track_cap, t->track_count + 1))
         return 0;
-    t->tracks = tracks;
-    tracks[t->track_count] = (struct track){.pid = e->pid,
-                                            .tid = e->tid,
-                                            .pid_text = e->pid_text,
-                                            .tid_text = e->tid_text,
-                                            .last = INT64_MIN,
-                                            .last_mark = INT64_MIN};
+    t->tracks[t->track_count] = (struct track){.pid = e->pid,
+                                               .tid = e->tid,
+                                               .pid_text = e->pid_text,
+                                               .tid_text = e->tid_text,
+                                               .last = INT64_MIN,
+                                               .last_mark = INT64_MIN};
     index_fill(&t->track_index, slot, hash, (uint32_t)t->track_count);
     return (uint32_t)t->track_count++;
 }
@@ -61,24 +63,21 @@ static struct index_slot *find_process(struct trace *t, uint32_t *hash)
 static void name_process(struct trace *t, struct str name)
 {
     uint32_t hash;
-    struct process *processes = arena_grow(&t->arena, t->processes, &t->process_cap,
-                                           t->process_count + 1, sizeof *processes);
-    if (!processes)
+    if (!ARRAY_RESERVE(&t->arena, t->processes, t->process_cap, t->process_count + 1))
         return;
-    t->processes = processes;
     struct index_slot *slot = find_process(t, &hash);
     if (!slot)
         return;
     if (!slot->id) {
-        processes[t->process_count] =
+        t->processes[t->process_count] =
             (struct process){.pid = t->record.pid, .pid_text = t->record.pid_text};
         index_fill(&t->process_index, slot, hash, (uint32_t)t->process_count++);
     }
-    processes[slot->id].name = builder_string(t->b, name);
+    t->processes[slot->id].name = builder_string(t->b, name);
 }
 
-/* Makes the model's thread of a track: called by its own name, its id where that is a
- * text, or its process's name. */
+/* Makes the model's thread of a track. Its name is its own name, its ID if that is a
+ * text, or the name of its process. */
 thread_id trace_event_thread(struct trace *t, const struct track *track)
 {
     uint32_t hash;
@@ -101,25 +100,24 @@ thread_id trace_event_thread(struct trace *t, const struct track *track)
 static frame_id frame_of(struct trace *t)
 {
     struct record *e = &t->record;
-    return builder_frame(t->b, &(struct frame){
-                                   .name = builder_string(t->b, output_kept(&e->name)),
-                                   .file = builder_string(t->b, output_kept(&e->file)),
-                                   .line = e->line,
-                               });
+    return builder_frame(t->b,
+                         &(struct frame){
+                             .name = builder_string(t->b, output_contents(&e->name)),
+                             .file = builder_string(t->b, output_contents(&e->file)),
+                             .line = e->line,
+                         });
 }
 
 void trace_event_add_span(struct trace *t, struct span span)
 {
-    struct span *spans =
-        arena_grow(&t->arena, t->spans, &t->span_cap, t->span_count + 1, sizeof *spans);
-    if (!spans)
+    struct span *added = ARRAY_APPEND(&t->arena, t->spans, t->span_count, t->span_cap);
+    if (!added)
         return;
-    t->spans = spans;
-    spans[t->span_count++] = span;
+    *added = span;
     t->lasting |= span.end > span.start;
 }
 
-/* An event at a moment: wanted where it turns out that none of the trace has a length. */
+/* An event without a duration: used only if no event of the trace has one. */
 static void add_instant(struct trace *t, uint32_t track)
 {
     struct instant *instants;
@@ -160,25 +158,22 @@ static void add_mark(struct trace *t, struct track *track)
 {
     const struct record *e = &t->record;
     bool end = e->phase == 'E';
-    struct mark *marks =
-        arena_grow(&t->arena, t->marks, &t->mark_cap, t->mark_count + 1, sizeof *marks);
-    if (!marks)
+    struct mark *added = ARRAY_APPEND(&t->arena, t->marks, t->mark_count, t->mark_cap);
+    if (!added)
         return;
-    t->marks = marks;
     if (e->time < track->last_mark)
         json_warn(&t->json, t->b, "events of a thread that are out of order");
     track->last_mark = e->time;
     if (e->time > track->last)
         track->last = e->time;
-    uint32_t what = end ? builder_string(t->b, output_kept(&e->name)) : frame_of(t);
-    marks[t->mark_count++] =
-        (struct mark){e->time, what, (uint32_t)(track - t->tracks), end};
+    uint32_t what = end ? builder_string(t->b, output_contents(&e->name)) : frame_of(t);
+    *added = (struct mark){e->time, what, (uint32_t)(track - t->tracks), end};
 }
 
 static void add_metadata(struct trace *t)
 {
-    struct str what = output_kept(&t->record.name),
-               name = output_kept(&t->record.args_name);
+    struct str what = output_contents(&t->record.name),
+               name = output_contents(&t->record.args_name);
     if (name.len == 0)
         return;
     if (str_equal(what, STR("process_name"))) {
@@ -190,11 +185,11 @@ static void add_metadata(struct trace *t)
     }
 }
 
-/* Puts what was read of a profile with what came before of it. */
+/* Adds the profile data of the current event to the profile's earlier data. */
 static void add_profile(struct trace *t)
 {
     const struct record *e = &t->record;
-    struct str name = output_kept(&e->name);
+    struct str name = output_contents(&e->name);
     bool one = str_equal(name, STR("CpuProfile"));
     if (!one && !str_equal(name, STR("Profile")) && !str_equal(name, STR("ProfileChunk")))
         return;
@@ -202,6 +197,10 @@ static void add_profile(struct trace *t)
     size_t n = one ? t->profile_count : 0;
     while (n < t->profile_count && (p[n].pid != e->pid || p[n].id != e->id))
         n++;
+    if (n == PROFILES_MAX) {
+        json_warn(&t->json, t->b, "more profiles than are read");
+        return;
+    }
     p = arena_grow(&t->arena, p, &t->profile_cap, n + 1, sizeof *p);
     if (!p)
         return;
@@ -252,10 +251,10 @@ void trace_event_events(struct trace *t)
         read_event(t);
         inside = j->cut;
     }
-    t->left_open = j->cut && !inside && !j->failed;
+    t->unclosed = j->cut && !inside && !j->failed;
 }
 
-/* V8's profiles, those that any sample is in. */
+/* Adds V8's profiles, those with samples. */
 void trace_event_add_profiles(struct trace *t)
 {
     for (size_t i = 0; i < t->profile_count; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begins and ends to spans. */
+/* Makes spans of begins and ends. */
+#include "base/array.h"
 #include "import/trace_event_parts.h"
 
 static bool mark_before(const void *context, uint32_t a, uint32_t b)
@@ -14,55 +15,49 @@ static string_id name_of(const struct trace *t, frame_id frame)
     return t->b->profile->frames[frame].name;
 }
 
-/* What is known of that name. NULL when memory is short. */
+/* The state of that name. NULL if memory is short. */
 static struct named *named(struct trace *t, string_id name)
 {
-    size_t before = t->named_cap;
-    struct named *all =
-        arena_grow(&t->arena, t->named, &t->named_cap, (size_t)name + 1, sizeof *all);
-    if (!all)
-        return NULL;
-    if (t->named_cap > before)
-        memset(all + before, 0, (t->named_cap - before) * sizeof *all);
-    t->named = all;
-    return &all[name];
+    size_t count = (size_t)name + 1;
+    return ARRAY_RESERVE_ZEROED(&t->arena, t->named, t->named_cap, count)
+               ? &t->named[name]
+               : NULL;
 }
 
 static void begin(struct trace *t, const struct mark *m)
 {
-    struct open_mark *begun =
-        arena_grow(&t->arena, t->begun, &t->begun_cap, t->begun_count + 1, sizeof *begun);
-    if (!begun)
+    if (!ARRAY_RESERVE(&t->arena, t->open_begins, t->open_begin_cap,
+                       t->open_begin_count + 1))
         return;
-    t->begun = begun;
     struct named *n = named(t, name_of(t, m->what));
     if (!n)
         return;
-    begun[t->begun_count++] = (struct open_mark){m->time, m->what};
-    n->begun++;
+    t->open_begins[t->open_begin_count++] = (struct open_mark){m->time, m->what};
+    n->open_begins++;
 }
 
-/* Ends what was begun last, at that time, and gives its name. */
+/* Ends the innermost begin at that time, and returns its name. */
 static string_id end_innermost(struct trace *t, uint32_t track, int64_t time)
 {
-    const struct open_mark *m = &t->begun[--t->begun_count];
+    const struct open_mark *m = &t->open_begins[--t->open_begin_count];
     string_id name = name_of(t, m->frame);
-    t->named[name].begun--;
+    t->named[name].open_begins--;
     trace_event_add_span(t, (struct span){m->time, time, m->frame, track});
     return name;
 }
 
-/* The same for what is inside one that ends: its own end may follow. */
+/* The same for a begin inside one that ends: its own end may follow. */
 static string_id cut_innermost(struct trace *t, uint32_t track, int64_t time)
 {
-    frame_id frame = t->begun[t->begun_count - 1].frame;
+    frame_id frame = t->open_begins[t->open_begin_count - 1].frame;
     string_id name = end_innermost(t, track, time);
     t->named[name].cut_of = track;
     t->named[name].cut = (struct open_mark){time, frame};
     return name;
 }
 
-/* An end whose begin was ended before, with one around it: it goes on from there. */
+/* An end whose begin was already ended together with an enclosing one: the span
+ * continues from there. */
 static bool end_cut(struct trace *t, const struct mark *m)
 {
     struct named *n = m->what && m->what < t->named_cap ? &t->named[m->what] : NULL;
@@ -73,47 +68,48 @@ static bool end_cut(struct trace *t, const struct mark *m)
     return true;
 }
 
-/* An end without a name ends what was begun last. One with a name ends the innermost of
- * that name, with all that was begun inside it. */
+/* An end without a name ends the innermost begin. One with a name ends the innermost
+ * begin of that name, with all begins inside it. */
 static void end(struct trace *t, const struct mark *m)
 {
-    bool begun =
-        m->what ? m->what < t->named_cap && t->named[m->what].begun : t->begun_count > 0;
-    if (!begun) {
+    bool open_begins = m->what ? m->what < t->named_cap && t->named[m->what].open_begins
+                               : t->open_begin_count > 0;
+    if (!open_begins) {
         if (!end_cut(t, m))
             builder_warn(t->b, "an end without its begin", 0, 0, STR(""));
         return;
     }
-    if (!m->what || name_of(t, t->begun[t->begun_count - 1].frame) == m->what) {
+    if (!m->what ||
+        name_of(t, t->open_begins[t->open_begin_count - 1].frame) == m->what) {
         end_innermost(t, m->track, m->time);
         return;
     }
-    builder_warn(t->b, "an event ends before those inside it", 0, 0, STR(""));
-    while (name_of(t, t->begun[t->begun_count - 1].frame) != m->what)
+    builder_warn(t->b, "an event that ends before the events inside it", 0, 0, STR(""));
+    while (name_of(t, t->open_begins[t->open_begin_count - 1].frame) != m->what)
         cut_innermost(t, m->track, m->time);
     end_innermost(t, m->track, m->time);
 }
 
-/* What is still open when a thread's events end lasts as long as they do. */
+/* A begin that is still open after the thread's last event ends at that event's time. */
 static void end_track(struct trace *t, uint32_t track)
 {
-    while (t->begun_count) {
+    while (t->open_begin_count) {
         builder_warn(t->b, "a begin without its end", 0, 0, STR(""));
         end_innermost(t, track, t->tracks[track].last);
     }
 }
 
-/* Marks of one thread at one time. */
+/* Marks of one thread with the same time. */
 struct moment {
     const uint32_t *order;
     size_t count;
 };
 
-/* Whether each end, in the order of the file, ends what is innermost then. `names` has
- * room for all. */
+/* Whether each end, in the order of the file, ends the innermost begin at that point.
+ * `names` has room for all. */
 static bool in_order(const struct trace *t, const struct moment *at, string_id *names)
 {
-    size_t open = t->begun_count, inside = 0;
+    size_t open = t->open_begin_count, inside = 0;
     for (size_t i = 0; i < at->count; i++) {
         const struct mark *m = &t->marks[at->order[i]];
         if (!m->end) {
@@ -123,18 +119,19 @@ static bool in_order(const struct trace *t, const struct moment *at, string_id *
         if (!inside && !open)
             return false;
         string_id innermost =
-            inside ? names[--inside] : name_of(t, t->begun[--open].frame);
+            inside ? names[--inside] : name_of(t, t->open_begins[--open].frame);
         if (m->what && m->what != innermost)
             return false;
     }
     return true;
 }
 
-/* Ends what is innermost as long as there are ends for it. */
-static void end_wanted(struct trace *t, const struct mark *first)
+/* Ends innermost begins as long as there are ends for them. */
+static void end_innermost_matching(struct trace *t, const struct mark *first)
 {
-    while (t->begun_count) {
-        struct named *n = &t->named[name_of(t, t->begun[t->begun_count - 1].frame)];
+    while (t->open_begin_count) {
+        struct named *n =
+            &t->named[name_of(t, t->open_begins[t->open_begin_count - 1].frame)];
         if (!n->ends)
             return;
         n->ends--;
@@ -142,10 +139,10 @@ static void end_wanted(struct trace *t, const struct mark *first)
     }
 }
 
-/* Tracers that round times give ends and begins of one time in any order: ends come
- * first, of what was open before, whatever their order; then begins, whose ends are there
- * too where they took no time. */
-static void sort_out(struct trace *t, const struct moment *at)
+/* Tracers that round times write ends and begins of the same time in any order. So
+ * ends of begins that were open before come first, in any order; then begins, with
+ * their ends if they took no time. */
+static void sort_ends(struct trace *t, const struct moment *at)
 {
     const struct mark *first = &t->marks[at->order[0]];
     for (size_t i = 0; i < at->count; i++) {
@@ -154,13 +151,13 @@ static void sort_out(struct trace *t, const struct moment *at)
         if (n)
             n->ends++;
     }
-    end_wanted(t, first);
+    end_innermost_matching(t, first);
     for (size_t i = 0; i < at->count && !t->arena.failed; i++) {
         const struct mark *m = &t->marks[at->order[i]];
         if (m->end)
             continue;
         begin(t, m);
-        end_wanted(t, first);
+        end_innermost_matching(t, first);
     }
     for (size_t i = 0; i < at->count && !t->arena.failed; i++) {
         const struct mark *m = &t->marks[at->order[i]];
@@ -175,7 +172,7 @@ static void sort_out(struct trace *t, const struct moment *at)
 static void pair_moment(struct trace *t, const struct moment *at, string_id *names)
 {
     if (at->count > 1 && !in_order(t, at, names)) {
-        sort_out(t, at);
+        sort_ends(t, at);
         return;
     }
     for (size_t i = 0; i < at->count && !t->arena.failed; i++) {

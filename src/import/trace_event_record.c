@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One event of a trace, member by member. */
+/* Reads one event of a trace, member by member. */
 #include "base/number.h"
 #include "import/trace_event_parts.h"
 
-/* Microseconds; in nanoseconds, a time and a duration add up to less than 2^63. */
+/* Microseconds; as nanoseconds, the sum of a time and a duration is below 2^63. */
 #define TIME_MAX 4000000000000000u
 
-/* Microseconds as text to nanoseconds, exact where they are digits and a point. */
+/* Converts microseconds as text to nanoseconds; exact for digits and a point. */
 static bool to_ns(struct str s, int64_t *out)
 {
     struct str digits = str_trim(s);
@@ -45,7 +45,7 @@ static void take_text(struct trace *t, struct output *into)
     t->arena.failed |= into->failed;
 }
 
-/* Takes an id: a number, or any text. */
+/* Reads an ID: a number or any text. */
 static void take_id(struct trace *t, int64_t *id, string_id *text)
 {
     struct str s;
@@ -58,7 +58,7 @@ static void take_id(struct trace *t, int64_t *id, string_id *text)
         *text = builder_string(t->b, s);
 }
 
-/* Takes the id of a stack frame, and makes room for the node. */
+/* Reads the ID of a stack frame, and allocates the node. */
 uint32_t trace_event_take_node(struct trace *t)
 {
     struct str s;
@@ -141,7 +141,8 @@ static void read_member(struct trace *t, struct str key)
         json_skip(j);
 }
 
-/* Reads the object at hand into t->record. False where it is none, or is cut. */
+/* Reads the current object into t->record. False if it is not an object or is
+ * truncated. */
 bool trace_event_record(struct trace *t)
 {
     struct record *e = &t->record;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep over the spans of each thread, which keeps the stack of those that are open. */
+/* The sweep over the spans of each thread, which maintains the stack of open spans. */
+#include "base/array.h"
 #include "base/sort.h"
 #include "import/trace_event_parts.h"
 
-/* Children that end later than their caller by no more were rounded. */
+/* If children end later than their caller by at most this, times were rounded. */
 #define ROUNDING 1000
 
-/* Of events that overlap and are not inside each other: how often each may be taken apart,
- * on the average. */
+/* For events that overlap without being nested: how often each may be split, on
+ * average. */
 #define RESTS_EACH 16
-/* The numbers of `count` items in order; NULL when memory is short. */
+/* The sorted indices of `count` items; NULL if memory is short. */
 uint32_t *trace_event_sorted(struct trace *t, size_t count, const void *items,
                              bool (*before)(const void *, uint32_t, uint32_t))
 {
@@ -24,7 +25,8 @@ uint32_t *trace_event_sorted(struct trace *t, size_t count, const void *items,
     return order;
 }
 
-/* Of two that start together the longer one is the caller, or the one that came first. */
+/* Of two spans with the same start, the caller is the longer one, or the first one in
+ * the file. */
 static bool span_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct span *x = (const struct span *)context + a;
@@ -46,7 +48,7 @@ void trace_event_add_row(struct trace *t, int64_t from, double weight, event_id 
                                        .weight = weight});
 }
 
-/* Time goes on: the innermost open span has run until then. */
+/* Advances the time: the innermost open span ran until then. */
 static void go_on(struct trace *t, int64_t time)
 {
     if (t->open_count && time > t->now)
@@ -55,7 +57,7 @@ static void go_on(struct trace *t, int64_t time)
     t->now = time;
 }
 
-/* Closes what ends by that time. */
+/* Closes spans that end at or before that time. */
 static void close_until(struct trace *t, int64_t time)
 {
     while (t->open_count && t->open[t->open_count - 1].end <= time) {
@@ -70,17 +72,14 @@ static bool opens_before(const struct span *x, const struct span *y)
     return x->start != y->start ? x->start < y->start : x->end > y->end;
 }
 
-static void keep_rest(struct trace *t, struct span rest)
+static void add_rest(struct trace *t, struct span rest)
 {
-    struct span *rests =
-        arena_grow(&t->arena, t->rests, &t->rest_cap, t->rest_count + 1, sizeof *rests);
-    if (!rests)
+    if (!ARRAY_RESERVE(&t->arena, t->rests, t->rest_cap, t->rest_count + 1))
         return;
-    t->rests = rests;
     size_t at = t->rest_count++;
-    for (; at && opens_before(&rest, &rests[(at - 1) / 2]); at = (at - 1) / 2)
-        rests[at] = rests[(at - 1) / 2];
-    rests[at] = rest;
+    for (; at && opens_before(&rest, &t->rests[(at - 1) / 2]); at = (at - 1) / 2)
+        t->rests[at] = t->rests[(at - 1) / 2];
+    t->rests[at] = rest;
 }
 
 static struct span take_rest(struct trace *t)
@@ -100,27 +99,26 @@ static struct span take_rest(struct trace *t)
     return first;
 }
 
-/* Inside another one a span lasts no longer than that. What is left of it then is a span
- * of its own, unless times were only rounded. */
+/* A nested span cannot outlast its caller. The rest of it becomes a separate span,
+ * unless times were only rounded. */
 static void open_span(struct trace *t, const struct span *s)
 {
     const struct open_span *caller = t->open_count ? &t->open[t->open_count - 1] : NULL;
     int64_t end = caller && caller->end < s->end ? caller->end : s->end;
     if (end < s->end && s->end - end > ROUNDING) {
-        builder_warn(t->b, "an event ends later than the one that it is in", 0, 0,
-                     STR(""));
-        if (t->rests_left) {
-            t->rests_left--;
-            keep_rest(t, (struct span){end, s->end, s->frame, s->track});
+        builder_warn(t->b, "an event that ends later than the event that contains it", 0,
+                     0, STR(""));
+        if (t->rests_allowed) {
+            t->rests_allowed--;
+            add_rest(t, (struct span){end, s->end, s->frame, s->track});
         }
     }
     stack_id parent = caller ? caller->stack : 0;
-    struct open_span *open =
-        arena_grow(&t->arena, t->open, &t->open_cap, t->open_count + 1, sizeof *open);
-    if (!open)
+    struct open_span *added =
+        ARRAY_APPEND(&t->arena, t->open, t->open_count, t->open_cap);
+    if (!added)
         return;
-    t->open = open;
-    open[t->open_count++] = (struct open_span){end, builder_push(t->b, parent, s->frame)};
+    *added = (struct open_span){end, builder_push(t->b, parent, s->frame)};
 }
 
 static void sweep_span(struct trace *t, const struct span *s)
@@ -130,7 +128,7 @@ static void sweep_span(struct trace *t, const struct span *s)
     open_span(t, s);
 }
 
-/* The rests that come before that span; all where there is none. */
+/* Opens the rests that come before that span; all if there is none. */
 static void sweep_rests(struct trace *t, const struct span *before)
 {
     while (t->rest_count && !t->arena.failed &&
@@ -146,7 +144,7 @@ void trace_event_sweep(struct trace *t)
         return;
     uint32_t *order = trace_event_sorted(t, t->span_count, t->spans, span_before);
     uint32_t track = 0;
-    t->rests_left = t->span_count * RESTS_EACH;
+    t->rests_allowed = t->span_count * RESTS_EACH;
     t->event = builder_event(t->b, t->profile_count ? STR("events") : STR("time"),
                              UNIT_NANOSECONDS);
     for (size_t i = 0; order && i < t->span_count && !t->arena.failed; i++) {
@@ -164,7 +162,7 @@ void trace_event_sweep(struct trace *t)
     close_until(t, INT64_MAX);
 }
 
-/* --- Events without a length ------------------------------------------------------ */
+/* --- Events without a duration -------------------------------------------------- */
 
 static void count_one(struct trace *t, event_id event, const struct instant *at)
 {
@@ -183,6 +181,6 @@ void trace_event_count(struct trace *t)
     }
     for (size_t i = 0; i < t->instant_count; i++)
         count_one(t, event, &t->instants[i]);
-    builder_warn(t->b, "no event of this trace has a length: each counts once", 0, 0,
+    builder_warn(t->b, "no event of this trace has a duration: each has weight 1", 0, 0,
                  STR(""));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of the object form, and the tree of stack frames that they name. */
+/* Samples of the object form, and the tree of their stack frames. */
+#include "base/array.h"
 #include "import/trace_event_parts.h"
 
 void trace_event_sample(struct trace *t)
@@ -8,31 +9,24 @@ void trace_event_sample(struct trace *t)
     if (!trace_event_record(t))
         return;
     uint32_t track = trace_event_track(t);
-    struct sampled *samples = arena_grow(&t->arena, t->samples, &t->sample_cap,
-                                         t->sample_count + 1, sizeof *samples);
-    if (!samples)
+    struct sampled *sample =
+        ARRAY_APPEND(&t->arena, t->samples, t->sample_count, t->sample_cap);
+    if (!sample)
         return;
-    t->samples = samples;
-    samples[t->sample_count++] =
-        (struct sampled){.time = e->time,
-                         .weight = e->weight,
-                         .track = track,
-                         .node = e->node,
-                         .event = builder_string(t->b, output_kept(&e->name))};
+    *sample = (struct sampled){.time = e->time,
+                               .weight = e->weight,
+                               .track = track,
+                               .node = e->node,
+                               .event = builder_string(t->b, output_contents(&e->name))};
 }
 
-/* The node of that number. NULL when memory is short. */
+/* The node with that index. NULL if memory is short. */
 static struct node *node_at(struct trace *t, uint32_t number)
 {
-    size_t before = t->node_cap;
-    struct node *nodes =
-        arena_grow(&t->arena, t->nodes, &t->node_cap, (size_t)number + 1, sizeof *nodes);
-    if (!nodes)
-        return NULL;
-    if (t->node_cap > before)
-        memset(nodes + before, 0, (t->node_cap - before) * sizeof *nodes);
-    t->nodes = nodes;
-    return &nodes[number];
+    size_t count = (size_t)number + 1;
+    return ARRAY_RESERVE_ZEROED(&t->arena, t->nodes, t->node_cap, count)
+               ? &t->nodes[number]
+               : NULL;
 }
 
 void trace_event_stack_frames(struct trace *t)
@@ -71,8 +65,8 @@ static bool sample_before(const void *context, uint32_t a, uint32_t b)
     return x->track != y->track ? x->track < y->track : x->time < y->time;
 }
 
-/* The stack of a node: its callers are climbed up to the first whose stack is known, and
- * come down from there. */
+/* The stack of a node: walks up its callers to the first with a known stack, and back
+ * down. */
 static stack_id stack_of(struct trace *t, uint32_t number)
 {
     builder_path_clear(t->b);
@@ -103,8 +97,8 @@ static stack_id stack_of(struct trace *t, uint32_t number)
     return stack;
 }
 
-/* A sample without a name stands for the time until the thread's next one; one with a
- * name counts what it names. */
+/* A sample without a name lasts until the thread's next sample; one with a name counts
+ * its event. */
 void trace_event_add_samples(struct trace *t)
 {
     uint32_t *order = trace_event_sorted(t, t->sample_count, t->samples, sample_before),

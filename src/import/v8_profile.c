@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/v8_profile.h"
+#include "base/array.h"
 #include "base/format.h"
 #include "base/idmap.h"
 #include "import/json_input.h"
@@ -23,8 +24,7 @@ void v8_init(struct v8_profile *v, struct builder *b,
 void v8_deinit(struct v8_profile *v)
 {
     if (v->b)
-        v->b->profile->arena.failed |= v->arena.failed;
-    arena_deinit(&v->arena);
+        builder_end_scratch(v->b, &v->arena);
 }
 
 void v8_clear(struct v8_profile *v)
@@ -37,38 +37,23 @@ void v8_clear(struct v8_profile *v)
 
 static bool room_for_node(struct v8_profile *v, size_t more)
 {
-    struct v8_node *nodes = arena_grow(&v->arena, v->nodes, &v->node_cap,
-                                       v->node_count + more, sizeof *nodes);
-    if (nodes)
-        v->nodes = nodes;
-    return nodes && v->node_count + more < UINT32_MAX;
+    return ARRAY_RESERVE(&v->arena, v->nodes, v->node_cap, v->node_count + more) &&
+           v->node_count + more < UINT32_MAX;
 }
 
 static bool room_for_links(struct v8_profile *v, size_t more)
 {
-    struct v8_link *links = arena_grow(&v->arena, v->links, &v->link_cap,
-                                       v->link_count + more, sizeof *links);
-    if (links)
-        v->links = links;
-    return links;
+    return ARRAY_RESERVE(&v->arena, v->links, v->link_cap, v->link_count + more);
 }
 
 static bool room_for_samples(struct v8_profile *v, size_t more)
 {
-    uint64_t *samples = arena_grow(&v->arena, v->samples, &v->sample_cap,
-                                   v->sample_count + more, sizeof *samples);
-    if (samples)
-        v->samples = samples;
-    return samples;
+    return ARRAY_RESERVE(&v->arena, v->samples, v->sample_cap, v->sample_count + more);
 }
 
 static bool room_for_times(struct v8_profile *v, size_t more)
 {
-    double *times = arena_grow(&v->arena, v->times, &v->time_cap, v->time_count + more,
-                               sizeof *times);
-    if (times)
-        v->times = times;
-    return times;
+    return ARRAY_RESERVE(&v->arena, v->times, v->time_cap, v->time_count + more);
 }
 
 /* --- Reading -------------------- */
@@ -82,31 +67,25 @@ static uint32_t add_node(struct v8_profile *v, uint32_t parent)
     return (uint32_t)v->node_count++;
 }
 
-static string_id take_string(struct v8_profile *v, struct json *j)
-{
-    struct str s;
-    return json_string(j, &s) ? builder_string(v->b, s) : 0;
-}
-
 /* A line or a column, from 0; -1 for none. */
-static int64_t take_place(struct json *j)
+static int64_t take_position(struct json *j)
 {
     double v;
     return json_number(j, &v) && v >= 0 && v < UINT32_MAX ? (int64_t)v : -1;
 }
 
-/* A member of a call frame; false where it is none, and not taken. */
+/* A member of a call frame; false if it is not one, and then nothing is read. */
 static bool frame_member(struct v8_profile *v, struct json *j, struct str key,
                          struct v8_node *n)
 {
     if (str_equal(key, STR("functionName")))
-        n->name = take_string(v, j);
+        n->name = json_name(j, v->b);
     else if (str_equal(key, STR("url")))
-        n->file = take_string(v, j);
+        n->file = json_name(j, v->b);
     else if (str_equal(key, STR("lineNumber")))
-        n->line = take_place(j);
+        n->line = take_position(j);
     else if (str_equal(key, STR("columnNumber")))
-        n->column = take_place(j);
+        n->column = take_position(j);
     else
         return false;
     return true;
@@ -122,7 +101,7 @@ static void read_call_frame(struct v8_profile *v, struct json *j, struct v8_node
             json_skip(j);
 }
 
-/* Any member of a node but its children. */
+/* Any member of a node except its children. */
 static void node_member(struct v8_profile *v, struct json *j, struct str key,
                         struct v8_node *n)
 {
@@ -138,7 +117,7 @@ static void node_member(struct v8_profile *v, struct json *j, struct str key,
         json_skip(j);
 }
 
-/* The children of a node in a list, by their ids; whose, is told once it is known. */
+/* The children of a node as a list of IDs; the parent's ID is set once it is known. */
 static void read_links(struct v8_profile *v, struct json *j)
 {
     uint64_t child;
@@ -170,7 +149,7 @@ static void read_nodes(struct v8_profile *v, struct json *j)
     }
 }
 
-/* Goes into the next child of the list at hand; false at its end. */
+/* Enters the next child of the current list; false at its end. */
 static bool next_child(struct json *j)
 {
     while (json_item(j))
@@ -179,7 +158,7 @@ static bool next_child(struct json *j)
     return false;
 }
 
-/* A tree of nodes inside each other: where the reader is in it is the node's parents. */
+/* Reads nested nodes; the nodes' parents give the position of the reader. */
 static void read_tree(struct v8_profile *v, struct json *j)
 {
     struct str key;
@@ -286,7 +265,7 @@ static enum node_kind kind_of(struct str name)
     return NODE_CODE;
 }
 
-/* A function without a name is told by where it stands. */
+/* A function without a name is identified by its location. */
 static string_id anonymous(struct v8_profile *v, const struct v8_node *n)
 {
     char name[512];
@@ -302,18 +281,18 @@ static string_id anonymous(struct v8_profile *v, const struct v8_node *n)
     return builder_string(v->b, (struct str){name, length});
 }
 
-/* The node as it was in the sources, where a source map tells. */
+/* The node in the sources, if a source map has it. */
 static struct v8_node in_sources(struct v8_profile *v, const struct v8_node *built)
 {
     struct v8_node n = *built;
-    struct source_place place;
+    struct source_location source;
     if (!source_maps_find(v->options->source_maps, profile_string(v->b->profile, n.file),
-                          n.line, n.column, &place))
+                          n.line, n.column, &source))
         return n;
-    if (place.name.len)
-        n.name = builder_string(v->b, place.name);
-    n.file = builder_string(v->b, place.file);
-    n.line = (int64_t)place.line - 1;
+    if (source.name.len)
+        n.name = builder_string(v->b, source.name);
+    n.file = builder_string(v->b, source.file);
+    n.line = (int64_t)source.line - 1;
     return n;
 }
 
@@ -330,7 +309,7 @@ static frame_id frame_of(struct v8_profile *v, const struct v8_node *built)
     return builder_frame(v->b, &f);
 }
 
-/* Sets the parents of nodes that are told by their ids. */
+/* Sets the parents of nodes that are given by ID. */
 static bool link_nodes(struct v8_profile *v, struct idmap *ids)
 {
     for (uint32_t i = 1; i < v->node_count; i++) {
@@ -357,7 +336,7 @@ static bool link_nodes(struct v8_profile *v, struct idmap *ids)
     return true;
 }
 
-/* The stack of a node: its callers are climbed up to the first whose stack is known. */
+/* The stack of a node: walks up its callers to the first with a known stack. */
 static stack_id stack_of(struct v8_profile *v, uint32_t node)
 {
     stack_id stack = 0;
@@ -388,7 +367,7 @@ static stack_id stack_of(struct v8_profile *v, uint32_t node)
 
 /* --- Samples -------------------- */
 
-/* Samples of one node that follow each other. */
+/* Consecutive samples of one node. */
 struct run {
     uint64_t id;
     double from; /* microseconds */
@@ -400,8 +379,8 @@ struct samples {
     const struct idmap *ids;
     thread_id thread;
     event_id event;
-    stack_id code; /* of the last node that is code: what the collector stands on */
-    double placed; /* microseconds: of all samples that have a node */
+    stack_id code; /* of the last node that is code: the collector interrupts it */
+    double placed; /* microseconds, of all samples with a node */
 };
 
 static void add_run(struct samples *s, const struct run *run, double to)
@@ -431,8 +410,8 @@ static void add_run(struct samples *s, const struct run *run, double to)
                         .weight = v->options->samples ? (double)run->count : weight});
 }
 
-/* What the samples stand for, and the time before the first and behind the last, is the
- * time from the profile's start to its end. */
+/* The sum of the samples' times, and of the times before the first and after the last,
+ * must be the time between the profile's start and end. */
 static void check_time(struct v8_profile *v, const struct samples *s, double first,
                        double last)
 {
@@ -441,8 +420,8 @@ static void check_time(struct v8_profile *v, const struct samples *s, double fir
         stated_check_about(v->b, STR("microseconds"), s->placed + around, stated, 1);
 }
 
-/* A sample stands for the time until the next one. V8 gives some of them too late, with a
- * difference below zero: none is earlier than the run before it. */
+/* A sample lasts until the next one. V8 writes some of them late, with a negative
+ * difference: none is taken as earlier than the preceding run. */
 static void add_samples(struct v8_profile *v, struct samples *s)
 {
     struct run run = {0};

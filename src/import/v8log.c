@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `node --prof-process --preprocess` makes of V8's log:
+/* The output of `node --prof-process --preprocess` for V8's log:
  *
  *   {"code": [{"name": "T start", "type": "CPP"}, {"name": "f a.js:1:2", "type": "JS",
  *              "func": 3}, ...],
  *    "functions": [{"name": "f a.js:1:2", ...}, ...],
  *    "ticks": [{"tm": 29385, "s": [29953, 425, 33157, 0]}, ...]}
  *
- * tm: microseconds; s: code and place in it, the innermost first. A tick stands for the
- * time since the one before. */
+ * tm: microseconds; s: pairs of code and position in it, innermost first. The weight
+ * of a tick is the time since the preceding one. */
+#include "base/array.h"
 #include "base/format.h"
 #include "base/number.h"
 #include "import/importer.h"
@@ -25,16 +26,16 @@ struct v8log {
     event_id event;
     bool code_read;
     struct tick *ticks; /* those that came before the code */
-    double *numbers;    /* of all the ticks kept, or of the one under way */
+    double *numbers;    /* of all stored ticks, or of the current one */
     size_t tick_count, tick_cap, number_count, number_cap;
 };
 
 struct tick {
     uint64_t time;
-    size_t first, count; /* of numbers */
+    size_t first, count; /* indices of numbers */
 };
 
-/* A piece of code. Its frame is made once it is in a stack: most never are. */
+/* A piece of code. Its frame is made on first use, because most code is in no stack. */
 struct code {
     string_id name, type;
     frame_id frame;
@@ -43,33 +44,30 @@ struct code {
 static void read_code(struct v8log *v)
 {
     struct json *j = &v->json;
-    struct str key, s;
+    struct str key;
     struct code code = {0};
-    struct code *codes =
-        arena_grow(&v->arena, v->codes, &v->code_cap, v->code_count + 1, sizeof *codes);
-    if (!codes)
+    if (!ARRAY_RESERVE(&v->arena, v->codes, v->code_cap, v->code_count + 1))
         return;
-    v->codes = codes;
     if (json_enter(j, JSON_OBJECT))
         while (json_key(j, &key)) {
             if (str_equal(key, STR("name")))
-                code.name = json_string(j, &s) ? builder_string(v->b, s) : 0;
+                code.name = json_name(j, v->b);
             else if (str_equal(key, STR("type")))
-                code.type = json_string(j, &s) ? builder_string(v->b, s) : 0;
+                code.type = json_name(j, v->b);
             else
                 json_skip(j);
         }
-    codes[v->code_count++] = code;
+    v->codes[v->code_count++] = code;
 }
 
-/* "f a.js:12:3": the function, where it has a name, its file, line and column. */
+/* "f a.js:12:3": the function, if it has a name, its file, line and column. */
 static void name_script(struct v8log *v, struct str text, struct frame *f)
 {
     size_t space = str_rfind(text, ' ');
     struct str name = str_head(text, space < text.len ? space : 0);
-    struct str place = str_skip(text, space < text.len ? space + 1 : 0);
-    size_t column = str_rfind(place, ':');
-    struct str file = str_head(place, column < place.len ? column : 0);
+    struct str location = str_skip(text, space < text.len ? space + 1 : 0);
+    size_t column = str_rfind(location, ':');
+    struct str file = str_head(location, column < location.len ? column : 0);
     size_t colon = str_rfind(file, ':');
     uint64_t line = 0;
     char room[512];
@@ -92,7 +90,7 @@ static void name_script(struct v8log *v, struct str text, struct frame *f)
 
 static frame_id frame_of(struct v8log *v, struct code *code)
 {
-    char room[4096]; /* strings move as others are added */
+    char room[4096]; /* the string may move when others are added */
     struct str name = profile_string(v->b->profile, code->name);
     struct str type = profile_string(v->b->profile, code->type);
     struct frame f = {0};
@@ -118,33 +116,32 @@ static frame_id frame_of(struct v8log *v, struct code *code)
     return code->frame;
 }
 
-/* The stack of code numbers and places, in turn; numbers below zero are no code. */
+/* The stack: code indices and positions, alternating; negative indices are not code. */
 static void read_stack(struct v8log *v)
 {
     struct json *j = &v->json;
     double number;
     if (!json_enter(j, JSON_ARRAY))
         return;
-    for (bool place = false; json_item(j); place = !place) {
-        if (!json_number(j, &number) || place || number < 0)
+    for (bool location = false; json_item(j); location = !location) {
+        if (!json_number(j, &number) || location || number < 0)
             continue;
         if (v->code_read && number >= (double)v->code_count) {
             json_warn(j, v->b, "code that is not in the file");
             continue;
         }
-        double *numbers = arena_grow(&v->arena, v->numbers, &v->number_cap,
-                                     v->number_count + 1, sizeof *numbers);
-        if (!numbers)
+        double *added =
+            ARRAY_APPEND(&v->arena, v->numbers, v->number_count, v->number_cap);
+        if (!added)
             return;
-        v->numbers = numbers;
-        numbers[v->number_count++] = number;
+        *added = number;
     }
 }
 
 static void add_tick(struct v8log *v, const struct tick *tick)
 {
     if (tick->time < v->last || tick->time > (uint64_t)1 << 53) {
-        json_warn(&v->json, v->b, "a time before that of the tick before");
+        json_warn(&v->json, v->b, "a time before that of the preceding tick");
         return;
     }
     builder_path_clear(v->b);
@@ -167,14 +164,12 @@ static void add_tick(struct v8log *v, const struct tick *tick)
     v->last = tick->time;
 }
 
-static void keep_tick(struct v8log *v, const struct tick *tick)
+static void store_tick(struct v8log *v, const struct tick *tick)
 {
-    struct tick *ticks =
-        arena_grow(&v->arena, v->ticks, &v->tick_cap, v->tick_count + 1, sizeof *ticks);
-    if (!ticks)
+    struct tick *added = ARRAY_APPEND(&v->arena, v->ticks, v->tick_count, v->tick_cap);
+    if (!added)
         return;
-    v->ticks = ticks;
-    ticks[v->tick_count++] = *tick;
+    *added = *tick;
 }
 
 static void read_tick(struct v8log *v)
@@ -198,7 +193,7 @@ static void read_tick(struct v8log *v)
     if (v->code_read)
         add_tick(v, &tick);
     else
-        keep_tick(v, &tick);
+        store_tick(v, &tick);
 }
 
 static void read_items(struct v8log *v, void (*read)(struct v8log *))
@@ -230,18 +225,15 @@ static bool v8log_read(struct source *in, const struct import_options *options,
         }
     for (size_t i = 0; i < v.tick_count && !v.arena.failed; i++)
         add_tick(&v, &v.ticks[i]);
-    b->profile->arena.failed |= v.arena.failed;
-    arena_deinit(&v.arena);
+    builder_end_scratch(b, &v.arena);
     return json_input_end(&v.json, b, before);
 }
 
 static int v8log_probe(struct str head)
 {
-    struct str text = str_trim_left(head);
-    return str_starts(text, STR("{")) && str_has(text, STR("\"code\"")) &&
-                   str_has(text, STR("\"ticks\"")) && str_has(text, STR("\"type\""))
-               ? 80
-               : 0;
+    static const struct json_rule rules[] = {
+        {80, '{', {"\"code\"", "\"ticks\"", "\"type\""}}, {0}};
+    return json_probe(head, rules);
 }
 
 const struct importer import_v8log = {

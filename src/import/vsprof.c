@@ -2,9 +2,9 @@
 /* The call tree of Visual Studio's profiler as CSV (CallTreeSummary.csv): a level, a
  * function, and columns that depend on what was collected.
  *
- * The value taken is what a function spent itself: samples, or time, or allocations.
- * Level 0 is the process and no function. */
-#include "import/table.h"
+ * The values are self values: samples, time or allocations. Level 0 is the process,
+ * not a function. */
+#include "import/tree_table.h"
 
 static const struct value {
     const char *header, *event;

@@ -3,12 +3,12 @@
  *   vtune -R top-down -call-stack-mode all -column "CPU Time:Self","Module" \
  *         -report-out FILE -filter "Function Stack" -format csv -csv-delimiter comma
  *
- * "Function Stack" is indented by a space a level; every column ":Self" is an event.
- * Times are in seconds and, as in every other folder of this format, are told in
- * milliseconds. */
-#include "import/table.h"
+ * "Function Stack" is indented by one space per level; every column ":Self" is an
+ * event. Times are in seconds and converted to milliseconds, as in other tools that
+ * fold this format. */
+#include "import/tree_table.h"
 
-/* "CPU Time:Self" -> "CPU Time"; where the header is no self column, itself. */
+/* "CPU Time:Self" -> "CPU Time"; the header itself if it is not a self column. */
 static struct str self_name(struct str header)
 {
     struct str rest = header;

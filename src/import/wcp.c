@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wallClockProfiler's reports: every stack that it saw, with its share of the samples
- * and, from newer versions, their number.
+/* Reports of wallClockProfiler: every stack with its share of the samples and, in
+ * newer versions, their number.
  *
  *   313 stack samples taken
  *
@@ -10,17 +10,17 @@
  *          39:|   return result;
  *           3: main   (at testProf.cpp:41)
  *
- * Where a report has a list of full stacks, only that is read: what stands before it are
- * parts of the same stacks, added up. Without numbers of samples they are worked out from
- * the shares; where the report does not even tell how many there were, shares are
- * weights. */
+ * If a report has a list of full stacks, only that list is read, because the text
+ * before it has aggregated parts of the same stacks. Missing numbers of samples are
+ * computed from the shares. If the report has no total number either, the shares are
+ * the weights. */
 #include "base/number.h"
 #include "import/stacktext.h"
 #include <math.h>
 
 struct wcp_reader {
     struct stacktext text;
-    bool all; /* no list of full stacks is awaited */
+    bool all; /* the report has no list of full stacks, or it has begun */
     bool in_stack;
     double taken; /* the number of samples, or 0 */
 };
@@ -58,11 +58,11 @@ static bool parse_frame(struct str line, struct text_frame *f)
     f->name = str_trim(str_head(rest, at));
     if (at == rest.len)
         return false;
-    struct str place = str_skip(rest, at + 4);
-    place = str_head(place, place.len - str_ends(place, STR(")")));
-    place = stacktext_split_place(place, &f->line);
+    struct str location = str_skip(rest, at + 4);
+    location = str_head(location, location.len - str_ends(location, STR(")")));
+    location = stacktext_split_location(location, &f->line);
     if (f->line)
-        f->file = place;
+        f->file = location;
     return true;
 }
 

@@ -3,12 +3,15 @@
  *   xctrace export --input X.trace --xpath \
  *     '/trace-toc/run[@number="1"]/data/table[@schema="time-profile"]'
  *
- * A <row> is a sample; its children are values. A value told once has an id, and where it
- * recurs only a ref to that. So every element, once closed, stands for one number (a
- * stack, a frame, a time), which is kept under its id and handed to its parent.
+ * A <row> is a sample; its children are values. A value has an id at its first
+ * occurrence, and later elements only have a ref to it. So every closed element has
+ * one number (a stack, a frame, a time), which is stored under its id and passed to
+ * its parent.
  *
- * Frames come leaf first, in a <backtrace>, a <tagged-backtrace>, or one in the other.
- * The weight of a sample is 1; what xctrace says it weighs is an event of its own. */
+ * Frames come leaf first, in a <backtrace>, a <tagged-backtrace>, or one nested in the
+ * other. The weight of a sample is 1; the weight that xctrace states is a second
+ * event. */
+#include "base/array.h"
 #include "base/idmap.h"
 #include "base/number.h"
 #include "codec/xml.h"
@@ -36,7 +39,7 @@ enum element_kind {
 static const struct element_name {
     const char *name;
     enum element_kind kind;
-    bool is_number; /* its text is a decimal number, and that is its value */
+    bool is_number; /* its text is a decimal number, which is its value */
 } element_names[] = {
     {"row", ELEMENT_ROW, false},
     {"sample-time", ELEMENT_TIME, true},
@@ -60,7 +63,7 @@ struct element {
     enum element_kind kind;
     bool is_number, is_ref, has_id, has_value;
     uint64_t id;
-    uint64_t value;     /* what it stands for */
+    uint64_t value;     /* the number of the element */
     int64_t tid;        /* of a thread */
     struct frame frame; /* of a frame; of a source its file and line */
 };
@@ -82,12 +85,12 @@ struct xctrace_reader {
     const struct import_options *options;
     struct xml xml;
     struct arena arena;
-    struct idmap refs; /* from ids to `known` */
+    struct idmap refs; /* from IDs to `known` */
     struct known *known;
     size_t known_count, known_cap;
     struct element elements[XML_DEPTH_MAX]; /* [depth - 1] is the innermost */
-    struct row row;                         /* under way */
-    struct output decoded, plain;           /* texts under way */
+    struct row row;                         /* current */
+    struct output decoded, plain;           /* buffers for the current texts */
 };
 
 /* --- Values ---------------------------------------------------------------------- */
@@ -114,13 +117,10 @@ static struct str attribute_text(struct xctrace_reader *r, struct str name)
 static void remember(struct xctrace_reader *r, const struct element *e)
 {
     uint64_t *at = idmap_put(&r->refs, &r->arena, e->id);
-    struct known *known =
-        arena_grow(&r->arena, r->known, &r->known_cap, r->known_count + 1, sizeof *known);
-    if (!at || !known)
+    if (!at || !ARRAY_RESERVE(&r->arena, r->known, r->known_cap, r->known_count + 1))
         return;
-    r->known = known;
     *at = r->known_count;
-    known[r->known_count++] = (struct known){e->kind, e->value};
+    r->known[r->known_count++] = (struct known){e->kind, e->value};
 }
 
 static bool find_known(const struct xctrace_reader *r, uint64_t id,
@@ -138,7 +138,7 @@ static int64_t id_of(uint64_t v)
     return v <= INT64_MAX ? (int64_t)v : ID_NONE;
 }
 
-static void give_to_row(struct row *row, enum element_kind kind, uint64_t value)
+static void pass_to_row(struct row *row, enum element_kind kind, uint64_t value)
 {
     switch (kind) {
     case ELEMENT_TIME:
@@ -167,14 +167,15 @@ static void give_to_row(struct row *row, enum element_kind kind, uint64_t value)
     }
 }
 
-/* Hands the value of an element of that kind to the one it stands in. */
-static void give(struct xctrace_reader *r, enum element_kind kind, uint64_t value)
+/* Passes the value of an element of that kind to its parent. */
+static void pass_to_parent(struct xctrace_reader *r, enum element_kind kind,
+                           uint64_t value)
 {
     if (r->xml.depth == 0)
         return;
     struct element *to = &r->elements[r->xml.depth - 1];
     if (to->kind == ELEMENT_ROW) {
-        give_to_row(&r->row, kind, value);
+        pass_to_row(&r->row, kind, value);
     } else if (to->kind == ELEMENT_BACKTRACE && kind == ELEMENT_FRAME) {
         builder_path_add(r->b, (frame_id)value);
     } else if (to->kind == ELEMENT_THREAD && kind == ELEMENT_TID) {
@@ -218,7 +219,7 @@ static void open_frame(struct xctrace_reader *r, struct element *e)
         e->frame.address = address;
 }
 
-/* "rust_test2 (49374)" to the name alone. */
+/* Only the name in "rust_test2 (49374)". */
 static void open_process(struct xctrace_reader *r)
 {
     struct str text = attribute_text(r, STR("fmt"));
@@ -295,8 +296,7 @@ static void open_element(struct xctrace_reader *r)
     e->has_value = find_known(r, ref, e->kind, &e->value);
     e->kind = e->has_value ? e->kind : ELEMENT_OTHER;
     if (!e->has_value)
-        builder_warn(r->b, "a reference to an element that is not there", r->xml.line, 0,
-                     STR(""));
+        builder_warn(r->b, "a reference to a missing element", r->xml.line, 0, STR(""));
 }
 
 /* The text of a value: a number, or a path. */
@@ -309,7 +309,7 @@ static void read_text(struct xctrace_reader *r)
     if (e->is_number) {
         e->has_value = number_parse_u64(text, &e->value);
         if (!e->has_value)
-            builder_warn(r->b, "a value that is no number", r->xml.line, 1, text);
+            builder_warn(r->b, "a value that is not a number", r->xml.line, 1, text);
     } else if (e->kind == ELEMENT_PATH && r->options->lines && !e->has_value) {
         e->value = builder_string(r->b, xml_decode(text, &r->decoded));
         e->has_value = true;
@@ -337,7 +337,7 @@ static void end_row(struct xctrace_reader *r)
     }
 }
 
-/* What the element stands for, now that all of it is read. */
+/* Computes the value of the element, which is now complete. */
 static void finish_value(struct xctrace_reader *r, struct element *e)
 {
     switch (e->kind) {
@@ -353,8 +353,8 @@ static void finish_value(struct xctrace_reader *r, struct element *e)
         if (!e->has_value)
             e->value = (uint64_t)e->frame.file << 32 | e->frame.line;
         break;
-    case ELEMENT_THREAD: /* its name would stand before every stack, where none expects it
-                          */
+    case ELEMENT_THREAD: /* its name would otherwise precede every stack, which is
+                            unexpected */
         if (e->has_value || e->tid != ID_NONE)
             e->value = builder_thread(r->b, e->has_value ? id_of(e->value) : ID_NONE,
                                       e->tid, STR(""));
@@ -378,7 +378,7 @@ static void close_element(struct xctrace_reader *r)
     if (e->has_id)
         remember(r, e);
     if (!e->is_number || e->has_value)
-        give(r, e->kind, e->value);
+        pass_to_parent(r, e->kind, e->value);
 }
 
 /* --- The document ---------------------------------------------------------------- */
@@ -421,8 +421,8 @@ static bool xctrace_read(struct source *in, const struct import_options *options
         if (is_open(&r, ELEMENT_ROW) && r.row.has_stack)
             end_row(&r);
     } else if (r.xml.damaged && some) {
-        builder_warn(b, "damaged XML: only what stands before it is used", r.xml.line, 0,
-                     STR(""));
+        builder_warn(b, "damaged XML: only the part before the damage is used",
+                     r.xml.line, 0, STR(""));
     }
     b->profile->arena.failed |= r.arena.failed | r.decoded.failed | r.plain.failed;
     output_deinit(&r.decoded);

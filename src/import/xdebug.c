@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PHP's Xdebug function trace for computers (xdebug.trace_format=1): tab separated, a
- * line when a function is entered (0) and a line when it is left (1).
+/* PHP's Xdebug function trace in the machine-readable format (xdebug.trace_format=1):
+ * tab-separated, with a line for each function entry (0) and exit (1).
  *
  *   level  number  0  0.000323  401360  include  1  /tax.php  /shop.php  34  0
  *   level  number  1  0.000327  401360
  *
- * The time from one such line to the next is the innermost function's own. Lines of
- * return values (R) and assignments (A) tell no time. */
+ * The time from one such line to the next is self time of the innermost function.
+ * Lines of return values (R) and assignments (A) have no time. */
 #include "base/number.h"
 #include "import/importer.h"
 #include "import/indent.h"
@@ -14,7 +14,7 @@
 
 #define LEVEL_MAX ((uint64_t)1 << 31)
 
-enum record_kind { RECORD_ENTER, RECORD_LEAVE, RECORD_END, RECORD_OTHER, RECORD_BAD };
+enum record_kind { RECORD_ENTER, RECORD_EXIT, RECORD_END, RECORD_OTHER, RECORD_BAD };
 
 struct record {
     enum record_kind kind;
@@ -28,7 +28,7 @@ struct xdebug_reader {
     struct lines lines;
     struct indent tree;
     event_id event;
-    double last; /* the time of the line before, or negative */
+    double last; /* time of the preceding line, or negative */
 };
 
 static bool parse_time(struct str text, double *seconds)
@@ -57,18 +57,18 @@ static struct record parse_record(struct str line)
     str_cut(&rest, '\t'); /* the memory in use */
     r.name = str_cut(&rest, '\t');
     if (str_equal(kind, STR("1")))
-        r.kind = RECORD_LEAVE;
+        r.kind = RECORD_EXIT;
     else if (str_equal(kind, STR("0")) && r.name.len)
         r.kind = RECORD_ENTER;
     return r;
 }
 
-/* Gives the time since the last line to the function under way. */
+/* Adds the time since the last line to the current function. */
 static void add_time(struct xdebug_reader *r, double now)
 {
     double passed = now - r->last;
     if (r->last >= 0 && passed < 0)
-        builder_warn(r->b, "a time before that of the line before", r->lines.number, 1,
+        builder_warn(r->b, "a time before that of the preceding line", r->lines.number, 1,
                      STR(""));
     else if (r->last >= 0 && r->tree.count)
         builder_add_stack(r->b, r->event, indent_stack(&r->tree),
@@ -85,7 +85,7 @@ static void read_record(struct xdebug_reader *r, struct str line)
         indent_open(&r->tree, (size_t)record.level,
                     builder_named_frame(r->b, record.name));
         break;
-    case RECORD_LEAVE:
+    case RECORD_EXIT:
         add_time(r, record.time);
         indent_close(&r->tree, (size_t)record.level);
         break;
@@ -100,8 +100,9 @@ static void read_record(struct xdebug_reader *r, struct str line)
     }
 }
 
-/* A line of the format for people: "    0.0003     399920   -> {main}() shop.php:0". */
-static bool is_for_people(struct str line)
+/* A line of the human-readable format: "    0.0003     399920   -> {main}()
+ * shop.php:0". */
+static bool is_human_readable(struct str line)
 {
     struct str rest = line;
     double time;
@@ -120,8 +121,9 @@ static bool read_trace(struct xdebug_reader *r, struct error *err)
         } else if (str_starts(line, STR("TRACE END"))) {
             in_trace = false;
             indent_close(&r->tree, 0);
-        } else if (in_trace && is_for_people(line)) {
-            error_set(err, "a trace in the format for people, which tells no self time");
+        } else if (in_trace && is_human_readable(line)) {
+            error_set(err,
+                      "a trace in the human-readable format, which has no self time");
             error_hint(err, "record it with xdebug.trace_format=1");
             return error_at_line(err, r->lines.number, 1, line);
         } else if (in_trace && line.len) {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/builder.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "model/sample_labels.h"
 #include <stdlib.h>
 
-/* Every table is at home in a column and an index over it; this is the row under search.
- */
-struct wanted {
+/* Each table is a column and an index over it. This is the row that is searched for. */
+struct lookup {
     const struct profile *profile;
     const void *row;
+    label_set_id labels; /* of a sample */
 };
+
+#define LABELS_FACTOR 0x9e3779b1u /* odd: label sets have different products */
 
 _Static_assert(sizeof(struct stack) == sizeof(struct trie_node) &&
                    offsetof(struct stack, frame) == offsetof(struct trie_node, key),
@@ -26,7 +30,7 @@ static void note_refused(struct builder *b)
     b->stack_tree.refused = 0;
 }
 
-/* The profile's stacks are the nodes of the tree, wherever they have moved. */
+/* The profile's stacks are the nodes of the tree. The tree may have moved them. */
 static void show_stacks(struct builder *b)
 {
     if (b->stack_tree.refused)
@@ -61,12 +65,18 @@ static bool columns_init(struct builder *b)
 
 bool builder_init(struct builder *b, enum build_mode mode)
 {
-    *b = (struct builder){.mode = mode};
+    *b = (struct builder){.mode = mode, .limits = &limits_default};
     b->profile = calloc(1, sizeof *b->profile);
     if (!b->profile)
         return false;
-    b->profile->kept = mode == BUILD_KEEP;
+    b->profile->all_samples = mode == BUILD_KEEP;
     return strings_init(&b->profile->strings, &b->profile->arena) && columns_init(b);
+}
+
+void builder_set_limits(struct builder *b, const struct limits *limits)
+{
+    b->limits = limits ? limits : &limits_default;
+    b->stack_tree.limit = (size_t)b->limits->frames;
 }
 
 void builder_deinit(struct builder *b)
@@ -75,53 +85,57 @@ void builder_deinit(struct builder *b)
     b->profile = NULL;
 }
 
-/* Gives back what only building needs. */
+/* Frees what only building needs. */
 static void release_indexes(struct builder *b)
 {
     struct arena *a = &b->profile->arena;
-    struct index *const indexes[] = {&b->modules, &b->frames, &b->threads, &b->events,
-                                     &b->samples};
+    struct index *const indexes[] = {&b->modules, &b->frames, &b->threads,
+                                     &b->events,  &b->labels, &b->samples};
     for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++)
         arena_release(a, indexes[i]->slots,
                       (indexes[i]->mask + 1) * sizeof *indexes[i]->slots);
     trie_seal(&b->stack_tree);
+    if (b->label_tree.arena)
+        trie_seal(&b->label_tree);
     arena_release(a, b->path.items, b->path.cap * sizeof *b->path.items);
 }
 
-/* The stacks that are not too deep, with the numbers that they have then: `kept` has the
- * deepest caller that stays for each that does not. Gives how many stay. */
-static size_t bound_stacks(struct profile *p, uint32_t *depths, stack_id *kept)
+/* Renumbers the stacks that are not too deep. `renumbered` maps each stack to its new number,
+ * and a stack that is too deep to its deepest caller that remains. Returns the number of
+ * stacks that remain. */
+static size_t bound_stacks(struct profile *p, uint64_t most, uint32_t *depths,
+                           stack_id *renumbered)
 {
     size_t count = 1;
     for (size_t i = 1; i < p->stack_count; i++) {
         struct stack s = p->stacks[i];
-        depths[i] = depths[s.parent] < limits.depth ? depths[s.parent] + 1 : UINT32_MAX;
-        kept[i] = depths[i] == UINT32_MAX ? kept[s.parent] : (stack_id)count;
+        depths[i] = depths[s.parent] < most ? depths[s.parent] + 1 : UINT32_MAX;
+        renumbered[i] = depths[i] == UINT32_MAX ? renumbered[s.parent] : (stack_id)count;
         if (depths[i] != UINT32_MAX)
-            p->stacks[count++] = (struct stack){kept[s.parent], s.frame};
+            p->stacks[count++] = (struct stack){renumbered[s.parent], s.frame};
     }
     return count;
 }
 
-/* Stacks may be built frame by frame, so how deep they are is looked at when all are
- * there: seldom, because one that is too deep takes more frames than most profiles have. */
+/* Stacks may be built frame by frame, so their depth is checked at the end. This is rare:
+ * a stack that is too deep has more frames than most profiles. */
 static void bound_depth(struct builder *b)
 {
     struct profile *p = b->profile;
     size_t before = p->stack_count, size = before * sizeof(uint32_t);
-    if (before <= limits.depth)
+    if (before <= b->limits->depth)
         return;
     uint32_t *depths = arena_zalloc(&p->arena, before, sizeof *depths);
-    stack_id *kept = arena_zalloc(&p->arena, before, sizeof *kept);
-    if (!depths || !kept)
-        return; /* which the arena knows */
-    p->stack_count = bound_stacks(p, depths, kept);
+    stack_id *renumbered = arena_zalloc(&p->arena, before, sizeof *renumbered);
+    if (!depths || !renumbered)
+        return; /* the arena has the error */
+    p->stack_count = bound_stacks(p, b->limits->depth, depths, renumbered);
     for (size_t i = 0; p->stack_count < before && i < p->sample_count; i++) {
         if (depths[p->samples[i].stack] == UINT32_MAX)
             builder_cut(b);
-        p->samples[i].stack = kept[p->samples[i].stack];
+        p->samples[i].stack = renumbered[p->samples[i].stack];
     }
-    arena_release(&p->arena, kept, size);
+    arena_release(&p->arena, renumbered, size);
     arena_release(&p->arena, depths, size);
 }
 
@@ -147,22 +161,9 @@ string_id builder_string(struct builder *b, struct str s)
     return strings_add(&b->profile->strings, s);
 }
 
-/* Appends *row to the column `items`, grown as need be; false when memory is short. */
-#define COLUMN_APPEND(b, items, cap, count, row)                 \
-    (column_room(b, (items), (cap), (count), sizeof *(row))      \
-         ? ((items) = (b)->grown, (items)[count] = *(row), true) \
-         : false)
-
-static bool column_room(struct builder *b, void *items, size_t *cap, size_t count,
-                        size_t size)
-{
-    b->grown = arena_grow(&b->profile->arena, items, cap, count + 1, size);
-    return b->grown != NULL;
-}
-
 static bool same_module(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     const struct module *a = &w->profile->modules[id], *m = w->row;
     return a->path == m->path && a->build_id == m->build_id;
 }
@@ -177,21 +178,25 @@ module_id builder_module(struct builder *b, struct str path, struct str build_id
         return 0;
     uint32_t hash = (uint32_t)hash_pair(m.path, m.build_id);
     struct index_slot *slot =
-        index_find(&b->modules, hash, same_module, &(struct wanted){p, &m});
+        index_find(&b->modules, hash, same_module, &(struct lookup){p, &m});
     if (slot->id)
         return slot->id;
-    if (!COLUMN_APPEND(b, p->modules, &b->module_cap, p->module_count, &m))
+    struct module *row =
+        ARRAY_APPEND(&p->arena, p->modules, p->module_count, b->module_cap);
+    if (!row)
         return 0;
-    index_fill(&b->modules, slot, hash, (uint32_t)p->module_count);
-    return (module_id)p->module_count++;
+    *row = m;
+    index_fill(&b->modules, slot, hash, (uint32_t)(row - p->modules));
+    return slot->id;
 }
 
 static bool same_frame(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     const struct frame *a = &w->profile->frames[id], *f = w->row;
     return a->name == f->name && a->module == f->module && a->file == f->file &&
-           a->line == f->line && a->kind == f->kind && a->address == f->address;
+           a->line == f->line && a->kind == f->kind && a->address == f->address &&
+           a->offset == f->offset;
 }
 
 frame_id builder_frame(struct builder *b, const struct frame *frame)
@@ -202,17 +207,20 @@ frame_id builder_frame(struct builder *b, const struct frame *frame)
         f.module = 0;
     if (builder_failed(b) || !index_reserve(&b->frames, &p->arena, 1))
         return 0;
-    uint64_t place = hash_pair(f.file, f.line) ^ f.address;
+    uint64_t position = hash_mix(f.address ^ HASH_D, f.offset ^ HASH_B);
+    uint64_t name = hash_pair(f.name, f.module) + f.kind;
     uint32_t hash =
-        (uint32_t)hash_mix(hash_pair(f.name, f.module) + f.kind, place ^ HASH_C);
+        (uint32_t)hash_mix(name ^ position, hash_pair(f.file, f.line) ^ HASH_C);
     struct index_slot *slot =
-        index_find(&b->frames, hash, same_frame, &(struct wanted){p, &f});
+        index_find(&b->frames, hash, same_frame, &(struct lookup){p, &f});
     if (slot->id)
         return slot->id;
-    if (!COLUMN_APPEND(b, p->frames, &b->frame_cap, p->frame_count, &f))
+    struct frame *row = ARRAY_APPEND(&p->arena, p->frames, p->frame_count, b->frame_cap);
+    if (!row)
         return 0;
-    index_fill(&b->frames, slot, hash, (uint32_t)p->frame_count);
-    return (frame_id)p->frame_count++;
+    *row = f;
+    index_fill(&b->frames, slot, hash, (uint32_t)(row - p->frames));
+    return slot->id;
 }
 
 frame_id builder_named_frame(struct builder *b, struct str name)
@@ -222,7 +230,7 @@ frame_id builder_named_frame(struct builder *b, struct str name)
 
 static bool same_thread(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     const struct thread *a = &w->profile->threads[id], *t = w->row;
     return a->pid == t->pid && a->tid == t->tid && a->name == t->name;
 }
@@ -235,21 +243,23 @@ thread_id builder_thread(struct builder *b, int64_t pid, int64_t tid, struct str
         return 0;
     if (pid == ID_NONE && tid == ID_NONE && t.name == 0)
         return 0;
-    uint32_t hash =
-        (uint32_t)hash_mix(hash_pair((uint32_t)pid, (uint32_t)tid) ^ t.name, HASH_D);
+    uint32_t hash = (uint32_t)hash_mix(hash_ids(pid, tid) ^ t.name, HASH_D);
     struct index_slot *slot =
-        index_find(&b->threads, hash, same_thread, &(struct wanted){p, &t});
+        index_find(&b->threads, hash, same_thread, &(struct lookup){p, &t});
     if (slot->id)
         return slot->id;
-    if (!COLUMN_APPEND(b, p->threads, &b->thread_cap, p->thread_count, &t))
+    struct thread *row =
+        ARRAY_APPEND(&p->arena, p->threads, p->thread_count, b->thread_cap);
+    if (!row)
         return 0;
-    index_fill(&b->threads, slot, hash, (uint32_t)p->thread_count);
-    return (thread_id)p->thread_count++;
+    *row = t;
+    index_fill(&b->threads, slot, hash, (uint32_t)(row - p->threads));
+    return slot->id;
 }
 
 static bool same_event(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     return w->profile->events[id].name == ((const struct event *)w->row)->name;
 }
 
@@ -261,13 +271,15 @@ event_id builder_event(struct builder *b, struct str name, enum unit unit)
         return 0;
     uint32_t hash = (uint32_t)hash_pair(e.name, 0);
     struct index_slot *slot =
-        index_find(&b->events, hash, same_event, &(struct wanted){p, &e});
+        index_find(&b->events, hash, same_event, &(struct lookup){p, &e});
     if (slot->id)
         return slot->id;
-    if (!COLUMN_APPEND(b, p->events, &b->event_cap, p->event_count, &e))
+    struct event *row = ARRAY_APPEND(&p->arena, p->events, p->event_count, b->event_cap);
+    if (!row)
         return 0;
-    index_fill(&b->events, slot, hash, (uint32_t)p->event_count);
-    return (event_id)p->event_count++;
+    *row = e;
+    index_fill(&b->events, slot, hash, (uint32_t)(row - p->events));
+    return slot->id;
 }
 
 stack_id builder_push(struct builder *b, stack_id parent, frame_id frame)
@@ -286,16 +298,14 @@ stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *fr
 void builder_path_add(struct builder *b, frame_id frame)
 {
     struct frame_path *path = &b->path;
-    if (path->count >= limits.depth) {
+    if (path->count >= b->limits->depth) {
         path->is_cut = true;
         return;
     }
-    frame_id *items = arena_grow(&b->profile->arena, path->items, &path->cap,
-                                 path->count + 1, sizeof *items);
-    if (!items)
-        return;
-    path->items = items;
-    items[path->count++] = frame;
+    frame_id *item =
+        ARRAY_APPEND(&b->profile->arena, path->items, path->count, path->cap);
+    if (item)
+        *item = frame;
 }
 
 void builder_path_reverse(struct builder *b, size_t from)
@@ -321,10 +331,10 @@ stack_id builder_path_from_root(struct builder *b)
     return builder_push_run(b, 0, b->path.items, b->path.count, NULL);
 }
 
-/* The index of the samples holds row + 1: rows begin at 0, and 0 marks an empty slot. */
+/* The index of the samples holds row + 1: rows start at 0, and 0 marks an empty slot. */
 static bool same_sample(const void *context, uint32_t id)
 {
-    const struct wanted *w = context;
+    const struct lookup *w = context;
     const struct sample *a = &w->profile->samples[id - 1], *s = w->row;
     return a->stack == s->stack && a->thread == s->thread && a->event == s->event;
 }
@@ -334,15 +344,29 @@ static uint32_t hash_sample(const struct sample *s)
     return (uint32_t)hash_mix(hash_pair(s->stack, s->thread), HASH_C ^ s->event);
 }
 
-/* The place for the number of the sample's row, plus one; 0 stands there where the row is
- * not made yet. NULL when memory is short. */
-static uint32_t *find_row(struct builder *b, const struct sample *s)
+/* The same where samples have labels. */
+static bool same_labelled_sample(const void *context, uint32_t id)
+{
+    const struct lookup *w = context;
+    return w->profile->sample_labels[id - 1] == w->labels && same_sample(context, id);
+}
+
+/* The slot that holds the number of the sample's row, plus one; it holds 0 where there is
+ * no such row yet. NULL when memory is short. A sample without labels has the same hash
+ * whether others have labels or not, so rows are found when the first labels come. */
+static uint32_t *find_row(struct builder *b, const struct sample *s, label_set_id labels)
 {
     if (!index_reserve(&b->samples, &b->profile->arena, 1))
         return NULL;
     uint32_t hash = hash_sample(s);
-    struct wanted w = {b->profile, s};
-    struct index_slot *slot = index_find(&b->samples, hash, same_sample, &w);
+    struct lookup w = {b->profile, s, labels};
+    struct index_slot *slot;
+    if (b->profile->sample_labels) {
+        hash ^= labels * LABELS_FACTOR;
+        slot = index_find(&b->samples, hash, same_labelled_sample, &w);
+    } else {
+        slot = index_find(&b->samples, hash, same_sample, &w);
+    }
     if (slot->id == 0)
         index_fill(&b->samples, slot, hash, 0);
     return &slot->id;
@@ -359,39 +383,65 @@ static void count_facts(struct facts *facts, const struct sample *s)
         facts->time_last = s->time;
 }
 
-static void append_sample(struct builder *b, const struct sample *s)
+/* Sets the labels of the row that is added next. The column begins with the first labels:
+ * the rows before have none. */
+static bool set_labels(struct builder *b, label_set_id labels)
 {
     struct profile *p = b->profile;
-    if (p->sample_count >= UINT32_MAX - 1)
-        p->arena.failed = true;
-    else if (COLUMN_APPEND(b, p->samples, &b->sample_cap, p->sample_count, s))
-        p->sample_count++;
+    size_t row = p->sample_count;
+    bool is_first = !p->sample_labels;
+    if (!ARRAY_RESERVE(&p->arena, p->sample_labels, b->sample_label_cap, row + 1))
+        return false;
+    if (is_first)
+        memset(p->sample_labels, 0, row * sizeof *p->sample_labels);
+    p->sample_labels[row] = labels;
+    return true;
 }
 
-void builder_add_mapped(struct builder *b, const struct sample *s)
+/* Makes room for a row of the samples; NULL when memory is short. */
+static inline struct sample *append_row(struct builder *b, label_set_id labels)
+{
+    struct profile *p = b->profile;
+    if (p->sample_count >= UINT32_MAX - 1) {
+        p->arena.failed = true;
+        return NULL;
+    }
+    if ((labels || p->sample_labels) && !set_labels(b, labels))
+        return NULL;
+    return ARRAY_APPEND(&p->arena, p->samples, p->sample_count, b->sample_cap);
+}
+
+void builder_add_mapped_labelled(struct builder *b, const struct sample *s,
+                                 label_set_id labels)
 {
     struct profile *p = b->profile;
     if (b->mode == BUILD_KEEP) {
-        append_sample(b, s);
+        struct sample *row = append_row(b, labels);
+        if (row)
+            *row = *s;
         return;
     }
-    uint32_t *row = find_row(b, s);
-    if (!row)
+    if (labels && !p->sample_labels && !set_labels(b, labels))
         return;
-    if (*row) {
-        struct sample *sum = &p->samples[*row - 1];
+    uint32_t *number = find_row(b, s, labels);
+    if (!number)
+        return;
+    if (*number) {
+        struct sample *sum = &p->samples[*number - 1];
         weight_add(&sum->weight, &sum->rest, s->weight, s->rest);
         sum->count += s->count;
         return;
     }
-    struct sample counted = *s;
-    counted.time = TIME_NONE;
-    counted.cpu = CPU_NONE;
-    append_sample(b, &counted);
-    *row = (uint32_t)p->sample_count;
+    struct sample *row = append_row(b, labels);
+    if (row) {
+        *row = *s;
+        row->time = TIME_NONE;
+        row->cpu = CPU_NONE;
+    }
+    *number = (uint32_t)p->sample_count;
 }
 
-void builder_add(struct builder *b, const struct sample *s)
+void builder_add_labelled(struct builder *b, const struct sample *s, label_set_id labels)
 {
     if (builder_failed(b))
         return;
@@ -400,7 +450,7 @@ void builder_add(struct builder *b, const struct sample *s)
         return;
     }
     count_facts(&b->profile->facts, s);
-    builder_add_mapped(b, s);
+    builder_add_mapped_labelled(b, s, labels);
 }
 
 void builder_add_stack(struct builder *b, event_id event, stack_id stack, double weight)
@@ -426,7 +476,7 @@ static struct warning *warning_of(struct facts *facts, const char *what, uint64_
         return NULL;
     }
     struct warning *w = &facts->warnings[facts->warning_count++];
-    *w = (struct warning){what, count, false, PLACE_NONE};
+    *w = (struct warning){what, count, false, LOCATION_NONE};
     return w;
 }
 
@@ -435,7 +485,7 @@ void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t c
 {
     struct warning *w = warning_of(&b->profile->facts, what, 1);
     if (w && line)
-        place_set_line(&w->first, line, column, text);
+        input_location_set_line(&w->first, line, column, text);
 }
 
 void builder_warn_times(struct builder *b, const char *what, uint64_t times)
@@ -457,8 +507,8 @@ void builder_infer_times(struct builder *b, const char *what, uint64_t times)
         w->inferred = true;
 }
 
-void builder_warn_place(struct builder *b, const char *what, uint64_t times,
-                        const struct place *first)
+void builder_warn_location(struct builder *b, const char *what, uint64_t times,
+                           const struct input_location *first)
 {
     struct warning *w = times ? warning_of(&b->profile->facts, what, times) : NULL;
     if (w)
@@ -469,10 +519,10 @@ void builder_warn_offset(struct builder *b, const char *what, uint64_t offset)
 {
     struct warning *w = warning_of(&b->profile->facts, what, 1);
     if (w)
-        w->first = (struct place){.offset = offset};
+        w->first = (struct input_location){.offset = offset};
 }
 
-/* An array with one id per row of another profile's table; [0] is 0. */
+/* An array with one ID per row of a table of another profile; [0] is 0. */
 static uint32_t *map_alloc(struct builder *b, size_t count)
 {
     return arena_zalloc(&b->profile->arena, count ? count : 1, sizeof(uint32_t));
@@ -522,12 +572,12 @@ event_id *builder_map_events(struct builder *b, const struct profile *other)
     return map;
 }
 
-/* What a warning says, where it may have been read from a file that goes. */
+/* Copies the text of a warning: its source may be freed before the profile. */
 static const char *keep_text(struct builder *b, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *kept = arena_alloc(&b->profile->arena, size);
-    return kept ? memcpy(kept, text, size) : "";
+    char *copy = arena_alloc(&b->profile->arena, size);
+    return copy ? memcpy(copy, text, size) : "";
 }
 
 static void note_loss(struct facts *f, uint64_t time, uint64_t count)
@@ -561,6 +611,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
     for (unsigned i = 0; i < from->loss_count; i++)
         note_loss(to, from->losses[i].time, from->losses[i].count);
     to->truncated += from->truncated;
+    unwind_gaps_merge(&to->unwind_gaps, &from->unwind_gaps);
     to->incomplete |= from->incomplete;
     if (to->time_first == TIME_NONE || from->time_first < to->time_first)
         to->time_first = from->time_first;
@@ -586,7 +637,7 @@ void builder_merge_facts(struct builder *b, const struct profile *other)
 #define ROWS_AHEAD ((size_t)8)
 #define STACKS_AHEAD ((size_t)8)
 
-/* Another profile's numbers to the builder's. */
+/* Maps the IDs of another profile to the builder's. */
 struct maps {
     const thread_id *threads;
     const event_id *events;
@@ -602,8 +653,8 @@ static struct sample mapped(const struct maps *m, const struct sample *sample)
     return s;
 }
 
-/* Asks the machine to fetch where a stack that comes soon is looked for, where its caller
- * is mapped already and it is not the first callee. */
+/* Prefetches the index slot of a stack that comes soon, if its caller is mapped already
+ * and it is not the first callee. */
 static void fetch_stack(const struct builder *b, const struct profile *other,
                         const frame_id *frames, const stack_id *stacks, size_t i)
 {
@@ -615,7 +666,7 @@ static void fetch_stack(const struct builder *b, const struct profile *other,
         trie_prefetch(&b->stack_tree, stacks[s.parent], frames[s.frame]);
 }
 
-/* The stacks of the other profile, each below its caller's. */
+/* Maps the stacks of the other profile: a caller comes before its callees. */
 static void map_stacks(struct builder *b, const struct profile *other,
                        const frame_id *frames, stack_id *stacks)
 {
@@ -627,7 +678,7 @@ static void map_stacks(struct builder *b, const struct profile *other,
     show_stacks(b);
 }
 
-/* Asks the machine to fetch where the row of a sample that comes soon is looked for. */
+/* Prefetches the index slot of the row of a sample that comes soon. */
 static void fetch_row(const struct builder *b, const struct profile *other,
                       const struct maps *maps, size_t i)
 {
@@ -637,8 +688,8 @@ static void fetch_row(const struct builder *b, const struct profile *other,
     index_prefetch(&b->samples, hash_sample(&s));
 }
 
-/* So far ahead a stack's run is fetched, its frames, and what the first of them is looked
- * for by. */
+/* How many stacks ahead the run of a stack, its frames, and the index slot of its first
+ * frame are prefetched. */
 #define RUNS_AHEAD ((size_t)36)
 #define FRAMES_AHEAD ((size_t)24)
 #define BRANCHES_AHEAD ((size_t)12)
@@ -678,21 +729,22 @@ void builder_merge(struct builder *b, const struct profile *other)
     frame_id *frames = builder_map_frames(b, other);
     thread_id *threads = builder_map_threads(b, other);
     event_id *events = builder_map_events(b, other);
+    label_set_id *labels = other->sample_labels ? builder_map_label_sets(b, other) : NULL;
     stack_id *stacks = map_alloc(b, other->stack_count);
-    if (!frames || !threads || !events || !stacks)
+    if (!frames || !threads || !events || !stacks || (other->sample_labels && !labels))
         return;
     struct maps maps = {threads, events, stacks};
     map_stacks(b, other, frames, stacks);
     for (size_t i = 0; i < other->sample_count; i++) {
         struct sample s = mapped(&maps, &other->samples[i]);
         fetch_row(b, other, &maps, i);
-        builder_add_mapped(b, &s);
+        builder_add_mapped_labelled(b, &s, labels ? labels[other->sample_labels[i]] : 0);
     }
     builder_merge_facts(b, other);
-    b->profile->kept &= other->kept;
+    b->profile->all_samples &= other->all_samples;
 }
 
-/* Nothing was added yet: merging into it is the same as taking the other in its place. */
+/* If nothing was added yet, merging is the same as taking over the other profile. */
 static bool is_empty(const struct builder *b)
 {
     return b->profile->sample_count == 0 && b->profile->stack_count == 1 &&

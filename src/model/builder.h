@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building a profile.
  *
- * Two ways: BUILD_COUNT adds up weights per stack, event and thread, so memory grows with
- * what is distinct and an endless input holds steady; BUILD_KEEP keeps every sample with
- * its time and CPU, which time order and filters by time need.
+ * There are two modes: BUILD_COUNT adds up the weights per stack, event, thread and
+ * labels, so memory grows with distinct items only, and an endless input needs constant
+ * memory. BUILD_KEEP keeps each sample with its time and CPU, which time order and time
+ * filters need.
  *
- * Every table interns: the same thing added twice has one id. Failure sticks: after an
- * allocation failed the functions return 0 and do nothing, and builder_finish says so. */
+ * Every table interns: if the same item is added twice, it has one ID. Errors are sticky:
+ * after a failed allocation, the functions return 0 and do nothing, and builder_finish
+ * fails. */
 #ifndef STOKE_MODEL_BUILDER_H
 #define STOKE_MODEL_BUILDER_H
+
+#include "base/limits.h"
 
 #include "base/trie.h"
 #include "model/profile.h"
 
 enum build_mode { BUILD_COUNT, BUILD_KEEP };
 
-/* The frames of one stack under way, in the order in which the input gives them. */
+/* The frames of the current stack, in the order of the input. */
 struct frame_path {
     frame_id *items;
     size_t count, cap;
@@ -25,28 +29,42 @@ struct frame_path {
 struct builder {
     struct profile *profile;
     enum build_mode mode;
-    bool modules_alike; /* functions of one name are one, whatever modules they are of */
+    bool
+        modules_alike; /* functions of the same name are one, even in different modules */
     struct frame_path path;
-    void *grown; /* the column that was made room in last */
     size_t module_cap, frame_cap, thread_cap, event_cap, sample_cap;
-    struct index modules, frames, threads, events;
-    struct index samples;   /* where they are counted: their rows */
+    size_t label_cap, sample_label_cap;
+    struct index modules, frames, threads, events, labels;
+    struct index samples;   /* BUILD_COUNT: their rows */
     struct trie stack_tree; /* the profile's stacks */
+    struct trie label_tree; /* the profile's label sets; begins with the first one */
+    const struct limits *limits;
 };
 
-/* False when memory is short; the builder is then safe to deinit, and nothing else. */
+/* False when memory is short; then only builder_deinit may be called. */
 bool builder_init(struct builder *b, enum build_mode mode);
 
-/* Frees what was built and not handed out. */
+/* Sets the limits, which outlive the builder; limits_default at first. NULL: the
+ * defaults. */
+void builder_set_limits(struct builder *b, const struct limits *limits);
+
+/* Frees the profile, unless builder_finish returned it. */
 void builder_deinit(struct builder *b);
 
-/* Hands out the profile (the caller destroys it); NULL, with err set, when memory was
- * short at any time since init. */
+/* Returns the profile, which the caller destroys; NULL, with err set, if any allocation
+ * failed since builder_init. */
 struct profile *builder_finish(struct builder *b, struct error *err);
 
 static inline bool builder_failed(const struct builder *b)
 {
     return b->profile->arena.failed;
+}
+
+/* Frees an importer's scratch memory. If it was short, the builder has failed, too. */
+static inline void builder_end_scratch(struct builder *b, struct arena *scratch)
+{
+    b->profile->arena.failed |= scratch->failed;
+    arena_deinit(scratch);
 }
 
 string_id builder_string(struct builder *b, struct str s);
@@ -55,83 +73,98 @@ frame_id builder_frame(struct builder *b, const struct frame *frame);
 thread_id builder_thread(struct builder *b, int64_t pid, int64_t tid, struct str name);
 event_id builder_event(struct builder *b, struct str name, enum unit unit);
 
-/* A frame of which the input tells the name only. */
+/* A frame with a name and no other information. */
 frame_id builder_named_frame(struct builder *b, struct str name);
 
 /* The stack in which `frame` is called by `parent` (0: outermost). */
 stack_id builder_push(struct builder *b, stack_id parent, frame_id frame);
 
-/* The stack of a run of frames, each called by the one before it, the first by `parent`.
- * With `stacks` (count entries), tells the stack of each. */
+/* The stack of a run of frames: each is called by the one before it, the first by
+ * `parent`. If `stacks` is not NULL, it receives the stack of each frame (count
+ * entries). */
 stack_id builder_push_run(struct builder *b, stack_id parent, const frame_id *frames,
                           size_t count, stack_id *stacks);
 
-/* Adds a sample. A weight that is not finite is refused with a warning. */
-void builder_add(struct builder *b, const struct sample *sample);
+/* Adds a sample with labels (sample_labels.h). A weight that is not finite is refused with
+ * a warning. */
+void builder_add_labelled(struct builder *b, const struct sample *sample,
+                          label_set_id labels);
 
-/* Adds a sample of which the input tells only stack, event and weight. */
+/* The same without labels. */
+static inline void builder_add(struct builder *b, const struct sample *sample)
+{
+    builder_add_labelled(b, sample, 0);
+}
+
+/* Adds a sample with stack, event and weight only. */
 void builder_add_stack(struct builder *b, event_id event, stack_id stack, double weight);
 
-/* Counts a stack that was cut because it is deeper than limits.depth. */
+/* Counts a stack that was truncated because it is deeper than limits.depth. */
 void builder_cut(struct builder *b);
 
-/* The path: collect the frames of a stack, then make the stack of them. Frames behind the
- * first limits.depth are left out, and the stack that is made counts as cut. */
+/* The path collects the frames of a stack, then the stack is made of them. Frames after
+ * the first limits.depth are left out, and the stack counts as truncated. */
 static inline void builder_path_clear(struct builder *b)
 {
     b->path.count = 0;
     b->path.is_cut = false;
 }
 void builder_path_add(struct builder *b, frame_id frame);
-stack_id builder_path_from_leaf(struct builder *b); /* the frames came leaf first */
-stack_id builder_path_from_root(struct builder *b); /* outermost first */
+stack_id builder_path_from_leaf(struct builder *b); /* the input gives the leaf first */
+stack_id builder_path_from_root(
+    struct builder *b); /* the input gives the outermost frame first */
 
-/* Turns the path's frames from `from` on around: leaf first to outermost first. */
+/* Reverses the path's frames, starting at index `from`. */
 void builder_path_reverse(struct builder *b, size_t from);
 
-/* Counts something that was left out or repaired. `what` is a literal, compared by its
- * text; the first place is kept. `line` 0: no line number, `text` may be empty. */
-/* Notes that samples were lost, then, or at a time that is not known (TIME_NONE). */
+/* Records lost samples, with their time or TIME_NONE. */
 void builder_lost(struct builder *b, uint64_t time, uint64_t count);
 
+/* Counts an item that was left out or repaired. `what` is a literal and is compared by
+ * its text; the first location is recorded. `line` 0: no line number; `text` may be
+ * empty. */
 void builder_warn(struct builder *b, const char *what, uint64_t line, uint64_t column,
                   struct str text);
-/* The same for what happened so many times (0: not at all), nobody knows where, or first
- * at that place. */
+/* Counts `times` items (0: none) without a location, or with the first location. */
 void builder_warn_times(struct builder *b, const char *what, uint64_t times);
-void builder_warn_place(struct builder *b, const char *what, uint64_t times,
-                        const struct place *first);
-/* The same for what was worked out, so many times. */
+void builder_warn_location(struct builder *b, const char *what, uint64_t times,
+                           const struct input_location *first);
+/* Counts values that were inferred. */
 void builder_infer_times(struct builder *b, const char *what, uint64_t times);
 void builder_warn_offset(struct builder *b, const char *what, uint64_t offset);
 
-/* Adds all of another profile: its tables are interned into this one's, its facts summed
- * up. The other stays the caller's. */
+/* Adds another profile: interns its tables and adds up its facts. The caller keeps the
+ * other profile. */
 void builder_merge(struct builder *b, const struct profile *other);
 
-/* The same of a builder, which is used up; one that nothing was added to yet just takes
- * its place. */
+/* The same for a builder, which is destroyed. If nothing was added to b yet, b takes over
+ * its contents. */
 void builder_absorb(struct builder *b, struct builder *other);
 
-/* A row that is not counted among the samples read: a sample of another profile, its ids
- * already mapped (transforms call builder_merge_facts beside it), or a further value,
- * for another event, of the sample added last. */
-void builder_add_mapped(struct builder *b, const struct sample *sample);
+/* Adds a row that does not count as a sample that was read: a sample of another profile
+ * with mapped IDs (transforms also call builder_merge_facts), or a further value of the
+ * sample that was added last, for another event. */
+void builder_add_mapped_labelled(struct builder *b, const struct sample *sample,
+                                 label_set_id labels);
+static inline void builder_add_mapped(struct builder *b, const struct sample *sample)
+{
+    builder_add_mapped_labelled(b, sample, 0);
+}
 
-/* What a transform is made of: new ids for another profile's rows. The arrays have one
- * entry per old id and belong to the builder's profile. NULL on failure. */
+/* Maps the IDs of another profile for transforms. The arrays have one entry per old ID;
+ * the builder's profile owns them. NULL on failure. */
 frame_id *builder_map_frames(struct builder *b, const struct profile *other);
 thread_id *builder_map_threads(struct builder *b, const struct profile *other);
 event_id *builder_map_events(struct builder *b, const struct profile *other);
 module_id *builder_map_modules(struct builder *b, const struct profile *other);
 
-/* Frames that stand for one of another profile's, outermost first. */
+/* Frames that replace one frame of another profile, outermost first. */
 struct frame_run {
-    uint32_t first, count; /* among frames that the caller has */
+    uint32_t first, count; /* in the caller's array of frames */
 };
 
-/* The other profile's stacks with a run in place of each frame: fills stacks, by the old
- * id; stacks[0] is 0. */
+/* Maps the other profile's stacks and replaces each frame by a run. Fills `stacks`,
+ * indexed by the old ID; stacks[0] is 0. */
 void builder_map_runs(struct builder *b, const struct profile *other,
                       const struct frame_run *runs, const frame_id *frames,
                       stack_id *stacks);

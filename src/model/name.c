@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/name.h"
 
-/* Where the run of brackets that opens at `at` closes: behind its last byte; s.len + 1
- * where it does not. Round and pointed brackets nest; "->" is no bracket. */
+/* The end of the bracket that opens at `at`: the index after its last byte; s.len + 1 if
+ * it does not close. Round and angle brackets nest; "->" is not a bracket. */
 static size_t skip_brackets(struct str s, size_t at)
 {
     size_t depth = 0;
@@ -26,8 +26,8 @@ static bool ends_with_operator(struct str s)
            (s.len == 8 || !byte_is_word(s.ptr[s.len - 9]));
 }
 
-/* The length of an operator's sign that begins at `at`, with "operator" before it: its
- * brackets are not those of arguments. 0 where there is none. */
+/* The length of the operator at `at`, after the word "operator": its brackets are not
+ * those of arguments. 0 if there is none. */
 static size_t operator_sign(struct str s, size_t at)
 {
     static const char *const signs[] = {"()", "<=>", "<<=", ">>=", "->*", "<<",
@@ -46,9 +46,9 @@ static bool is_go_method(struct str name)
     return open < name.len && str_has(str_skip(name, open), STR(")."));
 }
 
-/* Where the scope ends that the bracket at `at` is part of, "(int) const::" or
- * "(anonymous namespace)::"; 0 where what follows the brackets is no scope's end, so that
- * they hold the function's own arguments. */
+/* The end of the scope that contains the bracket at `at`, "(int) const::" or "(anonymous
+ * namespace)::"; 0 if no scope ends after the brackets, so that they contain the
+ * arguments of the function. */
 static size_t skip_scope(struct str s, size_t at)
 {
     size_t end = skip_brackets(s, at);
@@ -58,8 +58,8 @@ static size_t skip_scope(struct str s, size_t at)
     return str_starts(rest, STR("::")) ? (size_t)(rest.ptr - s.ptr) + 2 : 0;
 }
 
-/* Where the braces close that open at `at`, "{lambda(int)#1}"; s.len where they do not.
- */
+/* The end of the braces that open at `at`, "{lambda(int)#1}"; s.len if they do not
+ * close. */
 static size_t skip_braces(struct str s, size_t at)
 {
     size_t depth = 0;
@@ -83,7 +83,7 @@ struct str name_without_arguments(struct str name)
             at += sign;
         } else if (name.ptr[at] == '<') {
             at = skip_brackets(name, at);
-            if (at > name.len) /* cut short: the first bracket ends the name */
+            if (at > name.len) /* truncated: the name ends at the first bracket */
                 return str_head(name, str_find(name, '('));
         } else if (name.ptr[at] == '{') {
             at = skip_braces(name, at);
@@ -99,7 +99,7 @@ struct str name_without_arguments(struct str name)
     return str_head(name, at);
 }
 
-/* Whether the '<' at `at` opens the arguments of the template named before it. */
+/* True if the '<' at `at` starts the arguments of the template before it. */
 static bool opens_template(struct str s, size_t at)
 {
     struct str before = str_head(s, at), rest = str_skip(s, at + 1);

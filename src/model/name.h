@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of functions as people want them in a picture: without arguments and offsets.
+/* Short names of functions for graphs and tables: without arguments and offsets.
  *
- * Importers whose tool prints whole signatures pass each distinct name through here. */
+ * Importers of tools that print whole signatures call these functions for each distinct
+ * name. */
 #ifndef STOKE_MODEL_NAME_H
 #define STOKE_MODEL_NAME_H
 
 #include "base/output.h"
 #include "base/str.h"
 
-/* The name without its argument list and what follows it:
+/* The name without its argument list and the text after it:
  *   v8::Call(v8::Isolate*, int) const  ->  v8::Call
  *   foo<void (*)(int)>(char)           ->  foo<void (*)(int)>
  *   A::operator()(int)                 ->  A::operator()
@@ -29,14 +30,14 @@ void name_write_without_templates(struct output *o, struct str name);
 struct str name_without_offset(struct str name);
 
 /* A Java type descriptor's class without its leading L: Ljava/util/List;.add ->
- * java/util/List;.add. Other names as they are. */
+ * java/util/List;.add. Other names do not change. */
 struct str name_without_descriptor(struct str name);
 
-/* The three of them, in the order that suits. */
+/* Applies the three functions above. */
 struct str name_tidy(struct str name);
 
-/* Takes the next of the functions that a JIT or tool prints as one chain, outermost
- * first, "a->b->c", off *rest. operator-> and "-> T" of a signature are not links. */
+/* Removes the next function from *rest, a chain that a JIT or tool prints, outermost
+ * first: "a->b->c". operator-> and "-> T" of a signature are not links. */
 struct str name_next_link(struct str *rest);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/processes.h"
+#include "base/array.h"
 
 bool processes_init(struct processes *p)
 {
@@ -28,14 +29,13 @@ struct task *processes_task(struct processes *p, uint32_t tid)
         return NULL;
     if (*at)
         return &p->tasks[*at];
-    struct task *tasks =
-        arena_grow(&p->arena, p->tasks, &p->task_cap, p->task_count + 2, sizeof *tasks);
-    if (!tasks)
+    struct task *task =
+        ARRAY_APPEND_FROM_1(&p->arena, p->tasks, p->task_count, p->task_cap);
+    if (!task)
         return NULL;
-    p->tasks = tasks;
-    *at = ++p->task_count;
-    tasks[*at] = (struct task){0};
-    return &tasks[*at];
+    *at = p->task_count;
+    *task = (struct task){0};
+    return task;
 }
 
 const struct process *processes_find(const struct processes *p, uint32_t pid)
@@ -44,21 +44,20 @@ const struct process *processes_find(const struct processes *p, uint32_t pid)
     return &p->items[at ? *at : 0];
 }
 
-/* The process, made known where it is not, about to be changed; NULL when memory is
- * short. */
+/* The process, which the caller is going to change; it is added if it is new. NULL when
+ * memory is short. */
 static struct process *change(struct processes *p, uint32_t pid)
 {
     uint64_t *at = idmap_put(&p->pids, &p->arena, pid);
     if (!at)
         return NULL;
     if (*at == 0) {
-        struct process *items =
-            arena_grow(&p->arena, p->items, &p->cap, p->count + 2, sizeof *items);
-        if (!items)
+        struct process *process =
+            ARRAY_APPEND_FROM_1(&p->arena, p->items, p->count, p->cap);
+        if (!process)
             return NULL;
-        p->items = items;
-        *at = ++p->count;
-        items[*at] = (struct process){0};
+        *at = p->count;
+        *process = (struct process){0};
     }
     p->items[*at].version = ++p->versions;
     return &p->items[*at];
@@ -109,7 +108,7 @@ void processes_fork(struct processes *p, uint32_t pid, uint32_t parent_pid, uint
     struct process *process = change(p, pid);
     if (!process)
         return;
-    space_drop(&p->spaces, process->space); /* another's with that number */
+    space_drop(&p->spaces, process->space); /* another process had that number */
     space_drop(&p->spaces, process->fresh);
     process->space = inherited;
     process->fresh = 0;

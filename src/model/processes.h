@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes and threads of a recording: what each has mapped and how it is called,
- * followed through the records of forks, execs and maps in the order of time.
+/* The processes and threads of a recording: their maps and names over time, from the
+ * records of forks, execs and maps in time order.
  *
- * Whatever numbers an input makes up, a record costs the same. */
+ * A record has constant cost, whatever numbers the input contains. */
 #ifndef STOKE_MODEL_PROCESSES_H
 #define STOKE_MODEL_PROCESSES_H
 
@@ -12,57 +12,59 @@
 
 /* A thread. */
 struct task {
-    string_id name; /* 0: the recording does not tell */
-    uint32_t tag;   /* the caller's; 0 once the name has changed */
+    string_id name; /* 0: unknown */
+    uint32_t tag;   /* for the caller; reset to 0 when the name changes */
 };
 
-/* What a process has mapped. While it execs, the old program's code is still what its
- * registers point at, though the new one is mapped already: until it is seen to run,
- * `fresh` collects what was mapped since. */
+/* The maps of a process. During an exec, the registers still refer to the code of the old
+ * program, although the new one is already mapped. `fresh` collects the new maps until
+ * the process is known to run them. */
 struct process {
     space_id space;
-    uint32_t version; /* another one whenever the maps of any process were others */
+    uint32_t version; /* changes when the maps of any process change */
     space_id fresh;
     bool execs;
 };
 
 struct processes {
-    struct arena arena; /* its `failed` sticks */
+    struct arena arena; /* its `failed` is sticky */
     struct spaces spaces;
     struct strings names;
-    struct idmap pids, tids; /* to places in the tables */
-    uint32_t versions;       /* the newest given */
-    struct process *items;   /* [0] is none: it never maps anything */
+    struct idmap pids, tids; /* to indexes in the tables */
+    uint32_t versions;       /* the last version */
+    struct process *items;   /* [0] is none and has no maps */
     size_t count, cap;
     struct task *tasks; /* [0] is none */
     size_t task_count, task_cap;
 };
 
-/* False when memory is short; deinit is safe then, too. The struct is not to be moved. */
+/* False when memory is short; deinit is safe in every case. The struct must not be
+ * moved. */
 bool processes_init(struct processes *p);
 void processes_deinit(struct processes *p);
 bool processes_failed(const struct processes *p);
 
-/* The thread's name changes; with `exec`, its process begins another program. */
+/* Sets the name of the thread; with `exec`, its process starts another program. */
 void processes_name(struct processes *p, uint32_t pid, uint32_t tid, struct str name,
                     bool exec);
 
-/* A thread begins, with its parent's name; a process with its parent's maps, too, unless it
- * is told that it `was_there`, and has executed who knows what since it began. */
+/* A thread starts and gets the name of its parent; a new process also gets the maps of
+ * its parent. If it `was_there` before the recording, it gets no maps, because it may
+ * have executed other programs. */
 void processes_fork(struct processes *p, uint32_t pid, uint32_t parent_pid, uint32_t tid,
                     uint32_t parent_tid, bool was_there);
 
 /* A file is mapped. */
 void processes_map(struct processes *p, uint32_t pid, const struct address_map *map);
 
-/* The process, with what it has mapped; never NULL, good until the next call of another
- * function. The space goes on being held: share it to keep it. */
+/* The process and its maps; never NULL, valid until the next call of another function.
+ * The space may be freed then: call space_share to hold it. */
 const struct process *processes_find(const struct processes *p, uint32_t pid);
 
-/* The process was seen to run code of its own: whatever it executed before is gone. */
+/* The process ran code of its new program: the old maps are removed. */
 void processes_ran(struct processes *p, uint32_t pid);
 
-/* The thread, made known where it is not; NULL when memory is short. */
+/* The thread, which is added if it is new; NULL when memory is short. */
 struct task *processes_task(struct processes *p, uint32_t tid);
 
 static inline struct str task_name(const struct processes *p, const struct task *t)

@@ -18,7 +18,7 @@ static void *copy_column(struct arena *a, const void *items, size_t count, size_
     return copy;
 }
 
-/* The strings' bytes in one piece. */
+/* Copies the bytes of all strings into one block. */
 static bool copy_strings(struct strings *to, const struct strings *from, struct arena *a)
 {
     size_t slots = from->index.slots ? from->index.mask + 1 : 0, bytes = 0;
@@ -41,7 +41,7 @@ static bool copy_strings(struct strings *to, const struct strings *from, struct 
     return true;
 }
 
-/* What a warning says may be the profile's own. */
+/* The profile may own the text of a warning. */
 static bool copy_warnings(struct facts *facts, struct arena *a)
 {
     for (unsigned i = 0; i < facts->warning_count; i++) {
@@ -67,6 +67,13 @@ struct profile *profile_copy(const struct profile *p)
     copy->threads = copy_column(a, p->threads, p->thread_count, sizeof *p->threads);
     copy->events = copy_column(a, p->events, p->event_count, sizeof *p->events);
     copy->samples = copy_column(a, p->samples, p->sample_count, sizeof *p->samples);
+    if (p->sample_labels) {
+        copy->labels = copy_column(a, p->labels, p->label_count, sizeof *p->labels);
+        copy->label_sets =
+            copy_column(a, p->label_sets, p->label_set_count, sizeof *p->label_sets);
+        copy->sample_labels =
+            copy_column(a, p->sample_labels, p->sample_count, sizeof *p->sample_labels);
+    }
     if (copy_strings(&copy->strings, &p->strings, a) && copy_warnings(&copy->facts, a) &&
         !a->failed)
         return copy;
@@ -91,7 +98,7 @@ static bool is_vmlinux(struct str path)
            (str_starts(name, vmlinux) && rest.len && strchr("-.", rest.ptr[0]));
 }
 
-/* ext4.ko, ext4.ko.xz; and programs that the kernel compiles for itself */
+/* ext4.ko, ext4.ko.xz; and BPF programs */
 static bool is_kernel_code(struct str path)
 {
     return is_vmlinux(path) || str_ends(path, STR(".ko")) || str_has(path, STR(".ko.")) ||

@@ -15,7 +15,7 @@ static bool ends_with_hash(struct str name)
     return true;
 }
 
-/* " (.llvm.7886)", which the linker adds. */
+/* " (.llvm.7886)", a suffix of the linker. */
 static struct str without_llvm(struct str name)
 {
     size_t at = str_search(name, STR(".llvm."));
@@ -29,7 +29,7 @@ static const struct escape {
 } escapes[] = {{"SP", "@"}, {"BP", "*"}, {"RF", "&"}, {"LT", "<"},
                {"GT", ">"}, {"LP", "("}, {"RP", ")"}, {"C", ","}};
 
-/* Writes what "$name$" stands for; false where that is not known. */
+/* Writes the text for "$name$"; false if it is unknown. */
 static bool write_escape(struct output *out, struct str name)
 {
     uint64_t code;
@@ -78,5 +78,5 @@ struct str rust_name(struct str name, struct output *scratch)
         return plain;
     scratch->used = 0;
     write_name(scratch, plain);
-    return output_kept(scratch);
+    return output_contents(scratch);
 }

@@ -2,8 +2,8 @@
 #include "model/space.h"
 #include "base/hash.h"
 
-/* Every function here that takes a space takes the caller's hold on it, and gives one on
- * what it returns, unless it says otherwise. */
+/* Each function here takes over the reference to a space that it is given, and returns a
+ * new reference, unless stated otherwise. */
 
 void spaces_deinit(struct spaces *s)
 {
@@ -18,8 +18,8 @@ space_id space_share(struct spaces *s, space_id space)
     return space;
 }
 
-/* A node nobody holds waits in a list; its children are let go when it is used again, so
- * that dropping a large tree takes no time at once. */
+/* A node without references is in a free list. Its children are released when the node is
+ * used again, so that releasing a large tree is cheap. */
 void space_drop(struct spaces *s, space_id space)
 {
     if (space == 0 || --space_node(s, space)->refs)
@@ -39,8 +39,9 @@ static space_id new_node(struct spaces *s)
     }
     bool first = s->nodes.count == 0;
     made = (space_id)s->nodes.count + first;
-    if ((first && !shelf_add(&s->nodes, &s->arena, sizeof(struct space_node))) ||
-        !shelf_add(&s->nodes, &s->arena, sizeof(struct space_node))) {
+    if ((first &&
+         !segmented_array_add(&s->nodes, &s->arena, sizeof(struct space_node))) ||
+        !segmented_array_add(&s->nodes, &s->arena, sizeof(struct space_node))) {
         s->arena.failed = true;
         return 0;
     }
@@ -63,7 +64,7 @@ static uint64_t hash_tree(uint64_t left, const struct address_map *map, uint64_t
 static space_id make(struct spaces *s, space_id left, const struct address_map *map,
                      space_id right)
 {
-    struct address_map copy = *map; /* which may lie among the nodes */
+    struct address_map copy = *map; /* which may be in the array of nodes */
     space_id made = new_node(s);
     if (made == 0)
         return 0;
@@ -74,7 +75,8 @@ static space_id make(struct spaces *s, space_id left, const struct address_map *
     return made;
 }
 
-/* A node's parts; the hold on it becomes one on each child. */
+/* Splits a node into its parts; the reference to it becomes references to its
+ * children. */
 struct parts {
     space_id left, right;
     struct address_map map;
@@ -116,8 +118,8 @@ static space_id rotate_right(struct spaces *s, space_id space)
     return make(s, l.left, &l.map, make(s, l.right, &p.map, p.right));
 }
 
-/* The nodes from a root down, taken apart: what a function did with each on its way comes
- * back in the opposite order. No tree of 2^32 nodes is higher. */
+/* The nodes on a path from the root, split: they are joined again in reverse order. No
+ * tree of 2^32 nodes is higher. */
 #define HEIGHT_MAX 48
 
 struct way {
@@ -131,7 +133,7 @@ static struct parts *go_down(struct spaces *s, struct way *way, space_id space)
     return &way->parts[way->count++];
 }
 
-/* The left tree is the higher one: goes down its right side to where the rest fits. */
+/* The left tree is higher: descends its right side to the height of the other tree. */
 static space_id join_right(struct spaces *s, space_id left, const struct address_map *map,
                            space_id right)
 {
@@ -172,7 +174,7 @@ static space_id join_left(struct spaces *s, space_id left, const struct address_
     return joined;
 }
 
-/* One tree of two and a map that lies between them. */
+/* Joins two trees and a map between them. */
 static space_id join(struct spaces *s, space_id left, const struct address_map *map,
                      space_id right)
 {
@@ -183,8 +185,8 @@ static space_id join(struct spaces *s, space_id left, const struct address_map *
     return make(s, left, map, right);
 }
 
-/* Two trees of one: what lies below the address and what lies above. A map that the
- * address is in the middle of is cut in two. */
+/* Splits a tree at an address: below and above. A map that contains the address is
+ * divided. */
 static void split(struct spaces *s, space_id space, uint64_t at, space_id *below,
                   space_id *above)
 {

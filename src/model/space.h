@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Address spaces: which file lies where in a process, at one moment.
+/* Address spaces: which file is mapped where in a process, at one time.
  *
- * A space is a value. Mapping a file into it makes a new one, which shares all but a few
- * nodes with the old one; so a fork is one number copied, and whoever holds the old
- * number still sees what was mapped then. Underneath is a balanced tree of disjoint maps
- * (AVL, built of join and split: Blelloch, Ferizovic, Sun, "Just Join for Parallel
- * Ordered Sets", 2016): every operation takes time and room of the order of the tree's
- * height, at most 45, whatever an input maps; the functions that recurse do so once a
- * level. */
+ * A space is an immutable value. Mapping a file makes a new space, which shares all but a
+ * few nodes with the old one. So a fork copies one number, and the old number still
+ * refers to the old maps. The implementation is a balanced tree of disjoint maps (AVL
+ * with join and split: Blelloch, Ferizovic, Sun, "Just Join for Parallel Ordered Sets",
+ * 2016). Each operation takes time and memory proportional to the height of the tree, at
+ * most 45; recursive functions recurse once per level. */
 #ifndef STOKE_MODEL_SPACE_H
 #define STOKE_MODEL_SPACE_H
 
-#include "base/shelf.h"
+#include "base/segmented_array.h"
 
 /* A part of a process's address space. */
 struct address_map {
     uint64_t start, end; /* [start, end) */
-    uint64_t offset;     /* in the file, of `start` */
+    uint64_t offset;     /* of `start` in the file */
     uint32_t object;     /* object_id: the file, as the resolver knows it (resolver.h) */
-    uint32_t tag;        /* the caller's */
-    bool no_code;        /* it cannot be executed */
+    uint32_t tag;        /* for the caller */
+    bool no_code;        /* not executable */
 };
 
-/* A space as it was at one moment; 0 is the empty one. */
+/* An immutable space; 0 is the empty one. */
 typedef uint32_t space_id;
 
 struct space_node {
     struct address_map map;
-    uint64_t hash; /* of all maps of the tree, without their tags, and of its shape */
+    uint64_t hash; /* of all maps of the tree without their tags, and of its shape */
     space_id left, right;
-    uint32_t refs; /* holders; of a freed node: the next of those */
+    uint32_t refs; /* references; of a free node: the next free node */
     uint32_t height;
 };
 
 struct spaces {
-    struct arena arena; /* its `failed` sticks: spaces are then not to be trusted */
-    struct shelf nodes; /* [0] is none */
+    struct arena arena;           /* its `failed` is sticky: spaces are invalid then */
+    struct segmented_array nodes; /* [0] is none */
     space_id freed;
 };
 
@@ -43,37 +42,36 @@ struct spaces {
 
 void spaces_deinit(struct spaces *s);
 
-/* One more holder of the space. */
+/* Adds a reference. */
 space_id space_share(struct spaces *s, space_id space);
 
-/* One holder less. */
+/* Removes a reference. */
 void space_drop(struct spaces *s, space_id space);
 
-/* The space with one more map, which covers what was mapped there before. Takes the
- * caller's hold on `space`. Maps that are empty or end before they begin are passed over.
- */
+/* The space with one more map, which replaces what was mapped there. Takes over the
+ * reference to `space`. Empty and invalid maps are ignored. */
 space_id space_add(struct spaces *s, space_id space, const struct address_map *map);
 
 static inline struct space_node *space_node(const struct spaces *s, space_id space)
 {
-    return shelf_at(&s->nodes, space, sizeof(struct space_node));
+    return segmented_array_at(&s->nodes, space, sizeof(struct space_node));
 }
 
-/* The map that holds the address or, where none does, the next one above; NULL for none.
- * Good as long as somebody holds the space. Reads only: any number of threads may, also
- * while one changes other spaces, as long as the space asked for is held and was made
- * known to them after it was made. */
+/* The map that contains the address, or else the next one above it; NULL if there is
+ * none. Valid as long as the space has references. Read-only: several threads may call
+ * it, even while one thread changes other spaces, if they received the space after it was
+ * made. */
 const struct address_map *space_from(const struct spaces *s, space_id space,
                                      uint64_t address);
 
-/* A number for what is mapped: spaces with the same number have the same maps, but for an
- * accident of 64 bits, whatever became of them since. 0 is the empty one's. */
+/* A hash of the maps: spaces with the same hash have the same maps, except for collisions
+ * of 64 bits. 0 is the empty space. */
 static inline uint64_t space_hash(const struct spaces *s, space_id space)
 {
     return space ? space_node(s, space)->hash : 0;
 }
 
-/* The map that holds the address, NULL for none. */
+/* The map that contains the address, or NULL. */
 static inline const struct address_map *space_find(const struct spaces *s, space_id space,
                                                    uint64_t address)
 {

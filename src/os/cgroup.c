@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Where the system has them: the only hierarchy of version 2, or beside it the one of
- * version 1 for counters. */
+/* The mount points of the hierarchy that counters use: version 2 (unified or hybrid),
+ * and version 1 (perf_event). */
 static const char *const roots[] = {"/sys/fs/cgroup/perf_event/",
                                     "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/"};
 
-/* Whether the folder is a control group's. */
+/* Returns true if the open folder is a control group. */
 static bool is_group(int fd)
 {
     return faccessat(fd, "cgroup.procs", F_OK, 0) == 0;
@@ -34,8 +34,8 @@ int os_cgroup_open(const char *path, struct error *err)
     }
     if (fd >= 0)
         return fd;
-    error_set(err, "there is no control group '%s'", path);
-    error_hint(err, "/proc/PID/cgroup tells a process's: what stands behind 0::");
+    error_set(err, "no such control group: '%s'", path);
+    error_hint(err, "/proc/PID/cgroup shows that of a process, after 0::");
     return -1;
 }
 

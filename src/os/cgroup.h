@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 
-/* Opens a control group's folder, for os_perf_open_cgroup: by its path in the hierarchy
- * that counters know ("system.slice/ssh.service", or with a / before it, as
- * /proc/PID/cgroup has it), or by the folder's own path. Gives the handle; -1 with err
- * set where there is none. */
+/* Opens the folder of a control group, for os_perf_open_cgroup. `path` is its path in
+ * the hierarchy that counters use ("system.slice/ssh.service", or with a leading / as
+ * in /proc/PID/cgroup), or the path of the folder itself. Returns the file descriptor,
+ * or -1 with err set. */
 int os_cgroup_open(const char *path, struct error *err);
-void os_cgroup_close(int cgroup); /* also 0 and -1, which are none */
+void os_cgroup_close(int cgroup); /* 0 and -1 are allowed and do nothing */
 
 #endif

@@ -24,16 +24,16 @@ static bool number_from(const char *name, uint32_t *out)
     return true;
 }
 
-struct os_person os_invoking_person(void)
+struct os_user_ids os_invoking_user(void)
 {
-    struct os_person p = {0};
+    struct os_user_ids p = {0};
     p.other = getuid() == 0 && geteuid() == 0 && number_from("SUDO_UID", &p.user) &&
               number_from("SUDO_GID", &p.group) && p.user != 0;
     return p;
 }
 
 /* sudo leaves its own user's name and home in the environment. */
-static bool become(const struct os_person *person)
+static bool become(const struct os_user_ids *person)
 {
     const struct passwd *entry = getpwuid(person->user);
     if (entry ? initgroups(entry->pw_name, person->group) != 0
@@ -56,7 +56,7 @@ static void write_whole(int fd, const void *bytes, size_t size)
 }
 
 static _Noreturn void run(int go, int failed, char *const *argv,
-                          const struct os_person *person)
+                          const struct os_user_ids *person)
 {
     char word;
     ssize_t got;
@@ -64,7 +64,7 @@ static _Noreturn void run(int go, int failed, char *const *argv,
     do
         got = read(go, &word, 1);
     while (got < 0 && errno == EINTR);
-    if (got == 1) { /* else who would have let it go is gone */
+    if (got == 1) { /* otherwise the parent exited before os_child_start */
         errno = 0;
         if (!person->other || become(person))
             execvp(argv[0], argv);
@@ -75,7 +75,7 @@ static _Noreturn void run(int go, int failed, char *const *argv,
 }
 
 bool os_child_prepare(struct os_child *c, char *const *argv,
-                      const struct os_person *person, struct error *err)
+                      const struct os_user_ids *person, struct error *err)
 {
     int go[2] = {-1, -1}, failed[2] = {-1, -1};
     *c = (struct os_child){.go = -1, .failed = -1};
@@ -98,7 +98,7 @@ bool os_child_prepare(struct os_child *c, char *const *argv,
     return error_set(err, "cannot start a process: %s", strerror(why));
 }
 
-bool os_child_go(struct os_child *c, const char *name, struct error *err)
+bool os_child_start(struct os_child *c, const char *name, struct error *err)
 {
     int why = 0;
     ssize_t got;
@@ -112,7 +112,7 @@ bool os_child_go(struct os_child *c, const char *name, struct error *err)
     if (got != sizeof why)
         return true;
     error_set(err, "cannot run '%s': %s", name, strerror(why));
-    return why == ENOENT ? error_hint(err, "check its name; it is looked for in $PATH")
+    return why == ENOENT ? error_hint(err, "check the name; stoke searches $PATH for it")
                          : false;
 }
 
@@ -128,8 +128,8 @@ bool os_child_ended(struct os_child *c)
     return true;
 }
 
-bool os_child_work(struct os_child *c, int (*work)(void *context), void *context,
-                   struct error *err)
+bool os_child_run(struct os_child *c, int (*work)(void *context), void *context,
+                  struct error *err)
 {
     *c = (struct os_child){.go = -1, .failed = -1};
     fflush(NULL);
@@ -144,7 +144,7 @@ bool os_child_work(struct os_child *c, int (*work)(void *context), void *context
     return pid > 0 || error_set(err, "cannot start a process: %s", strerror(errno));
 }
 
-bool os_child_ask(struct os_child *c)
+bool os_child_terminate(struct os_child *c)
 {
     bool waits = c->go >= 0;
     if (waits)
@@ -177,7 +177,7 @@ static bool can_be_run(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-bool os_program_is_there(const char *name)
+bool os_program_exists(const char *name)
 {
     char path[4096];
     const char *folders = getenv("PATH");

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "os/file.h"
 #include "os/link.h"
-#include "os/plain.h"
+#include "os/regular_file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,23 +25,23 @@ static bool fail(const struct os_data_file *f, int why, struct error *err)
         error_set(err, "cannot write %s: %s", f->path, strerror(why));
     if (why == ENOSPC || why == EDQUOT)
         error_hint(err, hidden ? "set TMPDIR to a folder with room for the recording"
-                               : "free some room, or write elsewhere with -o");
+                               : "free some space, or choose another file with -o");
     return false;
 }
 
-/* What a recording cannot be written to. */
+/* Reports that a recording cannot be written to a file of this kind. */
 static bool fail_kind(const struct os_data_file *f, mode_t mode, struct error *err)
 {
     const char *kind = S_ISDIR(mode)    ? "a folder"
                        : S_ISFIFO(mode) ? "a pipe"
                        : S_ISSOCK(mode) ? "a socket"
-                       : S_ISLNK(mode)  ? "a link that is not followed"
+                       : S_ISLNK(mode)  ? "an untrusted link"
                                         : "a device";
     error_set(err, "cannot write %s: it is %s", f->path, kind);
-    return error_hint(err, "a recording goes to a plain file: -o FILE");
+    return error_hint(err, "recordings need a regular file: -o FILE");
 }
 
-/* Makes f->path lead to no link. */
+/* Resolves symbolic links in f->path. */
 static bool follow_links(struct os_data_file *f, struct error *err)
 {
     struct stat st = {0};
@@ -54,8 +54,8 @@ static bool follow_links(struct os_data_file *f, struct error *err)
     return lstat(f->path, &st) == 0 ? fail_kind(f, st.st_mode, err) : fail(f, errno, err);
 }
 
-/* Without a name, where the file system can do that: nothing is left of it whenever this
- * process ends. */
+/* Opens a file without a name if the file system supports O_TMPFILE: then nothing is
+ * left behind, however this process ends. */
 static int open_unnamed(const struct os_data_file *f)
 {
     char folder[4096];
@@ -74,7 +74,7 @@ static bool open_new(struct os_data_file *f)
 }
 
 bool os_data_file_create(struct os_data_file *f, const char *path,
-                         const struct os_person *owner, struct error *err)
+                         const struct os_user_ids *owner, struct error *err)
 {
     *f = (struct os_data_file){.fd = -1};
     size_t length = format_text(f->path, sizeof f->path, "%s", path);
@@ -88,12 +88,12 @@ bool os_data_file_create(struct os_data_file *f, const char *path,
         return fail(f, errno, err);
     }
     if (owner->other && fchown(f->fd, owner->user, owner->group) != 0)
-        return true; /* then it is root's, as sudo has it */
+        return true; /* with sudo, the file then belongs to root */
     return true;
 }
 
-/* The first name of a file that has none. It must be one that is free, and so is not
- * always the last: that one may be taken by what is not kept as PATH.old. */
+/* Gives an unnamed file its first name. The name must be free, so it is not always the
+ * final one: a file that exists there is renamed to PATH.old later. */
 static bool name_first(struct os_data_file *f, const char *path)
 {
     char own[64];
@@ -108,7 +108,7 @@ bool os_data_file_name(struct os_data_file *f, struct error *err)
 {
     if (!f->temporary[0])
         return true;
-    os_output_keep_old(f->path);
+    os_output_backup(f->path);
     if (f->is_unnamed && name_first(f, f->path)) {
         f->temporary[0] = 0;
         return true;
@@ -126,8 +126,8 @@ static bool is_recording(int folder, const char *name)
     char magic[8];
     struct stat st;
     struct error ignored;
-    int fd = os_plain_open_at(folder, name, &(struct os_plain){.no_link = true}, &st,
-                              &ignored);
+    int fd = os_regular_open_at(folder, name, &(struct os_regular){.no_link = true}, &st,
+                                &ignored);
     if (fd < 0)
         return false;
     bool is = read(fd, magic, sizeof magic) == sizeof magic &&
@@ -136,7 +136,7 @@ static bool is_recording(int folder, const char *name)
     return is;
 }
 
-/* Whether a name is BASE.7, or with `old` BASE.7.old. */
+/* Returns true if the name is BASE.7, or with `old` BASE.7.old. */
 static bool is_numbered(struct str name, struct str base, bool old)
 {
     uint64_t number;
@@ -148,7 +148,7 @@ static bool is_numbered(struct str name, struct str base, bool old)
     return number_parse_u64(str_head(name, name.len - (old ? 4 : 0)), &number);
 }
 
-/* Calls for each recording of such a name; gives how many there are. */
+/* Calls `each` for every recording with such a name and returns their number. */
 static size_t each_numbered(DIR *folder, struct str base, bool old,
                             void (*call)(int folder, const char *name))
 {
@@ -245,7 +245,7 @@ bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
             continue;
         if (got <= 0)
             return error_set(err, "cannot read %s: %s", other->path,
-                             got < 0 ? strerror(errno) : "it ends too early");
+                             got < 0 ? strerror(errno) : "unexpected end of file");
         struct str bytes = {room, (size_t)got};
         if (!os_data_file_write(f, offset, bytes, err))
             return false;
@@ -266,7 +266,7 @@ void os_data_file_remove(const char *path)
 void os_data_file_cut(struct os_data_file *f, uint64_t size)
 {
     if (ftruncate(f->fd, (off_t)size) != 0)
-        return; /* what is too much stays: its reader finds the end */
+        return; /* the excess stays; readers find the end themselves */
 }
 
 bool os_data_file_close(struct os_data_file *f, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that grows for as long as this program runs, and is good to read all the while.
+/* A file that grows while this process runs and can be read at any time.
  *
- * Writes go to a place in it, so that its beginning can be told anew. What was written is
- * in the system's hands: it survives this process, however that ends. */
+ * Writes go to a given offset, so that the header can be updated. Written data is in
+ * the page cache: it survives this process, however it ends. */
 #ifndef STOKE_OS_DATA_FILE_H
 #define STOKE_OS_DATA_FILE_H
 
@@ -10,51 +10,52 @@
 #include "os/child.h"
 
 struct os_data_file {
-    int fd;               /* -1: not open */
-    char path[4096];      /* leads to it once it has its name */
-    char temporary[4128]; /* the name that it has until then; empty: it has its own */
-    bool is_unnamed;      /* it has not even that, where the file system has such files */
+    int fd;          /* -1: not open */
+    char path[4096]; /* the final name */
+    /* the current name until then; empty: `path` is the current name */
+    char temporary[4128];
+    bool is_unnamed; /* no name at all yet (O_TMPFILE) */
 };
 
-/* Makes the file anew, for its owner's eyes, under a name that is not yet `path`. A link
- * is followed, where who made it may be trusted with what it leads to. It belongs to
- * `owner` where that is another person than who runs this. False where there is no right
- * to, or what is there already is no plain file. */
+/* Creates the file, readable by its owner only, under a temporary name. Follows a
+ * symbolic link only if its creator is trusted (os/link.h). The file belongs to `owner`
+ * if that is another user than the one who runs this process. Returns false if
+ * permission is missing, or if `path` exists and is not a regular file. */
 bool os_data_file_create(struct os_data_file *f, const char *path,
-                         const struct os_person *owner, struct error *err);
+                         const struct os_user_ids *owner, struct error *err);
 
-/* Gives it its name; what was there is kept beside it, as PATH.old. A file that is closed
- * before is gone. */
+/* Renames the file to `path`; an existing file there becomes PATH.old. A file that is
+ * closed before this is deleted. */
 bool os_data_file_name(struct os_data_file *f, struct error *err);
 
-/* Moves what an earlier recording left as PATH.1, PATH.2, ... to PATH.N.old, in place of
- * what an earlier one yet left there. Only perf.data files are touched. Gives how many. */
+/* Renames PATH.1, PATH.2, ... of an earlier recording to PATH.N.old, replacing existing
+ * ones. Touches perf.data files only. Returns their number. */
 size_t os_data_file_retire(const char *path);
 
-/* A file without a name in $TMPDIR, else /tmp, which goes with the handle. Its path leads
- * to it for as long as it is open. */
+/* Creates a file without a name in $TMPDIR, or else in /tmp, which is deleted when it
+ * is closed. `path` refers to it while it is open. */
 bool os_data_file_create_hidden(struct os_data_file *f, struct error *err);
 
 /* The same, in memory. */
 bool os_data_file_create_in_memory(struct os_data_file *f, struct error *err);
 
-/* Writes all of the bytes at an offset. False, with the system's reason, where they could
- * not all be written: some may have been. */
+/* Writes all bytes at an offset. Returns false with the reason if not all could be
+ * written; some may have been. */
 bool os_data_file_write(struct os_data_file *f, uint64_t offset, struct str bytes,
                         struct error *err);
 
-/* Writes `size` bytes of another file, from `from` on, at an offset. */
+/* Copies `size` bytes of another file, starting at `from`, to an offset. */
 bool os_data_file_copy(struct os_data_file *f, uint64_t offset,
                        const struct os_data_file *other, uint64_t from, uint64_t size,
                        struct error *err);
 
-/* Removes a file by its name, where it is one of this program's kind: a plain file. */
+/* Removes the file if it is a regular file. */
 void os_data_file_remove(const char *path);
 
-/* The file ends there from now on. */
+/* Truncates the file. */
 void os_data_file_cut(struct os_data_file *f, uint64_t size);
 
-/* False, with the reason, where something that was written did not come through. */
+/* Closes the file. Returns false with the reason if a write failed late. */
 bool os_data_file_close(struct os_data_file *f, struct error *err);
 
 #endif

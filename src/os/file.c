@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "os/guard.h"
 #include "os/link.h"
-#include "os/plain.h"
+#include "os/regular_file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ static bool fail_errno(struct error *err, const char *doing, const char *name, i
     return false;
 }
 
-/* Why an output cannot be opened, and what helps. */
+/* Reports why an output cannot be opened, and suggests a fix. */
 static bool fail_output(struct error *err, const char *path, int reason)
 {
     struct str folder = os_link_folder(path);
@@ -31,26 +31,26 @@ static bool fail_output(struct error *err, const char *path, int reason)
         error_hint(err, "mkdir -p %.*s", STR_ARG(folder));
     else if (reason == EACCES || reason == EPERM || reason == EROFS)
         error_hint(err,
-                   "-o FILE in a folder that is yours; 'ls -ld %.*s' tells whose it is",
+                   "-o FILE in a folder of yours; 'ls -ld %.*s' shows who owns this one",
                    STR_ARG(folder));
     return false;
 }
 
-/* Why an input cannot be opened, and what helps. */
+/* Reports why an input cannot be opened, and suggests a fix. */
 static bool fail_input(struct error *err, const char *path, int reason)
 {
     struct str folder = os_link_folder(path);
     fail_errno(err, "open", path, reason);
     if (reason == ENOENT)
-        error_hint(err, "'ls %.*s' shows what there is", STR_ARG(folder));
+        error_hint(err, "'ls %.*s' lists the files there", STR_ARG(folder));
     else if (reason == EACCES || reason == EPERM)
-        error_hint(err, "'ls -l %s' tells who may read it", path);
+        error_hint(err, "'ls -l %s' shows who may read it", path);
     return false;
 }
 
-#define FOLDER_FILES_MAX 4096 /* a thread each: more than any machine has cores */
+#define FOLDER_FILES_MAX 4096 /* one per thread: more than any machine has cores */
 
-/* Opens a file of the folder; -1 where there is none. */
+/* Opens a file of the folder; -1 if there is none. */
 static int open_in(const char *folder, struct str name, uint64_t *size)
 {
     char path[4096];
@@ -59,42 +59,42 @@ static int open_in(const char *folder, struct str name, uint64_t *size)
     if (n + 1 >= sizeof path)
         return -1;
     struct error ignored;
-    int fd = os_plain_open(path, &(struct os_plain){0}, &st, &ignored);
+    int fd = os_regular_open(path, &(struct os_regular){0}, &st, &ignored);
     *size = fd < 0 ? 0 : (uint64_t)st.st_size;
     return fd;
 }
 
-/* Where in memory a file of the folder is to lie. False where there is no such file, or
- * no room for more. */
-static bool place_file(struct os_input *in, const char *folder, const char *name)
+/* Chooses the offset in the mapping for a file of the folder. Returns false if there is
+ * no such file, or too many. */
+static bool add_file(struct os_input *in, const char *folder, const char *name)
 {
     uint64_t size = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
     int fd = open_in(folder, str_of(name), &size);
     if (fd < 0)
         return false;
     close(fd);
-    char *kept = strdup(name);
-    if (!kept || in->file_count >= FOLDER_FILES_MAX ||
+    char *copy = strdup(name);
+    if (!copy || in->file_count >= FOLDER_FILES_MAX ||
         size > (uint64_t)PTRDIFF_MAX - page - in->size) {
-        free(kept);
+        free(copy);
         return false;
     }
-    in->files[in->file_count++] = (struct source_file){in->size, size, str_of(kept)};
+    in->files[in->file_count++] = (struct source_file){in->size, size, str_of(copy)};
     in->size += (size + page - 1) / page * page;
     return true;
 }
 
-/* perf's recordings with a file a CPU: "data" is the first. */
-static bool place_recording(struct os_input *in, const char *folder)
+/* Recordings of perf with one file per CPU: "data" is the first. */
+static bool add_recording(struct os_input *in, const char *folder)
 {
     char name[32] = "data";
-    for (size_t i = 0; place_file(in, folder, name); i++)
+    for (size_t i = 0; add_file(in, folder, name); i++)
         format_text(name, sizeof name, "data.%zu", i);
     return in->file_count > 0;
 }
 
-/* Calls back with the path of everything in a folder of the archive whose name begins so.
- */
+/* Calls back with the path of every entry in a folder of the archive whose name begins
+ * with a prefix. */
 static void each_in(struct os_input *in, const char *folder, const char *path,
                     const char *begin,
                     void (*each)(struct os_input *, const char *, const char *))
@@ -112,47 +112,47 @@ static void each_in(struct os_input *in, const char *folder, const char *path,
         closedir(d);
 }
 
-static void place_table(struct os_input *in, const char *folder, const char *path)
+static void add_table(struct os_input *in, const char *folder, const char *path)
 {
     static const char *const names[] = {"schema.xml", "bulkstore"};
     char full[4096];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         format_text(full, sizeof full, "%s/%s", path, names[i]);
-        place_file(in, folder, full);
+        add_file(in, folder, full);
     }
 }
 
-static void place_run(struct os_input *in, const char *folder, const char *path)
+static void add_run(struct os_input *in, const char *folder, const char *path)
 {
     static const char *const names[] = {"index", "data"};
     char full[4096];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         format_text(full, sizeof full, "%s/core/uniquing/arrayUniquer/integeruniquer.%s",
                     path, names[i]);
-        place_file(in, folder, full);
+        add_file(in, folder, full);
     }
     format_text(full, sizeof full, "%s/core/stores", path);
-    each_in(in, folder, full, "", place_table);
+    each_in(in, folder, full, "", add_table);
 }
 
-/* The archives of Instruments: of their many files those that a profile is read from. */
-static bool place_archive(struct os_input *in, const char *folder)
+/* Archives of Instruments: selects the files that a profile is read from. */
+static bool add_archive(struct os_input *in, const char *folder)
 {
-    if (!place_file(in, folder, "form.template"))
+    if (!add_file(in, folder, "form.template"))
         return false;
-    each_in(in, folder, "corespace", "run", place_run);
+    each_in(in, folder, "corespace", "run", add_run);
     return true;
 }
 
-/* Finds the files, and where in memory each is to lie. */
-static bool place_files(struct os_input *in, const char *folder)
+/* Finds the files and chooses the offset in the mapping for each. */
+static bool add_files(struct os_input *in, const char *folder)
 {
     in->files = malloc(FOLDER_FILES_MAX * sizeof *in->files);
-    return in->files && (place_recording(in, folder) || place_archive(in, folder)) &&
+    return in->files && (add_recording(in, folder) || add_archive(in, folder)) &&
            in->size;
 }
 
-/* All files, one behind the other. */
+/* Maps all files one after the other. */
 static bool map_files(struct os_input *in, const char *folder)
 {
     char *map =
@@ -160,13 +160,19 @@ static bool map_files(struct os_input *in, const char *folder)
     bool ok = map != MAP_FAILED;
     if (!ok)
         return false;
-    in->map = map;
+    in->map = os_guard_range(map, (size_t)in->size);
+    if (!in->map) {
+        munmap(map, (size_t)in->size);
+        errno = ENOMEM;
+        return false;
+    }
     for (size_t i = 0; ok && i < in->file_count; i++) {
         uint64_t size = 0;
         int fd = open_in(folder, in->files[i].path, &size);
-        size = size < in->files[i].size ? size : in->files[i].size; /* cut meanwhile */
-        ok = fd >= 0 &&
-             (!size || os_guard_map_at(map + in->files[i].offset, fd, (size_t)size));
+        /* the file has shrunk since */
+        size = size < in->files[i].size ? size : in->files[i].size;
+        ok = fd >= 0 && (!size || mmap(map + in->files[i].offset, (size_t)size, PROT_READ,
+                                       MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
         if (fd >= 0)
             close(fd);
     }
@@ -177,7 +183,7 @@ static bool open_folder(struct os_input *in, const char *folder, struct error *e
 {
     os_input_close(in);
     in->size = 0;
-    if (!place_files(in, folder)) {
+    if (!add_files(in, folder)) {
         fail_errno(err, "read", folder, EISDIR);
         return error_hint(err, "name the files in it");
     }
@@ -188,7 +194,7 @@ static bool open_folder(struct os_input *in, const char *folder, struct error *e
     return true;
 }
 
-/* When the content was written last, in ns since the epoch. */
+/* Modification time of the content, in ns since the epoch. */
 static uint64_t written_at(const struct stat *st)
 {
     bool valid = st->st_mtim.tv_sec > 0;
@@ -236,7 +242,7 @@ bool os_input_open(struct os_input *in, const char *name, struct error *err)
 void os_input_close(struct os_input *in)
 {
     if (in->map)
-        munmap(in->map, (size_t)in->size);
+        os_guard_unmap(in->map);
     in->map = NULL;
     for (size_t i = 0; i < in->file_count; i++)
         free((void *)(uintptr_t)in->files[i].path.ptr);
@@ -255,7 +261,19 @@ bool os_input_is_given(void)
            (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-static ssize_t read_again(int fd, char *into, size_t room)
+/* Parts of a file are read by several threads. */
+static void set_short(struct os_input *in)
+{
+    __atomic_store_n(&in->was_short, true, __ATOMIC_RELAXED);
+}
+
+bool os_input_was_truncated(const struct os_input *in)
+{
+    return os_guard_was_truncated(in->map) ||
+           __atomic_load_n(&in->was_short, __ATOMIC_RELAXED);
+}
+
+static ssize_t read_retry(int fd, char *into, size_t room)
 {
     ssize_t n;
     do
@@ -264,7 +282,7 @@ static ssize_t read_again(int fd, char *into, size_t room)
     return n;
 }
 
-bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, size_t size,
+bool os_input_read_at(struct os_input *in, uint64_t offset, char *into, size_t size,
                       size_t *got, struct error *err)
 {
     ssize_t n;
@@ -273,7 +291,7 @@ bool os_input_read_at(const struct os_input *in, uint64_t offset, char *into, si
     while (n < 0 && errno == EINTR);
     *got = n > 0 ? (size_t)n : 0;
     if (n == 0 && size && in->regular && offset < in->size)
-        os_guard_note_cut();
+        set_short(in);
     return n >= 0 || fail_errno(err, "read", in->name, errno);
 }
 
@@ -281,10 +299,10 @@ static bool input_read(void *context, char *into, size_t room, size_t *got,
                        struct error *err)
 {
     struct os_input *in = context;
-    ssize_t n = read_again(in->fd, into, room);
+    ssize_t n = read_retry(in->fd, into, room);
     *got = 0;
     if (n == 0 && in->regular && lseek(in->fd, 0, SEEK_CUR) < (off_t)in->size)
-        os_guard_note_cut();
+        set_short(in);
     if (n < 0)
         return fail_errno(err, "read", in->name, errno);
     *got = (size_t)n;
@@ -299,13 +317,12 @@ static bool input_map(void *context, struct str *all)
     if (!in->at_begin || in->size == 0)
         return false;
     if (!in->map) {
-        void *map = os_guard_map(in->fd, (size_t)in->size);
-        if (!map)
+        in->map = os_guard_map(in->fd, (size_t)in->size);
+        if (!in->map)
             return false;
-        in->map = map;
-        madvise(map, (size_t)in->size, MADV_SEQUENTIAL);
+        madvise(os_guard_bytes(in->map), (size_t)in->size, MADV_SEQUENTIAL);
     }
-    *all = (struct str){in->map, (size_t)in->size};
+    *all = (struct str){os_guard_bytes(in->map), (size_t)in->size};
     return true;
 }
 
@@ -313,14 +330,14 @@ static void input_release(void *context)
 {
     const struct os_input *in = context;
     if (in->map)
-        madvise(in->map, (size_t)in->size, MADV_DONTNEED);
+        madvise(os_guard_bytes(in->map), (size_t)in->size, MADV_DONTNEED);
 }
 
 struct source os_input_source(struct os_input *in)
 {
     struct source s = source_reading(input_read, in, str_of(in->name));
     if (in->files) {
-        struct str all = {in->map, (size_t)in->size};
+        struct str all = {os_guard_bytes(in->map), (size_t)in->size};
         s = source_of(all, str_of(in->name));
         s.context = in;
         s.files = in->files;
@@ -336,7 +353,8 @@ static void temporary_path(const char *path, int64_t pid, char *room, size_t siz
     format_text(room, size, "%s.%lld.tmp", path, (long long)pid);
 }
 
-/* What is open already, by the kernel's own link to it, is written on from where it is. */
+/* Opens one of the kernel's links to open files (/dev/fd/3). A descriptor of this
+ * process is duplicated, so that writing continues at its offset. */
 static int open_again(const char *path)
 {
     uint64_t number;
@@ -354,13 +372,13 @@ static bool fail_foreign(struct error *err, const char *path)
     error_set(err, "cannot write: it is a link that somebody else made, which is not "
                    "followed");
     format_text(err->file, sizeof err->file, "%s", path);
-    return error_hint(err, "-o FILE with the name that it leads to: 'readlink %s' tells",
-                      path);
+    return error_hint(
+        err, "-o FILE with the name that it leads to: 'readlink %s' prints it", path);
 }
 
-/* Makes the temporary file what the target is: its owner's, with its mode. Whoever may
- * not give a file away copies it into the target instead. */
-static bool keep_manner(struct os_output *out)
+/* Gives the temporary file the owner and mode of the target. Without the right to
+ * change the owner, os_output_close copies the content into the target instead. */
+static bool copy_attributes(struct os_output *out)
 {
     struct stat st, own;
     if (access(out->path, W_OK) != 0 || stat(out->path, &st) != 0 ||
@@ -372,13 +390,13 @@ static bool keep_manner(struct os_output *out)
     return out->copies || fchmod(out->fd, st.st_mode & 0777) == 0;
 }
 
-/* Opens the temporary file, which other users cannot read before it has its mode. */
+/* Opens the temporary file, unreadable for other users until it has its final mode. */
 static bool open_beside(struct os_output *out, bool there)
 {
     temporary_path(out->path, getpid(), out->temporary, sizeof out->temporary);
     out->fd =
         open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666);
-    if (out->fd >= 0 && (!there || keep_manner(out)))
+    if (out->fd >= 0 && (!there || copy_attributes(out)))
         return true;
     int why = errno;
     if (out->fd >= 0)
@@ -411,19 +429,19 @@ bool os_output_open(struct os_output *out, const char *path, struct error *err)
     return open_beside(out, end == OS_LINK_FILE) || fail_output(err, path, errno);
 }
 
-void os_output_set(struct os_output *out, const struct os_output_manner *manner)
+void os_output_set(struct os_output *out, const struct os_output_options *manner)
 {
-    const struct os_person *owner = &manner->owner;
+    const struct os_user_ids *owner = &manner->owner;
     if (!out->temporary[0])
         return;
-    out->keeps_old = manner->keeps_old;
+    out->makes_backup = manner->makes_backup;
     out->is_durable = manner->is_durable;
-    if (out->replaces && !out->keeps_old)
+    if (out->replaces && !out->makes_backup)
         return;
     if (manner->is_private)
         fchmod(out->fd, 0600);
     if (owner->other && fchown(out->fd, owner->user, owner->group) != 0)
-        return; /* then it is root's, as sudo has it */
+        return; /* with sudo, the file then belongs to root */
 }
 
 bool os_output_check(const char *path, struct error *err)
@@ -442,13 +460,13 @@ bool os_output_check(const char *path, struct error *err)
     return true;
 }
 
-bool os_output_is_there(const char *path)
+bool os_output_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
-bool os_output_is_placed(const char *path)
+bool os_output_is_file(const char *path)
 {
     struct stat st;
     struct os_output out;
@@ -485,7 +503,7 @@ void os_output_abandon(struct os_output *out)
     out->fd = -1;
 }
 
-void os_output_keep_old(const char *path)
+void os_output_backup(const char *path)
 {
     char old[4128];
     struct stat st;
@@ -512,7 +530,7 @@ static bool output_write(void *context, const char *bytes, size_t length)
     return true;
 }
 
-/* Puts what was written into the file that is there. */
+/* Copies what was written into the existing file. */
 static bool copy_over(struct os_output *out)
 {
     char room[1 << 16];
@@ -525,17 +543,17 @@ static bool copy_over(struct os_output *out)
     }
     struct os_output target = {.fd = to};
     do
-        got = read_again(out->fd, room, sizeof room);
+        got = read_retry(out->fd, room, sizeof room);
     while (got > 0 && output_write(&target, room, (size_t)got));
     if (target.error)
         errno = target.error;
     return close(to) == 0 && got == 0;
 }
 
-/* Puts the temporary file in the target's place; false with errno. */
+/* Renames the temporary file to the target; false with errno. */
 static bool replace(struct os_output *out)
 {
-    bool copied = out->copies && !out->keeps_old;
+    bool copied = out->copies && !out->makes_backup;
     if (copied && !copy_over(out))
         return false;
     if (out->is_durable && !copied && fsync(out->fd) != 0)
@@ -544,8 +562,8 @@ static bool replace(struct os_output *out)
     out->fd = -1;
     if (closed != 0 || copied)
         return closed == 0;
-    if (out->keeps_old)
-        os_output_keep_old(out->path);
+    if (out->makes_backup)
+        os_output_backup(out->path);
     if (rename(out->temporary, out->path) != 0)
         return false;
     out->temporary[0] = 0;
@@ -567,4 +585,30 @@ bool os_output_close(struct os_output *out, struct output *o, struct error *err)
 struct output os_output_stream(struct os_output *out)
 {
     return (struct output){.flush = output_write, .context = out};
+}
+
+/* --- Folders ----------------------------------------------------------------------- */
+
+bool os_make_folders(const char *path, struct error *err)
+{
+    char folder[4096];
+    for (size_t i = 1; path[i] && i < sizeof folder; i++) {
+        if (path[i] != '/')
+            continue;
+        format_text(folder, sizeof folder, "%.*s", (int)i, path);
+        if (mkdir(folder, 0700) == 0 || errno == EEXIST)
+            continue;
+        int why = errno; /* a folder may exist that this user may not create */
+        if (access(folder, X_OK) != 0)
+            return error_set(err, "cannot create the folder '%s': %s", folder,
+                             strerror(why));
+    }
+    return true;
+}
+
+void os_create_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd >= 0)
+        close(fd);
 }

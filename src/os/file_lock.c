@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/file_lock.h"
-#include "os/plain.h"
+#include "os/regular_file.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TICK_NS 5000000
-#define TICKS_WITHOUT_GROWTH 2000 /* 10 s: the disk is stuck, or the writer stopped */
+#define TICKS_WITHOUT_GROWTH 2000 /* 10 s: the disk hangs, or the writer is stopped */
 
 static bool is_locked(int fd, int64_t offset)
 {
@@ -16,12 +20,12 @@ static bool is_locked(int fd, int64_t offset)
     return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* A regular file; -1 for all others, and where it cannot be opened. */
+/* Opens a regular file; -1 for other files and on failure. */
 static int open_regular(const char *path)
 {
     struct stat stat;
     struct error ignored;
-    return os_plain_open(path, &(struct os_plain){0}, &stat, &ignored);
+    return os_regular_open(path, &(struct os_regular){0}, &stat, &ignored);
 }
 
 bool os_file_is_locked(const char *path, int64_t offset)
@@ -48,4 +52,32 @@ void os_file_wait_for_writer(const char *path, int64_t writer, int64_t owner)
     }
     if (fd >= 0)
         close(fd);
+}
+
+int os_file_lock_take(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        error_set(err, "cannot create '%s': %s", path, strerror(errno));
+        error_hint(err, "check the permissions of the folder");
+        return -1;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        if (ftruncate(fd, 0) == 0) /* for users: who holds it */
+            dprintf(fd, "%d\n", (int)getpid());
+        return fd;
+    }
+    if (errno == EWOULDBLOCK)
+        error_set(err, "another process writes it");
+    else
+        error_set(err, "cannot lock '%s': %s", path, strerror(errno));
+    error_hint(err, "end the other stoke daemon, or name another file");
+    close(fd);
+    return -1;
+}
+
+void os_file_lock_release(int lock)
+{
+    if (lock >= 0)
+        close(lock);
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks of bytes of a file, by which the process that writes it shows that it is alive. */
+/* Locks on a file, which show that the process that writes it still runs. */
 #ifndef STOKE_OS_FILE_LOCK_H
 #define STOKE_OS_FILE_LOCK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/error.h"
 
-/* Whether another process holds a lock (fcntl, F_SETLK) of the byte at an offset. False
- * where the file cannot be asked. */
+/* Returns true if another process holds a lock (fcntl, F_SETLK) on the byte at an
+ * offset. False if the file cannot be checked. */
 bool os_file_is_locked(const char *path, int64_t offset);
 
-/* Waits while another process has `writer` locked and none has `owner`: until it ends, or
- * the file has not grown for a while. */
+/* Waits while another process locks the byte `writer` and none locks `owner`, until the
+ * writer ends or the file has not grown for a while. */
 void os_file_wait_for_writer(const char *path, int64_t writer, int64_t owner);
+
+/* Creates the file if it does not exist, readable by its owner only, and locks it
+ * (flock(2)). Returns the file descriptor; -1 with err set if another process holds the
+ * lock, or the file cannot be created. The file gets this process's id. The lock ends with the process. */
+int os_file_lock_take(const char *path, struct error *err);
+void os_file_lock_release(int lock); /* -1 is allowed */
 
 #endif

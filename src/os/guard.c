@@ -1,55 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/guard.h"
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t was_cut;
-static size_t page_size; /* asked for before there is a handler: sysconf may not be one */
+/* Signal handlers belong to the process, so the list of guarded ranges does, too. The
+ * handler reads it without a lock: guards are never freed, but used again. A guard whose
+ * range is being replaced has start 0 meanwhile; the thread that faults reads from a
+ * mapping that is in use, so its own guard does not change. */
+struct os_guard {
+    _Atomic uintptr_t start, end; /* start 0: free */
+    atomic_bool truncated;
+    struct os_guard *next;      /* in the list of all, which only grows */
+    struct os_guard *next_free; /* under the lock */
+};
 
-/* mmap is no more than a system call here, so it may be called from a handler. */
-static void put_zeros(int signal_number, siginfo_t *info, void *context)
+static struct os_guard *_Atomic all;
+static struct os_guard *unused;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t page_size; /* set before there is a handler, which must not call sysconf */
+
+static struct os_guard *guard_of(uintptr_t address)
 {
-    (void)context;
-    void *page = (void *)((uintptr_t)info->si_addr & ~(uintptr_t)(page_size - 1));
-    if (info->si_code == BUS_ADRERR &&
-        mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-             0) == page)
-        was_cut = 1;
-    else
-        signal(signal_number, SIG_DFL); /* the same again ends the program */
+    for (struct os_guard *g = atomic_load(&all); g; g = g->next) {
+        uintptr_t start = atomic_load(&g->start);
+        if (start && address >= start && address < atomic_load(&g->end) &&
+            atomic_load(&g->start) == start)
+            return g;
+    }
+    return NULL;
 }
 
-static void watch(void)
+/* mmap is a plain system call here, so it may be called in a handler. */
+static void map_zeros(int signal_number, siginfo_t *info, void *context)
 {
-    struct sigaction action = {.sa_sigaction = put_zeros, .sa_flags = SA_SIGINFO};
+    (void)context;
+    int saved = errno;
+    uintptr_t address = (uintptr_t)info->si_addr;
+    struct os_guard *g = info->si_code == BUS_ADRERR ? guard_of(address) : NULL;
+    void *page = (void *)(address & ~(uintptr_t)(page_size - 1));
+    if (g && mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                  0) == page)
+        atomic_store(&g->truncated, true);
+    else
+        signal(signal_number, SIG_DFL); /* the fault repeats and ends the process */
+    errno = saved;
+}
+
+static void install_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = map_zeros, .sa_flags = SA_SIGINFO};
     page_size = (size_t)sysconf(_SC_PAGESIZE);
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }
 
-void *os_guard_map_at(void *at, int fd, size_t size)
+struct os_guard *os_guard_range(void *start, size_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch);
-    void *map =
-        mmap(at, size, PROT_READ, at ? MAP_PRIVATE | MAP_FIXED : MAP_PRIVATE, fd, 0);
-    return map == MAP_FAILED ? NULL : map;
+    pthread_once(&once, install_handler);
+    pthread_mutex_lock(&lock);
+    struct os_guard *g = unused;
+    if (g) {
+        unused = g->next_free;
+    } else if ((g = calloc(1, sizeof *g)) != NULL) {
+        g->next = atomic_load(&all);
+        atomic_store(&all, g);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!g)
+        return NULL;
+    atomic_store(&g->truncated, false);
+    atomic_store(&g->end, (uintptr_t)start + size);
+    atomic_store(&g->start, (uintptr_t)start);
+    return g;
 }
 
-void *os_guard_map(int fd, size_t size)
+struct os_guard *os_guard_map(int fd, size_t size)
 {
-    return os_guard_map_at(NULL, fd, size);
+    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    struct os_guard *g = map == MAP_FAILED ? NULL : os_guard_range(map, size);
+    if (!g && map != MAP_FAILED) {
+        munmap(map, size);
+        errno = ENOMEM;
+    }
+    return g;
 }
 
-void os_guard_note_cut(void)
+void *os_guard_bytes(const struct os_guard *g)
 {
-    __atomic_store_n(&was_cut, 1, __ATOMIC_RELAXED);
+    return (void *)atomic_load(&g->start);
 }
 
-bool os_guard_was_cut(void)
+bool os_guard_was_truncated(const struct os_guard *g)
 {
-    return was_cut != 0;
+    return g && atomic_load(&g->truncated);
+}
+
+void os_guard_unmap(struct os_guard *g)
+{
+    if (!g)
+        return;
+    uintptr_t start = atomic_load(&g->start), end = atomic_load(&g->end);
+    atomic_store(&g->start, 0);
+    munmap((void *)start, end - start);
+    pthread_mutex_lock(&lock);
+    g->next_free = unused;
+    unused = g;
+    pthread_mutex_unlock(&lock);
 }

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files mapped to be read, whatever becomes of them.
+/* Mapping files to read them, whatever happens to them.
  *
- * A page of a mapped file that is no longer there, because the file was cut short in the
- * meantime, ends the program (SIGBUS, mmap(2)). Here such a page reads as zeros, and that
- * it happened can be asked. */
+ * If a mapped file is truncated, reading a page that it no longer has would end the
+ * process (SIGBUS, mmap(2)). A guarded mapping reads as zeros there, and reports it. */
 #ifndef STOKE_OS_GUARD_H
 #define STOKE_OS_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first `size` bytes of the file, private and read-only; NULL with errno set. munmap
- * gives them back. */
-void *os_guard_map(int fd, size_t size);
+/* A guarded mapping. Reading it, and asking for its state, is safe in any thread. */
+struct os_guard;
 
-/* The same at an address of memory that is the caller's to be mapped over. */
-void *os_guard_map_at(void *at, int fd, size_t size);
+/* Maps the first `size` bytes of the file, private and read-only. NULL with errno set if
+ * that fails. os_guard_unmap it. */
+struct os_guard *os_guard_map(int fd, size_t size);
 
-/* Tells that a file which is read without being mapped had less than it had when it was
- * opened. */
-void os_guard_note_cut(void);
+/* Guards a range in which the caller maps files, one or several. The range stays the
+ * caller's until os_guard_unmap, which unmaps all of it. NULL with errno set if memory is
+ * short. */
+struct os_guard *os_guard_range(void *start, size_t size);
 
-/* Whether, since the program began, bytes were looked for that a file no longer had. */
-bool os_guard_was_cut(void);
+void *os_guard_bytes(const struct os_guard *g);
+
+/* Whether a page was read that the file no longer had. False for NULL. */
+bool os_guard_was_truncated(const struct os_guard *g);
+
+void os_guard_unmap(struct os_guard *g); /* NULL is allowed */
 
 #endif

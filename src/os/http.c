@@ -2,8 +2,8 @@
 #include "os/http.h"
 
 #define PORT_DIGITS 5
-#define PORT_MOST 65535
-#define PORT_UNSAID 80 /* that of an address without one */
+#define PORT_MAX 65535
+#define PORT_DEFAULT 80 /* the default port of http */
 
 static char small_letter(char c)
 {
@@ -20,7 +20,7 @@ static bool same_letters(struct str a, struct str small)
     return true;
 }
 
-/* The value of the next field of that name; false where there is none left. */
+/* Finds the next field of that name and its value; false if there are no more. */
 static bool next_field(struct str *fields, struct str name, struct str *value)
 {
     while (fields->len) {
@@ -34,7 +34,7 @@ static bool next_field(struct str *fields, struct str name, struct str *value)
     return false;
 }
 
-/* The value of a field that is given once; empty where it is missing or repeated. */
+/* The value of a field that occurs exactly once; otherwise empty. */
 static struct str only_field(struct str fields, struct str name)
 {
     struct str value = STR(""), other;
@@ -43,12 +43,12 @@ static struct str only_field(struct str fields, struct str name)
     return value;
 }
 
-/* ":8080", or nothing. 0 where it is anything else. */
+/* Parses ":8080" or an empty text (the default). Returns 0 for anything else. */
 static unsigned port_of(struct str text)
 {
     unsigned port = 0;
     if (text.len == 0)
-        return PORT_UNSAID;
+        return PORT_DEFAULT;
     if (text.ptr[0] != ':' || text.len > 1 + PORT_DIGITS)
         return 0;
     for (size_t i = 1; i < text.len; i++) {
@@ -56,10 +56,10 @@ static unsigned port_of(struct str text)
             return 0;
         port = port * 10 + (unsigned)(text.ptr[i] - '0');
     }
-    return port <= PORT_MOST ? port : 0;
+    return port <= PORT_MAX ? port : 0;
 }
 
-/* Exact names only: a name of another site may resolve to this machine. */
+/* Accepts exact names only: a name of another site may resolve to this machine. */
 static void find_host(struct http_request *r)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};

@@ -5,8 +5,8 @@
 
 #define PAGE_LARGE ((size_t)2 << 20)
 
-/* From here on, what a block leaves of its last page is little beside it. */
-#define BLOCK_LEAST ((size_t)1 << 20)
+/* from this size on, the unused rest of the last page is small in proportion */
+#define BLOCK_MIN ((size_t)1 << 20)
 
 static size_t whole_pages(size_t size)
 {
@@ -21,7 +21,7 @@ static void *map(size_t length)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Whole pages from an address that large pages begin at; NULL when memory is short. */
+/* Maps whole pages at an address aligned to large pages; NULL when memory is short. */
 static char *map_aligned(size_t length)
 {
     char *at = map(length);
@@ -38,18 +38,18 @@ static char *map_aligned(size_t length)
     return at + before;
 }
 
-static void *take(size_t size)
+static void *allocate(size_t size)
 {
     if (size > SIZE_MAX / 2)
         return NULL;
     size_t length = whole_pages(size);
     char *at = map_aligned(length);
     if (at)
-        (void)madvise(at, length, MADV_HUGEPAGE); /* or else it has small ones */
+        (void)madvise(at, length, MADV_HUGEPAGE); /* a failure means small pages */
     return at;
 }
 
-/* Pages are moved, not what is in them. */
+/* Moves pages, not their content. */
 static void *resize(void *block, size_t before, size_t size)
 {
     if (size > SIZE_MAX / 2)
@@ -66,10 +66,10 @@ static void *resize(void *block, size_t before, size_t size)
     return NULL;
 }
 
-static void give_back(void *block, size_t size)
+static void release(void *block, size_t size)
 {
     munmap(block, whole_pages(size));
 }
 
 const struct arena_source os_large_pages = {
-    .least = BLOCK_LEAST, .take = take, .resize = resize, .give_back = give_back};
+    .min_size = BLOCK_MIN, .allocate = allocate, .resize = resize, .free = release};

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define LINKS_MAX 16
-#define PATH_MOST 4096
+#define PATH_SIZE 4096
 
 struct str os_link_folder(const char *path)
 {
@@ -16,7 +16,7 @@ struct str os_link_folder(const char *path)
     return slash == strlen(path) ? STR(".") : str_head(str_of(path), slash ? slash : 1);
 }
 
-/* What kind of link it is; OS_LINK_NOTHING for one that is followed. */
+/* Classifies a link; OS_LINK_NOTHING if it may be followed. */
 static enum os_link_end kind_of_link(const char *folder, uid_t maker)
 {
     struct stat st;
@@ -29,10 +29,10 @@ static enum os_link_end kind_of_link(const char *folder, uid_t maker)
     return trusted ? OS_LINK_NOTHING : OS_LINK_FOREIGN;
 }
 
-/* Goes one link on; 0 or an errno. */
+/* Follows one link; returns 0 or an errno. */
 static int follow_one(char *path, size_t size, const char *folder)
 {
-    char to[PATH_MOST], next[PATH_MOST];
+    char to[PATH_SIZE], next[PATH_SIZE];
     ssize_t length = readlink(path, to, sizeof to - 1);
     if (length <= 0)
         return length ? errno : ENOENT;
@@ -48,7 +48,7 @@ static int follow_one(char *path, size_t size, const char *folder)
 int os_link_follow(char *path, size_t size, enum os_link_end *end)
 {
     for (int i = 0; i < LINKS_MAX; i++) {
-        char folder[PATH_MOST];
+        char folder[PATH_SIZE];
         struct stat st;
         *end = OS_LINK_NOTHING;
         if (lstat(path, &st) != 0)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the links lead that a file to be written is named by: shared by os/file.c and
+/* Resolves symbolic links of files that are to be written, for os/file.c and
  * os/data_file.c. */
 #ifndef STOKE_OS_LINK_H
 #define STOKE_OS_LINK_H
 
 #include "base/str.h"
 
-/* What is at the end of the links. */
+/* What a path leads to. */
 enum os_link_end {
-    OS_LINK_NOTHING, /* a file can be made there */
-    OS_LINK_FILE,    /* a plain file */
+    OS_LINK_NOTHING, /* nothing exists there, a file can be created */
+    OS_LINK_FILE,    /* a regular file */
     OS_LINK_OTHER,   /* a folder, pipe, device, ... */
-    OS_LINK_OPEN,    /* the kernel's own link to what is open: /dev/stdout, /dev/fd/3 */
-    OS_LINK_FOREIGN, /* a link that is not followed: whoever made it may not be trusted */
+    OS_LINK_OPEN,    /* the kernel's link to an open file: /dev/stdout, /dev/fd/3 */
+    OS_LINK_FOREIGN, /* a link that is not followed, because its creator is not trusted */
 };
 
-/* Makes `path`, which has room for `size` bytes, lead to no link. Where anybody may put
- * links, only one's own are followed, and those of whose the folder is: as the kernel has
- * it (protected_symlinks), where that is set. Gives 0, or an errno: ELOOP, ENAMETOOLONG.
- */
+/* Resolves the links in `path`, which has room for `size` bytes. In a folder where
+ * anyone can create links, only links of this user and of the folder's owner are
+ * followed, like the kernel does with protected_symlinks. Returns 0 or an errno: ELOOP,
+ * ENAMETOOLONG. */
 int os_link_follow(char *path, size_t size, enum os_link_end *end);
 
-/* The folder that a file of that name is in. */
+/* The folder that contains the file. */
 struct str os_link_folder(const char *path);
 
 #endif

@@ -2,10 +2,11 @@
 #include "os/machine.h"
 #include "base/format.h"
 #include "base/number.h"
-#include "os/plain.h"
+#include "os/regular_file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -21,7 +22,7 @@ static uint64_t clock_ns(clockid_t which)
     return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
 }
 
-/* "monotonic  -5000  0": seconds and ns by which the clock that we are shown is ahead. */
+/* Parses "monotonic  -5000  0": seconds and ns by which this time namespace is ahead. */
 static int64_t read_offset(void)
 {
     char room[256];
@@ -47,7 +48,7 @@ uint64_t os_clock_monotonic(void)
     static int64_t offset = OFFSET_UNKNOWN;
     int64_t ahead = __atomic_load_n(&offset, __ATOMIC_RELAXED);
     if (ahead == OFFSET_UNKNOWN) {
-        ahead = read_offset(); /* which all threads find the same */
+        ahead = read_offset(); /* all threads compute the same value */
         __atomic_store_n(&offset, ahead, __ATOMIC_RELAXED);
     }
     return clock_ns(CLOCK_MONOTONIC) - (uint64_t)ahead;
@@ -100,7 +101,7 @@ struct str os_read_text(const char *path, char *room, size_t size)
     ssize_t got = 1;
     struct stat st;
     struct error ignored;
-    int fd = os_plain_open(path, &(struct os_plain){.system = true}, &st, &ignored);
+    int fd = os_regular_open(path, &(struct os_regular){.system = true}, &st, &ignored);
     if (fd < 0)
         return STR("");
     while (got > 0 && used < size) {
@@ -113,8 +114,8 @@ struct str os_read_text(const char *path, char *room, size_t size)
     return (struct str){room, used};
 }
 
-/* The kernel shows them with kptr_restrict at 0 and perf_event_paranoid at 1 or less
- * (kallsyms_show_value of kernel/ksyms_common.c). */
+/* The kernel shows kernel addresses if kptr_restrict is 0 and perf_event_paranoid is at
+ * most 1 (kallsyms_show_value in kernel/ksyms_common.c). */
 const char *os_kernel_hidden_by(void)
 {
     char room[32];
@@ -178,13 +179,18 @@ size_t os_cpus_possible(void)
     return count ? count : n > 0 ? (size_t)n : 1;
 }
 
+bool os_random(void *room, size_t size)
+{
+    return getrandom(room, size, GRND_NONBLOCK) == (ssize_t)size;
+}
+
 size_t os_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 #define PID_MAX_DEFAULT 32768
-#define PID_MAX_MOST ((uint64_t)1 << 22)
+#define PID_MAX_LIMIT ((uint64_t)1 << 22)
 
 uint32_t os_pid_max(void)
 {
@@ -193,7 +199,7 @@ uint32_t os_pid_max(void)
     struct str text = os_read_text("/proc/sys/kernel/pid_max", room, sizeof room);
     if (!number_parse_u64(str_trim(text), &v) || v < PID_MAX_DEFAULT)
         return PID_MAX_DEFAULT;
-    return (uint32_t)(v < PID_MAX_MOST ? v : PID_MAX_MOST) + 1;
+    return (uint32_t)(v < PID_MAX_LIMIT ? v : PID_MAX_LIMIT) + 1;
 }
 
 #define NICE_FIRST (-10)
@@ -203,8 +209,8 @@ void os_run_first(void)
     setpriority(PRIO_PROCESS, 0, NICE_FIRST);
 }
 
-/* The kernel's own limit, unless that was changed (fs.nr_open): for who may go beyond
- * that of users. */
+/* The kernel's default maximum (fs.nr_open), for processes that may raise their hard
+ * limit. */
 #define FILES_OF_ROOT ((rlim_t)1 << 20)
 
 uint64_t os_raise_file_limit(void)

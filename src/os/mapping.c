@@ -2,8 +2,7 @@
 #include "os/mapping.h"
 #include "base/format.h"
 #include "base/number.h"
-#include "os/guard.h"
-#include "os/plain.h"
+#include "os/regular_file.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,19 +26,19 @@ static bool map_handle(struct os_mapping *m, int fd, const struct stat *st,
     *m = OS_MAPPING_NONE;
     if (st->st_size == 0)
         return true;
-    void *map = os_guard_map(fd, (size_t)st->st_size);
+    struct os_guard *map = os_guard_map(fd, (size_t)st->st_size);
     if (!map)
         return fail(err, path, errno);
-    *m = (struct os_mapping){{map, (size_t)st->st_size}, map, ARENA_INIT};
+    *m = (struct os_mapping){{os_guard_bytes(map), (size_t)st->st_size}, map, ARENA_INIT};
     return true;
 }
 
-static bool map_plain(struct os_mapping *m, const char *path, const struct os_plain *how,
-                      struct error *err)
+static bool map_plain(struct os_mapping *m, const char *path,
+                      const struct os_regular *options, struct error *err)
 {
     struct stat st;
     *m = OS_MAPPING_NONE;
-    int fd = os_plain_open(path, how, &st, err);
+    int fd = os_regular_open(path, options, &st, err);
     if (fd < 0)
         return false;
     bool ok = map_handle(m, fd, &st, path, err);
@@ -49,24 +48,24 @@ static bool map_plain(struct os_mapping *m, const char *path, const struct os_pl
 
 bool os_mapping_open(struct os_mapping *m, const char *path, struct error *err)
 {
-    return map_plain(m, path, &(struct os_plain){0}, err);
+    return map_plain(m, path, &(struct os_regular){0}, err);
 }
 
 bool os_mapping_open_below(struct os_mapping *m, const char *path, const char *folder,
                            struct error *err)
 {
-    struct os_plain how = {.no_link = !folder, .folder = folder};
-    return map_plain(m, path, &how, err);
+    struct os_regular options = {.no_link = !folder, .folder = folder};
+    return map_plain(m, path, &options, err);
 }
 
 int os_shared_open(const char *path, uint32_t owner, struct error *err)
 {
     struct stat st;
-    int fd = os_plain_open(path, &(struct os_plain){.no_link = true}, &st, err);
+    int fd = os_regular_open(path, &(struct os_regular){.no_link = true}, &st, err);
     if (fd < 0)
         return -1;
     if (st.st_uid != owner && st.st_uid != 0)
-        error_set(err, "%s: refused, it belongs to user %u and not to the program's",
+        error_set(err, "%s: rejected, its owner is user %u, not the user of the process",
                   path, (unsigned)st.st_uid);
     else
         return fd;
@@ -88,7 +87,7 @@ static bool map_shared(struct os_mapping *m, int fd, const char *path, uint64_t 
     if (fstat(fd, &st) != 0)
         return fail(err, path, errno);
     if ((uint64_t)st.st_size > limit)
-        return error_set(err, "%s: refused, it has more than %zu MiB", path,
+        return error_set(err, "%s: rejected, larger than %zu MiB", path,
                          (size_t)(limit >> 20));
     return map_handle(m, fd, &st, path, err);
 }
@@ -113,20 +112,20 @@ bool os_mapping_open_inode(struct os_mapping *m, const char *path, uint32_t devi
 {
     struct stat st;
     *m = OS_MAPPING_NONE;
-    int fd = os_plain_open(path, &(struct os_plain){0}, &st, err);
+    int fd = os_regular_open(path, &(struct os_regular){0}, &st, err);
     if (fd < 0)
         return false;
     bool ok;
     if (st.st_ino != inode || major(st.st_dev) != device_major ||
         minor(st.st_dev) != device_minor)
-        ok = error_set(err, "%s: another file", path);
+        ok = error_set(err, "%s: the file was replaced", path);
     else
         ok = map_handle(m, fd, &st, path, err);
     close(fd);
     return ok;
 }
 
-/* The files of /proc are small, but for the kernel's symbols. */
+/* files of /proc are small, except kallsyms */
 #define READ_FIRST ((size_t)64 << 10)
 
 bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
@@ -136,9 +135,9 @@ bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
     ssize_t got = 1;
     *m = OS_MAPPING_NONE;
     struct stat st;
-    if (strcmp(path, "/dev/null") == 0) /* how a user asks for none */
+    if (strcmp(path, "/dev/null") == 0) /* users pass it to mean "no file" */
         return true;
-    int fd = os_plain_open(path, &(struct os_plain){.system = true}, &st, err);
+    int fd = os_regular_open(path, &(struct os_regular){.system = true}, &st, err);
     if (fd < 0)
         return false;
     char *bytes = arena_grow(&m->read, NULL, &room, READ_FIRST, 1);
@@ -159,15 +158,15 @@ bool os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
 void os_mapping_close(struct os_mapping *m)
 {
     if (m->map)
-        munmap(m->map, m->bytes.len);
+        os_guard_unmap(m->map);
     arena_deinit(&m->read);
     *m = OS_MAPPING_NONE;
 }
 
-void os_mapping_rest(const struct os_mapping *m)
+void os_mapping_release(const struct os_mapping *m)
 {
     if (m->map)
-        madvise(m->map, m->bytes.len, MADV_DONTNEED);
+        madvise(os_guard_bytes(m->map), m->bytes.len, MADV_DONTNEED);
 }
 
 #define CACHE_FILE_MAX ((uint64_t)1 << 32)
@@ -178,8 +177,8 @@ bool os_cache_open(struct os_mapping *m, const char *path)
     return os_mapping_open_shared(m, path, geteuid(), CACHE_FILE_MAX, &ignored);
 }
 
-/* Makes the folders in front of the path's last part. False where one cannot be made, and
- * where the innermost that exists belongs to another user, root excepted. */
+/* Creates the folders of a path. Returns false if one cannot be created, or if the
+ * innermost existing one belongs to another user who is not root. */
 static bool make_folders(char *path)
 {
     struct stat st = {.st_uid = 0};
@@ -233,7 +232,7 @@ bool os_process_owner(int64_t pid, uint32_t *owner)
     return true;
 }
 
-/* "NSpid:\t4026\t17": its numbers from here inwards. */
+/* Parses "NSpid:\t4026\t17": the process ids in all namespaces, from this one inwards. */
 int64_t os_process_own_pid(int64_t pid)
 {
     char path[64];
@@ -262,7 +261,7 @@ struct str os_vdso(void)
     Elf64_Ehdr header;
     if (!begin || memcmp(begin, ELFMAG, SELFMAG) != 0 || begin[EI_CLASS] != ELFCLASS64)
         return STR("");
-    memcpy(&header, begin, sizeof header); /* the kernel's own, so as it should be */
+    memcpy(&header, begin, sizeof header); /* the kernel's own image, so it is valid */
     return (struct str){begin,
                         header.e_shoff + (size_t)header.e_shnum * header.e_shentsize};
 }

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The struct is the kernel's, under names of ours. */
+/* struct perf_attr must have the layout of the kernel's struct. */
 #define SAME(ours, theirs)                                       \
     _Static_assert(offsetof(struct perf_attr, ours) ==           \
                        offsetof(struct perf_event_attr, theirs), \
@@ -89,7 +89,8 @@ bool os_perf_filter(int fd, const char *filter)
 
 bool os_perf_read(int fd, struct os_perf_state *state)
 {
-    uint64_t words[3] = {0, 0, 0}; /* the count, the time, how many were lost */
+    /* the count, the time enabled, the number of lost records */
+    uint64_t words[3] = {0, 0, 0};
     if (read(fd, words, sizeof words) < (ssize_t)(2 * sizeof *words))
         return false;
     *state = (struct os_perf_state){words[1], words[2]};
@@ -131,7 +132,7 @@ void os_perf_ring_begin(struct os_perf_ring *r)
     r->at = r->tail;
 }
 
-/* Bytes of the ring, which goes on at its beginning. */
+/* Copies bytes out of the ring buffer, across its end if necessary. */
 static void copy_out(const struct os_perf_ring *r, char *into, size_t size)
 {
     size_t from = (size_t)(r->at & (r->size - 1));
@@ -148,7 +149,7 @@ bool os_perf_ring_peek(struct os_perf_ring *r, struct str *record)
         return false;
     copy_out(r, (char *)&header, sizeof header);
     if (header.size < sizeof header || header.size > left) {
-        r->at = r->head; /* no record begins here: what follows cannot be told */
+        r->at = r->head; /* a corrupt record: the next one cannot be found */
         return false;
     }
     *record = (struct str){r->data + from, header.size};
@@ -159,7 +160,7 @@ bool os_perf_ring_peek(struct os_perf_ring *r, struct str *record)
     return true;
 }
 
-void os_perf_ring_take(struct os_perf_ring *r, struct str record)
+void os_perf_ring_consume(struct os_perf_ring *r, struct str record)
 {
     r->at += record.len;
 }

@@ -1,50 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of the kernel, and the rings through which it tells of them: perf_event_open
- * and what belongs to it. Nothing here knows what a record means.
+/* Performance counters of the kernel (perf_event_open) and their ring buffers. This
+ * file does not interpret records.
  *
- * A ring is memory that the kernel writes and this process reads. The kernel moves the
- * head, and data before it may be read once the head was read with acquire ordering; the
- * tail is this process's, and storing it with release ordering gives the room back. */
+ * A ring buffer is memory that the kernel writes and this process reads. The kernel
+ * advances the head; data before it may be read after the head was read with acquire
+ * ordering. This process advances the tail; storing it with release ordering frees the
+ * space. */
 #ifndef STOKE_OS_PERF_EVENT_H
 #define STOKE_OS_PERF_EVENT_H
 
 #include "base/error.h"
 #include "base/perf_attr.h"
 
-#define OS_ANY_TASK (-1)
+#define OS_ANY_THREAD (-1)
 #define OS_ANY_CPU (-1)
 
-/* Opens a counter of a thread (OS_ANY_TASK: of all) on a CPU (OS_ANY_CPU: wherever it
- * runs). Gives the handle, closed on exec; or -errno, by which the caller says why. */
+/* Opens a counter for a thread (OS_ANY_THREAD: all) on a CPU (OS_ANY_CPU: any that the
+ * thread runs on). Returns the descriptor, close-on-exec; or -errno, for the caller to
+ * explain. */
 int os_perf_open(const struct perf_attr *attr, int64_t tid, int cpu);
 
-/* The same in the group of another counter of the same thread and CPU: both count, or
- * none does. -1: in none. */
+/* The same in the group of another counter of the same thread and CPU: its counters run
+ * at the same time. -1: no group. */
 int os_perf_open_in(const struct perf_attr *attr, int64_t tid, int cpu, int leader);
 
-/* The same of the threads of a control group, whose folder is open; on one CPU. */
+/* The same for the threads of a control group, given by its open folder, on one CPU. */
 int os_perf_open_cgroup(const struct perf_attr *attr, int cgroup, int cpu, int leader);
 
-/* The number that the counter has in records. */
+/* The id of the counter in records. */
 bool os_perf_id(int fd, uint64_t *id);
 
-/* Begins, or ends, counting. */
+/* Starts or stops counting. */
 bool os_perf_enable(int fd);
 bool os_perf_disable(int fd);
 
-/* What the counter tells goes into the ring of another one of the same CPU. */
+/* Redirects the records of a counter into the ring buffer of another one of the same
+ * CPU. */
 bool os_perf_redirect(int fd, int into);
 
-/* Has an eBPF program, which is loaded, run at each sample in place of a record. */
+/* Runs a loaded eBPF program at each sample instead of writing a record. */
 bool os_perf_attach(int fd, int program);
 
-/* Of a tracepoint, only what the filter lets through is told
- * (Documentation/trace/events.rst). */
+/* Sets the filter of a tracepoint (Documentation/trace/events.rst). */
 bool os_perf_filter(int fd, const char *filter);
 
-/* For how long the counter has counted, in ns, and how many of its records were lost
- * since it was opened. Its read_format is PERF_READ_ENABLED, and PERF_READ_LOST where the
- * kernel knows that (Linux 6.0): else none was lost. False where it cannot be read. */
+/* How long the counter was enabled, in ns, and how many of its records were lost since
+ * it was opened. Its read_format must be PERF_READ_ENABLED, plus PERF_READ_LOST if the
+ * kernel supports that (Linux 6.0); otherwise `lost` is 0. Returns false if it cannot
+ * be read. */
 struct os_perf_state {
     uint64_t enabled, lost;
 };
@@ -56,26 +59,27 @@ struct os_perf_ring {
     size_t map_size;
     const char *data;
     uint64_t size; /* of data: a power of two */
-    uint64_t tail; /* what is before it was given back */
-    uint64_t at;   /* the next record of this pass, which goes up to the head */
+    uint64_t tail; /* data before it is released */
+    uint64_t at;   /* the next record of this pass, which ends at `head` */
     uint64_t head;
-    char *joined; /* a record that goes over the ring's end, in one piece */
+    char *joined; /* buffer for a record that wraps around the end of the ring buffer */
 };
 
-/* Maps a counter's ring of `size` bytes: a power of two, at least a page. False, with
- * *why an errno: EPERM where more memory is asked for than the user may lock. */
+/* Maps a counter's ring buffer of `size` bytes: a power of two, at least a page.
+ * Returns false and sets *why to an errno: EPERM if the user may not lock that much
+ * memory. */
 bool os_perf_ring_open(struct os_perf_ring *r, int fd, size_t size, int *why);
-void os_perf_ring_close(struct os_perf_ring *r); /* also of one that is all zeros */
+void os_perf_ring_close(struct os_perf_ring *r); /* a zeroed struct is allowed */
 
-/* A pass over what is in the ring by now: begin, then peek, look and take, for as long as
- * wanted; what is not taken is there in the next pass. A record is in one piece, has 8
- * bytes at least, and stays where it is until its room is given back, which must happen
- * before the next pass. A ring that makes no sense is at its end. */
+/* Reads the records that are in the ring buffer now: begin, then peek and consume
+ * repeatedly. Records that are not consumed appear again in the next pass. A record is
+ * contiguous, has at least 8 bytes, and stays valid until os_perf_ring_release, which
+ * must be called before the next pass. A corrupt record ends the pass. */
 void os_perf_ring_begin(struct os_perf_ring *r);
 bool os_perf_ring_peek(struct os_perf_ring *r, struct str *record);
-void os_perf_ring_take(struct os_perf_ring *r, struct str record);
+void os_perf_ring_consume(struct os_perf_ring *r, struct str record);
 
-/* Gives back the room of what was taken. */
+/* Frees the space of the consumed records. */
 void os_perf_ring_release(struct os_perf_ring *r);
 
 #endif

@@ -14,25 +14,25 @@ static uint64_t bit(unsigned capability)
     return (uint64_t)1 << capability;
 }
 
-void os_rights_keep(unsigned rights)
+void os_rights_restrict(unsigned rights)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct sets[2] = {{0, 0, 0}, {0, 0, 0}};
-    uint64_t kept = 0;
+    uint64_t retained = 0;
     if (rights & OS_RIGHT_COUNT)
-        kept |= bit(CAP_PERFMON);
-    if (rights & OS_RIGHT_LOOK)
-        kept |= bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_SYSLOG);
+        retained |= bit(CAP_PERFMON);
+    if (rights & OS_RIGHT_READ)
+        retained |= bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_SYSLOG);
     if (rights & OS_RIGHT_WRITE)
-        kept |= bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER);
-    if (rights & OS_RIGHT_GIVE)
-        kept |= bit(CAP_CHOWN);
-    if (rights & OS_RIGHT_END)
-        kept |= bit(CAP_KILL);
+        retained |= bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER);
+    if (rights & OS_RIGHT_CHOWN)
+        retained |= bit(CAP_CHOWN);
+    if (rights & OS_RIGHT_KILL)
+        retained |= bit(CAP_KILL);
     if (syscall(SYS_capget, &header, sets) != 0)
         return;
     for (unsigned i = 0; i < 2; i++) {
-        uint32_t part = (uint32_t)(kept >> 32 * i);
+        uint32_t part = (uint32_t)(retained >> 32 * i);
         sets[i].permitted &= part;
         sets[i].effective = sets[i].permitted;
         sets[i].inheritable = 0;

@@ -10,7 +10,7 @@
 
 static bool is_open, has_colours;
 
-/* Numbers of colour pairs; 0 is the terminal's own. */
+/* Numbers of colour pairs; 0 is the terminal's default. */
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_BOX };
 
 static void make_colours(void)
@@ -28,7 +28,7 @@ static void make_colours(void)
         init_pair((short)(PAIR_BOX + i), COLOR_BLACK, boxes[i]);
 }
 
-bool os_screen_is_there(void)
+bool os_screen_is_available(void)
 {
     return true;
 }
@@ -38,8 +38,8 @@ bool os_screen_open(struct error *err)
     setlocale(LC_CTYPE, "");
     SCREEN *screen = newterm(NULL, stdout, stdin);
     if (!screen) {
-        error_set(err, "this terminal is not one to draw on");
-        return error_hint(err, "set TERM to what it is, or pipe the output: tables");
+        error_set(err, "cannot draw on this terminal");
+        return error_hint(err, "set TERM correctly, or use --plain");
     }
     is_open = true;
     set_escdelay(25);
@@ -73,8 +73,8 @@ void os_screen_clear(void)
 
 static attr_t attributes_of(unsigned style)
 {
-    unsigned kind = style & ~OS_STYLE_CHOSEN, box = kind - OS_STYLE_BOX;
-    attr_t more = style & OS_STYLE_CHOSEN ? A_REVERSE | A_BOLD : 0;
+    unsigned kind = style & ~OS_STYLE_SELECTED, box = kind - OS_STYLE_BOX;
+    attr_t more = style & OS_STYLE_SELECTED ? A_REVERSE | A_BOLD : 0;
     if (kind == OS_STYLE_HEAD)
         return more | A_BOLD;
     if (kind == OS_STYLE_FAINT)
@@ -135,15 +135,15 @@ int os_screen_key(void)
 
 #else
 
-bool os_screen_is_there(void)
+bool os_screen_is_available(void)
 {
     return false;
 }
 
 bool os_screen_open(struct error *err)
 {
-    error_set(err, "this stoke was built without ncurses, and cannot draw on a terminal");
-    return error_hint(err, "--plain: a table after the other");
+    error_set(err, "this stoke was built without ncurses and cannot draw on a terminal");
+    return error_hint(err, "--plain prints tables instead");
 }
 
 void os_screen_close(void)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole terminal to draw on, with keys (ncurses). Where stoke was built without ncurses
- * there is none, which os_screen_open says.
+/* Full-screen terminal output and keys (ncurses). os_screen_open fails if stoke was
+ * built without ncurses.
  *
- * Text is shown as it is: whoever draws makes it visible first (base/visible.h). */
+ * Text is printed unchanged: the caller makes it safe first (base/visible.h). */
 #ifndef STOKE_OS_SCREEN_H
 #define STOKE_OS_SCREEN_H
 
 #include "base/error.h"
 
-/* What a key does that is not a character. */
+/* Keys that are not characters. */
 enum os_key {
-    OS_KEY_NONE = 0, /* none was pressed */
+    OS_KEY_NONE = 0, /* no key was pressed */
     OS_KEY_ENTER = '\n',
     OS_KEY_ESCAPE = 27,
-    OS_KEY_UP = 0x110000, /* beyond all characters */
+    OS_KEY_UP = 0x110000, /* beyond all Unicode characters */
     OS_KEY_DOWN,
     OS_KEY_LEFT,
     OS_KEY_RIGHT,
@@ -27,33 +27,33 @@ enum os_key {
     OS_KEY_OTHER,
 };
 
-/* How text looks: one of these, with bits of the others. Without colours (NO_COLOR, or
- * the terminal has none) the boxes differ by whether they are bold or underlined. */
+/* The style of text: one of these, plus bits from below. Without colours (NO_COLOR, or
+ * the terminal has none), boxes differ by bold and underline. */
 enum os_style {
     OS_STYLE_PLAIN,
     OS_STYLE_HEAD,  /* headings */
-    OS_STYLE_FAINT, /* of lesser weight */
-    OS_STYLE_HOT,   /* what has most of the weight, */
-    OS_STYLE_WARM,  /* and much of it */
-    OS_STYLE_BOX,   /* the first of OS_STYLE_BOXES that fill what they are under */
+    OS_STYLE_FAINT, /* less important */
+    OS_STYLE_HOT,   /* most of the weight */
+    OS_STYLE_WARM,  /* much of the weight */
+    OS_STYLE_BOX,   /* the first of OS_STYLE_BOXES background colours */
 };
 #define OS_STYLE_BOXES 6u
-#define OS_STYLE_CHOSEN 0x100u /* where the user is */
+#define OS_STYLE_SELECTED 0x100u /* the selected row */
 
-bool os_screen_is_there(void); /* built in, at all */
+bool os_screen_is_available(void); /* false if built without ncurses */
 
-/* Whether the terminal that TERM names is one to draw on. */
+/* Returns true if the terminal that TERM names supports full-screen output. */
 bool os_screen_knows_terminal(void);
 
-/* Takes the terminal of standard input and output. False, with why not. */
+/* Takes over the terminal of standard input and output. False with the reason. */
 bool os_screen_open(struct error *err);
 
-/* Gives it back as it was; also without open. */
+/* Restores the terminal; may be called without open. */
 void os_screen_close(void);
 
 void os_screen_size(unsigned *columns, unsigned *rows);
 
-/* Nothing but blanks, until something is drawn. What was drawn is seen after show. */
+/* Clears the screen. Drawing becomes visible with os_screen_show. */
 void os_screen_clear(void);
 void os_screen_text(unsigned row, unsigned column, struct str text, unsigned style);
 void os_screen_show(void);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beside screen.c, as <term.h> takes names such as "lines" and "columns" for itself. */
+/* Separate from screen.c, because <term.h> defines macros such as "lines" and
+ * "columns". */
 #include "os/screen.h"
 
 #ifdef STOKE_CURSES
 
 #include <curses.h>
 #include <stdlib.h>
-/* behind curses.h, on which it depends */
+/* after curses.h, which it depends on */
 #include <term.h>
 
 bool os_screen_knows_terminal(void)

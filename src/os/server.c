@@ -13,34 +13,38 @@
 #include <unistd.h>
 
 #define SECOND 1000000000ULL
-#define HEAD_TIME (5 * SECOND)   /* in which a request must have come */
-#define STALL_TIME (15 * SECOND) /* in which a client must take some of the answer */
-#define LEAST_RATE 10000         /* bytes a second that it must take in the long run */
-#define LAST_TIME (1 * SECOND)   /* in which it must close, after the answer */
-#define AT_A_TIME \
-    ((size_t)1 << 20) /* bytes that are sent before others have their turn */
+#define HEAD_TIME (5 * SECOND) /* time limit for the request */
+/* time limit for the client to receive some of the answer */
+#define STALL_TIME (15 * SECOND)
+/* minimum average rate of the client, bytes per second */
+#define MIN_RATE 10000
+#define LAST_TIME (1 * SECOND) /* time limit for the client to close after the answer */
+#define BYTES_PER_TURN \
+    ((size_t)1 << 20) /* bytes sent to one client before the others get their turn */
 #define PORT_TRIES 20
 #define ANSWER_HEAD 1024
 
-/* What the kernel holds of an answer. It takes more only once a third of that is gone: so
- * much must a client take in STALL_TIME, and of a few MB that is too much for slow ones. */
+/* Send buffer of the kernel. The kernel accepts more data only after a third of it was
+ * sent: a client must receive that much within STALL_TIME, and a third of a few MB is
+ * too much for slow clients. */
 #define KERNEL_ROOM (64 << 10)
 
 enum stage {
     STAGE_FREE,
-    STAGE_HEAD,   /* the request comes */
-    STAGE_ANSWER, /* the answer goes */
-    STAGE_LAST,   /* what still comes is dropped, until the client closes: a connection
-                      closed with bytes unread takes the answer with it */
+    STAGE_HEAD,   /* receiving the request */
+    STAGE_ANSWER, /* sending the answer */
+    /* discarding further input until the client closes: closing a connection with
+     * unread bytes would discard the answer */
+    STAGE_LAST,
 };
 
 struct os_server_client {
     enum stage stage;
     int fd;
     size_t used;
-    uint64_t since;  /* the stage */
-    uint64_t until;  /* something must happen */
-    struct str rest; /* of the answer's body */
+    uint64_t since;  /* start of the stage */
+    uint64_t until;  /* deadline of the stage */
+    struct str rest; /* rest of the answer's body */
     size_t answer_used, answer_sent;
     char answer[ANSWER_HEAD];
     char head[OS_SERVER_HEAD];
@@ -76,8 +80,8 @@ bool os_server_was_used(const struct os_server *s, unsigned which)
     return s->tokens[which].used;
 }
 
-/* Whether the address lets a browser in; it does so once. */
-static bool take_token(struct os_server *s, struct str asked)
+/* Returns true if the address contains a valid token; each token is accepted once. */
+static bool use_token(struct os_server *s, struct str asked)
 {
     uint64_t now = os_clock_monotonic();
     for (size_t i = 0; i < OS_SERVER_TOKENS; i++) {
@@ -109,8 +113,8 @@ static int listen_at(const struct sockaddr *at, socklen_t size)
     return -1;
 }
 
-/* Both addresses have the same port, so that no other program has the one that "localhost"
- * may mean. Machines without IPv6 have one. */
+/* Listens on both addresses at the same port, so that no other program has the one that
+ * "localhost" may mean. Machines without IPv6 have only one. */
 static bool listen_once(struct os_server *s, unsigned port)
 {
     struct sockaddr_in four = {.sin_family = AF_INET,
@@ -142,8 +146,8 @@ static bool listen_at_port(struct os_server *s, unsigned port, struct error *err
         if (port || errno != EADDRINUSE)
             break;
     }
-    error_set(err, "cannot serve at port %u of this machine: %s", port, strerror(errno));
-    return error_hint(err, "--port names another one, or none");
+    error_set(err, "cannot listen on port %u: %s", port, strerror(errno));
+    return error_hint(err, "choose another with --port, or omit --port");
 }
 
 static bool watch(const struct os_server *s, int fd, void *whose, struct error *err)
@@ -202,26 +206,26 @@ void os_server_close(struct os_server *s)
 
 struct answer {
     const char *status;
-    const char *field; /* one more of the head, with its line end */
+    const char *field; /* one more header line, with its line end */
     const char *text;  /* NULL: the page */
 };
 
 static const struct answer page_answer = {"200 OK", "", NULL};
 
 static const struct answer bad_answer = {
-    "400 Bad Request", "", TEXT_HEAD "<p>This is not a request of HTTP/1.1.\n"};
+    "400 Bad Request", "", TEXT_HEAD "<p>This is not an HTTP/1.1 request.\n"};
 
 static const struct answer long_answer = {"431 Request Header Fields Too Large", "",
                                           TEXT_HEAD TEXT_STYLE
                                           "<h1>The request is too long</h1><p>The "
-                                          "browser sends more than 32 KB with it: remove "
+                                          "browser sends more than 32 KB: remove "
                                           "cookies of this host.\n"};
 
 static const struct answer host_answer = {
     "421 Misdirected Request", "",
     TEXT_HEAD TEXT_STYLE
     "<h1>Not served by this name</h1><p><code>stoke view</code> answers to the names "
-    "<code>localhost</code>, <code>127.0.0.1</code> and <code>[::1]</code> alone, at any "
+    "<code>localhost</code>, <code>127.0.0.1</code> and <code>[::1]</code> only, at any "
     "port, so that no other site can read the profile.<p>From another machine, forward a "
     "port and open it there by one of these names: <code>ssh -L "
     "8080:localhost:PORT HOST</code>, then <code>http://localhost:8080/</code> with what "
@@ -230,7 +234,7 @@ static const struct answer host_answer = {
     "there: <code>stoke convert FILE -o page.html</code>.\n"};
 
 static const struct answer method_answer = {"405 Method Not Allowed", "Allow: GET\r\n",
-                                            TEXT_HEAD "<p>Only GET is answered here.\n"};
+                                            TEXT_HEAD "<p>Only GET is supported.\n"};
 
 static const struct answer missing_answer = {
     "404 Not Found", "", TEXT_HEAD "<p>There is nothing at this address.\n"};
@@ -253,8 +257,9 @@ static const struct answer key_answer = {
     "without it work only in a browser that was let in before, as long as the same "
     "<code>stoke view</code> runs.\n"};
 
-/* A browser that follows a link from another site does not show its cookie. It does when
- * a page of ours leads it on; by a script, as the link may have a fragment. */
+/* A browser that follows a link from another site does not send its cookie. It sends it
+ * when a page of this server redirects it. A script does that, because the link may
+ * have a fragment. */
 static const struct answer again_answer = {
     "200 OK", "",
     TEXT_HEAD "<script>location.replace(\"/?again\"+location.hash)</script><p><a "
@@ -270,14 +275,14 @@ static bool is_token(struct str text)
     return text.len == OS_SERVER_TOKEN;
 }
 
-/* The cookie's name has the port that the browser sees, as browsers keep cookies for all
- * ports of a host together. */
+/* The cookie's name contains the port that the browser uses, because browsers share
+ * cookies between all ports of a host. */
 static void cookie_name(char room[32], unsigned port)
 {
     format_text(room, 32, "stoke-%u", port);
 }
 
-/* What the request gets; `field` has room for one that is made for it. */
+/* Chooses the answer to a request; `field` is a buffer for a generated header line. */
 static struct answer judge(struct os_server *s, struct str head, char *field, size_t size)
 {
     struct http_request r;
@@ -300,7 +305,7 @@ static struct answer judge(struct os_server *s, struct str head, char *field, si
         token.len--;
     if (!str_starts(path, STR("/")) || !is_token(token))
         return missing_answer;
-    if (!take_token(s, token) && !known)
+    if (!use_token(s, token) && !known)
         return used_answer;
     format_text(field, size,
                 "Location: /\r\nSet-Cookie: %s=%s; Path=/; HttpOnly; "
@@ -345,13 +350,13 @@ static bool would_block(void)
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/* Sends some; gives how much, -1 where the client is gone. */
+/* Sends some bytes; returns their number, or -1 if the client has closed. */
 static ssize_t send_some(struct os_server_client *c)
 {
     bool head = c->answer_sent < c->answer_used;
     const char *bytes = head ? c->answer + c->answer_sent : c->rest.ptr;
     size_t length = head ? c->answer_used - c->answer_sent : c->rest.len;
-    ssize_t sent = send(c->fd, bytes, length < AT_A_TIME ? length : AT_A_TIME,
+    ssize_t sent = send(c->fd, bytes, length < BYTES_PER_TURN ? length : BYTES_PER_TURN,
                         MSG_NOSIGNAL | MSG_DONTWAIT | (head ? MSG_MORE : 0));
     if (sent < 0)
         return would_block() ? 0 : -1;
@@ -370,10 +375,10 @@ static void wait_for(const struct os_server *s, struct os_server_client *c,
         drop(c);
 }
 
-static void tell(const struct os_server *s, struct os_server_client *c)
+static void send_answer(const struct os_server *s, struct os_server_client *c)
 {
     size_t turn = 0;
-    while (turn < AT_A_TIME && (c->answer_sent < c->answer_used || c->rest.len)) {
+    while (turn < BYTES_PER_TURN && (c->answer_sent < c->answer_used || c->rest.len)) {
         ssize_t sent = send_some(c);
         if (sent < 0) {
             drop(c);
@@ -394,8 +399,8 @@ static void tell(const struct os_server *s, struct os_server_client *c)
     wait_for(s, c, EPOLLIN);
 }
 
-/* Takes what the client has sent; answers when its request is whole. */
-static void hear(struct os_server *s, struct os_server_client *c)
+/* Receives what the client has sent; answers when the request is complete. */
+static void receive(struct os_server *s, struct os_server_client *c)
 {
     char field[256] = "";
     if (c->stage == STAGE_LAST)
@@ -417,7 +422,7 @@ static void hear(struct os_server *s, struct os_server_client *c)
     else if (c->used == sizeof c->head)
         begin_answer(s, c, long_answer);
     if (c->stage == STAGE_ANSWER)
-        tell(s, c);
+        send_answer(s, c);
 }
 
 static bool is_late(const struct os_server *s, const struct os_server_client *c,
@@ -427,12 +432,13 @@ static bool is_late(const struct os_server *s, const struct os_server_client *c,
         return now >= c->until;
     uint64_t sent = s->page.len > c->rest.len ? s->page.len - c->rest.len : 0;
     return now >= c->until ||
-           now - c->since > 2 * STALL_TIME + sent * (SECOND / LEAST_RATE);
+           now - c->since > 2 * STALL_TIME + sent * (SECOND / MIN_RATE);
 }
 
-/* A free place; where there is none, that of who has not asked yet, the longest first:
- * no client can keep others out by connecting. NULL where all are answered. */
-static struct os_server_client *find_place(struct os_server *s)
+/* Returns a free slot. If there is none, drops the client that has waited longest
+ * without a complete request, so that no client can lock others out by connecting. NULL
+ * if all are being answered. */
+static struct os_server_client *find_slot(struct os_server *s)
 {
     struct os_server_client *oldest = NULL;
     for (size_t i = 0; i < OS_SERVER_CLIENTS; i++) {
@@ -447,11 +453,11 @@ static struct os_server_client *find_place(struct os_server *s)
     return oldest;
 }
 
-static void take_client(struct os_server *s, int fd)
+static void accept_client(struct os_server *s, int fd)
 {
     int room = KERNEL_ROOM;
     struct error ignored;
-    struct os_server_client *c = find_place(s);
+    struct os_server_client *c = find_slot(s);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (!c || !watch(s, fd, c, &ignored)) {
         close(fd);
@@ -460,21 +466,21 @@ static void take_client(struct os_server *s, int fd)
     c->fd = fd;
     c->used = 0;
     enter(c, STAGE_HEAD, HEAD_TIME);
-    hear(s, c);
+    receive(s, c);
 }
 
-static void take_clients(struct os_server *s)
+static void accept_clients(struct os_server *s)
 {
     for (size_t i = 0; i < OS_SERVER_LISTENERS; i++)
         for (size_t n = 0; s->listeners[i] >= 0 && n < OS_SERVER_CLIENTS; n++) {
             int fd = accept4(s->listeners[i], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
             if (fd < 0)
                 break;
-            take_client(s, fd);
+            accept_client(s, fd);
         }
 }
 
-/* Drops who is late; gives how long until the next may be, in ms. */
+/* Drops clients past their deadline; returns the time to the next deadline, in ms. */
 static int drop_late(struct os_server *s)
 {
     uint64_t now = os_clock_monotonic(), next = UINT64_MAX;
@@ -498,11 +504,11 @@ int os_server_serve(struct os_server *s)
         if (!c)
             fresh = true;
         else if (c->stage == STAGE_ANSWER)
-            tell(s, c);
+            send_answer(s, c);
         else if (c->stage != STAGE_FREE)
-            hear(s, c);
+            receive(s, c);
     }
     if (fresh)
-        take_clients(s); /* last: places that are free now had events above */
+        accept_clients(s); /* last: a slot that is free now had events above */
     return drop_late(s);
 }

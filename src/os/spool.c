@@ -10,14 +10,13 @@
 
 static bool fail(struct error *err, const char *folder, int why)
 {
-    error_set(err, "cannot keep the input in %s, to read it back and forth: %s", folder,
-              strerror(why));
-    return error_hint(err, "give the file itself, unpacked, or set TMPDIR to a folder "
+    error_set(err, "cannot buffer the input in %s: %s", folder, strerror(why));
+    return error_hint(err, "name the unpacked file itself, or set TMPDIR to a folder "
                            "with room for it");
 }
 
-/* A file that has no name; not every file system can make one at once. */
-static int open_nameless(const char *folder)
+/* Creates a file without a name; not every file system supports O_TMPFILE. */
+static int open_unnamed(const char *folder)
 {
     char path[4096];
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -57,7 +56,7 @@ static bool copy(struct os_spool *s, int fd, struct source *in, const char *fold
     }
 }
 
-bool os_spool_keep(struct os_spool *s, struct source *in, struct source *kept,
+bool os_spool_copy(struct os_spool *s, struct source *in, struct source *copied,
                    struct error *err)
 {
     const char *folder = getenv("TMPDIR");
@@ -65,7 +64,7 @@ bool os_spool_keep(struct os_spool *s, struct source *in, struct source *kept,
     if (!folder || !folder[0])
         folder = "/var/tmp";
     *s = (struct os_spool){0};
-    int fd = open_nameless(folder);
+    int fd = open_unnamed(folder);
     if (fd < 0)
         return fail(err, folder, errno);
     bool ok = copy(s, fd, in, folder, err);
@@ -76,14 +75,16 @@ bool os_spool_keep(struct os_spool *s, struct source *in, struct source *kept,
     close(fd);
     if (!ok)
         return false;
-    *kept = source_of((struct str){s->map ? s->map : "", s->size}, in->name);
-    kept->offset = offset;
+    *copied =
+        source_of((struct str){s->map ? os_guard_bytes(s->map) : "", s->size}, in->name);
+    copied->offset = offset;
+    copied->limits = in->limits;
     return true;
 }
 
 void os_spool_free(struct os_spool *s)
 {
     if (s->map)
-        munmap(s->map, s->size);
+        os_guard_unmap(s->map);
     s->map = NULL;
 }

@@ -18,7 +18,7 @@ struct short_key {
     char bytes[STACK_COUNTS_SHORT_KEY];
 };
 
-/* Their size is set before they are made. */
+/* max_entries is set before the maps are created. */
 struct short_map {
     __uint(type, BPF_MAP_TYPE_HASH);
     __type(key, struct short_key);
@@ -36,7 +36,7 @@ struct long_map {
 struct short_map short_0 SEC(".maps"), short_1 SEC(".maps");
 struct long_map long_0 SEC(".maps"), long_1 SEC(".maps");
 
-/* A key is too large for the stack of a program. */
+/* A key is too large for the stack of an eBPF program. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __type(key, uint32_t);
@@ -44,30 +44,30 @@ struct {
     __uint(max_entries, 1);
 } rooms SEC(".maps");
 
-/* Memory that both see. */
+/* Memory shared with the process that loads the program. */
 struct stack_counts_cpu cpus[STACK_COUNTS_CPUS];
-volatile uint32_t second; /* which map to count in */
+volatile uint32_t second; /* selects the map to count in */
 
 #define HALF (STACK_COUNTS_FRAMES * sizeof(uint64_t))
 
-/* Takes the frames of one kind; what is behind them, up to the half of all, is 0. */
-static __always_inline uint32_t take_frames(void *ctx, uint64_t *frames, uint64_t flags)
+/* Reads the frames of one kind; fills the rest of their half with 0. */
+static __always_inline uint32_t read_frames(void *ctx, uint64_t *frames, uint64_t flags)
 {
     long size = bpf_get_stack(ctx, frames, HALF, flags);
     return size > 0 ? (uint32_t)((uint64_t)size / sizeof *frames) : 0;
 }
 
-static __always_inline void take_stack(void *ctx, struct stack_counts_key *key)
+static __always_inline void read_stack(void *ctx, struct stack_counts_key *key)
 {
-    uint32_t user = take_frames(ctx, key->frames, BPF_F_USER_STACK);
-    if (user > STACK_COUNTS_FRAMES) /* for the kernel's verifier */
+    uint32_t user = read_frames(ctx, key->frames, BPF_F_USER_STACK);
+    if (user > STACK_COUNTS_FRAMES) /* needed by the kernel's verifier */
         user = STACK_COUNTS_FRAMES;
     __builtin_memset(key->frames + STACK_COUNTS_FRAMES, 0, HALF);
     key->user_count = (uint16_t)user;
-    key->kernel_count = (uint16_t)take_frames(ctx, key->frames + user, 0);
+    key->kernel_count = (uint16_t)read_frames(ctx, key->frames + user, 0);
 }
 
-/* The CPU is in the key, so nobody else counts there now. */
+/* The CPU is part of the key, so no other CPU updates this entry. */
 static __always_inline void count(void *map, const struct stack_counts_key *key,
                                   uint64_t period, struct stack_counts_cpu *cpu)
 {
@@ -96,15 +96,16 @@ int count_stack(struct bpf_perf_event_data *ctx)
     key->pid = (uint32_t)(task >> 32);
     key->tid = (uint32_t)task;
     key->cpu = number;
-    take_stack(ctx, key);
+    read_stack(ctx, key);
     bool is_long = key->user_count + key->kernel_count > STACK_COUNTS_SHORT;
-    __sync_lock_test_and_set(&cpu->counting, 1); /* before it is read where to count */
+    /* before it reads which map to count in */
+    __sync_lock_test_and_set(&cpu->counting, 1);
     if (second)
         count(is_long ? (void *)&long_1 : &short_1, key, ctx->sample_period, cpu);
     else
         count(is_long ? (void *)&long_0 : &short_0, key, ctx->sample_period, cpu);
     __sync_lock_test_and_set(&cpu->counting, 0);
-    return 0; /* nothing goes to a ring */
+    return 0; /* writes no record to the ring buffer */
 }
 
-char program_license[] SEC("license") = "GPL"; /* bpf_get_stack is for such programs */
+char program_license[] SEC("license") = "GPL"; /* bpf_get_stack requires it */

@@ -12,21 +12,22 @@
 
 static bool fail(int why, struct error *err)
 {
-    error_set(err, "the kernel takes no program that counts stacks: %s", strerror(why));
+    error_set(err, "cannot load the eBPF program that counts stacks: %s", strerror(why));
     if (why == EPERM || why == EACCES)
-        error_hint(err, "it takes root, or CAP_BPF and CAP_PERFMON");
+        error_hint(err, "run as root, or with CAP_BPF and CAP_PERFMON");
     return false;
 }
 
-/* libbpf explains itself on the standard error output, where nobody asked for it. */
-static int say_nothing(enum libbpf_print_level level, const char *format, va_list words)
+/* Silences libbpf, which prints to standard error. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list words)
 {
     (void)level, (void)format, (void)words;
     return 0;
 }
 
-/* The program sees numbers of processes as the first namespace has them (Linux,
- * include/linux/proc_ns.h: the number that its inode always has). */
+/* Returns true if this process sees the same process ids as the program: those of the
+ * initial PID namespace, which has a fixed inode number (Linux,
+ * include/linux/proc_ns.h). */
 static bool sees_own_numbers(void)
 {
     struct stat st;
@@ -44,8 +45,8 @@ static bool load(struct stack_counts_program *p, uint32_t room, struct error *er
     return true;
 }
 
-static void give_nothing(void *context, const struct stack_counts_key *key,
-                         const struct stack_count *count)
+static void drop_stack(void *context, const struct stack_counts_key *key,
+                       const struct stack_count *count)
 {
     (void)context, (void)key, (void)count;
 }
@@ -57,13 +58,13 @@ bool os_stack_counts_open(struct os_stack_counts *c, uint32_t room, struct error
         return error_set(err, "this machine may have more than %d CPUs",
                          STACK_COUNTS_CPUS);
     if (!sees_own_numbers())
-        return error_set(err, "in a container the kernel's numbers of processes are "
-                              "others than those seen here");
+        return error_set(err,
+                         "process ids in this container differ from those of the kernel");
     c->keys = malloc(READ_AT_ONCE * sizeof(struct stack_counts_key));
     c->values = malloc(READ_AT_ONCE * sizeof *c->values);
     if (!c->keys || !c->values)
         return error_memory(err);
-    libbpf_set_print(say_nothing);
+    libbpf_set_print(print_nothing);
     struct stack_counts_program *p = stack_counts_program__open();
     c->program = p;
     if (!p)
@@ -71,8 +72,8 @@ bool os_stack_counts_open(struct os_stack_counts *c, uint32_t room, struct error
     if (!load(p, room, err))
         return false;
     c->handle = bpf_program__fd(p->progs.count_stack);
-    /* whether this kernel reads maps in batches is seen now, not when it is too late */
-    return os_stack_counts_read(c, give_nothing, NULL, err);
+    /* checks now whether this kernel supports batched reads of maps */
+    return os_stack_counts_read(c, drop_stack, NULL, err);
 }
 
 void os_stack_counts_close(struct os_stack_counts *c)
@@ -83,7 +84,7 @@ void os_stack_counts_close(struct os_stack_counts *c)
     *c = (struct os_stack_counts){0};
 }
 
-/* Waits until no CPU counts in the map that has been left: each was seen at rest once. A
+/* Waits until no CPU counts in the inactive map: until each CPU was seen idle once. A
  * CPU counts for microseconds. */
 static void wait_for_cpus(const struct os_stack_counts *c)
 {
@@ -93,7 +94,7 @@ static void wait_for_cpus(const struct os_stack_counts *c)
             sched_yield();
 }
 
-/* Takes all out of a map in which nobody counts now. */
+/* Reads and clears the inactive map. */
 static bool read_map(struct os_stack_counts *c, const struct bpf_map *map,
                      stack_counts_each *each, void *context, struct error *err)
 {
@@ -106,8 +107,8 @@ static bool read_map(struct os_stack_counts *c, const struct bpf_map *map,
         failed =
             bpf_map_lookup_and_delete_batch(bpf_map__fd(map), first ? NULL : &cursor,
                                             &cursor, c->keys, c->values, &count, NULL);
-        if (failed && errno != ENOENT) /* which is the map's end */
-            return error_set(err, "the kernel does not give what it counted: %s",
+        if (failed && errno != ENOENT) /* ENOENT is the end of the map */
+            return error_set(err, "cannot read the stack counts from the kernel: %s",
                              strerror(errno));
         for (uint32_t i = 0; i < count; i++)
             each(context, (const struct stack_counts_key *)(keys + i * size),

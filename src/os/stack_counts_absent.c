@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of stack_counts.c where what that is built with is missing. */
+/* Replaces stack_counts.c if the build dependencies for eBPF are missing. */
 #include "os/stack_counts.h"
 
 bool os_stack_counts_open(struct os_stack_counts *c, uint32_t room, struct error *err)
@@ -7,7 +7,8 @@ bool os_stack_counts_open(struct os_stack_counts *c, uint32_t room, struct error
     (void)room;
     *c = (struct os_stack_counts){0};
     error_set(err, "this stoke was built without eBPF");
-    return error_hint(err, "tools/deps bpf installs what that takes; then build it anew");
+    return error_hint(err,
+                      "install the dependencies with tools/deps bpf and build again");
 }
 
 void os_stack_counts_close(struct os_stack_counts *c)

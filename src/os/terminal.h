@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of thing a stream goes to. */
+/* Properties of the terminal that a stream is connected to. */
 #ifndef STOKE_OS_TERMINAL_H
 #define STOKE_OS_TERMINAL_H
 
@@ -7,12 +7,13 @@
 
 struct os_terminal {
     bool is_terminal;
-    unsigned columns, rows; /* 0 where it is none, or does not tell */
-    bool colour;            /* a terminal, NO_COLOR is not set, TERM is not "dumb" */
+    unsigned columns, rows; /* 0 if it is not a terminal, or the size is unknown */
+    /* it is a terminal, NO_COLOR is not set, and TERM is not "dumb" */
+    bool colour;
 };
 
-/* fd 1 is standard output. COLUMNS and LINES, where set, win over what the terminal says.
- */
+/* fd 1 is standard output. The variables COLUMNS and LINES override the terminal's
+ * size. */
 struct os_terminal os_terminal_of(int fd);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/wait.h"
+#include "os/machine.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define AT_A_TIME 64
+#define EVENTS_PER_CALL 64
 
 static bool is_ignored(int signal_number)
 {
@@ -14,7 +15,7 @@ static bool is_ignored(int signal_number)
     return sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* A signal that is ignored, but held back, comes all the same: it is left out. */
+/* A blocked signal arrives even if it is ignored, so ignored signals are left out. */
 static void signals_of(sigset_t *set)
 {
     static const int ends[] = {SIGTERM, SIGHUP,    SIGQUIT, SIGUSR1, SIGALRM,
@@ -28,7 +29,7 @@ static void signals_of(sigset_t *set)
             sigaddset(set, ends[i]);
 }
 
-void os_wait_hold_signals(void)
+void os_wait_block_signals(void)
 {
     sigset_t set;
     signals_of(&set);
@@ -40,8 +41,9 @@ bool os_wait_init(struct os_wait *w, struct error *err)
 {
     sigset_t set;
     signals_of(&set);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
-    signal(SIGCHLD, SIG_DFL); /* ignored, children would go without telling how */
+    /* exceeding the file size limit becomes an error of write */
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, the exit status of children is lost */
     *w = (struct os_wait){.epoll = epoll_create1(EPOLL_CLOEXEC), .signals = -1};
     if (sigprocmask(SIG_BLOCK, &set, NULL) == 0)
         w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -49,6 +51,19 @@ bool os_wait_init(struct os_wait *w, struct error *err)
         return error_set(err, "cannot wait for signals: %s", strerror(errno));
     w->handles = 0;
     return true;
+}
+
+bool os_wait_init_plain(struct os_wait *w, struct error *err)
+{
+    *w = (struct os_wait){.epoll = epoll_create1(EPOLL_CLOEXEC), .signals = -1};
+    return w->epoll >= 0 || error_set(err, "cannot wait for events: %s", strerror(errno));
+}
+
+int os_wait_left(uint64_t deadline)
+{
+    uint64_t now = os_clock_monotonic();
+    uint64_t left = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
+    return left < INT32_MAX ? (int)left : INT32_MAX;
 }
 
 void os_wait_deinit(struct os_wait *w)
@@ -97,7 +112,7 @@ static unsigned take_signals(struct os_wait *w)
     struct signalfd_siginfo info;
     unsigned reasons = 0;
     while (read(w->signals, &info, sizeof info) == sizeof info) {
-        bool typed = info.ssi_code > 0; /* by the terminal: the kernel sends it */
+        bool typed = info.ssi_code > 0; /* sent by the kernel: the user typed Ctrl-C */
         if (info.ssi_signo == SIGINT && typed && is_ignored(SIGINT))
             continue;
         if (info.ssi_signo == SIGCHLD)
@@ -114,9 +129,9 @@ static unsigned take_signals(struct os_wait *w)
 
 unsigned os_wait_for(struct os_wait *w, int milliseconds)
 {
-    struct epoll_event events[AT_A_TIME];
+    struct epoll_event events[EVENTS_PER_CALL];
     unsigned reasons = 0;
-    int count = epoll_wait(w->epoll, events, AT_A_TIME, milliseconds);
+    int count = epoll_wait(w->epoll, events, EVENTS_PER_CALL, milliseconds);
     for (int i = 0; i < count; i++) {
         int fd = events[i].data.fd;
         if (fd == w->signals)

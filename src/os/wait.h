@@ -1,50 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for whatever comes first: bytes to read, a signal, the time. */
+/* Waits for the first of: readable descriptors, signals, a timeout. */
 #ifndef STOKE_OS_WAIT_H
 #define STOKE_OS_WAIT_H
 
 #include "base/error.h"
 
-/* What happened; several bits at once. None: the time is over. */
+/* What happened, several bits at once. 0: timeout. */
 enum os_wait_reason {
-    OS_WAIT_DATA = 1,   /* a handle has something to read */
-    OS_WAIT_STOP = 2,   /* SIGINT, SIGTERM, SIGHUP or another that ends programs */
+    OS_WAIT_DATA = 1, /* a descriptor is readable */
+    /* SIGINT, SIGTERM, SIGHUP or another signal that ends processes */
+    OS_WAIT_STOP = 2,
     OS_WAIT_CHILD = 4,  /* SIGCHLD */
     OS_WAIT_USER = 8,   /* SIGUSR2 */
-    OS_WAIT_ALONE = 16, /* no handle is left: all have hung up */
+    OS_WAIT_ALONE = 16, /* no descriptor is left: all have hung up */
 };
 
 struct os_wait {
     int epoll, signals; /* -1: not open */
-    int stop_signal;    /* which one it was; 0 for none */
+    int stop_signal;    /* the signal of OS_WAIT_STOP; 0 for none */
     size_t handles;     /* that have not hung up */
 };
 
-/* Signals are held back from now on, for the os_wait_init that is to come: who is told by
- * one to end does so in order, however early it comes. Standard error that nobody reads
- * any more (SIGPIPE) is no reason to end. Signals that were ignored before (nohup) still
- * are; but SIGINT, which shells have ignored by what they start in the background, counts
- * where another process sends it on purpose. */
-void os_wait_hold_signals(void);
+/* Blocks the signals for a later os_wait_init, so that an early request to stop still
+ * ends the process cleanly. SIGPIPE (nobody reads standard error any more) is ignored.
+ * Signals that were ignored before (nohup) stay ignored. SIGINT, which shells ignore in
+ * background processes, counts only if another process sends it. */
+void os_wait_block_signals(void);
 
-/* From now on those signals come this way only. Deinit in any case. */
+/* From now on, the signals arrive only through os_wait_for. Call os_wait_deinit in any
+ * case. */
 bool os_wait_init(struct os_wait *w, struct error *err);
+
+/* The same without signals: their handling is unchanged. */
+bool os_wait_init_plain(struct os_wait *w, struct error *err);
 void os_wait_deinit(struct os_wait *w);
 
-/* Waits for the handle, too. One that hangs up is left out from then on. */
+/* Adds a descriptor. It is removed when it hangs up. */
 bool os_wait_add(struct os_wait *w, int fd, struct error *err);
 
-/* The same for a handle that is there anyway: without others, nobody is left. */
+/* Adds a descriptor that does not count for OS_WAIT_ALONE. */
 bool os_wait_watch(struct os_wait *w, int fd, struct error *err);
 
-/* Must come before the handle is closed. */
+/* Must be called before the descriptor is closed. */
 void os_wait_remove(struct os_wait *w, int fd);
 
-/* Waits at most so long; -1: without end. */
+/* Waits at most that long; -1: no timeout. */
 unsigned os_wait_for(struct os_wait *w, int milliseconds);
 
-/* Undoes what both did to signals, in a child before it becomes another program.
- */
+/* For other event loops: readable when os_wait_for has something to report. */
+static inline int os_wait_fd(const struct os_wait *w)
+{
+    return w->epoll;
+}
+
+/* Milliseconds until that time of CLOCK_MONOTONIC in ns, rounded up; 0 if it is over. */
+int os_wait_left(uint64_t deadline);
+
+/* Restores the signals, in a child process before exec. */
 void os_wait_restore_signals(void);
 
 #endif

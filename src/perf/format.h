@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data and what the kernel puts into it: record types, and the bits that say what is
- * in a record.
+/* The perf.data format: record types and the bits that say what a record contains.
  *
- * Sources: include/uapi/linux/perf_event.h (what the kernel writes), tools/lib/perf/
- * include/perf/event.h and tools/perf/util/header.h (what perf record adds) of Linux. */
+ * Sources: include/uapi/linux/perf_event.h (kernel), tools/lib/perf/include/perf/event.h
+ * and tools/perf/util/header.h (perf record) of Linux. */
 #ifndef STOKE_PERF_FORMAT_H
 #define STOKE_PERF_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Record types: the kernel's, then those of perf's own. */
+/* Record types: the kernel's, then those that perf adds. */
 enum perf_type {
     PERF_MMAP = 1,
     PERF_LOST,
@@ -61,27 +60,27 @@ enum perf_type {
     PERF_USER_END,
 };
 
-/* In a record's misc: where the processor was, and what else is told by type. */
+/* misc of a record: the CPU mode, and other bits that depend on the type. */
 enum perf_misc {
-    PERF_CPU_MODE = 7, /* the mask of: */
+    PERF_CPU_MODE = 7, /* mask of these: */
     PERF_MODE_UNKNOWN = 0,
     PERF_MODE_KERNEL,
     PERF_MODE_USER,
     PERF_MODE_HYPERVISOR,
     PERF_MODE_GUEST_KERNEL,
     PERF_MODE_GUEST_USER,
-    PERF_MISC_MMAP_DATA = 1 << 13, /* of MMAP and MMAP2: it cannot be executed */
+    PERF_MISC_MMAP_DATA = 1 << 13, /* of MMAP and MMAP2: not executable */
     PERF_MISC_COMM_EXEC = 1 << 13,
-    PERF_MISC_FORK_EXEC = 1 << 13,      /* of a process that was there: its maps follow */
-    PERF_MISC_LOST_BY_FILTER = 1 << 15, /* of LOST_SAMPLES: they were not wanted */
+    PERF_MISC_FORK_EXEC = 1 << 13,      /* the process existed before: its maps follow */
+    PERF_MISC_LOST_BY_FILTER = 1 << 15, /* of LOST_SAMPLES: dropped by a filter */
     PERF_MISC_SWITCH_OUT = 1 << 13,
     PERF_MISC_SWITCH_OUT_PREEMPT = 1 << 14,
     PERF_MISC_MMAP_BUILD_ID = 1 << 14,
     PERF_MISC_BUILD_ID_SIZE = 1 << 15,
 };
 
-/* What a sample holds: bits of sample_type, in the order of their fields but for
- * IDENTIFIER, which comes first. */
+/* The fields of a sample: bits of sample_type, in the order of the fields, except
+ * IDENTIFIER, which is the first field. */
 #define PERF_SAMPLE_IP ((uint64_t)1 << 0)
 #define PERF_SAMPLE_TID ((uint64_t)1 << 1)
 #define PERF_SAMPLE_TIME ((uint64_t)1 << 2)
@@ -120,7 +119,7 @@ enum perf_misc {
 #define PERF_READ_GROUP ((uint64_t)1 << 3)
 #define PERF_READ_LOST ((uint64_t)1 << 4)
 
-/* Markers in a call chain: those behind one were called in that mode. */
+/* Markers in a call chain: the mode of the addresses after them. */
 #define PERF_CONTEXT_HV ((uint64_t)-32)
 #define PERF_CONTEXT_KERNEL ((uint64_t)-128)
 #define PERF_CONTEXT_USER ((uint64_t)-512)
@@ -130,7 +129,7 @@ enum perf_misc {
 #define PERF_CONTEXT_GUEST_USER ((uint64_t)-2560)
 #define PERF_CONTEXT_MAX ((uint64_t)-4095)
 
-/* Kinds of events: perf_event_attr.type. */
+/* perf_event_attr.type. */
 enum perf_event_type {
     PERF_TYPE_HARDWARE,
     PERF_TYPE_SOFTWARE,
@@ -138,10 +137,10 @@ enum perf_event_type {
     PERF_TYPE_HW_CACHE,
     PERF_TYPE_RAW,
     PERF_TYPE_BREAKPOINT,
-    PERF_TYPE_KNOWN, /* from here on: of a unit that the kernel numbered */
+    PERF_TYPE_KNOWN, /* from here on: dynamic PMUs */
 };
 
-/* Kinds of PERF_TYPE_SOFTWARE. */
+/* perf_event_attr.config of PERF_TYPE_SOFTWARE. */
 enum perf_software {
     PERF_SOFTWARE_CPU_CLOCK,
     PERF_SOFTWARE_TASK_CLOCK,
@@ -157,7 +156,7 @@ enum perf_software {
     PERF_SOFTWARE_CGROUP_SWITCHES,
 };
 
-/* Kinds of PERF_TYPE_HARDWARE. */
+/* perf_event_attr.config of PERF_TYPE_HARDWARE. */
 enum perf_hardware {
     PERF_HARDWARE_CYCLES,
     PERF_HARDWARE_INSTRUCTIONS,
@@ -171,7 +170,7 @@ enum perf_hardware {
     PERF_HARDWARE_REF_CYCLES,
 };
 
-/* Bits of perf_event_attr's flags, as on a machine that is little-endian. */
+/* Bits of perf_event_attr's flags, on a little-endian machine. */
 #define PERF_FLAG_DISABLED ((uint64_t)1 << 0)
 #define PERF_FLAG_INHERIT ((uint64_t)1 << 1)
 #define PERF_FLAG_PINNED ((uint64_t)1 << 2)
@@ -201,10 +200,10 @@ enum perf_hardware {
 #define PERF_FLAG_CGROUP ((uint64_t)1 << 32)
 #define PERF_FLAG_BUILD_ID ((uint64_t)1 << 34)
 
-/* A recording's clock, by clock_gettime's number: the one that jitdumps tell time by. */
+/* A recording's clock, as in clock_gettime: the one that jitdumps use. */
 #define PERF_CLOCK_MONOTONIC 1
 
-/* Features: parts of a file's end, by their bit in its header. */
+/* Features: sections at the end of a file, by their bit in its header. */
 enum perf_feature {
     PERF_FEATURE_TRACING_DATA = 1,
     PERF_FEATURE_BUILD_ID,
@@ -224,17 +223,17 @@ enum perf_feature {
     PERF_FEATURE_COMPRESSED = 27,
     PERF_FEATURE_CLOCK_DATA = 29,
 
-    /* stoke's own, which perf passes over: what JITs wrote of their code. Again and again,
-     * u64 process, u64 size, and so many bytes of its perf map. */
+    /* stoke's own, which perf ignores: perf maps of JITs. A sequence of u64 process, u64
+     * size, and size bytes of its perf map. */
     PERF_FEATURE_JIT_MAPS = 240,
     PERF_FEATURES = 256,
 };
 
 #define PERF_FILE_HEADER 104
-#define PERF_PIPE_HEADER 16  /* without features: a pipe's form */
+#define PERF_PIPE_HEADER 16  /* without features: the pipe form */
 #define PERF_RECORD_HEADER 8 /* type (32 bits), misc, size (16 each) */
 #define PERF_RECORD_MAX ((size_t)UINT16_MAX)
 #define PERF_FILE_ATTR_IDS \
-    16 /* an attribute in a file is followed by where its ids are */
+    16 /* an attribute in a file is followed by the section of its ids */
 
 #endif

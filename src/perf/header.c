@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginning of a recording, and a file's end: attributes of the events and what perf
- * record tells of the machine. */
+/* The header of a recording and the features at its end: attributes of the events, facts
+ * about the machine. */
+#include "base/array.h"
 #include "perf/parts.h"
 
 #define ATTR_SIZE_FIRST 64
 
-/* A file that comes through a pipe has its attributes in front of its records, so that
- * they are in reach; up to this size. */
+/* The attributes of a file that comes through a pipe are read if they are in front of its
+ * records and within this size. */
 #define PIPED_FILE_HEAD ((uint64_t)64 << 20)
 
 void perf_flaw(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
 {
     if (flaw == PERF_FLAW_TRUNCATED && d->flaws[flaw])
-        return; /* there is one end */
+        return; /* one of the two */
     if (d->flaws[flaw]++ == 0)
         d->flaw_offset[flaw] = offset;
 }
@@ -27,7 +28,7 @@ static uint64_t reverse_bits(uint64_t v)
     return r;
 }
 
-/* What is asked of all events together. */
+/* What all events have in common. */
 static void note_event(struct perf_data *d, const struct perf_event *e)
 {
     const struct perf_event *first = &d->events[0];
@@ -42,7 +43,7 @@ static void note_event(struct perf_data *d, const struct perf_event *e)
         *at = d->event_count;
 }
 
-/* A perf_event_attr, whose size is a field of itself; what it is too short for is 0. */
+/* A perf_event_attr, which contains its size; missing fields are 0. */
 static struct perf_event event_of_attr(const struct perf_data *d, struct str attr)
 {
     struct bytes b = bytes_of(attr, d->big_endian);
@@ -70,13 +71,12 @@ static struct perf_event event_of_attr(const struct perf_data *d, struct str att
 static void add_event(struct perf_data *d, struct str attr, struct str ids)
 {
     struct perf_event e = event_of_attr(d, attr);
-    struct perf_event *events =
-        arena_grow(&d->arena, d->events, &d->event_cap, d->event_count + 1, sizeof e);
-    if (!events)
+    struct perf_event *added =
+        ARRAY_APPEND(&d->arena, d->events, d->event_count, d->event_cap);
+    if (!added)
         return;
     e.name = perf_event_name(&d->arena, &e);
-    d->events = events;
-    events[d->event_count++] = e;
+    *added = e;
     note_event(d, &e);
     struct bytes b = bytes_of(ids, d->big_endian);
     while (bytes_left(&b) >= 8) {
@@ -96,7 +96,7 @@ static void name_event(struct perf_data *d, struct perf_event *e, struct str nam
 
 /* --- Features ---------------------------------------------------------------------- */
 
-/* A string with its length in front, filled up with zeros. */
+/* A string: its length, then the bytes, padded with zeros. */
 static struct str take_string(struct bytes *b)
 {
     struct str s = bytes_take(b, bytes_u32(b));
@@ -110,26 +110,26 @@ static struct str keep_string(struct perf_data *d, struct bytes b)
 
 static void take_command(struct perf_data *d, struct bytes b)
 {
-    struct output words = OUTPUT_KEEP;
+    struct output words = OUTPUT_BUFFER;
     for (uint32_t left = bytes_u32(&b); left && bytes_left(&b); left--) {
         if (words.used)
             output_str(&words, STR(" "));
         output_str(&words, take_string(&b));
     }
     d->arena.failed |= words.failed;
-    d->facts.command = arena_str(&d->arena, output_kept(&words));
+    d->facts.command = arena_str(&d->arena, output_contents(&words));
     output_deinit(&words);
 }
 
-/* The event that has one of the ids; else the one in that place. */
+/* The event with one of the ids, else the one with that index. */
 static struct perf_event *described_event(struct perf_data *d, struct str ids,
-                                          uint32_t place)
+                                          uint32_t index)
 {
     struct bytes b = bytes_of(ids, d->big_endian);
     const uint64_t *at = ids.len >= 8 ? idmap_find(&d->ids, bytes_u64(&b)) : NULL;
     if (at)
         return &d->events[*at - 1];
-    return place < d->event_count ? &d->events[place] : NULL;
+    return index < d->event_count ? &d->events[index] : NULL;
 }
 
 static void take_event_names(struct perf_data *d, struct bytes b)
@@ -157,8 +157,8 @@ static struct str hexadecimal(struct perf_data *d, struct str raw)
     return (struct str){text ? text : "", text ? raw.len * 2 : 0};
 }
 
-/* A build id record: pid, 20 bytes of build id and their count, the path. Without a count
- * shorter ids are filled up with zeros. */
+/* A build ID record: pid, 20 bytes of build ID and their count, the path. Without a
+ * count, a shorter ID is padded with zeros. */
 static void take_build_id(struct perf_data *d, uint16_t misc, struct bytes b)
 {
     bytes_skip(&b, 4);
@@ -176,14 +176,11 @@ static void take_build_id(struct perf_data *d, uint16_t misc, struct bytes b)
     if (id == 0)
         return;
     size_t cap = d->build_id_cap;
-    struct str *ids =
-        arena_grow(&d->arena, d->build_ids, &d->build_id_cap, id + 1, sizeof *ids);
-    if (!ids)
+    if (!ARRAY_RESERVE(&d->arena, d->build_ids, d->build_id_cap, id + 1))
         return;
     for (size_t i = cap; i < d->build_id_cap; i++)
-        ids[i] = STR("");
-    d->build_ids = ids;
-    ids[id] = hexadecimal(d, raw);
+        d->build_ids[i] = STR("");
+    d->build_ids[id] = hexadecimal(d, raw);
 }
 
 struct str perf_data_build_id(const struct perf_data *d, struct str path)
@@ -216,7 +213,7 @@ static enum architecture machine_named(struct str arch)
     return x86 ? ARCH_X86 : ARCH_UNKNOWN;
 }
 
-/* Gives a format to the events that it is of. */
+/* Assigns a format to its events. */
 static void take_format(struct perf_data *d, struct str text)
 {
     uint64_t id = tracepoint_format_id(text);
@@ -231,9 +228,8 @@ static void take_format(struct perf_data *d, struct str text)
             d->events[i].format = format;
 }
 
-/* The beginning of a trace.dat (trace-cmd.dat.v6(5)), as perf writes it: formats of what
- * all tracepoints have, then of ftrace's own, then of the tracepoints by their systems.
- */
+/* The head of a trace.dat (trace-cmd.dat.v6(5)), as perf writes it: formats of the common
+ * fields, of ftrace's own events, of the tracepoints by system. */
 void perf_read_formats(struct perf_data *d, struct str tracing)
 {
     struct bytes b = bytes_of(tracing, d->big_endian);
@@ -265,12 +261,10 @@ static void take_jit_maps(struct perf_data *d, struct bytes b)
     while (bytes_left(&b) >= 16) {
         uint64_t *at = idmap_put(&d->jit_map_of, &d->arena, bytes_u64(&b));
         struct str text = bytes_take(&b, bytes_u64(&b));
-        struct str *maps = arena_grow(&d->arena, d->jit_maps, &d->jit_map_cap,
-                                      d->jit_map_count + 1, sizeof *maps);
-        if (b.failed || !at || !maps)
+        if (b.failed || !at ||
+            !ARRAY_RESERVE(&d->arena, d->jit_maps, d->jit_map_cap, d->jit_map_count + 1))
             return;
-        d->jit_maps = maps;
-        maps[d->jit_map_count++] = arena_str(&d->arena, text);
+        d->jit_maps[d->jit_map_count++] = arena_str(&d->arena, text);
         *at = d->jit_map_count;
     }
 }
@@ -361,7 +355,7 @@ static void update_event(struct perf_data *d, struct bytes b)
         name_event(d, &d->events[*at - 1], str_head(rest, str_find(rest, 0)));
 }
 
-/* Old recorders name tracepoints by their number. */
+/* Old versions of perf write tracepoints by their id. */
 static void name_tracepoint(struct perf_data *d, struct bytes b)
 {
     const uint64_t *at = idmap_find(&d->tracepoints, bytes_u64(&b));
@@ -402,7 +396,7 @@ void perf_read_header_record(struct perf_data *d, const struct perf_record *r)
     }
 }
 
-/* --- The beginning ----------------------------------------------------------------- */
+/* --- The header ----------------------------------------------------------------- */
 
 struct section {
     uint64_t offset, size;
@@ -420,8 +414,8 @@ static uint64_t section_end(struct section s)
     return s.offset > UINT64_MAX - s.size ? UINT64_MAX : s.offset + s.size;
 }
 
-/* The bits of a 32-bit machine of the other byte order lie the other way around in their
- * words. Every recorder notes the host's name. */
+/* Bits from a 32-bit machine of the other byte order are swapped within words of 64 bits.
+ * Every recorder writes the host's name, which shows it. */
 static void take_feature_bits(struct perf_data *d, struct bytes *b)
 {
     for (unsigned i = 0; i < 4; i++)
@@ -445,7 +439,7 @@ static void read_attrs(struct perf_data *d, struct str file, struct section attr
         struct section ids = take_section(&b);
         struct str numbers = str_part(file, ids.offset, ids.size);
         ids_total += numbers.len;
-        if (ids_total > file.len) { /* the same ids again and again */
+        if (ids_total > file.len) { /* the same ids for several events */
             perf_flaw(d, PERF_FLAW_HEADER, ids.offset);
             return;
         }
@@ -454,8 +448,8 @@ static void read_attrs(struct perf_data *d, struct str file, struct section attr
     }
 }
 
-/* Whether all that the header points at, but for the records and the features, lies in
- * front of the records. */
+/* Whether everything that the header refers to, except records and features, is in front
+ * of the records. */
 static bool lies_ahead(const struct perf_data *d, struct str file, struct section attrs,
                        uint64_t attr_size, struct section types, uint64_t data)
 {
@@ -463,16 +457,16 @@ static bool lies_ahead(const struct perf_data *d, struct str file, struct sectio
     bool ahead =
         section_end(attrs) <= data && (!types.size || section_end(types) <= data);
     for (; ahead && table.len >= attr_size; table = str_skip(table, attr_size)) {
-        struct str place =
+        struct str location =
             str_part(table, attr_size - PERF_FILE_ATTR_IDS, PERF_FILE_ATTR_IDS);
-        struct bytes b = bytes_of(place, d->big_endian);
+        struct bytes b = bytes_of(location, d->big_endian);
         struct section ids = take_section(&b);
         ahead = !ids.size || section_end(ids) <= data;
     }
     return ahead;
 }
 
-/* Old recorders name tracepoints in a table of their own. */
+/* Old versions of perf write the names of tracepoints into a table. */
 #define EVENT_TYPE_SIZE 72
 
 static void read_event_types(struct perf_data *d, struct str file, struct section types)
@@ -513,10 +507,10 @@ static void skip_input(struct source *in, uint64_t size)
 static bool refuse(struct error *err, const char *what)
 {
     error_set(err, "%s", what);
-    return error_hint(err, "record it anew, with a perf of these years");
+    return error_hint(err, "record it again with a newer perf");
 }
 
-/* The bytes of the first file of a folder, which begins with the input. */
+/* The bytes of the first file of a folder, at the beginning of the input. */
 static struct str first_file(const struct source *in, struct str all)
 {
     return in->file_count ? str_head(all, in->files[0].size) : all;
@@ -536,12 +530,12 @@ bool perf_next_file(struct perf_data *d, uint64_t *begin)
     return false;
 }
 
-/* Makes the source of a file's records. */
+/* Sets up the source of a file's records. */
 static bool open_section(struct perf_data *d, struct str head, struct section data,
                          struct error *err)
 {
     struct source *in = d->input;
-    if (data.size == 0) { /* a killed recorder has not come to write it */
+    if (data.size == 0) { /* a killed recorder has not written it */
         data.size = UINT64_MAX - data.offset;
         perf_flaw(d, PERF_FLAW_UNFINISHED, data.offset);
     } else {
@@ -554,6 +548,7 @@ static bool open_section(struct perf_data *d, struct str head, struct section da
         if (d->features_at > head.len)
             perf_flaw(d, PERF_FLAW_TRUNCATED, head.len);
         d->section = source_of(str_part(head, data.offset, data.size), in->name);
+        d->section.limits = in->limits;
         d->section.offset = data.offset;
         if (d->features_at)
             perf_read_features(d, head, 0);
@@ -562,6 +557,7 @@ static bool open_section(struct perf_data *d, struct str head, struct section da
         skip_input(in, data.offset);
         d->section_left = data.size;
         d->section = source_reading(section_read, d, in->name);
+        d->section.limits = in->limits;
         d->section.offset = data.offset;
     }
     d->source = &d->section;
@@ -582,9 +578,9 @@ static bool read_file_header(struct perf_data *d, struct error *err)
     struct section types = take_section(&b);
     take_feature_bits(d, &b);
     if (b.failed)
-        return refuse(err, "the recording ends within its header");
+        return refuse(err, "the recording is truncated: it ends within its header");
     if (attr_size < ATTR_SIZE_FIRST + PERF_FILE_ATTR_IDS || attrs.size < attr_size)
-        return refuse(err, "the recording's header names no events");
+        return refuse(err, "the recording's header has no events");
     bool near = data.offset <= PIPED_FILE_HEAD;
     if (near && !source_peek(in, (size_t)data.offset, err))
         return false;
@@ -597,7 +593,7 @@ static bool read_file_header(struct perf_data *d, struct error *err)
     read_event_types(d, head, types);
     if (d->event_count == 0)
         return d->arena.failed ? error_memory(err)
-                               : refuse(err, "the recording's header names no events");
+                               : refuse(err, "the recording's header has no events");
     return open_section(d, head, data, err);
 }
 
@@ -614,7 +610,7 @@ bool perf_read_header(struct perf_data *d, struct error *err)
     if (!d->big_endian && !str_starts(head, STR("PERFILE2")))
         return refuse(err, "this is not perf.data: it does not begin with PERFILE2");
     if (head.len < PERF_PIPE_HEADER)
-        return refuse(err, "the recording ends within its header");
+        return refuse(err, "the recording is truncated: it ends within its header");
     struct bytes b = bytes_of(str_skip(head, 8), d->big_endian);
     d->piped = bytes_u64(&b) == PERF_PIPE_HEADER;
     if (!d->piped)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of events, for recordings that do not hold them: as perf makes them of the type
- * and the number (tools/perf/util/evsel.c). */
+/* Names of events for recordings without them, made from type and config as perf does
+ * (tools/perf/util/evsel.c). */
 #include "base/format.h"
 #include "perf/parts.h"
 
@@ -31,7 +31,8 @@ static size_t base_name(const struct perf_event *e, char *text, size_t room)
 {
     uint64_t cache = e->config & 0xff, op = e->config >> 8 & 0xff;
     uint64_t result = e->config >> 16 & 0xff;
-    uint64_t number = e->config & UINT32_MAX; /* above it: the unit, on hybrid machines */
+    uint64_t number =
+        e->config & UINT32_MAX; /* the bits above are the PMU's type, on hybrid CPUs */
     if (e->type == PERF_TYPE_HARDWARE && number < COUNT(hardware))
         return format_text(text, room, "%s", hardware[number]);
     if (e->type == PERF_TYPE_SOFTWARE && e->config < COUNT(software))
@@ -50,7 +51,7 @@ static size_t base_name(const struct perf_event *e, char *text, size_t room)
                        (unsigned long long)e->config);
 }
 
-/* ":u", ":pp": in which modes it counts where not in all, and how precisely. */
+/* ":u", ":pp": the modes in which the event counts, if not all, and its precision. */
 static size_t modifiers(const struct perf_event *e, char *text)
 {
     uint64_t f = e->flags;

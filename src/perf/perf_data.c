@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/limits.h"
+#include "base/array.h"
 #include "base/sort.h"
 #include "perf/parts.h"
 
-/* Records of a pipe that wait for their turn keep the window of the source open. Where it
- * would grow beyond this, they are given before what is still to come. In a folder of
- * compressed files what comes first is in the last file, too. */
+/* Queued records of a pipe extend the window of the source. Beyond this size they are
+ * delivered, even if older records may follow. In a folder of compressed files, the first
+ * records can be in the last file. */
 #define WAITING_BYTES_MAX ((uint64_t)64 << 20)
-#define WAITING_BYTES_FOLDER ((size_t)(limits.piece / 2))
 
 bool perf_data_init(struct perf_data *d, struct source *in, struct error *err)
 {
     struct str all;
-    *d = (struct perf_data){.input = in, .formats = OUTPUT_KEEP};
+    *d = (struct perf_data){.input = in, .formats = OUTPUT_BUFFER};
     d->facts = (struct perf_facts){.host = STR(""),
                                    .release = STR(""),
                                    .version = STR(""),
@@ -37,7 +36,7 @@ void perf_data_deinit(struct perf_data *d)
 
 /* --- The window -------------------------------------------------------------------- */
 
-/* Whether the source has `size` bytes at the offset, which is not before d->keep. */
+/* Whether the source has `size` bytes at the offset, which is at least d->keep. */
 static bool have(struct perf_data *d, uint64_t offset, uint64_t size, struct error *err)
 {
     struct source *s = d->source;
@@ -52,7 +51,7 @@ static bool have(struct perf_data *d, uint64_t offset, uint64_t size, struct err
     return true;
 }
 
-/* The bytes at an offset that are in the window. */
+/* The bytes of the window at an offset. */
 static struct str bytes_at(const struct perf_data *d, uint64_t offset)
 {
     const struct source *s = d->source;
@@ -66,7 +65,7 @@ static void move_on(struct perf_data *d, uint64_t size)
         d->keep = d->cursor;
 }
 
-/* Where in the file that is. */
+/* The offset in the file. */
 static uint64_t origin_of(const struct perf_data *d, uint64_t offset)
 {
     return d->unpacker && d->source == perf_unpacker_source_of(d->unpacker)
@@ -79,7 +78,7 @@ static void flaw_at(struct perf_data *d, enum perf_flaw flaw, uint64_t offset)
     perf_flaw(d, flaw, origin_of(d, offset));
 }
 
-/* The record at an offset where a whole one is in the window. */
+/* The record at an offset, if the window has all of it. */
 static struct perf_record record_at(const struct perf_data *d, uint64_t offset)
 {
     struct str bytes = bytes_at(d, offset);
@@ -101,7 +100,7 @@ static bool before(const void *context, uint32_t a, uint32_t b)
     return waiting[a].time < waiting[b].time;
 }
 
-/* Puts those waiting in the order of time; what came first, first. */
+/* Sorts the queued records by time, stably. */
 static void sort_waiting(struct perf_data *d)
 {
     size_t count = d->waiting_count, cap = d->sorted_cap;
@@ -123,7 +122,7 @@ static void sort_waiting(struct perf_data *d)
     d->waiting_cap = cap;
 }
 
-/* Makes those up to the time due. */
+/* Makes the records up to that time due. */
 static void make_due(struct perf_data *d, uint64_t time)
 {
     sort_waiting(d);
@@ -131,7 +130,7 @@ static void make_due(struct perf_data *d, uint64_t time)
         d->due++;
 }
 
-/* Those that were due are given: what is left, and from where on it is kept. */
+/* All due records were delivered: removes them from the queue and updates d->keep. */
 static void forget_given(struct perf_data *d)
 {
     size_t left = d->waiting_count - d->due;
@@ -147,22 +146,21 @@ static void forget_given(struct perf_data *d)
 
 static void wait(struct perf_data *d, const struct perf_record *r)
 {
-    struct perf_waiting *waiting = arena_grow(&d->arena, d->waiting, &d->waiting_cap,
-                                              d->waiting_count + 1, sizeof *waiting);
-    if (!waiting)
+    struct perf_waiting *added =
+        ARRAY_APPEND(&d->arena, d->waiting, d->waiting_count, d->waiting_cap);
+    if (!added)
         return;
-    d->waiting = waiting;
-    waiting[d->waiting_count++] = (struct perf_waiting){r->time, d->cursor};
+    *added = (struct perf_waiting){r->time, d->cursor};
     if (r->time > d->newest_time)
         d->newest_time = r->time;
 }
 
-/* A round: perf has gone once over the buffers of all processors. What it will find there
- * next may be older than the newest of this round, but not than the newest of the one
- * before. */
+/* A round: perf has read the buffers of all CPUs once. In the next round, records can be
+ * older than the newest of this round, but not older than the newest of the round before.
+ */
 static void end_round(struct perf_data *d)
 {
-    if (d->input->file_count > 1) /* this file's round, and not the others' */
+    if (d->input->file_count > 1) /* the round of one file only */
         return;
     make_due(d, d->round_time);
     d->round_time = d->newest_time;
@@ -170,8 +168,8 @@ static void end_round(struct perf_data *d)
 
 /* --- Records ----------------------------------------------------------------------- */
 
-/* Whether a record begins at the offset: it has the length of its parts or, where that is
- * not known, is followed by another, or by the end. */
+/* Whether a record begins at the offset: its size is that of its fields or, if that is
+ * unknown, another record or the end follows. */
 static bool begins_record(struct perf_data *d, uint64_t offset, struct error *err)
 {
     if (!have(d, offset, PERF_RECORD_HEADER, err) ||
@@ -187,8 +185,8 @@ static bool begins_record(struct perf_data *d, uint64_t offset, struct error *er
            (length == 0 && (!more || perf_header_sound(d, bytes_at(d, next))));
 }
 
-/* Where a record ends whose header tells another size than its parts have; 0 where it is
- * not that size which is damaged: then no record begins behind the parts. */
+/* The end of a record whose fields and header disagree about its size; 0 if no record
+ * follows the fields: then the size in the header is not the damage. */
 static size_t true_length(struct perf_data *d, uint64_t offset, struct error *err)
 {
     have(d, offset, PERF_RECORD_MAX, err);
@@ -201,7 +199,7 @@ static size_t true_length(struct perf_data *d, uint64_t offset, struct error *er
     return ends || begins_record(d, next, err) ? length : 0;
 }
 
-/* Remembers how long the record really is. */
+/* Stores the real size of the record. */
 static void resize(struct perf_data *d, uint64_t offset, size_t length)
 {
     uint64_t *at = idmap_put(&d->resized, &d->arena, offset);
@@ -210,9 +208,9 @@ static void resize(struct perf_data *d, uint64_t offset, size_t length)
     flaw_at(d, PERF_FLAW_CORRUPTED, offset);
 }
 
-/* What stands at the cursor makes no sense: it may be that the record before it has another
- * size than its header tells. It is among those that wait, or was given. */
-static bool mend_last(struct perf_data *d, struct error *err)
+/* The bytes at the cursor are not a record: perhaps the header of the record before has a
+ * wrong size. That record is queued or was delivered. */
+static bool fix_last(struct perf_data *d, struct error *err)
 {
     size_t count = d->waiting_count;
     if (count <= d->due || d->waiting[count - 1].offset != d->last)
@@ -227,9 +225,9 @@ static bool mend_last(struct perf_data *d, struct error *err)
     return true;
 }
 
-/* The record at the cursor makes no sense; the one before it is one of perf's own, whose
- * length only its header tells. Where another begins within it, it is that one which is
- * damaged. */
+/* The bytes at the cursor are not a record, and the one before is of a type that perf
+ * added, whose size only the header has. If another record begins within it, it is the
+ * damaged one. */
 static bool look_within_last(struct perf_data *d, struct error *err)
 {
     uint64_t last = d->last, end = d->cursor;
@@ -242,7 +240,7 @@ static bool look_within_last(struct perf_data *d, struct error *err)
         flaw_at(d, PERF_FLAW_CORRUPTED, last);
         d->cursor = at;
         d->keep = at < d->keep ? at : d->keep;
-        d->last = UINT64_MAX; /* once: what is there may be damaged too */
+        d->last = UINT64_MAX; /* once only: what is there may be damaged too */
         return true;
     }
     return false;
@@ -250,9 +248,23 @@ static bool look_within_last(struct perf_data *d, struct error *err)
 
 #define PASSED_MAX ((uint64_t)1 << 20)
 
-/* The record at the cursor makes no sense: goes on to the next that does. The kernel's
- * records have sizes that are multiples of 8, those of perf of 4. Where that is far away, what waits for
- * its turn waits no longer: all behind it would be kept. */
+/* Bytes of zero words at the beginning: no record begins there, because no type is 0.
+ * Damaged files have long runs of them, where blocks were never written. */
+static size_t zero_bytes(struct str bytes)
+{
+    size_t length = 0;
+    uint64_t word = 0;
+    for (; length + sizeof word <= bytes.len; length += sizeof word) {
+        memcpy(&word, bytes.ptr + length, sizeof word);
+        if (word)
+            break;
+    }
+    return length;
+}
+
+/* The bytes at the cursor are not a record: skips to the next one. Sizes of the kernel's
+ * records are multiples of 8, of perf's multiples of 4. If that is far away, the queue is
+ * flushed, so as not to retain everything in between. */
 static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct error *err)
 {
     uint64_t from = d->cursor, left = 0;
@@ -260,6 +272,7 @@ static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct e
         return;
     while (have(d, d->cursor, PERF_RECORD_HEADER + 1, err)) {
         move_on(d, 4);
+        move_on(d, zero_bytes(bytes_at(d, d->cursor)));
         if (begins_record(d, d->cursor, err)) {
             flaw_at(d, PERF_FLAW_CORRUPTED, from);
             return;
@@ -275,7 +288,7 @@ static void pass_corrupted(struct perf_data *d, enum perf_flaw if_last, struct e
     flaw_at(d, if_last, from);
 }
 
-/* Records of types that are newer than this reader: believed where another follows. */
+/* Records of unknown types are valid if another record follows. */
 static bool is_newer(struct perf_data *d, struct perf_header h, struct error *err)
 {
     uint64_t next = d->cursor + h.size;
@@ -288,16 +301,16 @@ static bool is_newer(struct perf_data *d, struct perf_header h, struct error *er
     return have(d, d->cursor, h.size, err);
 }
 
-/* Whether a record ends with a text, behind which a recorder may leave room. */
+/* Whether a record ends with a string, after which a recorder may leave room. */
 static bool has_text(uint32_t type)
 {
     return type == PERF_MMAP || type == PERF_MMAP2 || type == PERF_COMM ||
            type == PERF_KSYMBOL || type == PERF_CGROUP;
 }
 
-/* Whether the record at the cursor can be taken: it is as long as its parts, or that is
- * now known. One of another length that is followed by the next is of another type than
- * its header tells. */
+/* Whether the record at the cursor is valid: it has the size of its fields, or the real
+ * size is stored. A record of another size that is followed by a record has a damaged
+ * type. */
 static bool check_length(struct perf_data *d, bool whole, struct error *err)
 {
     struct str bytes = bytes_at(d, d->cursor);
@@ -316,17 +329,17 @@ static bool check_length(struct perf_data *d, bool whole, struct error *err)
     return true;
 }
 
-/* Goes on to the next file of a folder, where there is one. */
+/* Continues with the next file of a folder. */
 static void end_file(struct perf_data *d)
 {
     d->ended = d->source != &d->section || !perf_next_file(d, &d->cursor);
 }
 
-/* A sample of fewer bytes may have lost its end, and its time with it. */
+/* A shorter sample may have lost its end, and its time with it. */
 #define SAMPLE_LEAST 40
 
-/* Takes the record at the cursor. False where there is none that can be given: at the
- * end, or where something was passed over. */
+/* Reads the record at the cursor. Returns false if none can be delivered: at the end, or
+ * if bytes were skipped. */
 static bool take_record(struct perf_data *d, struct perf_record *r, struct error *err)
 {
     if (!have(d, d->cursor, PERF_RECORD_HEADER, err)) {
@@ -339,7 +352,7 @@ static bool take_record(struct perf_data *d, struct perf_record *r, struct error
     bool sound = perf_header_sound(d, bytes_at(d, d->cursor));
     bool newer = !sound && is_newer(d, h, err);
     if (!sound && !newer) {
-        if (!mend_last(d, err))
+        if (!fix_last(d, err))
             pass_corrupted(d, PERF_FLAW_CORRUPTED, err);
         return false;
     }
@@ -358,7 +371,7 @@ static bool take_record(struct perf_data *d, struct perf_record *r, struct error
     return true;
 }
 
-/* What follows some records outside of their size. */
+/* Payload that follows some records and is not part of their size. */
 static uint64_t payload_of(const struct perf_data *d, const struct perf_record *r)
 {
     struct bytes b = perf_body(d, r);
@@ -367,7 +380,7 @@ static uint64_t payload_of(const struct perf_data *d, const struct perf_record *
     return r->type == PERF_HEADER_TRACING_DATA ? bytes_u32(&b) : 0;
 }
 
-/* Goes over to a source in which records are unpacked. None are waiting. */
+/* Switches to a source of decompressed records. The queue is empty. */
 static void start_unpacking(struct perf_data *d)
 {
     struct source *s = d->source;
@@ -384,7 +397,7 @@ static void start_unpacking(struct perf_data *d)
 
 #define FORMATS_MAX ((size_t)16 << 20)
 
-/* Keeps what tells tracepoints' formats, until it is whole. */
+/* Collects the tracepoint formats until they are complete. */
 static void take_formats(struct perf_data *d, struct str piece)
 {
     if (!d->keeps_payload)
@@ -393,14 +406,14 @@ static void take_formats(struct perf_data *d, struct str piece)
         output_str(&d->formats, piece);
     if (piece.len < d->payload)
         return;
-    perf_read_formats(d, output_kept(&d->formats));
+    perf_read_formats(d, output_contents(&d->formats));
     d->arena.failed |= d->formats.failed;
     d->keeps_payload = false;
     output_deinit(&d->formats);
-    d->formats = OUTPUT_KEEP;
+    d->formats = OUTPUT_BUFFER;
 }
 
-/* Passes over some of a payload. */
+/* Skips a part of a payload. */
 static void skip_payload(struct perf_data *d, struct error *err)
 {
     uint64_t left = bytes_at(d, d->cursor).len;
@@ -417,7 +430,7 @@ static void skip_payload(struct perf_data *d, struct error *err)
     move_on(d, left);
 }
 
-/* Reads one record: true where it is to be given at once. */
+/* Reads one record. Returns true if it is to be delivered at once. */
 static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
 {
     if (d->payload) {
@@ -440,7 +453,7 @@ static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
     }
     move_on(d, r->body.len + PERF_RECORD_HEADER);
     if (d->last < d->keep)
-        d->keep = d->last; /* look_within_last may go back to it */
+        d->keep = d->last; /* look_within_last may return to it */
     d->payload = payload_of(d, r);
     d->keeps_payload = r->type == PERF_HEADER_TRACING_DATA;
     if (r->type == PERF_AUXTRACE)
@@ -452,8 +465,8 @@ static bool step(struct perf_data *d, struct perf_record *r, struct error *err)
     return true;
 }
 
-/* The records are at their end: those waiting are due, and a file's features, which
- * follow, are read where they were not in reach before. */
+/* The records have ended: all queued ones are due. Reads the features after them, if they
+ * could not be read before. */
 static void end(struct perf_data *d, struct error *err)
 {
     struct str rest;
@@ -505,8 +518,8 @@ bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *er
             forget_given(d);
         if (d->ended)
             return false;
-        uint64_t most =
-            d->input->file_count > 1 ? WAITING_BYTES_FOLDER : WAITING_BYTES_MAX;
+        uint64_t most = d->input->file_count > 1 ? source_limits(d->input)->piece / 2
+                                                 : WAITING_BYTES_MAX;
         if (!d->source->last && d->cursor - d->keep > most)
             make_due(d, UINT64_MAX);
         else if (step(d, r, err))

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: what the Linux kernel and perf record write, as records in the order of
+/* Reading perf.data: the records of the Linux kernel and of perf record, in the order of
  * time.
  *
- * The reader takes the file and pipe forms in both byte orders, compressed or not, and
- * gives one record after the other; functions take a record apart. Nothing is copied:
- * strings, stack dumps and chains are views of the input.
+ * The reader accepts the file and the pipe form, in both byte orders, compressed or not.
+ * perf_data_next delivers one record after the other; other functions decode a record.
+ * Nothing is copied: strings, stack dumps and chains point into the input. Sources:
+ * include/uapi/linux/perf_event.h (kernel records, samples),
+ * tools/perf/Documentation/perf.data-file-format.txt and
+ * tools/lib/perf/include/perf/event.h (file, features, perf's records) of Linux.
  *
- * Sources: include/uapi/linux/perf_event.h (kernel records, samples),
- * tools/perf/Documentation/perf.data-file-format.txt and tools/lib/perf/include/perf/
- * event.h (file, features, records of perf's own) of Linux.
+ * A folder, as perf record --threads writes it, is a file and further files of records
+ * only, one per thread. The records of all files are sorted as one.
  *
- * A folder, as perf record --threads writes it, is a file, and files of records alone,
- * one a thread: of those together, all are put in order.
+ * A file in memory or mapped is read in place. From a pipe, the window of the source
+ * retains the records that are not sorted yet.
  *
- * A file in memory or mapped is read where it lies. From a pipe, the window of the source
- * keeps what is not yet in order. Hostile input costs time and memory in proportion to
- * its size: corrupted records are passed over, and the next sound one is looked for. */
+ * The cost of hostile input is proportional to its size. Corrupted records are skipped up
+ * to the next valid one. */
 #ifndef STOKE_PERF_PERF_DATA_H
 #define STOKE_PERF_PERF_DATA_H
 
@@ -29,51 +30,51 @@
 #include "perf/format.h"
 #include "perf/tracepoint.h"
 
-/* What was recorded: a perf_event_attr. */
+/* An event: a perf_event_attr. */
 struct perf_event {
-    struct str name; /* as perf shows it; all have one once the last record was given */
-    bool named;      /* by the recording; else made of type and config */
-    uint32_t type;   /* enum perf_event_type, or a number of the machine's */
+    struct str name; /* as perf shows it; every event has one after the last record */
+    bool named;      /* by the recording; else made from type and config */
+    uint32_t type;   /* enum perf_event_type, or a dynamic PMU's */
     uint64_t config;
-    uint64_t period; /* or, with PERF_FLAG_FREQUENCY, samples a second */
+    uint64_t period; /* or, with PERF_FLAG_FREQUENCY, samples per second */
     uint64_t sample_type, read_format, flags, branch_type;
     uint64_t user_registers, interrupt_registers; /* masks */
-    uint32_t stack_size;                          /* of a dump */
-    const struct tracepoint_format *format; /* of a tracepoint's raw part; or NULL */
-    uint32_t clock; /* of the times, with PERF_FLAG_CLOCK: clock_gettime's number */
+    uint32_t stack_size;                          /* of a stack dump, in bytes */
+    const struct tracepoint_format *format; /* of a tracepoint's raw data; or NULL */
+    uint32_t clock; /* clock id of the times, with PERF_FLAG_CLOCK */
 };
 
-/* What the recording says of itself. Empty or 0 where it does not. With an input that
- * cannot be mapped, a file's are known behind its last record. */
+/* Facts in the recording's header. Empty or 0 if unknown. If the input cannot be mapped,
+ * the facts of a file are known after its last record. */
 struct perf_facts {
     struct str host, release, version, arch, cpu;
-    struct str command; /* its words joined by spaces */
+    struct str command; /* arguments joined by spaces */
     uint32_t cpus_available, cpus_online;
     uint64_t time_first, time_last;
     enum architecture machine;
 };
 
-/* One record. Its bytes are good until the next one is asked for; see `moving`. */
+/* One record. Its bytes are valid until the next call of perf_data_next; see `moving`. */
 struct perf_record {
-    uint32_t type; /* enum perf_type, or one that is not known */
+    uint32_t type; /* enum perf_type, or an unknown one */
     uint16_t misc;
-    struct str body; /* behind the header */
-    uint64_t offset; /* in the file or, of unpacked ones, in the unpacked stream */
-    uint64_t time;   /* ns, TIME_NONE where the record has none */
+    struct str body; /* after the header */
+    uint64_t offset; /* in the file; of a compressed one, in the decompressed stream */
+    uint64_t time;   /* ns, or TIME_NONE */
 };
 
-/* What was not as it should be, with the place of the first. */
+/* Damage that was found. The offset of the first of each kind is stored. */
 enum perf_flaw {
     PERF_FLAW_TRUNCATED,  /* the recording ends within a record */
     PERF_FLAW_UNFINISHED, /* the recorder was killed: no size, no features */
-    PERF_FLAW_CORRUPTED,  /* bytes passed over to the next sound record */
-    PERF_FLAW_UNKNOWN,    /* records of a type this reader does not know */
-    PERF_FLAW_PACKED,     /* compressed records that cannot be unpacked */
-    PERF_FLAW_HEADER,     /* a part of the header that makes no sense */
+    PERF_FLAW_CORRUPTED,  /* bytes skipped to the next valid record */
+    PERF_FLAW_UNKNOWN,    /* records of an unknown type */
+    PERF_FLAW_PACKED,     /* compressed records that cannot be decompressed */
+    PERF_FLAW_HEADER,     /* invalid data in the header */
     PERF_FLAWS,
 };
 
-/* A record that waits for its turn. */
+/* A queued record. */
 struct perf_waiting {
     uint64_t time, offset;
 };
@@ -81,77 +82,77 @@ struct perf_waiting {
 struct perf_unpacker;
 
 struct perf_data {
-    struct arena arena; /* its `failed` ends the reading */
+    struct arena arena; /* if it fails, reading ends */
     bool big_endian, piped;
     struct perf_event *events;
     size_t event_count, event_cap;
     struct perf_facts facts;
-    struct strings paths;  /* of files with build ids */
-    struct str *build_ids; /* by their number among the paths; lower-case hexadecimal */
+    struct strings paths;  /* of files with build IDs */
+    struct str *build_ids; /* by index of the path; lower-case hexadecimal */
     size_t build_id_cap;
-    struct str *jit_maps; /* what JITs wrote of their code, as the recording has it */
+    struct str *jit_maps; /* perf maps of JITs that the recording contains */
     size_t jit_map_count, jit_map_cap;
-    struct idmap jit_map_of; /* by process: the place among them + 1 */
-    uint64_t aux_bytes;      /* of instruction traces, passed over */
+    struct idmap jit_map_of; /* by process: the index in jit_maps + 1 */
+    uint64_t aux_bytes;      /* of instruction traces, which are skipped */
     uint64_t flaws[PERF_FLAWS], flaw_offset[PERF_FLAWS];
 
-    /* Set by the caller: called before bytes of records given earlier go. Until then they
-     * stay where they are. May be NULL. */
+    /* Set by the caller: called before the bytes of earlier records move. They are valid
+     * until then. May be NULL. */
     void (*moving)(void *context);
     void *moving_context;
 
     struct source *input;  /* the caller's */
-    size_t file;           /* of a folder's files: which one is read */
+    size_t file;           /* index of the folder's file that is read */
     struct source section; /* a file's records */
-    struct source *source; /* where records are read: one of these or the unpacker's */
+    struct source *source; /* of the records: one of these, or the decompressor's */
     uint64_t cursor;       /* the offset of the next record */
-    uint64_t keep;         /* what lies before is not needed any more */
-    uint64_t last;         /* the offset of the record that was taken last */
-    struct idmap resized;  /* by offset: how long a record is, not as its header has it */
-    uint64_t section_left; /* of a file from a pipe: bytes to come */
+    uint64_t keep;         /* bytes before are no longer needed */
+    uint64_t last;         /* the offset of the last record that was read */
+    struct idmap resized;  /* by offset: the real size of a record with a wrong header */
+    uint64_t section_left; /* of a file from a pipe: bytes left */
     uint64_t features[4];  /* bits */
     uint64_t features_at;  /* the offset of their table; 0: none */
-    struct idmap ids;      /* of events, to their place + 1 */
-    struct idmap tracepoints; /* their numbers, to the same */
+    struct idmap ids;      /* of events: index + 1 */
+    struct idmap tracepoints; /* by tracepoint id: index of the event + 1 */
     bool one_layout;          /* all events' samples have the same fields */
-    bool asks_build_ids;      /* some event has the kernel look for those of maps */
+    bool asks_build_ids;      /* an event requests build IDs in maps */
     struct perf_unpacker *unpacker;
 
-    struct perf_waiting *waiting, *sorted; /* in order up to `due`; room for sorting */
+    struct perf_waiting *waiting, *sorted; /* the queue, sorted up to `due`; scratch */
     size_t waiting_count, waiting_cap, sorted_cap;
     uint32_t *order;
     size_t order_cap;
-    size_t given, due;                /* how many were given, how many may be */
-    uint64_t round_time, newest_time; /* the newest in the round before; of all */
-    uint64_t payload;                 /* bytes to pass over before the next record */
-    bool keeps_payload;               /* those are formats of tracepoints: */
+    size_t given, due;                /* delivered; may be delivered */
+    uint64_t round_time, newest_time; /* newest time: of the round before; of all */
+    uint64_t payload;                 /* bytes to skip before the next record */
+    bool keeps_payload;               /* those are tracepoint formats: */
     struct output formats;            /* so far */
     bool ended, input_failed;
 };
 
-/* Begins to read: the header, and of a file that lies in memory or can be mapped its
- * features. The source must outlive the reader, which is not to be moved. False, with err
- * set, where this is no recording, or of a kind that nobody reads any more. Deinit it in
+/* Starts to read: the header and, if the input is in memory or can be mapped, the
+ * features. The source must outlive the reader, which must not be moved. Returns false
+ * and sets err if this is not a recording, or of an unsupported version. Deinit it in
  * either case. */
 bool perf_data_init(struct perf_data *d, struct source *in, struct error *err);
 void perf_data_deinit(struct perf_data *d);
 
-/* The next record, in the order of time; those without one come where they stand. False
- * at the end; or, with err set, where the input could not be read. */
+/* The next record in the order of time; records without a time are in the order of the
+ * file. Returns false at the end, and with err set if the input cannot be read. */
 bool perf_data_next(struct perf_data *d, struct perf_record *r, struct error *err);
 
-/* Counts damage to the record. */
+/* Counts the record as corrupted. */
 void perf_data_damaged(struct perf_data *d, const struct perf_record *r);
 
-/* Takes the next whole record out of bytes that are part of another; false where there is
- * none. The offset is the other's. */
+/* Reads the next complete record from bytes that are part of another record, whose offset
+ * is given. Returns false if there is none. */
 bool perf_data_inner(const struct perf_data *d, struct str *bytes, uint64_t offset,
                      struct perf_record *r);
 
-/* The build id that the recording has for a path; empty for none. */
+/* The build ID that the recording has for a path, or empty. */
 struct str perf_data_build_id(const struct perf_data *d, struct str path);
 
-/* The perf map that the recording has of a process; empty where it has none. */
+/* The perf map that the recording has for a process, or empty. */
 struct str perf_data_jit_map(const struct perf_data *d, uint64_t pid);
 
 /* --- Inside a record --------------------------------------------------------------- */
@@ -162,7 +163,7 @@ static inline struct bytes perf_body(const struct perf_data *d,
     return bytes_of(r->body, d->big_endian);
 }
 
-/* Numbers of 64 bits in a row. */
+/* An array of 64-bit numbers. */
 struct perf_words {
     struct str bytes;
     bool big_endian;
@@ -182,8 +183,8 @@ static inline uint64_t perf_word(struct perf_words w, size_t i)
 
 #define PERF_ID_NONE UINT32_MAX
 
-/* Whose record it is and when it was written: what stands behind every record but samples
- * where the events ask for it. Fields not recorded are PERF_ID_NONE, TIME_NONE, 0. */
+/* The identity of a record that is not a sample: the fields after its body, if the event
+ * has sample_id_all. Missing fields are PERF_ID_NONE, TIME_NONE or 0. */
 struct perf_identity {
     uint32_t pid, tid, cpu;
     uint64_t time, id, stream_id;
@@ -193,42 +194,42 @@ struct perf_identity perf_identity(const struct perf_data *d,
                                    const struct perf_record *r);
 
 /* MMAP and MMAP2. */
-struct perf_map {
-    uint32_t pid, tid; /* pid PERF_ID_NONE: the kernel's */
+struct perf_mmap {
+    uint32_t pid, tid; /* pid PERF_ID_NONE: of the kernel */
     uint64_t start, size, offset;
     uint32_t major, minor; /* or 0 */
     uint64_t inode, generation;
     struct str build_id; /* raw; or empty */
-    uint32_t protection; /* PROT_*, 0 where not told */
+    uint32_t protection; /* PROT_*, 0: unknown */
     uint32_t flags;
     struct str path;
 };
 #define PERF_PROTECTION_EXEC 4u
 #define PERF_MAP_HUGE_TLB 0x40000u
 
-/* COMM: name. FORK and EXIT: the parents. */
+/* COMM: the name. FORK and EXIT: the parents. */
 struct perf_task {
     uint32_t pid, tid, parent_pid, parent_tid;
     struct str name;
 };
 
-/* KSYMBOL: a function in the kernel that came or went. */
+/* KSYMBOL: a function of the kernel that is added or removed. */
 struct perf_symbol {
     uint64_t address;
     uint32_t size;
-    uint16_t type, flags; /* flags & 1: it went */
+    uint16_t type, flags; /* flags & 1: removed */
     struct str name;
 };
 
-/* CALLCHAIN_DEFERRED: the user part of a chain whose kernel part came before. */
+/* CALLCHAIN_DEFERRED: the user part of an earlier call chain. */
 struct perf_deferred {
     uint64_t cookie;
     struct perf_words chain;
 };
 
-/* Each takes the record apart; false where it is shorter than it must be. */
+/* Each decodes a record. Returns false if it is too short. */
 bool perf_map_of(const struct perf_data *d, const struct perf_record *r,
-                 struct perf_map *m);
+                 struct perf_mmap *m);
 bool perf_task_of(const struct perf_data *d, const struct perf_record *r,
                   struct perf_task *t);
 bool perf_symbol_of(const struct perf_data *d, const struct perf_record *r,
@@ -236,13 +237,17 @@ bool perf_symbol_of(const struct perf_data *d, const struct perf_record *r,
 bool perf_deferred_of(const struct perf_data *d, const struct perf_record *r,
                       struct perf_deferred *c);
 
-/* LOST and LOST_SAMPLES: how many. */
+/* CGROUP: the path of the control group with that id. */
+bool perf_cgroup_of(const struct perf_data *d, const struct perf_record *r, uint64_t *id,
+                    struct str *path);
+
+/* LOST and LOST_SAMPLES: the count. */
 bool perf_lost_of(const struct perf_data *d, const struct perf_record *r,
                   uint64_t *count);
 
-/* Registers as recorded: by the bits of the mask, from the lowest up. */
+/* Recorded registers: one value for each bit of the mask, from the lowest up. */
 struct perf_registers {
-    uint64_t abi; /* 0: none were taken, 1: of a 32-bit program, 2: of a 64-bit one */
+    uint64_t abi; /* 0: none, 1: of a 32-bit process, 2: of a 64-bit one */
     uint64_t mask;
     struct perf_words values;
 };
@@ -252,29 +257,31 @@ struct perf_registers {
 
 struct perf_sample {
     const struct perf_event *event;
-    uint32_t mode; /* of the processor: misc & PERF_CPU_MODE */
+    uint32_t mode; /* CPU mode: misc & PERF_CPU_MODE */
     uint32_t pid, tid, cpu;
-    uint64_t id, ip, time, address, stream_id, period; /* period: the event's if alone */
+    uint64_t id, ip, time, address, stream_id,
+        period;      /* period: the event's if not recorded */
     struct str read; /* the counters; see perf_counter */
     struct perf_words chain;
     bool has_chain, has_ip;
-    struct str raw; /* of a tracepoint */
+    struct str raw; /* raw data of a tracepoint */
     struct perf_words branches;
     uint64_t branch_index; /* of the hardware; or UINT64_MAX */
     struct perf_registers user, interrupt;
-    struct str stack;     /* no longer than what was really taken */
-    uint64_t stack_asked; /* the room that the recording had for it */
+    struct str stack;     /* the part that was really copied */
+    uint64_t stack_asked; /* the size that the recording reserved */
     uint64_t weight, data_source, transaction, physical_address, cgroup;
     uint64_t data_page_size, code_page_size;
     struct str aux;
-    size_t rest; /* bytes of the record behind all parts; 0 where it may have others */
+    size_t
+        rest; /* bytes of the record after all fields; 0 if the record may have unknown fields */
 };
 
-/* Takes a sample apart. False where it is of no event known, or shorter than it says. */
+/* Decodes a sample. Returns false if its event is unknown or it is truncated. */
 bool perf_sample_of(const struct perf_data *d, const struct perf_record *r,
                     struct perf_sample *s);
 
-/* The place of a sample's or other record's event; -1 where it has none. */
+/* The index of a record's event; -1 if it has none. */
 int64_t perf_event_of(const struct perf_data *d, const struct perf_record *r);
 
 /* A counter of a READ record or of a sample's read part. */
@@ -282,17 +289,17 @@ struct perf_counter {
     uint64_t value, enabled, running, id, lost;
 };
 
-/* Takes the i-th counter out of `read`, which perf_sample_of or perf_read_of gave. False
- * where there are no more. */
+/* Reads the i-th counter of `read`, which is from perf_sample_of or perf_read_of. Returns
+ * false if there are no more. */
 bool perf_counter_at(const struct perf_data *d, const struct perf_event *event,
                      struct str read, size_t i, struct perf_counter *c);
 
-/* READ: whose, and the counters. */
+/* READ: the thread, and the counters. */
 bool perf_read_of(const struct perf_data *d, const struct perf_record *r, uint32_t *pid,
                   uint32_t *tid, struct str *read);
 
-/* The machine whose registers these are, from what was recorded; x86-64 and AArch64 tell
- * themselves by which registers there are. */
+/* The architecture of the registers: x86-64 and AArch64 are recognized by their masks,
+ * others from the recording's facts. */
 enum architecture perf_machine(const struct perf_data *d,
                                const struct perf_registers *user);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records taken apart, samples excepted. */
+/* Decoding records other than samples. */
 #include "perf/parts.h"
 
-/* The least size of a record's body, by type. */
+/* The minimum size of a record's body, by type. */
 static const uint8_t kernel_sizes[PERF_KERNEL_END] = {
     [PERF_MMAP] = 32,
     [PERF_LOST] = 16,
@@ -33,7 +33,7 @@ static const uint8_t own_sizes[PERF_USER_END - PERF_HEADER_ATTR] = {
     [PERF_COMPRESSED2 - 64] = 8,
 };
 
-/* Types of perf's own whose records have one size, or one that is a multiple of 8. */
+/* Types that perf added whose records have a fixed size, or a multiple of 8. */
 static bool own_size_fits(uint32_t type, size_t body)
 {
     switch (type) {
@@ -41,7 +41,7 @@ static bool own_size_fits(uint32_t type, size_t body)
     case PERF_FINISHED_INIT:
         return body == 0;
     case PERF_AUXTRACE:
-        return body <= 40; /* older ones are shorter */
+        return body <= 40; /* older versions are shorter */
     case PERF_ID_INDEX:
     case PERF_THREAD_MAP:
     case PERF_CPU_MAP:
@@ -65,9 +65,9 @@ bool perf_header_sound(const struct perf_data *d, struct str bytes)
            body >= own_sizes[h.type - PERF_HEADER_ATTR] && own_size_fits(h.type, body);
 }
 
-/* --- Whose and when ---------------------------------------------------------------- */
+/* --- Identity ---------------------------------------------------------------- */
 
-/* How many words of a sample stand before the field, of those that have a fixed place. */
+/* The number of words in a sample before a field with a fixed position. */
 static size_t words_before(uint64_t sample_type, uint64_t field)
 {
     static const uint64_t order[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
@@ -79,8 +79,7 @@ static size_t words_before(uint64_t sample_type, uint64_t field)
     return words;
 }
 
-/* The same for what stands behind other records: how many words from the end the field
- * begins. */
+/* The same for the identity of other records: the number of words from the end. */
 static size_t words_behind(uint64_t sample_type, uint64_t field)
 {
     static const uint64_t order[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_CPU,
@@ -94,7 +93,7 @@ static size_t words_behind(uint64_t sample_type, uint64_t field)
     }
 }
 
-/* The word in which the record keeps the field; NULL for none. */
+/* The word of the record with the field; NULL if it has none. */
 static const char *fixed_field(const struct perf_event *e, const struct perf_record *r,
                                uint64_t field)
 {
@@ -116,8 +115,8 @@ static uint64_t word_at(const struct perf_data *d, const char *at)
     return perf_word((struct perf_words){{at, 8}, d->big_endian}, 0);
 }
 
-/* Events may differ in their fields; then they have an IDENTIFIER, or agree in where
- * their id is: perf record sees to it. A record that perf made up has the id 0. */
+/* Events may have different fields. perf record ensures that they have an IDENTIFIER or
+ * the id at the same position. Records that perf synthesizes have the id 0. */
 int64_t perf_event_of(const struct perf_data *d, const struct perf_record *r)
 {
     if (d->event_count == 0)
@@ -129,8 +128,8 @@ int64_t perf_event_of(const struct perf_data *d, const struct perf_record *r)
     uint64_t id = at ? word_at(d, at) : 0;
     if (id == 0)
         return 0;
-    const uint64_t *place = idmap_find(&d->ids, id);
-    return place && *place ? (int64_t)*place - 1 : -1;
+    const uint64_t *index = idmap_find(&d->ids, id);
+    return index && *index ? (int64_t)*index - 1 : -1;
 }
 
 static const struct perf_event *event_or_first(const struct perf_data *d,
@@ -173,12 +172,12 @@ struct perf_identity perf_identity(const struct perf_data *d, const struct perf_
     return id;
 }
 
-/* --- How long a record is ---------------------------------------------------------- */
+/* --- The size of a record ---------------------------------------------------------- */
 
-#define TEXT_MAX ((size_t)4096) /* of a path or name, its zero included */
+#define TEXT_MAX ((size_t)4096) /* of a path or name, with its zero byte */
 
-/* The bytes of a text with its zero, filled up to a multiple of 8; 0 where it has no
- * end. */
+/* The size of a string with its zero byte, padded to a multiple of 8; 0 if it has no end.
+ */
 static size_t text_length(struct str bytes)
 {
     struct str text = str_head(bytes, TEXT_MAX);
@@ -186,7 +185,7 @@ static size_t text_length(struct str bytes)
     return zero < text.len ? (zero + 8) / 8 * 8 : 0;
 }
 
-/* A count and so many entries behind a head. */
+/* A count, and so many entries after a head. */
 static size_t counted_length(const struct perf_data *d, struct str body, size_t head,
                              size_t entry)
 {
@@ -195,7 +194,7 @@ static size_t counted_length(const struct perf_data *d, struct str body, size_t 
     return b.failed || count > PERF_RECORD_MAX / entry ? 0 : head + (size_t)count * entry;
 }
 
-/* Without what all records of the kernel end with. SIZE_MAX: not known. */
+/* Without the identity at the end of kernel records. SIZE_MAX: unknown. */
 static size_t body_length(uint32_t type, struct str body)
 {
     size_t text;
@@ -259,17 +258,16 @@ size_t perf_record_length(const struct perf_data *d, struct str bytes)
 
 /* --- Bodies ------------------------------------------------------------------------ */
 
-/* The text up to the next zero, or as far as it goes. */
+/* The string up to the next zero byte, or all. */
 static struct str take_text(struct bytes *b)
 {
     struct str rest = bytes_take(b, bytes_left(b));
     return str_head(rest, str_find(rest, 0));
 }
 
-/* Whether a build id stands where the file's device and inode may. Where another recorder
- * asks the kernel for build ids, the kernel marks the records of those that did not, too,
- * and the device's number looks like a size: so either it was asked for, or it has the
- * size of a hash. */
+/* Whether the record has a build ID in place of device and inode. If another recorder
+ * requests build IDs, the kernel sets the flag in our records, too, and the device number
+ * looks like a size. So the event requests it, or the size is that of a hash. */
 static bool has_build_id(const struct perf_data *d, const struct perf_record *r,
                          struct bytes b)
 {
@@ -281,10 +279,10 @@ static bool has_build_id(const struct perf_data *d, const struct perf_record *r,
 }
 
 bool perf_map_of(const struct perf_data *d, const struct perf_record *r,
-                 struct perf_map *m)
+                 struct perf_mmap *m)
 {
     struct bytes b = perf_body(d, r);
-    *m = (struct perf_map){.build_id = STR("")};
+    *m = (struct perf_mmap){.build_id = STR("")};
     m->pid = bytes_u32(&b);
     m->tid = bytes_u32(&b);
     m->start = bytes_u64(&b);
@@ -337,6 +335,15 @@ bool perf_symbol_of(const struct perf_data *d, const struct perf_record *r,
     return !b.failed;
 }
 
+bool perf_cgroup_of(const struct perf_data *d, const struct perf_record *r, uint64_t *id,
+                    struct str *path)
+{
+    struct bytes b = perf_body(d, r);
+    *id = bytes_u64(&b);
+    *path = take_text(&b);
+    return !b.failed;
+}
+
 bool perf_deferred_of(const struct perf_data *d, const struct perf_record *r,
                       struct perf_deferred *c)
 {
@@ -353,7 +360,7 @@ bool perf_lost_of(const struct perf_data *d, const struct perf_record *r, uint64
 {
     struct bytes b = perf_body(d, r);
     if (r->type == PERF_LOST)
-        bytes_skip(&b, 8); /* the event's id */
+        bytes_skip(&b, 8); /* id of the event */
     *count = bytes_u64(&b);
     return !b.failed && (r->type == PERF_LOST || r->type == PERF_LOST_SAMPLES);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples taken apart, in the order of their fields (perf_event.h, PERF_RECORD_SAMPLE).
- */
+/* Decoding samples: the fields in their order (perf_event.h, PERF_RECORD_SAMPLE). */
 #include "perf/parts.h"
 
 static uint64_t count_bits(uint64_t v)
@@ -11,7 +10,7 @@ static uint64_t count_bits(uint64_t v)
     return count;
 }
 
-/* A count of words, then the words. */
+/* A count, then so many words. */
 static struct perf_words take_words(struct bytes *b, uint64_t count)
 {
     if (count > bytes_left(b) / 8) {
@@ -23,7 +22,7 @@ static struct perf_words take_words(struct bytes *b, uint64_t count)
 
 /* --- Counters ---------------------------------------------------------------------- */
 
-/* The words of one counter in a group. */
+/* The size of one counter of a group, in words. */
 static uint64_t group_words(uint64_t format)
 {
     return 1 + count_bits(format & (PERF_READ_ID | PERF_READ_LOST));
@@ -129,8 +128,7 @@ static struct perf_registers take_registers(struct bytes *b, uint64_t mask)
     return r;
 }
 
-/* The dump has room for `size` bytes, and behind it stands how many of them were taken.
- * The rest is what the memory held before. */
+/* The dump has `size` bytes, followed by the number of bytes that are valid. */
 static void take_stack(struct bytes *b, struct perf_sample *s)
 {
     s->stack_asked = bytes_u64(b);
@@ -162,14 +160,13 @@ static void take_memory(struct bytes *b, uint64_t type, struct perf_sample *s)
         s->aux = bytes_take(b, bytes_u64(b));
 }
 
-/* The event of the sample; NULL where its number is not known and its fields cannot be
- * guessed. */
+/* The event of the sample; NULL if its id is unknown and its fields cannot be guessed. */
 static const struct perf_event *sample_event(const struct perf_data *d,
                                              const struct perf_record *r)
 {
-    int64_t place = perf_event_of(d, r);
-    if (place >= 0)
-        return &d->events[place];
+    int64_t index = perf_event_of(d, r);
+    if (index >= 0)
+        return &d->events[index];
     return d->event_count && d->one_layout ? &d->events[0] : NULL;
 }
 
@@ -217,8 +214,8 @@ bool perf_sample_of(const struct perf_data *d, const struct perf_record *r,
     return !b.failed;
 }
 
-/* The masks in which perf asks for what unwinding needs: x86-64 has no register beyond 23
- * but vectors, AArch64 has 33, 32-bit ARM 16. */
+/* The register masks that perf uses for unwinding: x86-64 has none beyond 23 except
+ * vectors, AArch64 has 33, 32-bit ARM 16. */
 enum architecture perf_machine(const struct perf_data *d,
                                const struct perf_registers *user)
 {

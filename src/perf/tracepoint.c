@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "perf/tracepoint.h"
+#include "base/array.h"
 #include "base/format.h"
 #include "base/number.h"
 
@@ -18,7 +19,7 @@ size_t tracepoint_text_end(struct str text)
     return text.len;
 }
 
-/* What stands between the two in the text; empty where either is missing. */
+/* The text between the two; empty if either is missing. */
 static struct str between(struct str text, struct str from, char to)
 {
     struct str rest = str_skip(text, str_search(text, from));
@@ -40,7 +41,7 @@ uint64_t tracepoint_format_id(struct str text)
     return id;
 }
 
-/* The bytes of an element of that type. */
+/* The size of an element of that type. */
 static uint32_t element_size(struct str type)
 {
     static const struct {
@@ -55,8 +56,8 @@ static uint32_t element_size(struct str type)
     return 4;
 }
 
-/* "char prev_comm[16]", "__data_loc char[] name", "unsigned long args[6]": how many
- * elements an array has is told by its size as well. */
+/* "char prev_comm[16]", "__data_loc char[] name", "unsigned long args[6]": the number of
+ * elements also follows from the size. */
 static void take_declaration(struct tracepoint_field *f, struct str text)
 {
     size_t array = str_find(text, '[');
@@ -81,14 +82,12 @@ static void take_declaration(struct tracepoint_field *f, struct str text)
 /* "\tfield:int pid;\toffset:4;\tsize:4;\tsigned:1;" */
 static void add_field(struct tracepoint_format *f, struct str line, struct arena *a)
 {
-    struct tracepoint_field *fields =
+    struct tracepoint_field *field =
         f->field_count < FIELDS_MAX
-            ? arena_grow(a, f->fields, &f->field_cap, f->field_count + 1, sizeof *fields)
+            ? ARRAY_APPEND(a, f->fields, f->field_count, f->field_cap)
             : NULL;
-    if (!fields)
+    if (!field)
         return;
-    f->fields = fields;
-    struct tracepoint_field *field = &fields[f->field_count++];
     *field = (struct tracepoint_field){.offset = number_between(line, STR("offset:")),
                                        .size = number_between(line, STR("size:")),
                                        .is_signed = number_between(line, STR("signed:"))};
@@ -150,9 +149,9 @@ struct tracepoint_value tracepoint_field_value(const struct tracepoint_field *f,
     struct tracepoint_value v = {
         .text = STR(""), .element = f->element, .is_text = f->is_text};
     if (f->is_placed) {
-        uint64_t place = (uint64_t)number_at(str_head(bytes, 4), big_endian, false);
+        uint64_t location = (uint64_t)number_at(str_head(bytes, 4), big_endian, false);
         uint64_t behind = f->is_behind ? (uint64_t)f->offset + 4 : 0;
-        bytes = str_part(raw, (place & 0xffff) + behind, place >> 16);
+        bytes = str_part(raw, (location & 0xffff) + behind, location >> 16);
     }
     if (f->is_text)
         v.text = str_head(bytes, str_find(bytes, 0));
@@ -174,11 +173,11 @@ int64_t tracepoint_element(const struct tracepoint_value *array, uint64_t i,
 
 /* --- Printing ---------------------------------------------------------------------- */
 
-/* "%-08.*llx": what stands between the sign and the letter. */
+/* The specification between the % and the letter: "%-08.*llx". */
 struct conversion {
     char flags[8];
-    int width, precision; /* -1: none is told */
-    unsigned longs;       /* 'l's, or what is as long; shorts are counted below */
+    int width, precision; /* -1: none */
+    unsigned longs; /* number of 'l's, or of the equivalent; shorts are counted below */
     unsigned shorts;
     char letter;
 };
@@ -244,7 +243,7 @@ static uint64_t cut_to(const struct conversion *c, int64_t v, bool is_signed)
     return is_signed ? (uint64_t)(int32_t)v : (uint32_t)v;
 }
 
-/* The digits or letters, filled up to the width. */
+/* Writes digits or letters, padded to the width. */
 static void print_filled(struct output *o, const struct conversion *c, struct str sign,
                          struct str body, bool is_number)
 {
@@ -262,7 +261,7 @@ static void print_filled(struct output *o, const struct conversion *c, struct st
         output_char(o, ' ');
 }
 
-/* Digits of the base; how many. */
+/* The digits in that base; returns their count. */
 static size_t write_digits(uint64_t v, unsigned base, bool upper, char *text)
 {
     const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -294,7 +293,7 @@ static void print_number(struct printer *p, const struct conversion *c)
     print_filled(p->o, c, sign, (struct str){text, n}, true);
 }
 
-/* What a number is where a text is asked for, or the other way around, is not told. */
+/* A number where a string is expected, or the reverse, is printed as nothing. */
 static void print_text(struct printer *p, const struct conversion *c)
 {
     const struct tracepoint_value *v = next_value(p);
@@ -308,7 +307,7 @@ static void print_text(struct printer *p, const struct conversion *c)
     print_filled(p->o, c, STR(""), text, false);
 }
 
-/* "%pS", "%pI4": the letters behind tell how it is shown; here the number stands. */
+/* "%pS", "%pI4": the letters after it select a form; this prints the number. */
 static void print_pointer(struct printer *p, const struct conversion *c, struct str *rest)
 {
     char text[24];
@@ -360,7 +359,7 @@ static void print_escape(struct output *o, char letter)
         output_char(o, letter);
 }
 
-/* One by one, as far as they are not every tracepoint's. */
+/* Prints the fields one by one, without the common fields of all tracepoints. */
 static void print_fields(const struct tracepoint_format *f, struct str raw,
                          bool big_endian, struct output *o)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a tracepoint tells, as text: the raw part of its samples, printed by the format
- * that the kernel gives it.
+/* Printing the raw data of a tracepoint's samples by the format that the kernel supplies.
  *
- * A format (Documentation/trace/events.rst of Linux) names the fields, where each lies,
- * and under "print fmt:" how they are printed: a text as of printf, and expressions of C
- * for what stands in it. Those are made into a list of steps once, and gone through for
- * each sample. Where one is not understood, the fields are printed one by one. */
+ * A format (Documentation/trace/events.rst of Linux) lists the fields with their offsets.
+ * Its "print fmt:" is a printf format and C expressions for the arguments. The
+ * expressions are compiled to a list of steps once, which is evaluated for every sample.
+ * If an expression is not supported, the fields are printed one by one. */
 #ifndef STOKE_PERF_TRACEPOINT_H
 #define STOKE_PERF_TRACEPOINT_H
 
@@ -15,29 +14,29 @@
 
 struct tracepoint_field {
     struct str name;
-    uint32_t offset, size; /* in the raw part */
-    uint32_t element;      /* the size of an array's elements; 0: it is none */
+    uint32_t offset, size; /* in the raw data */
+    uint32_t element;      /* the size of an array's elements; 0: not an array */
     bool is_signed, is_text, is_common;
-    bool is_placed, is_behind; /* what lies there tells where and how long the content is:
-                                  from the beginning; from behind itself */
+    bool is_placed,
+        is_behind; /* the field holds offset and size of the content: from the start of the data; from the end of the field */
 };
 
 enum tracepoint_step_kind {
-    TRACE_NUMBER,  /* a value is put on the stack */
-    TRACE_TEXT,    /* the same */
-    TRACE_FIELD,   /* the same: the field of that number */
-    TRACE_UNARY,   /* one value to another, by the operator */
-    TRACE_BINARY,  /* two to one */
-    TRACE_CHOICE,  /* condition, one, other */
-    TRACE_ELEMENT, /* an array, a number */
-    TRACE_CALL,    /* so many values to one, by the function */
-    TRACE_SHOW,    /* the value is the next to be printed */
+    TRACE_NUMBER,  /* pushes a number */
+    TRACE_TEXT,    /* pushes a string */
+    TRACE_FIELD,   /* pushes the field with that index */
+    TRACE_UNARY,   /* pops one value, pushes the result */
+    TRACE_BINARY,  /* pops two */
+    TRACE_CHOICE,  /* pops condition and two values */
+    TRACE_ELEMENT, /* pops an array and an index */
+    TRACE_CALL,    /* pops the arguments of a function */
+    TRACE_SHOW,    /* pops the next value to print */
 };
 
 struct tracepoint_step {
     uint8_t kind;   /* enum tracepoint_step_kind */
-    uint8_t op;     /* of TRACE_UNARY and TRACE_BINARY; TRACE_CALL's function */
-    uint32_t count; /* of values, or the field's number */
+    uint8_t op;     /* operator of TRACE_UNARY and TRACE_BINARY; function of TRACE_CALL */
+    uint32_t count; /* number of values, or index of the field */
     int64_t number;
     struct str text;
 };
@@ -47,25 +46,26 @@ struct tracepoint_format {
     uint64_t id;
     struct tracepoint_field *fields;
     size_t field_count, field_cap;
-    struct str print; /* the text, without its quotes; empty: it was not understood */
+    struct str print; /* the printf format without quotes; empty: not supported */
     struct tracepoint_step *steps;
     size_t step_count, step_cap;
 };
 
-/* The number that a format has, without reading all of it; UINT64_MAX for none. */
+/* The id in a format, without reading the rest; UINT64_MAX: none. */
 uint64_t tracepoint_format_id(struct str text);
 
-/* Reads a format, which outlives `f`; memory is the arena's. False when it is short. */
+/* Reads a format, whose text must outlive `f`; memory is from the arena. Returns false if
+ * memory is short. */
 bool tracepoint_format_read(struct tracepoint_format *f, struct str text,
                             struct arena *a);
 
-/* Prints the raw part of a sample. What it does not hold is empty, or 0. */
+/* Prints the raw data of a sample. Missing fields are empty or 0. */
 void tracepoint_format_print(const struct tracepoint_format *f, struct str raw,
                              bool big_endian, struct output *o);
 
 /* --- What the two files share ------------------------------------------------------ */
 
-/* A value: a number, a text, or the bytes of an array. */
+/* A value: a number, a string, or the bytes of an array. */
 struct tracepoint_value {
     int64_t number;
     struct str text;
@@ -73,26 +73,27 @@ struct tracepoint_value {
     bool is_text;
 };
 
-/* The content of a field in the raw part. */
+/* The content of a field in the raw data. */
 struct tracepoint_value tracepoint_field_value(const struct tracepoint_field *field,
                                                struct str raw, bool big_endian);
 
-/* An element of an array; 0 where it has none there. */
+/* An element of an array; 0 if it is out of range. */
 int64_t tracepoint_element(const struct tracepoint_value *array, uint64_t i,
                            bool big_endian);
 
-/* Where a text of C ends whose quote was opened before `text`; text.len for nowhere. */
+/* The offset of the end of a C string whose opening quote is before `text`; text.len:
+ * none. */
 size_t tracepoint_text_end(struct str text);
 
-/* Makes the steps of what stands behind the printed text: expressions with commas between
- * them. False where something in it is not understood. */
+/* Compiles the arguments after the printf format: expressions separated by commas.
+ * Returns false if one is not supported. */
 bool tracepoint_compile(struct tracepoint_format *f, struct str text, struct arena *a);
 
-/* Values at most that are printed, and that steps have under way. */
+/* Maximum number of values on the stack, and of printed values. */
 #define TRACE_VALUES_MAX 256
 #define TRACE_SCRATCH 1024
 
-/* What steps made: the values to be printed. Texts may lie in `scratch`. */
+/* The values to print. Strings may be in `scratch`. */
 struct tracepoint_values {
     struct tracepoint_value shown[TRACE_VALUES_MAX];
     size_t count;

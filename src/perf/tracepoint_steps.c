@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The expressions of a format to steps, and steps to values. Operators wait on a stack
- * until one that binds less comes (the shunting yard), so that nothing recurs. */
+/* Compiles the expressions of a format to steps, and evaluates steps. Operators wait on a
+ * stack until an operator of lower precedence comes (shunting-yard algorithm), so nothing
+ * recurses. */
+#include "base/array.h"
 #include "base/format.h"
 #include "base/number.h"
 #include "perf/tracepoint.h"
@@ -61,7 +63,7 @@ enum function {
 static const struct {
     const char *name;
     uint8_t function;
-    bool of_field; /* its argument is the bare name of a field */
+    bool of_field; /* its argument is the name of a field */
 } functions[] = {
     {"__print_flags", FUNCTION_FLAGS, false},
     {"__print_flags_u64", FUNCTION_FLAGS, false},
@@ -77,9 +79,9 @@ static const struct {
     {"__get_dynamic_array_len", FUNCTION_LENGTH, true},
 };
 
-/* --- To steps ---------------------------------------------------------------------- */
+/* --- Compiling ---------------------------------------------------------------------- */
 
-/* What waits for its end, or for what it is applied to. */
+/* An operator, call or bracket on the operator stack. */
 enum waiting_kind {
     WAIT_UNARY,
     WAIT_BINARY,
@@ -93,7 +95,7 @@ enum waiting_kind {
 
 struct waiting {
     uint8_t kind, op, binds;
-    uint32_t count; /* of a call: the values so far */
+    uint32_t count; /* of a call: the number of arguments so far */
 };
 
 struct compiler {
@@ -108,16 +110,11 @@ struct compiler {
 static void add_step(struct compiler *c, struct tracepoint_step step)
 {
     struct tracepoint_format *f = c->f;
-    struct tracepoint_step *steps =
-        f->step_count < STEPS_MAX
-            ? arena_grow(c->arena, f->steps, &f->step_cap, f->step_count + 1, sizeof step)
-            : NULL;
-    if (!steps) {
+    if (f->step_count < STEPS_MAX &&
+        ARRAY_RESERVE(c->arena, f->steps, f->step_cap, f->step_count + 1))
+        f->steps[f->step_count++] = step;
+    else
         c->failed = true;
-        return;
-    }
-    f->steps = steps;
-    steps[f->step_count++] = step;
 }
 
 static void push(struct compiler *c, struct waiting w)
@@ -154,7 +151,8 @@ static struct str take_word(struct compiler *c)
     return word;
 }
 
-/* Steps for what binds as much as that, down to what is still open. */
+/* Emits steps for operators of at least that precedence, down to the last open bracket.
+ */
 static void pop_bound(struct compiler *c, unsigned binds)
 {
     while (c->depth) {
@@ -188,7 +186,7 @@ static void add_field(struct compiler *c, struct str name)
     c->wants_operand = false;
 }
 
-/* A number as C has it, or a character. */
+/* A C number or character. */
 static void take_number(struct compiler *c)
 {
     struct str word = take_word(c);
@@ -212,7 +210,7 @@ static void take_text(struct compiler *c)
     c->wants_operand = false;
 }
 
-/* "(unsigned long)", "(struct x *)": nothing of it matters to what is printed. */
+/* "(unsigned long)", "(struct x *)": casts do not change what is printed. */
 static bool take_cast(struct compiler *c)
 {
     struct str inside = str_trim(str_head(c->rest, str_find(c->rest, ')')));
@@ -227,7 +225,7 @@ static bool take_cast(struct compiler *c)
     return true;
 }
 
-/* Whether what comes is in curly brackets: a flag or a number with its name. */
+/* Whether braces follow: a flag or a number with its name. */
 static bool is_listed(const struct compiler *c)
 {
     size_t at = c->depth;
@@ -237,8 +235,8 @@ static bool is_listed(const struct compiler *c)
     return at && c->waiting[at - 1].kind == WAIT_CURLY;
 }
 
-/* A function; or a name of the kernel's that nobody tells the value of: 0, as with perf,
- * but in a list none that is ever met. */
+/* A function; or a constant of the kernel, whose value is unknown: 0, as in perf; in a
+ * list, a value that never matches. */
 static void take_call(struct compiler *c, struct str name)
 {
     skip_space(c);
@@ -291,7 +289,8 @@ static void take_operand(struct compiler *c)
     }
 }
 
-/* Goes back to what was opened; false where that is not what is closed. */
+/* Emits steps down to the matching open bracket. Returns false if the closing bracket is
+ * another. */
 static bool close_open(struct compiler *c, enum waiting_kind kind)
 {
     pop_bound(c, 0);
@@ -314,7 +313,7 @@ static void close_round(struct compiler *c)
              (struct tracepoint_step){.kind = TRACE_CALL, .op = w.op, .count = w.count});
 }
 
-/* The next value of a call, in curly brackets or not; or the next that is printed. */
+/* The next argument of a call, in braces or not; or the next value to print. */
 static void take_comma(struct compiler *c)
 {
     pop_bound(c, 0);
@@ -388,7 +387,7 @@ bool tracepoint_compile(struct tracepoint_format *f, struct str text, struct are
     return !c.failed && c.depth == 0;
 }
 
-/* --- To values --------------------------------------------------------------------- */
+/* --- Evaluating --------------------------------------------------------------------- */
 
 static int64_t unary(enum op op, int64_t v)
 {
@@ -404,7 +403,7 @@ static int64_t unary(enum op op, int64_t v)
     }
 }
 
-/* Numbers are compared and divided without their signs, as perf does. */
+/* Numbers are compared and divided as unsigned, as in perf. */
 static uint64_t divide(enum op op, uint64_t a, uint64_t b)
 {
     if (b == 0)
@@ -462,7 +461,7 @@ static int64_t binary(enum op op, int64_t a, int64_t b)
     }
 }
 
-/* Texts that are made; what has no room is cut. */
+/* Writes strings into the scratch buffer; what does not fit is truncated. */
 static void make_text(struct tracepoint_values *v, struct str text)
 {
     size_t room = TRACE_SCRATCH - v->used, size = text.len < room ? text.len : room;
@@ -478,7 +477,7 @@ static void make_number(struct tracepoint_values *v, uint64_t number)
     make_text(v, (struct str){text, n});
 }
 
-/* Value, what stands between, then pairs of a flag and its name. */
+/* The arguments: value, separator, then pairs of a flag and its name. */
 static void make_flags(struct tracepoint_values *v, const struct tracepoint_value *args,
                        size_t count)
 {
@@ -561,7 +560,7 @@ struct evaluation {
     bool big_endian;
 };
 
-/* How many values the step takes from the stack. */
+/* The number of values that the step pops. */
 static size_t taken(const struct tracepoint_step *s)
 {
     switch (s->kind) {
@@ -580,7 +579,7 @@ static size_t taken(const struct tracepoint_step *s)
     }
 }
 
-/* What the step makes of its values. */
+/* The result of the step. */
 static struct tracepoint_value step_value(const struct tracepoint_format *f,
                                           const struct evaluation *e,
                                           const struct tracepoint_step *s,

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressed records (perf record -z): one zstd stream, a piece of it in each. A record
- * in the stream may go on in the next piece; what was recorded as it is stands in
- * between. */
+/* Compressed records (perf record -z): one zstd stream, cut into records. A record in the
+ * stream may continue in the next piece. Records that are not compressed are in between.
+ */
+#include "base/array.h"
 #include "codec/decode.h"
 #include "perf/parts.h"
 #include <stdlib.h>
 
-/* The stage holds what was unpacked: whole records, and the beginning of the next. */
+/* The stage holds decompressed bytes: complete records, and the beginning of the next
+ * one. */
 #define STAGE_SIZE (((size_t)256 << 10) + PERF_RECORD_MAX)
 
-/* From an offset of the source on, its bytes come from the record at that place. */
+/* From an offset of the source on, bytes are from the record at that offset of the file.
+ */
 struct origin {
-    uint64_t offset, place;
+    uint64_t offset, in_file;
 };
 
 struct perf_unpacker {
@@ -20,15 +23,16 @@ struct perf_unpacker {
     struct source source;
     struct unpacker zstd;
     struct str packed; /* the rest of the compressed record at from->begin */
-    uint64_t pass;     /* bytes of `from` that go through as they are */
-    size_t record;     /* bytes of the compressed record, still in front of from->begin */
+    uint64_t pass;     /* bytes of `from` to copy unchanged */
+    size_t record;     /* bytes of the compressed record before from->begin */
     char *stage;
-    size_t at, ready, used; /* given; up to the end of the last whole record; in all */
+    size_t at, ready,
+        used; /* bytes: delivered; up to the end of the last complete record; in all */
     bool damaged, ended;
-    uint64_t given; /* bytes of the source so far */
+    uint64_t given; /* bytes that the source has delivered */
     struct origin *origins;
     size_t origin_count, origin_cap;
-    uint64_t packed_at; /* the compressed record that was begun last */
+    uint64_t packed_at; /* the current compressed record */
 };
 
 struct perf_unpacker *perf_unpacker_create(struct perf_data *d, struct source *from)
@@ -39,7 +43,7 @@ struct perf_unpacker *perf_unpacker_create(struct perf_data *d, struct source *f
         return NULL;
     *u = (struct perf_unpacker){.d = d, .from = from, .packed = STR("")};
     u->stage = malloc(STAGE_SIZE);
-    if (!u->stage || !unpacker_init(&u->zstd, &ignored)) {
+    if (!u->stage || !unpacker_init(&u->zstd, from->limits, &ignored)) {
         perf_unpacker_destroy(u);
         return NULL;
     }
@@ -56,14 +60,13 @@ void perf_unpacker_destroy(struct perf_unpacker *u)
     free(u);
 }
 
-static void note_origin(struct perf_unpacker *u, uint64_t offset, uint64_t place)
+static void note_origin(struct perf_unpacker *u, uint64_t offset, uint64_t in_file)
 {
-    struct origin *origins = arena_grow(&u->d->arena, u->origins, &u->origin_cap,
-                                        u->origin_count + 1, sizeof *origins);
-    if (!origins)
+    struct origin *added =
+        ARRAY_APPEND(&u->d->arena, u->origins, u->origin_count, u->origin_cap);
+    if (!added)
         return;
-    u->origins = origins;
-    origins[u->origin_count++] = (struct origin){offset, place};
+    *added = (struct origin){offset, in_file};
 }
 
 uint64_t perf_unpacker_origin(const struct perf_unpacker *u, uint64_t offset)
@@ -76,7 +79,7 @@ uint64_t perf_unpacker_origin(const struct perf_unpacker *u, uint64_t offset)
         else
             high = middle;
     }
-    return low ? u->origins[low - 1].place : 0;
+    return low ? u->origins[low - 1].in_file : 0;
 }
 
 const struct source *perf_unpacker_source_of(const struct perf_unpacker *u)
@@ -95,8 +98,8 @@ static void drop(struct source *s, size_t size)
     s->offset += size;
 }
 
-/* Finds the end of the last whole record in the stage. One that makes no sense is given
- * as it is, for the reader to find its way out. */
+/* Finds the end of the last complete record in the stage. Invalid bytes are passed on
+ * unchanged: the reader skips them. */
 static void find_ready(struct perf_unpacker *u)
 {
     while (u->used - u->ready >= PERF_RECORD_HEADER) {
@@ -113,8 +116,8 @@ static void unpack_some(struct perf_unpacker *u)
 {
     size_t carried = u->used - u->ready, got;
     memmove(u->stage, u->stage + u->ready, carried);
-    bool ok = unpacker_take(&u->zstd, &u->packed, u->stage + carried,
-                            STAGE_SIZE - carried, &got);
+    bool ok = unpacker_unpack(&u->zstd, &u->packed, u->stage + carried,
+                              STAGE_SIZE - carried, &got);
     u->at = u->ready = 0;
     u->used = carried + got;
     if (!ok) {
@@ -123,27 +126,27 @@ static void unpack_some(struct perf_unpacker *u)
         u->packed = STR("");
     }
     find_ready(u);
-    /* What fits no more into the stage, nor is unpacked yet, comes next. */
+    /* What does not fit into the stage is decompressed next. */
     if (u->packed.len == 0 && u->used < STAGE_SIZE) {
         drop(u->from, u->record);
         u->record = 0;
     }
 }
 
-/* The next file of a folder is a stream of its own. */
+/* The next file of a folder starts a stream of its own. */
 static bool start_file(struct perf_unpacker *u, uint64_t begin, struct error *err)
 {
     struct source *from = u->from;
     from->begin = u->d->input->begin - u->d->input->offset + begin;
     from->offset = begin;
-    u->used = u->ready; /* a record that has no end is left out */
+    u->used = u->ready; /* a record without an end is dropped */
     u->damaged = false;
     unpacker_deinit(&u->zstd);
-    return unpacker_init(&u->zstd, err);
+    return unpacker_init(&u->zstd, u->from->limits, err);
 }
 
-/* The file ends, maybe within what is no compressed record: that would stand in front of
- * the rest of the record that is being unpacked. */
+/* The file ends, perhaps within a record that is not compressed. Such a record would be
+ * put before the rest of the record that is being decompressed. */
 static bool end_within(struct perf_unpacker *u, struct error *err)
 {
     struct source *from = u->from;
@@ -157,7 +160,7 @@ static bool end_within(struct perf_unpacker *u, struct error *err)
     return true;
 }
 
-/* Finds out what the next record of `from` is. */
+/* Determines the kind of the next record of `from`. */
 static bool next_record(struct perf_unpacker *u, struct error *err)
 {
     struct source *from = u->from;
@@ -183,7 +186,7 @@ static bool next_record(struct perf_unpacker *u, struct error *err)
                                : 0;
         u->pass = payload > UINT64_MAX - u->pass ? UINT64_MAX : u->pass + payload;
         note_origin(u, u->given, from->offset);
-        if (u->used > u->ready) /* the beginning of a record, which goes on behind */
+        if (u->used > u->ready) /* the beginning of a record that continues */
             note_origin(u,
                         u->pass > UINT64_MAX - u->given ? UINT64_MAX : u->given + u->pass,
                         u->packed_at);
@@ -235,7 +238,7 @@ static bool unpacker_read(void *context, char *into, size_t room, size_t *got,
         } else if (u->ended) {
             if (u->ready == u->used)
                 return true;
-            u->ready = u->used; /* the beginning of a record that has no end */
+            u->ready = u->used; /* the beginning of a record without an end */
         } else if (!next_record(u, err)) {
             return false;
         }
@@ -246,5 +249,6 @@ static bool unpacker_read(void *context, char *into, size_t room, size_t *got,
 struct source *perf_unpacker_source(struct perf_unpacker *u)
 {
     u->source = source_reading(unpacker_read, u, u->from->name);
+    u->source.limits = u->from->limits;
     return &u->source;
 }

@@ -10,8 +10,8 @@
 #define EXCLUDE_ALL \
     (PERF_FLAG_EXCLUDE_USER | PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV)
 
-/* The flag of a letter that says where alone it is to be counted; 0 for another. */
-static uint64_t place_of(char letter)
+/* The flag of a modifier letter that restricts where the event counts; 0 for other letters. */
+static uint64_t mode_of(char letter)
 {
     switch (letter) {
     case 'u':
@@ -29,8 +29,8 @@ static uint64_t place_of(char letter)
     }
 }
 
-/* Letters that say how it is counted; false for another. */
-static bool take_way(char letter, struct record_event *e)
+/* Modifier letters that change how the event counts; false for other letters. */
+static bool apply_modifier(char letter, struct record_event *e)
 {
     switch (letter) {
     case 'p':
@@ -48,28 +48,28 @@ static bool take_way(char letter, struct record_event *e)
     case 'e':
         e->flags |= PERF_FLAG_EXCLUSIVE;
         return true;
-    case 'W': /* of groups */
+    case 'W': /* for groups */
         return true;
     default:
         return false;
     }
 }
 
-/* ":ukhGHpPIDeW": in which modes it counts, and how exactly it tells where. The event's
- * own, and its group's. */
+/* ":ukhGHpPIDeW": the modes in which the event counts, and its precision. `rest` has the event's
+ * own modifiers, or its group's. */
 static bool take_modifiers(struct str own, struct str group, struct record_event *e)
 {
     uint64_t only = 0;
     for (size_t i = 0; i < own.len + group.len; i++) {
         char letter = i < own.len ? own.ptr[i] : group.ptr[i - own.len];
-        uint64_t place = place_of(letter);
-        if (!place && !take_way(letter, e))
+        uint64_t mode = mode_of(letter);
+        if (!mode && !apply_modifier(letter, e))
             return false;
-        only |= place;
+        only |= mode;
     }
     if (only & EXCLUDE_ALL)
         e->exclude |= EXCLUDE_ALL & ~only;
-    e->asks_kernel = only & PERF_FLAG_EXCLUDE_KERNEL;
+    e->needs_kernel = only & PERF_FLAG_EXCLUDE_KERNEL;
     e->guests = only & PERF_FLAG_EXCLUDE_GUEST;
     if (e->guests && !(only & PERF_FLAG_EXCLUDE_HOST))
         e->exclude |= PERF_FLAG_EXCLUDE_HOST;
@@ -84,13 +84,12 @@ static bool are_modifiers(struct str text)
 
 static bool bad_modifier(struct str text, struct error *err)
 {
-    error_set(err, "'%.*s' has a modifier that is not known", STR_ARG(text));
-    return error_hint(err,
-                      "u: in user code, k: in the kernel, h: in the hypervisor, G: in "
-                      "guests, H: outside of them, p: precisely, ppp at most");
+    error_set(err, "unknown modifier in '%.*s'", STR_ARG(text));
+    return error_hint(err, "u: in user code, k: in the kernel, h: in the hypervisor, G: "
+                           "in guests, H: outside of guests, p: precise, ppp at most");
 }
 
-/* --- Memory that is touched -------------------------------------------------------- */
+/* --- Memory accesses ---------------------------------------------------------------- */
 
 #define ACCESS_READ 1 /* the kernel's bits (hw_breakpoint.h) */
 #define ACCESS_WRITE 2
@@ -99,10 +98,9 @@ static bool bad_modifier(struct str text, struct error *err)
 
 static bool bad_breakpoint(struct str text, struct error *err)
 {
-    error_set(err, "'%.*s' names no memory", STR_ARG(text));
-    return error_hint(err,
-                      "mem:0x7f001000/8:rw: an address, how many bytes (1, 2, 4, 8), "
-                      "and whether r, w, rw or x counts");
+    error_set(err, "invalid memory event '%.*s'", STR_ARG(text));
+    return error_hint(err, "mem:0x7f001000/8:rw: an address, the number of bytes (1, 2, "
+                           "4, 8), and the accesses to count: r, w, rw or x");
 }
 
 static uint32_t access_of(struct str letters)
@@ -120,11 +118,11 @@ static uint32_t access_of(struct str letters)
     return access;
 }
 
-/* "ADDRESS[/LENGTH][:rwx][:MODIFIERS]", behind "mem:" */
+/* "ADDRESS[/LENGTH][:rwx][:MODIFIERS]", after "mem:" */
 static bool parse_breakpoint(struct str text, struct str rest, struct str group,
                              struct record_event *e, struct error *err)
 {
-    struct str place = str_cut(&rest, ':'), length = place;
+    struct str range = str_cut(&rest, ':'), length = range;
     struct str address = str_cut(&length, '/'), letters = rest;
     struct str first = str_cut(&letters, ':');
     e->type = PERF_TYPE_BREAKPOINT;
@@ -154,13 +152,13 @@ static bool no_event(struct str text, struct str name, struct error *err)
             nearest_offer(&nearest, str_cut(&names, ','));
     while (caches.len)
         nearest_offer(&nearest, str_cut(&caches, ','));
-    error_set(err, "there is no event '%.*s'", STR_ARG(text));
+    error_set(err, "unknown event '%.*s'", STR_ARG(text));
     return nearest_hint(&nearest, "",
                         "stoke record --list-events; cycles, cpu-clock, page-faults, ...",
                         err);
 }
 
-/* Words that stand behind a name, as the units' do: "cycles/period=1000/". */
+/* Terms after a name, as units have them: "cycles/period=1000/". */
 static bool take_words(struct str text, struct str words, struct record_event *e,
                        struct error *err)
 {
@@ -170,24 +168,23 @@ static bool take_words(struct str text, struct str words, struct record_event *e
             continue;
         if (err->message[0])
             return false;
-        error_set(err, "'%.*s' has a word that is not known: '%.*s'", STR_ARG(text),
-                  STR_ARG(key));
+        error_set(err, "unknown term in '%.*s': '%.*s'", STR_ARG(text), STR_ARG(key));
         return error_hint(err, "period=N, freq=HZ, name=TEXT");
     }
     return true;
 }
 
-/* An event as it was written, in parts. */
+/* The parts of an event as the user wrote it. */
 struct parts {
-    struct str text;      /* all of it */
-    struct str name;      /* before the words and modifiers */
+    struct str text;      /* the whole text */
+    struct str name;      /* before the terms and modifiers */
     struct str words;     /* between slashes */
-    struct str modifiers; /* behind */
+    struct str modifiers; /* after the terms */
     struct str group;     /* its group's modifiers */
     bool slashes;
 };
 
-/* "name/words/modifiers", "name:modifiers", "system:name:modifiers" */
+/* "name/terms/modifiers", "name:modifiers", "system:name:modifiers" */
 static struct parts take_apart(struct str text, struct str group)
 {
     struct parts p = {.text = text, .name = text, .group = group};
@@ -214,7 +211,7 @@ static struct parts take_apart(struct str text, struct str group)
     return p;
 }
 
-/* Adds what the parts name to the events. */
+/* Adds the events that the parts name. */
 static bool add_named(const struct parts *p, struct record_event *e,
                       struct record_events *events, struct error *err)
 {
@@ -237,7 +234,7 @@ static bool add_named(const struct parts *p, struct record_event *e,
     return true;
 }
 
-/* As it was written, with what its group's modifiers say of it. */
+/* The text that the user wrote, with the modifiers of its group. */
 static void set_name(const struct parts *p, struct record_event *e)
 {
     bool joined = p->modifiers.len || str_ends(p->text, STR("/"));
@@ -249,7 +246,7 @@ static void set_name(const struct parts *p, struct record_event *e)
     }
 }
 
-/* `group`: the modifiers of the group that it is in. */
+/* `group`: the modifiers of its group. */
 static bool parse_one(struct str text, struct str group, struct record_events *events,
                       struct error *err)
 {
@@ -269,8 +266,7 @@ static bool parse_one(struct str text, struct str group, struct record_events *e
 
 /* --- Lists ------------------------------------------------------------------------- */
 
-/* Takes the event before the next comma that stands neither between slashes nor in
- * braces. */
+/* Removes the event before the next comma that is neither between slashes nor in braces. */
 static struct str next_event(struct str *rest)
 {
     bool slashes = false, memory = false, begins = true;
@@ -292,7 +288,8 @@ static struct str next_event(struct str *rest)
     return str_trim(one);
 }
 
-/* Whether it is "NAME{...", and not an event with such a word: then where the brace is. */
+/* Whether the text is "NAME{...", and not an event with a brace in its terms: then
+ * *brace is its position. */
 static bool is_group(struct str text, size_t *brace)
 {
     *brace = str_find(text, '{');
@@ -300,8 +297,7 @@ static bool is_group(struct str text, size_t *brace)
            *brace < str_find(text, ':');
 }
 
-/* Makes a group of the events from `first` on. Only the one that leads can say that the
- * group has its counters always, or alone. */
+/* Makes a group of the events from `first` on. Only the leader can be pinned or exclusive. */
 static void join(struct str name, struct str modifiers, size_t first,
                  struct record_events *events)
 {
@@ -325,27 +321,27 @@ static bool parse_group(struct str text, size_t brace, struct record_events *eve
     size_t end = str_rfind(inner, '}'), first = events->count, ignored;
     struct str modifiers = str_skip(inner, end + 1);
     if (end == inner.len || (modifiers.len && modifiers.ptr[0] != ':')) {
-        error_set(err, "the group '%.*s' has no end", STR_ARG(text));
+        error_set(err, "no '}' after the group '%.*s'", STR_ARG(text));
         return error_hint(err, "{EVENT,EVENT}, or {EVENT,EVENT}:u");
     }
     modifiers = str_skip(modifiers, 1);
     if (str_find(modifiers, 'S') < modifiers.len) {
         error_set(err,
-                  "'%.*s' asks for samples of a group's first event alone, which "
-                  "are not recorded",
+                  "'%.*s' requests samples of the group's first event only, which stoke "
+                  "does not record",
                   STR_ARG(text));
-        return error_hint(err, "without the S each event of the group is sampled");
+        return error_hint(err, "without the S, each event of the group is sampled");
     }
     for (struct str rest = str_trim_left(str_head(inner, end)); rest.len;) {
         struct str one = next_event(&rest);
         if (is_group(one, &ignored))
-            return error_set(err, "'%.*s' is a group in a group", STR_ARG(one));
+            return error_set(err, "group in a group: '%.*s'", STR_ARG(one));
         if (!parse_one(one, modifiers, events, err))
             return false;
     }
     join(str_trim(str_head(text, brace)), modifiers, first, events);
     return events->count > first ||
-           error_set(err, "the group '%.*s' has no events", STR_ARG(text));
+           error_set(err, "no events in the group '%.*s'", STR_ARG(text));
 }
 
 bool record_events_parse(const char *text, struct record_events *events,
@@ -358,7 +354,7 @@ bool record_events_parse(const char *text, struct record_events *events,
                                   : !parse_one(one, STR(""), events, err))
             return false;
     }
-    return events->count || error_set(err, "no event is named");
+    return events->count || error_set(err, "no event given");
 }
 
 size_t record_events_leader(const struct record_events *events, size_t i)
@@ -380,7 +376,7 @@ void record_events_pace(struct record_events *events, uint32_t rate, uint64_t pe
     }
 }
 
-/* --- Events of our own ------------------------------------------------------------- */
+/* --- Predefined events ------------------------------------------------------------- */
 
 static struct record_event event_of(const char *name)
 {
@@ -408,7 +404,7 @@ struct record_event record_event_switches(void)
     return e;
 }
 
-/* Shows the modifier in the event's name. */
+/* Adds the modifier to the event's name. */
 static void add_to_name(struct record_event *e, char modifier)
 {
     size_t used = strlen(e->name);
@@ -427,7 +423,7 @@ void record_event_only_user(struct record_event *e)
 
 void record_event_only_kernel(struct record_event *e)
 {
-    e->asks_kernel = true;
+    e->needs_kernel = true;
     if (e->exclude & PERF_FLAG_EXCLUDE_USER)
         return;
     e->exclude |= EXCLUDE_ALL & ~PERF_FLAG_EXCLUDE_KERNEL;

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events to sample by, as perf writes them:
- *
- *   cycles:u  L1-dcache-load-misses  page-faults      names that all machines know
- *   r1a8                                              the processor's own number
+/* The events that a user can sample, in perf's notation:
+ *   cycles:u  L1-dcache-load-misses  page-faults      names that all machines have
+ *   r1a8                                              a raw number of the processor
  *   cpu/event=0x3c,umask=0x1/u  msr/tsc/              of a unit (sysfs, event_source)
  *   sched:sched_switch  sched:*                       tracepoints of the kernel (tracefs)
- *   mem:0x7f00/8:rw                                   who touches that memory
- *   cycles/period=100000,name=mine/                   any of them, with words of its own
- *   {cycles,instructions}:u  name{cs,page-faults}     a group: counted together or not
+ *   mem:0x7f00/8:rw                                   accesses to that memory
+ *   cycles/period=100000,name=mine/                   any of them, with terms of its own
+ *   {cycles,instructions}:u  name{cs,page-faults}     a group: counted at once or not
  *                                                     at all
- *
  * Sources: perf-list(1), perf-record(1); Documentation/ABI/testing/
  * sysfs-bus-event_source-devices-{format,events} of Linux.
- *
- * To add a kind of name: a function beside those of event_kind.h that event.c asks, and
- * its part of event_list.c. */
+ * To add a kind of name: a function like those of event_kind.h that event.c calls, and its part
+ * of event_list.c. */
 #ifndef STOKE_RECORD_EVENT_H
 #define STOKE_RECORD_EVENT_H
 
@@ -29,27 +26,28 @@ struct record_event {
     char name[RECORD_EVENT_NAME_MAX];       /* as it is shown */
     char tracepoint[RECORD_EVENT_NAME_MAX]; /* "sched:sched_switch"; or empty */
     uint32_t type;
-    uint32_t breakpoint; /* kinds of access, as the kernel has them; or 0 */
+    uint32_t breakpoint; /* kinds of access, by the kernel's numbers; or 0 */
     uint64_t config, config1, config2;
-    uint64_t exclude;   /* PERF_FLAG_EXCLUDE_* that its modifiers ask for */
-    bool asks_kernel;   /* k among them: it is nothing without */
-    bool guests;        /* what runs in virtual machines is counted, too */
-    bool most_precise;  /* as precise as the machine can */
-    unsigned precise;   /* how many p's */
-    uint64_t period;    /* of its own, in place of the recording's; or 0 */
-    uint32_t rate;      /* the same, in samples a second */
-    bool usual;         /* that is what its kind has where nothing else is asked for */
-    uint64_t flags;     /* PERF_FLAG_* that only it has */
-    uint32_t group;     /* the place of its group behind 1; 0: none */
-    bool of_everyone;   /* counted for all tasks, whoever is recorded */
-    const char *filter; /* of a tracepoint's fields; or NULL */
+    uint64_t exclude; /* PERF_FLAG_EXCLUDE_* of its modifiers */
+    bool
+        needs_kernel; /* the modifiers include k: without kernel code the event is useless */
+    bool guests;      /* code in virtual machines is counted, too */
+    bool most_precise;  /* with the highest precision of the machine */
+    unsigned precise;   /* number of p's */
+    uint64_t period;    /* its own, instead of the recording's; or 0 */
+    uint32_t rate;      /* the same, in samples per second */
+    bool usual;         /* period or rate are defaults of its kind */
+    uint64_t flags;     /* further PERF_FLAG_* */
+    uint32_t group;     /* index of its group + 1; 0: none */
+    bool of_everyone;   /* counted for all tasks, whatever the targets are */
+    const char *filter; /* of a tracepoint; or NULL */
 };
 
-/* Events that are counted together, so that their counts can be compared: the first of
- * them leads, and the others follow at once. */
+/* Events that are counted at the same time, so that their counts can be compared: the first one leads,
+ * the others follow it. */
 struct record_event_group {
     char name[RECORD_EVENT_NAME_MAX]; /* or empty */
-    bool weak; /* where this machine cannot count them together, each by itself */
+    bool weak; /* if the machine cannot count them at once, each is counted alone */
 };
 
 struct record_events {
@@ -57,50 +55,50 @@ struct record_events {
     size_t count;
     struct record_event_group groups[RECORD_EVENTS_MAX / 2]; /* of two events or more */
     size_t group_count;
-    bool listed; /* a user asks which there are */
+    bool listed; /* the user requests the list of events */
 };
 
-/* Adds the events of a list with commas. False, with the nearest name, where there is no
- * such event, or this machine has not what it is of. */
+/* Adds the events of a comma-separated list. False, with the nearest name, if an event does not
+ * exist, or this machine does not have it. */
 bool record_events_parse(const char *text, struct record_events *events,
                          struct error *err);
 
-/* The place of the event that leads the group of the one at `i`: `i`, where it leads or
- * is in none. */
+/* The index of the event that leads the group of event `i`: `i` itself if it leads or is in no
+ * group. */
 size_t record_events_leader(const struct record_events *events, size_t i);
 
-/* How often they are sampled, as the user asked: 0 for what was not asked for. It is for
- * those, too, whose kind has a usual way, but not for those that name one themselves. */
+/* Applies the rate or period that the user requested (0: not requested) to events with a
+ * default of their kind. Events with a period or rate of their own keep it. */
 void record_events_pace(struct record_events *events, uint32_t rate, uint64_t period);
 
-/* Writes the events that may be named, one a line, and which of them are not here. */
+/* Writes the events that can be named, one per line, and marks those that this machine lacks. */
 void record_events_list(struct output *out);
 
-/* The processor's cycles, and the kernel's clock in their place. */
+/* The processor's cycles, and the kernel's clock, which replaces them. */
 struct record_event record_event_cycles(void);
 struct record_event record_event_clock(void);
 
-/* Threads that leave their CPU, each time, with word of when they are back. */
+/* Every context switch, with SWITCH records for the return. */
 struct record_event record_event_switches(void);
 
-/* The tracepoint of that name, "sched:sched_waking"; false, with why, where it may not be
- * had. `format`: the text that says what is in its bytes. */
+/* The tracepoint of that name, "sched:sched_waking"; false with err set if it cannot be used.
+ * `format` gets the text that describes its raw data. */
 bool record_event_tracepoint(const char *name, struct record_event *e, char *format,
                              size_t room, struct error *err);
 
-/* What perf.data keeps of tracepoints, so that their bytes can be read elsewhere: the
- * beginning of a trace.dat (trace-cmd.dat.v6(5)) with the formats of those named. */
+/* What perf.data stores about tracepoints, so that raw data can be read on other machines: the
+ * start of a trace.dat (trace-cmd.dat.v6(5)) with the formats of the named tracepoints. */
 void record_tracepoint_formats(const char *const *names, size_t count,
                                struct output *out);
 
-/* The same event, of user code alone: what is left to users without rights. */
+/* The same event, for user code only: what users without rights may sample. */
 void record_event_only_user(struct record_event *e);
 
-/* The same, of the kernel's code alone. */
+/* The same, for kernel code only. */
 void record_event_only_kernel(struct record_event *e);
 
-/* The names that all machines know, each with its others behind commas, one after the
- * other; NULL behind the last. */
+/* The names that all machines have, by index, each with its aliases after commas; NULL after
+ * the last. */
 const char *record_event_name(size_t i);
 
 #endif

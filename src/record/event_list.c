@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be named, and what of it this machine has. */
+/* The list of events that can be named. */
 #include "record/event_kind.h"
 #include "record/perf_sampler.h"
 
@@ -19,15 +19,14 @@ static void list_names(struct str names, struct output *out)
 void record_events_list(struct output *out)
 {
     char room[EVENT_CACHE_NAMES];
-    output_text(out, "of the kernel and the processor:\n");
+    output_text(out, "kernel and processor:\n");
     for (size_t i = 0; record_event_name(i); i++)
         list_names(str_of(record_event_name(i)), out);
-    output_text(out, "of the processor's caches:\n");
+    output_text(out, "caches of the processor:\n");
     for (struct str rest = event_cache_names(room, sizeof room); rest.len;)
         list_names(str_cut(&rest, ','), out);
-    output_text(out, "by the processor's own number, in hex:\n  rNNN\n"
-                     "who touches memory:\n  mem:ADDRESS[/LENGTH][:rwx]\n"
-                     "of this machine's units:\n");
+    output_text(out, "raw event of the processor, in hex:\n  rNNN\nmemory accesses:\n  "
+                     "mem:ADDRESS[/LENGTH][:rwx]\nunits of this machine:\n");
     event_list_units(out);
     output_text(out, "tracepoints:\n");
     event_list_tracepoints(out);

@@ -4,7 +4,7 @@
 #include "perf/format.h"
 #include "record/event_kind.h"
 
-/* The kernel's own, each under all its names; the first is shown. */
+/* The kernel's events, each with all its names; the first is displayed. */
 static const struct {
     const char *names;
     uint32_t type;
@@ -59,10 +59,10 @@ static bool in_table(struct str name, struct record_event *e)
 
 /* --- Caches ------------------------------------------------------------------------ */
 
-/* By the kernel's numbers (perf_event.h, perf_hw_cache_id and those behind it). */
+/* By the kernel's numbers (perf_event.h, perf_hw_cache_id and the enums after it). */
 static const struct {
     const char *names;
-    unsigned ops; /* that it has: bits */
+    unsigned ops; /* operations that it has: bits */
 } caches[] = {
     {"L1-dcache,l1-d,l1d,L1-data", 7},
     {"L1-icache,l1-i,l1i,L1-instruction", 5},
@@ -86,8 +86,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Whether the text begins with the word, whatever its case, and ends there or goes on
- * behind a '-'. */
+/* Whether the text starts with the word, ignoring case, and ends there or continues with a '-'. */
 static bool begins(struct str text, struct str word)
 {
     if (text.len < word.len || (text.len > word.len && text.ptr[word.len] != '-'))
@@ -98,7 +97,7 @@ static bool begins(struct str text, struct str word)
     return true;
 }
 
-/* Takes the longest of the words off *rest, and the '-' behind it; its length, or 0. */
+/* Removes the longest matching word from *rest, and the '-' after it; returns its length, or 0. */
 static size_t take_word(const char *words, struct str *rest)
 {
     size_t longest = 0;
@@ -112,7 +111,7 @@ static size_t take_word(const char *words, struct str *rest)
     return longest;
 }
 
-/* Takes one of several off *rest; `count` where it is none of them. */
+/* Removes one of several names from *rest; returns `count` if none matches. */
 static size_t take_of(const char *const *words, size_t count, struct str *rest)
 {
     for (size_t i = 0; i < count; i++)
@@ -161,7 +160,7 @@ struct str event_cache_names(char *room, size_t size)
 
 /* --- All of them ------------------------------------------------------------------- */
 
-/* "r1a8": what the processor's manual numbers so. */
+/* "r1a8": a number from the processor's manual. */
 static bool of_number(struct str name, struct record_event *e)
 {
     if (name.len < 2 || name.ptr[0] != 'r' ||

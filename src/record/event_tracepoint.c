@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracepoints: the kernel shows them in a file system of their own, tracefs. */
+/* Tracepoints: the kernel shows them in tracefs. */
 #include "base/format.h"
 #include "base/glob.h"
 #include "base/number.h"
@@ -12,25 +12,24 @@
 #define NAMES_MOST ((size_t)8 << 20)
 #define FORMAT_MOST ((size_t)1 << 20)
 
-static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
-#define PLACES (sizeof places / sizeof *places)
+#define MOUNTS (sizeof mounts / sizeof *mounts)
 
-/* Reads a file of tracefs into memory; close it. */
+/* Reads a file of tracefs into memory; the caller closes it. */
 static bool open_file(struct os_mapping *m, size_t most, const char *name)
 {
     char path[512];
     struct error ignored;
-    for (size_t i = 0; i < PLACES; i++) {
-        format_text(path, sizeof path, "%s/%s", places[i], name);
+    for (size_t i = 0; i < MOUNTS; i++) {
+        format_text(path, sizeof path, "%s/%s", mounts[i], name);
         if (os_mapping_read(m, path, most, &ignored))
             return true;
     }
     return false;
 }
 
-/* "sched:sched_switch" to "events/sched/sched_switch/FILE"; false for what may not be a
- * name. */
+/* "sched:sched_switch" to "events/sched/sched_switch/FILE"; false for an invalid name. */
 static bool file_of(const char *name, const char *file, char *path, size_t size)
 {
     struct str event = str_of(name), system = str_cut(&event, ':');
@@ -47,8 +46,8 @@ static struct str read_small(const char *name, const char *file, char *room, siz
     struct str text = STR("");
     if (!file_of(name, file, inner, sizeof inner))
         return text;
-    for (size_t i = 0; text.len == 0 && i < PLACES; i++) {
-        format_text(path, sizeof path, "%s/%s", places[i], inner);
+    for (size_t i = 0; text.len == 0 && i < MOUNTS; i++) {
+        format_text(path, sizeof path, "%s/%s", mounts[i], inner);
         text = os_read_text(path, room, size);
     }
     return text;
@@ -56,11 +55,11 @@ static struct str read_small(const char *name, const char *file, char *room, siz
 
 static bool no_tracefs(struct error *err)
 {
-    error_set(err, "the kernel's tracepoints may not be looked at");
-    return error_hint(err, "as root, with tracefs mounted on %s", places[0]);
+    error_set(err, "cannot read the kernel's tracepoints");
+    return error_hint(err, "as root, with tracefs mounted on %s", mounts[0]);
 }
 
-/* The number by which the kernel knows it. */
+/* The kernel's number of the tracepoint. */
 static bool set_tracepoint(struct record_event *e, const char *name)
 {
     char text[32];
@@ -82,8 +81,8 @@ bool record_event_tracepoint(const char *name, struct record_event *e, char *for
     *e = (struct record_event){0};
     format_text(e->name, sizeof e->name, "%s", name);
     if (!set_tracepoint(e, name)) {
-        error_set(err, "the kernel's tracepoint %s may not be looked at", name);
-        return error_hint(err, "as root, with tracefs mounted on %s", places[0]);
+        error_set(err, "cannot read the kernel's tracepoint %s", name);
+        return error_hint(err, "as root, with tracefs mounted on %s", mounts[0]);
     }
     e->usual = false;
     struct str all = read_small(name, "format", format, room - 1);
@@ -93,13 +92,13 @@ bool record_event_tracepoint(const char *name, struct record_event *e, char *for
 
 /* --- By their names ---------------------------------------------------------------- */
 
-/* `pattern` is what the event is called where it is one alone. */
+/* `pattern` is also the event's name if only one tracepoint matches. */
 static bool add(struct str name, struct str pattern, const struct record_event *like,
                 struct record_events *events, struct error *err)
 {
     char text[RECORD_EVENT_NAME_MAX];
     if (events->count == RECORD_EVENTS_MAX)
-        return error_set(err, "there are more than %d events: '%.*s' names many",
+        return error_set(err, "more than %d events: '%.*s' matches many",
                          RECORD_EVENTS_MAX, STR_ARG(pattern));
     struct record_event *e = &events->items[events->count];
     *e = *like;
@@ -112,7 +111,7 @@ static bool add(struct str name, struct str pattern, const struct record_event *
     return true;
 }
 
-/* The name of a line of available_events, "sched:sched_switch". */
+/* The name in a line of available_events, "sched:sched_switch". */
 static struct str next_name(struct str *text)
 {
     return str_trim(str_cut(text, '\n'));
@@ -157,8 +156,8 @@ void event_list_tracepoints(struct output *out)
 {
     struct os_mapping names;
     if (!open_file(&names, NAMES_MOST, "available_events")) {
-        output_format(out, "  (they are root's to see, with tracefs mounted on %s)\n",
-                      places[0]);
+        output_format(out, "  (only root can read them, with tracefs mounted on %s)\n",
+                      mounts[0]);
         return;
     }
     for (struct str rest = names.bytes; rest.len;) {
@@ -181,7 +180,7 @@ static void put_u64(struct output *out, uint64_t value)
     output_bytes(out, (const char *)&value, sizeof value);
 }
 
-/* A file with its length in front; one that cannot be read is empty. */
+/* A file, after its length; empty if it cannot be read. */
 static void put_file(struct output *out, const char *path)
 {
     struct os_mapping m;
@@ -200,7 +199,7 @@ static struct str system_of(const char *name)
     return str_cut(&rest, ':');
 }
 
-/* Whether it is the first of its name, or of its system. */
+/* Whether no earlier tracepoint has the same name, or the same system. */
 static bool is_first(const char *const *names, size_t at, bool system)
 {
     for (size_t i = 0; i < at; i++)
@@ -210,7 +209,7 @@ static bool is_first(const char *const *names, size_t at, bool system)
     return true;
 }
 
-/* Whether `at`'s format goes with those of the system of `of`. */
+/* Whether `at` is the first with its name in the system of `of`. */
 static bool belongs(const char *const *names, size_t at, size_t of)
 {
     return str_equal(system_of(names[at]), system_of(names[of])) &&
@@ -248,14 +247,14 @@ void record_tracepoint_formats(const char *const *names, size_t count, struct ou
     put_file(out, "events/header_page");
     output_bytes(out, "header_event", sizeof "header_event");
     put_file(out, "events/header_event");
-    put_u32(out, 0); /* formats of ftrace's own */
+    put_u32(out, 0); /* no formats of ftrace */
     for (size_t i = 0; i < count; i++)
         systems += is_first(names, i, true);
     put_u32(out, systems);
     for (size_t i = 0; i < count; i++)
         if (is_first(names, i, true))
             put_system(names, count, i, out);
-    put_u32(out, 0); /* names of the kernel's functions */
-    put_u32(out, 0); /* texts of trace_printk */
-    put_u64(out, 0); /* names of threads */
+    put_u32(out, 0); /* no names of kernel functions */
+    put_u32(out, 0); /* no texts of trace_printk */
+    put_u64(out, 0); /* no names of threads */
 }

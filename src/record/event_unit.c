@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of a unit (PMU): the kernel shows in a folder of each what its words mean, and
- * which events it knows by name. */
+/* Events of a unit (PMU): each unit has a folder in sysfs with the format of its terms and the
+ * names of its events. */
 #include "base/format.h"
 #include "base/number.h"
 #include "os/machine.h"
@@ -19,7 +19,7 @@ bool event_number(struct str text, uint64_t *value)
     return number_parse_u64(text, value);
 }
 
-/* A file of a unit's; the name must not lead out of its folder. */
+/* Reads a file of a unit; the name must not leave its folder. */
 static struct str unit_file(struct str unit, const char *folder, struct str file,
                             char *room, size_t size)
 {
@@ -43,8 +43,8 @@ static uint64_t *config_of(struct str name, struct record_event *e)
     return str_equal(name, STR("config2")) ? &e->config2 : NULL;
 }
 
-/* Puts the low bits of the value where the format says: "config:0-7,32-35". False where
- * the value has more bits than that, or the format makes no sense. */
+/* Puts the low bits of the value at the positions of the format: "config:0-7,32-35". False if
+ * the value has more bits than that, or the format is invalid. */
 static bool spread(struct str format, uint64_t value, struct record_event *e)
 {
     uint64_t *config = config_of(str_cut(&format, ':'), e);
@@ -69,11 +69,11 @@ static bool spread(struct str format, uint64_t value, struct record_event *e)
 
 static bool bad_value(struct str key, struct str value, struct error *err)
 {
-    error_set(err, "'%.*s' of an event cannot be '%.*s'", STR_ARG(key), STR_ARG(value));
+    error_set(err, "invalid value of '%.*s': '%.*s'", STR_ARG(key), STR_ARG(value));
     return error_hint(err, "a number: 1000, or 0x3c");
 }
 
-/* How often, and how it is called: words that all events have. */
+/* Terms that all events have: rate, period and name. */
 bool event_take_word(struct str key, struct str value, struct record_event *e,
                      struct error *err)
 {
@@ -101,13 +101,13 @@ bool event_take_word(struct str key, struct str value, struct record_event *e,
 static bool no_word(struct str unit, struct str key, struct error *err)
 {
     key = str_head(key, str_find(key, '='));
-    error_set(err, "the unit '%.*s' knows no '%.*s'", STR_ARG(unit), STR_ARG(key));
+    error_set(err, "the unit '%.*s' has no '%.*s'", STR_ARG(unit), STR_ARG(key));
     return error_hint(err, "ls " UNITS "/%.*s/format " UNITS "/%.*s/events",
                       STR_ARG(unit), STR_ARG(unit));
 }
 
-/* A word that all units have, or that is in the unit's format; false, with *err empty,
- * where it is neither. */
+/* A term that all units have, or one of the unit's format; false, with *err empty, if it is
+ * neither. */
 static bool take_plain(struct str unit, struct str word, struct record_event *e,
                        struct error *err)
 {
@@ -133,7 +133,7 @@ static bool take_plain(struct str unit, struct str word, struct record_event *e,
     return format.len && (spread(format, number, e) || bad_value(key, value, err));
 }
 
-/* The same, and the unit's events by their names, each of which stands for plain words. */
+/* The same, and names of the unit's events, each of which is a list of terms. */
 static bool take_word(struct str unit, struct str word, struct record_event *e,
                       struct error *err)
 {
@@ -202,7 +202,7 @@ bool event_of_unit(struct str unit, struct str terms, struct record_event *e,
     struct unit_names names;
     if (unit_type(unit, e))
         return take_words(unit, terms, e, err);
-    error_set(err, "this machine has no unit '%.*s' that counts", STR_ARG(unit));
+    error_set(err, "this machine has no unit '%.*s' with counters", STR_ARG(unit));
     return error_hint(err, "it has %.*s", STR_ARG(all_units(&names)));
 }
 
@@ -212,7 +212,7 @@ struct unit_search {
     bool found;
 };
 
-static void look_in_unit(void *context, struct str unit)
+static void search_unit(void *context, struct str unit)
 {
     struct unit_search *s = context;
     char room[TEXT_MAX];
@@ -229,7 +229,7 @@ bool event_of_any_unit(struct str name, struct record_event *e)
 {
     struct unit_search s = {.name = name, .event = e};
     if (name.len)
-        os_folder_each(UNITS, look_in_unit, &s);
+        os_folder_each(UNITS, search_unit, &s);
     return s.found;
 }
 

@@ -9,9 +9,9 @@ static struct record_part *part_now(struct record_files *f)
     return &f->parts[f->now];
 }
 
-static uint32_t files_kept(const struct record_files *f)
+static uint32_t file_limit(const struct record_files *f)
 {
-    return f->settings->kept ? f->settings->kept : RECORD_FILES_KEPT;
+    return f->settings->limit ? f->settings->limit : RECORD_FILES_DEFAULT;
 }
 
 /* "FILE.7" */
@@ -36,7 +36,7 @@ static bool create(struct record_files *f, struct os_data_file *file, struct err
            (!f->named || os_data_file_name(file, err));
 }
 
-/* Whether what comes only later can be written. */
+/* Whether a file that is written later can be created. */
 static bool can_be_written(const struct record_files_settings *set, struct error *err)
 {
     struct os_data_file file;
@@ -65,7 +65,7 @@ bool record_files_open(struct record_files *f,
     if (settings->snapshot && !can_be_written(settings, err))
         return false;
     if (settings->rotate && !settings->snapshot) {
-        f->ended = calloc(files_kept(f), sizeof *f->ended);
+        f->ended = calloc(file_limit(f), sizeof *f->ended);
         if (!f->ended)
             return error_memory(err);
     }
@@ -116,7 +116,7 @@ bool record_files_full(const struct record_files *f)
     return set->most && !set->rotate && !set->snapshot && bytes_now(f) >= set->most;
 }
 
-/* How much time is in a file, or part. */
+/* The start and end of a file or part. */
 static uint64_t span_of(const struct record_files_settings *set)
 {
     return set->snapshot ? set->rotate / RECORD_PARTS : set->rotate;
@@ -134,7 +134,7 @@ bool record_files_due(const struct record_files *f, uint64_t now)
     uint64_t due = record_files_due_at(f);
     if (!set->rotate && !set->snapshot)
         return false;
-    uint64_t parts = set->snapshot ? RECORD_PARTS : files_kept(f);
+    uint64_t parts = set->snapshot ? RECORD_PARTS : file_limit(f);
     return (due && now >= due) || (set->most && bytes_now(f) >= set->most / parts);
 }
 
@@ -146,8 +146,8 @@ static uint64_t bytes_in_parts(const struct record_files *f)
     return bytes;
 }
 
-/* Lets go of the oldest parts as far as there is more in memory than wanted: what comes
- * quickly makes parts that are larger than others. */
+/* Frees the oldest parts while memory exceeds the limit: parts that filled quickly are
+ * larger than others. */
 static bool drop_oldest(struct record_files *f, struct error *err)
 {
     bool ok = true;
@@ -156,7 +156,7 @@ static bool drop_oldest(struct record_files *f, struct error *err)
     return ok;
 }
 
-/* Ends a part in memory, and takes the place of the oldest for the next. */
+/* Completes a part in memory, and starts the next one, which replaces the oldest. */
 static bool next_part(struct record_files *f, struct error *err)
 {
     if (!perf_data_writer_part(record_files_writer(f), err))
@@ -170,31 +170,31 @@ static bool next_part(struct record_files *f, struct error *err)
     return close_part(part_now(f), err);
 }
 
-static struct record_kept kept_now(struct record_files *f)
+static struct record_retained retained_now(struct record_files *f)
 {
     const struct perf_data_writer *w = record_files_writer(f);
-    return (struct record_kept){w->in_file, perf_data_writer_bytes(w)};
+    return (struct record_retained){w->in_file, perf_data_writer_bytes(w)};
 }
 
-/* Ends a file, and removes the one that is too many with the next. */
+/* Completes a file, and removes the oldest one if the next would be too many. */
 static bool next_file(struct record_files *f, struct error *err)
 {
     char oldest[4128];
     if (!perf_data_writer_finish(record_files_writer(f), err))
         return false;
     f->bytes_before += bytes_now(f);
-    f->ended[f->number % files_kept(f)] = kept_now(f);
+    f->ended[f->number % file_limit(f)] = retained_now(f);
     if (!close_part(part_now(f), err))
         return false;
-    if (f->number >= files_kept(f)) {
-        number_path(f, f->number - files_kept(f) + 1, oldest, sizeof oldest);
+    if (f->number >= file_limit(f)) {
+        number_path(f, f->number - file_limit(f) + 1, oldest, sizeof oldest);
         os_data_file_remove(oldest);
     }
     return true;
 }
 
-/* When what comes next begins: where its time has come, when it was to, so that being late
- * does not add up. */
+/* The start of the next file: the time at which it was due, so that delays do not add
+ * up. */
 static uint64_t beginning(const struct record_files *f, uint64_t now)
 {
     uint64_t due = record_files_due_at(f);
@@ -207,15 +207,16 @@ bool record_files_switch(struct record_files *f, uint64_t now, struct error *err
     bool ok = (f->settings->snapshot ? next_part(f, err) : next_file(f, err)) &&
               begin(f, begins, err);
     struct perf_data_writer *w = record_files_writer(f);
-    if (!ok && !w->failed) { /* it takes nothing more, and tells why */
+    if (!ok &&
+        !w->failed) { /* the writer rejects further records, and reports the reason */
         w->failed = true;
         w->why = *err;
     }
     return ok;
 }
 
-/* Whether a part has something of the time that is kept: the next one began within it. */
-static bool is_wanted(const struct record_files *f, size_t part, uint64_t now)
+/* Whether a part overlaps the time span that a snapshot covers. */
+static bool is_in_span(const struct record_files *f, size_t part, uint64_t now)
 {
     const struct record_part *next = &f->parts[(part + 1) % f->count];
     if (f->parts[part].file.fd < 0)
@@ -224,7 +225,7 @@ static bool is_wanted(const struct record_files *f, size_t part, uint64_t now)
            now - next->began <= f->settings->rotate;
 }
 
-/* Puts the parts, the oldest first, into one file. */
+/* Joins the parts into one file, oldest first. */
 static bool join(struct record_files *f, struct os_data_file *file, struct error *err)
 {
     struct perf_data_writer w = {.file = NULL};
@@ -233,11 +234,11 @@ static bool join(struct record_files *f, struct os_data_file *file, struct error
               perf_data_writer_init(&w, file, f->head, err);
     for (size_t i = 1; ok && i <= f->count; i++) {
         size_t part = (f->now + i) % f->count;
-        if (is_wanted(f, part, now))
+        if (is_in_span(f, part, now))
             ok = perf_data_writer_join(&w, &f->parts[part].writer, err);
     }
     ok = ok && perf_data_writer_finish(&w, err);
-    f->last = (struct record_kept){w.in_file, perf_data_writer_bytes(&w)};
+    f->last = (struct record_retained){w.in_file, perf_data_writer_bytes(&w)};
     perf_data_writer_deinit(&w);
     return ok;
 }
@@ -275,19 +276,19 @@ uint64_t record_files_bytes(const struct record_files *f)
 
 uint32_t record_files_first(const struct record_files *f)
 {
-    return f->number > files_kept(f) ? f->number - files_kept(f) + 1 : 1;
+    return f->number > file_limit(f) ? f->number - file_limit(f) + 1 : 1;
 }
 
-struct record_kept record_files_kept(const struct record_files *f)
+struct record_retained record_files_retained(const struct record_files *f)
 {
-    struct record_kept kept = f->last;
+    struct record_retained retained = f->last;
     if (f->settings->snapshot || !f->count)
-        return kept;
-    kept.samples = f->parts[f->now].writer.in_file;
-    kept.bytes = bytes_now(f);
+        return retained;
+    retained.samples = f->parts[f->now].writer.in_file;
+    retained.bytes = bytes_now(f);
     for (uint32_t i = record_files_first(f); f->ended && i < f->number; i++) {
-        kept.samples += f->ended[i % files_kept(f)].samples;
-        kept.bytes += f->ended[i % files_kept(f)].bytes;
+        retained.samples += f->ended[i % file_limit(f)].samples;
+        retained.bytes += f->ended[i % file_limit(f)].bytes;
     }
-    return kept;
+    return retained;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/jit_maps.h"
+#include "base/array.h"
 #include "base/format.h"
 #include "os/child.h"
 #include "os/mapping.h"
@@ -7,19 +8,20 @@
 
 #define SEEN_MOST 65536
 #define HELD_MOST 256
-#define MAP_MOST ((uint64_t)64 << 20) /* bytes; what is larger is left out */
-#define WAIT_MOST 64                  /* looks from one to the next of a process */
+#define MAP_MOST ((uint64_t)64 << 20) /* bytes; larger maps are left out */
+#define WAIT_MOST 64                  /* checks between two checks of a process */
 
 struct jit_map {
     uint32_t pid;
-    uint16_t wait; /* looks until the one after the next; 0: no more */
-    uint64_t next; /* the look it is due at */
+    uint16_t
+        wait; /* number of checks before the check after the next; 0: no more checks */
+    uint64_t next; /* the number of the next check */
     int file;      /* open, or -1 */
-    bool written;  /* it is in a recording */
+    bool written;  /* a recording contains it */
 };
 
-/* Opens the map of a process that is there, its own where it is in a container; of one
- * that is not, what whoever asked for the recording has left. */
+/* Opens the perf map of a process: in its own root directory if it is in a container; if the
+ * process has ended, only a map of the user who started the recording. */
 static int open_map(struct jit_map *j)
 {
     char path[96];
@@ -30,15 +32,15 @@ static int open_map(struct jit_map *j)
         format_text(path, sizeof path, "/proc/%u/root/tmp/perf-%lld.map", j->pid, own);
         return os_shared_open(path, owner, &ignored);
     }
-    struct os_person person = os_invoking_person();
+    struct os_user_ids user = os_invoking_user();
     j->wait = 0;
     format_text(path, sizeof path, "/tmp/perf-%u.map", j->pid);
-    return os_shared_open(path, person.other ? person.user : os_user(), &ignored);
+    return os_shared_open(path, user.other ? user.user : os_user(), &ignored);
 }
 
-static void look_for(struct record_jit_maps *m, struct jit_map *j)
+static void check_map(struct record_jit_maps *m, struct jit_map *j)
 {
-    j->next = m->looks + j->wait;
+    j->next = m->checks + j->wait;
     if (j->wait < WAIT_MOST)
         j->wait = (uint16_t)(j->wait * 2);
     if (m->held == HELD_MOST)
@@ -47,28 +49,21 @@ static void look_for(struct record_jit_maps *m, struct jit_map *j)
     m->held += j->file >= 0;
 }
 
-void record_jit_maps_see(struct record_jit_maps *m, uint32_t pid)
+void record_jit_maps_add(struct record_jit_maps *m, uint32_t pid)
 {
-    if (m->count == m->cap) {
-        size_t cap = m->cap ? m->cap * 2 : 64;
-        struct jit_map *items =
-            cap <= SEEN_MOST ? realloc(m->items, cap * sizeof *items) : NULL;
-        if (!items)
-            return;
-        m->items = items;
-        m->cap = cap;
-    }
+    if (m->count >= SEEN_MOST || !ARRAY_RESERVE_HEAP(m->items, m->cap, m->count + 1))
+        return;
     m->items[m->count] = (struct jit_map){.pid = pid, .wait = 1, .file = -1};
-    look_for(m, &m->items[m->count++]);
+    check_map(m, &m->items[m->count++]);
 }
 
-void record_jit_maps_look(struct record_jit_maps *m)
+void record_jit_maps_check(struct record_jit_maps *m)
 {
-    m->looks++;
+    m->checks++;
     for (size_t i = 0; i < m->count; i++) {
         struct jit_map *j = &m->items[i];
-        if (j->file < 0 && j->wait && j->next <= m->looks)
-            look_for(m, j);
+        if (j->file < 0 && j->wait && j->next <= m->checks)
+            check_map(m, j);
     }
 }
 
@@ -93,14 +88,14 @@ void record_jit_maps_write(struct record_jit_maps *m, struct output *out)
     for (size_t i = 0; i < m->count; i++) {
         struct jit_map *j = &m->items[i];
         if (j->file < 0 && j->wait)
-            look_for(m, j);
+            check_map(m, j);
         if (j->file >= 0)
             write_map(j, out);
     }
 }
 
-uint64_t record_jit_maps_take(const struct record_jit_maps *m, uint32_t *counts,
-                              uint32_t limit)
+uint64_t record_jit_maps_count(const struct record_jit_maps *m, uint32_t *counts,
+                               uint32_t limit)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < m->count; i++) {

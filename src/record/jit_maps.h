@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What JITs have written of their code, /tmp/perf-PID.map: held open while their processes
- * are there, so that the recording has the names when map and process are gone.
- *
- * Most processes have none and most that have one write it some time after they began: a
- * process that is sampled is looked at again and again, each time after twice as long. */
+/* Perf maps of JITs, /tmp/perf-PID.map: held open while their processes exist, so that the
+ * recording has the names after map and process are gone.
+ * Most processes have none, and most others write it some time after they start: a sampled
+ * process is checked again and again, at intervals that double. */
 #ifndef STOKE_RECORD_JIT_MAPS_H
 #define STOKE_RECORD_JIT_MAPS_H
 
@@ -15,27 +14,24 @@ struct jit_map;
 struct record_jit_maps {
     struct jit_map *items;
     size_t count, cap;
-    size_t held; /* files that are open */
-    uint64_t looks;
+    size_t held; /* open files */
+    uint64_t checks;
 };
 
-/* A process has samples, for the first time since it began. Those that there is no room
- * for are left out. */
-void record_jit_maps_see(struct record_jit_maps *m, uint32_t pid);
+/* Adds a process when its first sample comes. Ignores it if there is no memory for it. */
+void record_jit_maps_add(struct record_jit_maps *m, uint32_t pid);
 
-/* Once in a while: looks for maps of those that are seen. */
-void record_jit_maps_look(struct record_jit_maps *m);
+/* Once per interval: checks for maps of the processes that were added. */
+void record_jit_maps_check(struct record_jit_maps *m);
 
-/* Writes what the maps have by now, for PERF_FEATURE_JIT_MAPS (perf/format.h):
- * nothing where there are none. */
+/* Writes the maps for PERF_FEATURE_JIT_MAPS (perf/format.h); nothing if there are none. */
 void record_jit_maps_write(struct record_jit_maps *m, struct output *out);
 
-/* Takes the counts of those processes, by their number, whose maps were written: gives
- * their sum, and leaves 0 of them. */
-uint64_t record_jit_maps_take(const struct record_jit_maps *m, uint32_t *counts,
-                              uint32_t limit);
+/* Adds up the counts, by process id, of the processes whose maps were written, and sets them
+ * to 0. Returns the sum. */
+uint64_t record_jit_maps_count(const struct record_jit_maps *m, uint32_t *counts,
+                               uint32_t limit);
 
-void record_jit_maps_deinit(
-    struct record_jit_maps *m); /* also of one that is all zeros */
+void record_jit_maps_deinit(struct record_jit_maps *m); /* also if it is all zeros */
 
 #endif

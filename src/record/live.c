@@ -2,13 +2,18 @@
 #include "record/live.h"
 #include "os/machine.h"
 #include "os/rights.h"
-#include "record/perf_features.h"
-#include <stdlib.h>
 
-/* Rings are emptied so often: what was told is read in the round after it. */
+#define MS ((uint64_t)1000000)
+
+/* Time between two drains of the rings. A record is read in the round after its own. */
 #define DRAIN_MS 100
 
-/* --- What comes out of the stages -------------------------------------------------- */
+static int drain_ms(const struct record_live_settings *settings)
+{
+    return settings->drain_ms ? settings->drain_ms : DRAIN_MS;
+}
+
+/* --- Output of the stages ----------------------------------------------------------- */
 
 static void put(struct record_live *l, const void *bytes, size_t size)
 {
@@ -31,12 +36,6 @@ static void put_header(struct record_live *l, uint32_t type, size_t size)
 static void take(void *context, const struct record *r)
 {
     struct record_live *l = context;
-    if (r->type == PERF_SAMPLE)
-        l->samples++;
-    else if (r->type == PERF_LOST)
-        l->lost += record_u64(r->bytes, 16);
-    else if (r->type == PERF_THROTTLE)
-        l->throttled++;
     output_str(&l->bytes, r->bytes);
 }
 
@@ -44,40 +43,33 @@ static void round_over(void *context)
 {
     struct record_live *l = context;
     put_header(l, PERF_FINISHED_ROUND, 0);
-    l->round_told = true;
+    l->round_ended = true;
 }
 
 /* --- The head of the stream -------------------------------------------------------- */
 
-#define UPDATE_NAME 2 /* the type of EVENT_UPDATE that gives a name */
+#define UPDATE_NAME 2 /* the type of an EVENT_UPDATE with a name */
 
-static bool put_event(struct record_live *l, size_t i)
+#define IDS_MOST ((size_t)(UINT16_MAX - 256) / 8)
+
+static void put_event(struct record_live *l, const struct perf_file_event *e)
 {
     static const char zeros[8] = {0};
-    struct perf_attr attr = l->sampler.attrs[i];
-    struct str name = str_of(l->sampler.settings->events.items[i].name);
-    size_t room = l->sampler.counter_count, most = (UINT16_MAX - 256) / 8;
-    uint64_t *ids = malloc((room + 1) * sizeof *ids);
-    if (!ids)
-        return false;
-    size_t count = perf_sampler_ids(&l->sampler, i, ids, room < most ? room : most);
-    if (l->unwinds)
-        record_unwinder_attr(&attr);
-    put_header(l, PERF_HEADER_ATTR, sizeof attr + count * sizeof *ids);
-    put(l, &attr, sizeof attr);
-    put(l, ids, count * sizeof *ids);
-    if (count) {
-        put_header(l, PERF_EVENT_UPDATE, 16 + name.len + 8 - name.len % 8);
-        put_u64(l, UPDATE_NAME);
-        put_u64(l, ids[0]);
-        put(l, name.ptr, name.len);
-        put(l, zeros, 8 - name.len % 8);
-    }
-    free(ids);
-    return true;
+    struct str name = str_of(e->name);
+    size_t count = e->id_count < IDS_MOST ? e->id_count : IDS_MOST;
+    put_header(l, PERF_HEADER_ATTR, sizeof e->attr + count * sizeof *e->ids);
+    put(l, &e->attr, sizeof e->attr);
+    put(l, e->ids, count * sizeof *e->ids);
+    if (!count)
+        return;
+    put_header(l, PERF_EVENT_UPDATE, 16 + name.len + 8 - name.len % 8);
+    put_u64(l, UPDATE_NAME);
+    put_u64(l, e->ids[0]);
+    put(l, name.ptr, name.len);
+    put(l, zeros, 8 - name.len % 8);
 }
 
-/* What the machine is: the kernel's symbols are found by its release. */
+/* Facts about the machine: the release of the kernel leads to its symbols. */
 static bool put_features(struct record_live *l)
 {
     struct perf_file_head head = {.events = NULL};
@@ -96,88 +88,92 @@ static bool put_features(struct record_live *l)
     return ok;
 }
 
-static bool open_stages(struct record_live *l, struct error *err)
-{
-    struct record_sink next = {l, take, round_over};
-    const struct record_layout *layout = &l->sampler.layout;
-    record_tasks_deinit(&l->tasks);
-    record_unwinder_deinit(&l->unwinder);
-    if (l->unwinds) {
-        if (!record_unwinder_init(&l->unwinder, layout,
-                                  l->sampler.attrs[0].user_registers,
-                                  &l->settings->resolve, next, err))
-            return false;
-        next = record_unwinder_sink(&l->unwinder);
-    }
-    return record_tasks_init(&l->tasks, layout, next, err);
-}
-
 bool record_live_begin(struct record_live *l, struct error *err)
 {
+    struct record_sink output = {l, take, round_over};
     l->bytes.used = l->given = 0;
     l->ended = false;
     memset(l->drained, 0, sizeof l->drained);
-    if (!open_stages(l, err))
-        return false;
     put(l, "PERFILE2", 8);
     put_u64(l, PERF_PIPE_HEADER);
-    for (size_t i = 0; i < l->sampler.settings->events.count; i++)
-        if (!put_event(l, i))
-            return error_memory(err);
+    for (size_t i = 0; i < record_chain_event_count(&l->chain); i++)
+        put_event(l, &l->chain.events[i]);
     if (!put_features(l))
         return error_memory(err);
-    l->kernel_hidden = !record_tasks_add_kernel(&l->tasks);
-    for (size_t i = 0; i < l->settings->pid_count; i++)
-        record_tasks_add(&l->tasks, l->settings->pids[i]);
-    return !l->bytes.failed || error_memory(err);
+    return record_chain_start(&l->chain, output, err) &&
+           (!l->bytes.failed || error_memory(err));
 }
 
 bool record_live_open(struct record_live *l, const struct record_live_settings *settings,
                       struct error *err)
 {
-    *l = (struct record_live){.settings = settings};
-    l->unwinds = record_stacks_dumped(settings->sampler.stacks);
-    if (!os_wait_init(&l->wait, err) ||
-        !perf_sampler_open(&l->sampler, &settings->sampler, &l->wait, err) ||
+    *l = (struct record_live){
+        .settings = settings,
+        .wait = {.epoll = -1, .signals = -1},
+        .chain_settings = {.sampler = settings->sampler,
+                           .sources = settings->sources,
+                           .pids = settings->pids,
+                           .pid_count = settings->pid_count,
+                           .interval = (uint64_t)drain_ms(settings) * MS,
+                           .resolve = &settings->resolve}};
+    bool ok = settings->hosted ? os_wait_init_plain(&l->wait, err)
+                               : os_wait_init(&l->wait, err);
+    if (!ok || !record_chain_open(&l->chain, &l->chain_settings, NULL, &l->wait, err) ||
         (settings->watched >= 0 && !os_wait_watch(&l->wait, settings->watched, err)) ||
         !record_live_begin(l, err))
         return false;
-    os_run_first();
-    os_rights_keep(OS_RIGHT_LOOK |
-                   (settings->sampler.targets.everyone ? OS_RIGHT_COUNT : 0u));
+    if (!settings->hosted) {
+        os_run_first();
+        os_rights_restrict(OS_RIGHT_READ |
+                           (settings->sampler.targets.everyone ? OS_RIGHT_COUNT : 0u));
+    }
     l->began = os_clock_monotonic();
-    perf_sampler_enable(&l->sampler);
+    l->deadline = l->began + (uint64_t)drain_ms(settings) * MS;
+    perf_sampler_enable(&l->chain.sampler);
     return true;
 }
 
 void record_live_close(struct record_live *l)
 {
-    perf_sampler_close(&l->sampler);
-    record_tasks_deinit(&l->tasks);
-    record_unwinder_deinit(&l->unwinder);
+    record_chain_close(&l->chain);
     output_deinit(&l->bytes);
     os_wait_deinit(&l->wait);
 }
 
 /* --- The source -------------------------------------------------------------------- */
 
-static void wait_and_drain(struct record_live *l)
+int record_live_fd(const struct record_live *l)
 {
-    struct record_sink first = record_tasks_sink(&l->tasks);
-    unsigned why =
-        os_wait_for(&l->wait, l->next >= 0 && l->next < DRAIN_MS ? l->next : DRAIN_MS);
+    return os_wait_fd(&l->wait);
+}
+
+uint64_t record_live_deadline(const struct record_live *l)
+{
+    return l->deadline;
+}
+
+static bool turn(struct record_live *l, int milliseconds)
+{
+    bool changed;
+    int most = drain_ms(l->settings), next = most;
     l->drained[2] = l->drained[1];
     l->drained[1] = l->drained[0];
-    l->drained[0] = os_clock_monotonic();
-    l->round_told = false;
-    perf_sampler_drain(&l->sampler, &first);
-    if (!l->round_told)
-        round_over(l); /* else what came last would wait for what comes next */
-    if (l->settings->sampler.targets.everyone)
-        perf_sampler_follow_cpus(&l->sampler);
-    uint64_t lost = perf_sampler_lost(&l->sampler);
-    l->lost = lost > l->lost ? lost : l->lost;
-    l->ended = !l->settings->idle(l->settings->idle_context, why, &l->next);
+    l->round_ended = false;
+    struct record_turn t = record_chain_turn(&l->chain, milliseconds);
+    l->drained[0] = t.drained;
+    bool ok = record_chain_collect(&l->chain, &changed);
+    if (!l->round_ended)
+        round_over(l); /* or the last records would wait for later ones */
+    l->lost = record_chain_lost(&l->chain);
+    l->throttled = l->chain.counts.throttled;
+    l->ended = !l->settings->idle(l->settings->idle_context, t.reasons, &next) || !ok;
+    l->deadline = t.now + (uint64_t)(next >= 0 && next < most ? next : most) * MS;
+    return !l->ended;
+}
+
+bool record_live_step(struct record_live *l)
+{
+    return turn(l, 0);
 }
 
 static bool read_stream(void *context, char *into, size_t room, size_t *got,
@@ -187,16 +183,20 @@ static bool read_stream(void *context, char *into, size_t room, size_t *got,
     if (l->given == l->bytes.used)
         l->given = l->bytes.used = 0;
     while (l->bytes.used == 0 && !l->ended)
-        wait_and_drain(l);
-    struct str rest = str_skip(output_kept(&l->bytes), l->given);
+        turn(l, os_wait_left(l->deadline));
+    struct str rest = str_skip(output_contents(&l->bytes), l->given);
     rest = str_head(rest, room);
     memcpy(into, rest.ptr, rest.len);
     l->given += rest.len;
     *got = rest.len;
+    if (rest.len == 0 && l->chain.failed) {
+        *err = l->chain.why;
+        return false;
+    }
     return !l->bytes.failed || error_memory(err);
 }
 
 struct source record_live_source(struct record_live *l)
 {
-    return source_reading(read_stream, l, STR("what runs"));
+    return source_reading(read_stream, l, STR("live samples"));
 }

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording that is looked at while it is made, and kept nowhere: the same stages as of
- * a file, and what comes out of them is read through a source, as the pipe form of a
- * perf.data.
+/* A recording that is read while it is made, and not stored: the chain (chain.h) with a
+ * source as its output, which has the pipe form of a perf.data.
  *
- *   perf_sampler --> tasks --> [unwinder] --> the bytes of the source
- *
- * Reading from the source waits for the kernel to tell something, so it is there that
- * the caller gets its turn: `idle` is called after each wait, and when its time has come.
- */
+ * Reading from the source waits for the kernel's records. The caller gets its turn there:
+ * `idle` is called after each wait, and when the time that it set has come. A program
+ * with an event loop of its own polls record_live_fd for input, at the latest until
+ * record_live_deadline, and calls record_live_step before it reads. */
 #ifndef STOKE_RECORD_LIVE_H
 #define STOKE_RECORD_LIVE_H
 
 #include "base/output.h"
 #include "base/source.h"
-#include "record/perf_sampler.h"
-#include "record/tasks.h"
-#include "record/unwinder.h"
+#include "record/chain.h"
 
 struct record_live_settings {
     struct perf_sampler_settings sampler;
-    const uint32_t *pids; /* to be told of with all their threads */
+    struct event_source_request sources;
+    const uint32_t *pids; /* processes that are recorded with all their threads */
     size_t pid_count;
     struct resolve_settings resolve;
-    int watched; /* a handle whose bytes end a wait, too; or -1 */
+    int watched;  /* a file descriptor whose input ends a wait, too; or -1 */
+    int drain_ms; /* time between two drains of the rings; 0: 100 ms */
+    bool hosted;  /* signals, priority and rights of the process stay as they are */
 
     /* What happened (enum os_wait_reason). Sets how many ms may pass until the next call;
      * false ends the source. */
@@ -32,36 +31,38 @@ struct record_live_settings {
 
 struct record_live {
     const struct record_live_settings *settings;
+    struct record_chain_settings chain_settings;
     struct os_wait wait;
-    struct perf_sampler sampler;
-    struct record_tasks tasks;
-    struct record_unwinder unwinder;
-    bool unwinds;
+    struct record_chain chain;
     struct output bytes; /* not read yet from `given` on */
     size_t given;
-    int next; /* ms */
+    uint64_t deadline; /* ns */
     bool ended;
-    bool kernel_hidden;
-    uint64_t samples, lost, throttled;
-    bool round_told;     /* of this drain */
+    uint64_t lost, throttled;
+    bool round_ended;    /* in this turn */
     uint64_t began;      /* ns: no sample is older */
-    uint64_t drained[3]; /* when the rings were emptied: the last time, and before it */
+    uint64_t drained[3]; /* when the rings were drained: the last three times */
 };
 
-/* Opens the counters and begins. The settings outlive it, and it is not to be moved.
+/* Opens the counters and enables them. The settings outlive it; it must not be moved.
  * Close it in any case. */
 bool record_live_open(struct record_live *l, const struct record_live_settings *settings,
                       struct error *err);
 void record_live_close(struct record_live *l);
 
-/* Begins a stream: what tasks there are is told anew. Behind the end of the one before.
- */
+/* Starts another stream after the end of the one before: it reports the processes again. */
 bool record_live_begin(struct record_live *l, struct error *err);
 
-/* Up to when the reader of the stream has all samples, as `idle` is called: it puts in
- * order, so that it has what came before the round before the last it was told of. 0: it
- * has none yet. */
-static inline uint64_t record_live_told(const struct record_live *l)
+int record_live_fd(const struct record_live *l);
+uint64_t record_live_deadline(const struct record_live *l); /* ns of CLOCK_MONOTONIC */
+
+/* Takes the records that there are into the source, without waiting, and calls `idle`.
+ * False once the source has ended. */
+bool record_live_step(struct record_live *l);
+
+/* When `idle` is called, the reader of the stream has all samples before this time: it
+ * sorts records, and has output those before the previous round. 0: it has none yet. */
+static inline uint64_t record_live_complete_until(const struct record_live *l)
 {
     return l->drained[2];
 }

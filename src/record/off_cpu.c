@@ -1,73 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/off_cpu.h"
+#include "base/array.h"
+#include "base/number.h"
 #include "os/machine.h"
-#include "os/task.h"
+#include "os/proc.h"
 #include "perf/off_cpu.h"
+#include "record/event_source.h"
 #include <stdlib.h>
 
-enum happening { HAS_STACK, LEAVES, IS_BACK, IS_WOKEN, ENDS, BEGINS };
+enum change {
+    CHANGE_STACK,
+    CHANGE_OUT,
+    CHANGE_IN,
+    CHANGE_WAKING,
+    CHANGE_EXIT,
+    CHANGE_FORK
+};
 
-/* In place of a thread that has ended: it leaves its CPU once more, for ever. */
-static struct off_cpu_away gone;
+/* The change of a thread that has ended: it leaves its CPU for the last time. */
+static struct off_cpu_wait ended;
 
-/* --- What comes -------------------------------------------------------------------- */
+/* --- Input ------------------------------------------------------------------------- */
 
-/* Where a sample's chain is at its end. */
+/* The offset of the fields after a sample's call chain. */
 static size_t chain_end(const struct record_layout *l, struct str bytes)
 {
-    size_t at = l->behind;
+    size_t at = l->fixed_size;
     if (!(l->sample_type & PERF_SAMPLE_CALLCHAIN) || bytes.len < at + 8)
         return at;
     uint64_t count = record_u64(bytes, at), most = (bytes.len - at - 8) / 8;
     return at + 8 + 8 * (size_t)(count < most ? count : most);
 }
 
-static struct off_cpu_happening *happens(struct record_off_cpu *o, enum happening what,
+static struct off_cpu_change *add_change(struct record_off_cpu *o, enum change kind,
                                          uint64_t time)
 {
-    if (o->count == o->cap) {
-        size_t cap = o->cap ? o->cap * 2 : 256;
-        struct off_cpu_happening *more = realloc(o->happened, cap * sizeof *more);
-        if (more)
-            o->happened = more;
-        struct sort_key *order = more ? realloc(o->order, 2 * cap * sizeof *order) : NULL;
-        if (!order) {
-            o->failed = true;
-            return NULL;
-        }
-        o->order = order;
-        o->cap = cap;
+    if (!ARRAY_RESERVE_HEAP(o->changes, o->cap, o->count + 1) ||
+        !ARRAY_RESERVE_HEAP(o->order, o->order_cap, 2 * (o->count + 1))) {
+        o->failed = true;
+        return NULL;
     }
     o->order[o->count] = (struct sort_key){time, (uint32_t)o->count};
-    o->happened[o->count] = (struct off_cpu_happening){.what = (uint8_t)what};
-    return &o->happened[o->count++];
+    o->changes[o->count] = (struct off_cpu_change){.kind = (uint8_t)kind};
+    return &o->changes[o->count++];
 }
 
-/* Notes a sample: its fixed part and its chain. */
-static void note_sample(struct record_off_cpu *o, const struct record *r,
-                        enum happening what, uint32_t tid)
+/* Stores the fixed part of a sample, and its call chain. */
+static void add_sample(struct record_off_cpu *o, const struct record *r, enum change kind,
+                       uint32_t tid)
 {
-    struct off_cpu_happening *h = happens(o, what, r->time);
-    if (!h)
+    struct off_cpu_change *c = add_change(o, kind, r->time);
+    if (!c)
         return;
-    h->pid = record_pid(o->layout, r);
-    h->tid = tid;
-    h->at = o->samples.used;
-    h->size = chain_end(o->layout, r->bytes);
-    output_str(&o->samples, str_head(r->bytes, h->size));
+    c->pid = record_pid(o->layout, r);
+    c->tid = tid;
+    c->offset = o->samples.used;
+    c->size = chain_end(o->layout, r->bytes);
+    output_str(&o->samples, str_head(r->bytes, c->size));
     o->failed |= o->samples.failed;
 }
 
-/* Whom a tracepoint's sample says to be woken up; 0 where that cannot be told. */
-static uint32_t woken_by(const struct record_off_cpu *o, const struct record *r)
+/* The thread that a sample of sched_waking wakes up; 0 if that is not known. */
+static uint32_t woken_thread(const struct record_off_cpu *o, const struct record *r)
 {
-    size_t raw = chain_end(o->layout, r->bytes) + 4; /* behind its length */
-    if (!o->woken_at || r->bytes.len < raw + o->woken_at + 4)
+    size_t raw = chain_end(o->layout, r->bytes) + 4; /* after its length */
+    if (!o->woken_offset || r->bytes.len < raw + o->woken_offset + 4)
         return 0;
-    return record_u32(r->bytes, raw + o->woken_at);
+    return record_u32(r->bytes, raw + o->woken_offset);
 }
 
-/* Samples of other events have no use for the room of a tracepoint's bytes. */
+/* Samples of other events are passed on, without the data of tracepoints. */
 static void pass_other(struct record_off_cpu *o, const struct record *r)
 {
     struct record_maker *m = &o->maker;
@@ -91,29 +93,30 @@ static void take_sample(struct record_off_cpu *o, const struct record *r)
     if (!event)
         pass_other(o, r);
     else if (*event == OFF_CPU_SWITCHES)
-        note_sample(o, r, HAS_STACK, record_tid(o->layout, r));
+        add_sample(o, r, CHANGE_STACK, record_tid(o->layout, r));
     else
-        note_sample(o, r, IS_WOKEN, woken_by(o, r));
+        add_sample(o, r, CHANGE_WAKING, woken_thread(o, r));
 }
 
-/* A record whose end says who it is that leaves or is back. */
+/* A SWITCH record, whose trailer names the thread. */
 static void take_switch(struct record_off_cpu *o, const struct record *r)
 {
-    enum happening what = r->misc & PERF_MISC_SWITCH_OUT ? LEAVES : IS_BACK;
-    struct off_cpu_happening *h = happens(o, what, r->time);
-    if (!h)
+    enum change kind = r->misc & PERF_MISC_SWITCH_OUT ? CHANGE_OUT : CHANGE_IN;
+    struct off_cpu_change *c = add_change(o, kind, r->time);
+    if (!c)
         return;
-    h->preempted = r->misc & PERF_MISC_SWITCH_OUT_PREEMPT;
-    h->pid = record_u32(r->bytes, r->bytes.len - o->layout->trailer);
-    h->tid = record_u32(r->bytes, r->bytes.len - o->layout->trailer + 4);
+    c->preempted = r->misc & PERF_MISC_SWITCH_OUT_PREEMPT;
+    c->pid = record_u32(r->bytes, r->bytes.len - o->layout->trailer);
+    c->tid = record_u32(r->bytes, r->bytes.len - o->layout->trailer + 4);
 }
 
+/* A FORK or EXIT record. */
 static void take_task(struct record_off_cpu *o, const struct record *r)
 {
-    struct off_cpu_happening *h =
-        happens(o, r->type == PERF_EXIT ? ENDS : BEGINS, r->time);
-    if (h)
-        h->tid = record_u32(r->bytes, 16);
+    struct off_cpu_change *c =
+        add_change(o, r->type == PERF_EXIT ? CHANGE_EXIT : CHANGE_FORK, r->time);
+    if (c)
+        c->tid = record_u32(r->bytes, 16);
 }
 
 static void take(void *context, const struct record *r)
@@ -133,86 +136,86 @@ static void take(void *context, const struct record *r)
     record_pass(&o->next, r);
 }
 
-/* --- What is made of it ------------------------------------------------------------ */
+/* --- From changes to samples ------------------------------------------------------- */
 
-/* The thread's, with room for a sample; NULL where there can be none. */
-static struct off_cpu_away *away_of(struct record_off_cpu *o, uint32_t tid, size_t size)
+/* The wait of a thread, with room for a sample of that size; NULL if memory is short
+ * or the thread id is invalid. */
+static struct off_cpu_wait *wait_of(struct record_off_cpu *o, uint32_t tid, size_t size)
 {
-    struct off_cpu_away *a = tid < o->limit ? o->away[tid] : NULL;
-    if (tid == 0 || tid >= o->limit || a == &gone)
+    struct off_cpu_wait *w = tid < o->limit ? o->waiting[tid] : NULL;
+    if (tid == 0 || tid >= o->limit || w == &ended)
         return NULL;
-    if (a && a->room >= size)
-        return a;
-    struct off_cpu_away *more = realloc(a, sizeof *a + size);
+    if (w && w->room >= size)
+        return w;
+    struct off_cpu_wait *more = realloc(w, sizeof *w + size);
     if (!more) {
         o->failed = true;
         return NULL;
     }
-    if (!a)
-        *more = (struct off_cpu_away){0};
+    if (!w)
+        *more = (struct off_cpu_wait){0};
     more->room = size;
     o->highest = tid > o->highest ? tid : o->highest;
-    return o->away[tid] = more;
+    return o->waiting[tid] = more;
 }
 
-static void forget(struct record_off_cpu *o, uint32_t tid, struct off_cpu_away *then)
+static void replace_wait(struct record_off_cpu *o, uint32_t tid, struct off_cpu_wait *by)
 {
     if (tid == 0 || tid >= o->limit)
         return;
-    if (o->away[tid] != &gone)
-        free(o->away[tid]);
+    if (o->waiting[tid] != &ended)
+        free(o->waiting[tid]);
     o->highest = tid > o->highest ? tid : o->highest;
-    o->away[tid] = then;
+    o->waiting[tid] = by;
 }
 
-static void keep_stack(struct record_off_cpu *o, const struct off_cpu_happening *h,
-                       uint64_t time)
+static void store_stack(struct record_off_cpu *o, const struct off_cpu_change *c,
+                        uint64_t time)
 {
-    struct off_cpu_away *a = away_of(o, h->tid, h->size);
-    if (!a)
+    struct off_cpu_wait *w = wait_of(o, c->tid, c->size);
+    if (!w)
         return;
-    a->left = time;
-    a->preempted = false;
-    a->size = h->size;
-    memcpy(a->bytes, o->samples.bytes + h->at, h->size);
+    w->since = time;
+    w->preempted = false;
+    w->size = c->size;
+    memcpy(w->bytes, o->samples.bytes + c->offset, c->size);
 }
 
-/* A sample without a stack, where the kernel gives none: it is not to be looked into. */
-static void keep_without_stack(struct record_off_cpu *o,
-                               const struct off_cpu_happening *h)
+/* A sample without a stack, for users who get none from the kernel. */
+static void store_without_stack(struct record_off_cpu *o, const struct off_cpu_change *c)
 {
     const struct record_layout *l = o->layout;
     bool chain = l->sample_type & PERF_SAMPLE_CALLCHAIN;
-    struct off_cpu_away *a = away_of(o, h->tid, l->behind + 8);
+    struct off_cpu_wait *w = wait_of(o, c->tid, l->fixed_size + 8);
     uint32_t type = PERF_SAMPLE;
     uint16_t mode = PERF_MODE_USER;
-    if (!a)
+    if (!w)
         return;
-    a->size = l->behind + (chain ? 8 : 0);
-    memset(a->bytes, 0, a->size);
-    memcpy(a->bytes, &type, sizeof type);
-    memcpy(a->bytes + 4, &mode, sizeof mode);
-    memcpy(a->bytes + l->tid, &h->pid, sizeof h->pid);
-    memcpy(a->bytes + l->tid + 4, &h->tid, sizeof h->tid);
+    w->size = l->fixed_size + (chain ? 8 : 0);
+    memset(w->bytes, 0, w->size);
+    memcpy(w->bytes, &type, sizeof type);
+    memcpy(w->bytes + 4, &mode, sizeof mode);
+    memcpy(w->bytes + l->tid, &c->pid, sizeof c->pid);
+    memcpy(w->bytes + l->tid + 4, &c->tid, sizeof c->tid);
     o->counts.without_stack++;
 }
 
-static void leaves(struct record_off_cpu *o, const struct off_cpu_happening *h,
-                   uint64_t time)
+static void switch_out(struct record_off_cpu *o, const struct off_cpu_change *c,
+                       uint64_t time)
 {
-    struct off_cpu_away *a = h->tid < o->limit ? o->away[h->tid] : NULL;
-    if (!a)
-        keep_without_stack(o, h);
-    a = away_of(o, h->tid, 0);
-    if (!a)
+    struct off_cpu_wait *w = c->tid < o->limit ? o->waiting[c->tid] : NULL;
+    if (!w)
+        store_without_stack(o, c);
+    w = wait_of(o, c->tid, 0);
+    if (!w)
         return;
-    a->left = time;
-    a->preempted = h->preempted;
+    w->since = time;
+    w->preempted = c->preempted;
 }
 
-/* Ends the sample under way with one word of its own, and hands it on. */
-static void pass_made(struct record_off_cpu *o, uint64_t id, uint64_t time,
-                      uint64_t period, uint32_t word)
+/* Ends the current sample with 32 bits of raw data, and passes it on. */
+static void pass_sample(struct record_off_cpu *o, uint64_t id, uint64_t time,
+                        uint64_t period, uint32_t word)
 {
     struct record_maker *m = &o->maker;
     const struct record_layout *l = o->layout;
@@ -225,60 +228,59 @@ static void pass_made(struct record_off_cpu *o, uint64_t id, uint64_t time,
     record_pass(&o->next, &r);
 }
 
-static void pass_wait(struct record_off_cpu *o, const struct off_cpu_away *a,
+static void pass_wait(struct record_off_cpu *o, const struct off_cpu_wait *w,
                       uint64_t until, uint32_t flags)
 {
-    uint64_t length = until > a->left ? until - a->left : 0;
+    uint64_t length = until > w->since ? until - w->since : 0;
     o->maker.used = 0;
-    record_put(&o->maker, a->bytes, a->size);
-    pass_made(o, o->off_cpu_id, until, length,
-              flags | (a->preempted ? PERF_OFF_CPU_PREEMPTED : 0));
+    record_put(&o->maker, w->bytes, w->size);
+    pass_sample(o, o->off_cpu_id, until, length,
+                flags | (w->preempted ? PERF_OFF_CPU_PREEMPTED : 0));
     o->counts.waits++;
     o->counts.nanoseconds += length;
 }
 
-static void is_back(struct record_off_cpu *o, uint32_t tid, uint64_t time)
+static void switch_in(struct record_off_cpu *o, uint32_t tid, uint64_t time)
 {
-    struct off_cpu_away *a = tid < o->limit ? o->away[tid] : NULL;
-    if (!a || a == &gone) /* which it still is, while it ends */
+    struct off_cpu_wait *w = tid < o->limit ? o->waiting[tid] : NULL;
+    if (!w || w == &ended) /* a thread that ends still runs for a moment */
         return;
-    pass_wait(o, a, time, 0);
-    forget(o, tid, NULL);
+    pass_wait(o, w, time, 0);
+    replace_wait(o, tid, NULL);
 }
 
-static void is_woken(struct record_off_cpu *o, const struct off_cpu_happening *h,
-                     uint64_t time)
+static void waking(struct record_off_cpu *o, const struct off_cpu_change *c,
+                   uint64_t time)
 {
-    const struct off_cpu_away *a = h->tid < o->limit ? o->away[h->tid] : NULL;
-    if (!a || a == &gone || a->preempted || h->size < o->layout->behind)
+    const struct off_cpu_wait *w = c->tid < o->limit ? o->waiting[c->tid] : NULL;
+    if (!w || w == &ended || w->preempted || c->size < o->layout->fixed_size)
         return;
     o->maker.used = 0;
-    record_put(&o->maker, o->samples.bytes + h->at, h->size);
-    pass_made(o, o->waker_id, time, 1, h->tid);
+    record_put(&o->maker, o->samples.bytes + c->offset, c->size);
+    pass_sample(o, o->waker_id, time, 1, c->tid);
     o->counts.wakers++;
 }
 
-static void look_at(struct record_off_cpu *o, const struct off_cpu_happening *h,
-                    uint64_t time)
+static void apply(struct record_off_cpu *o, const struct off_cpu_change *c, uint64_t time)
 {
-    switch ((enum happening)h->what) {
-    case HAS_STACK:
-        keep_stack(o, h, time);
+    switch ((enum change)c->kind) {
+    case CHANGE_STACK:
+        store_stack(o, c, time);
         break;
-    case LEAVES:
-        leaves(o, h, time);
+    case CHANGE_OUT:
+        switch_out(o, c, time);
         break;
-    case IS_BACK:
-        is_back(o, h->tid, time);
+    case CHANGE_IN:
+        switch_in(o, c->tid, time);
         break;
-    case IS_WOKEN:
-        is_woken(o, h, time);
+    case CHANGE_WAKING:
+        waking(o, c, time);
         break;
-    case ENDS:
-        forget(o, h->tid, &gone);
+    case CHANGE_EXIT:
+        replace_wait(o, c->tid, &ended);
         break;
-    case BEGINS:
-        forget(o, h->tid, NULL);
+    case CHANGE_FORK:
+        replace_wait(o, c->tid, NULL);
         break;
     }
 }
@@ -287,9 +289,9 @@ static void round_over(void *context)
 {
     struct record_off_cpu *o = context;
     if (o->count && !o->samples.failed) {
-        sort_keys(o->order, o->count, o->order + o->cap);
+        sort_keys(o->order, o->count, o->order + o->count);
         for (size_t i = 0; i < o->count; i++)
-            look_at(o, &o->happened[o->order[i].id], o->order[i].key);
+            apply(o, &o->changes[o->order[i].id], o->order[i].key);
     }
     o->count = 0;
     o->samples.used = 0;
@@ -303,11 +305,12 @@ struct record_sink record_off_cpu_sink(struct record_off_cpu *o)
 
 void record_off_cpu_end(struct record_off_cpu *o, uint64_t now)
 {
-    for (uint32_t tid = 1; o->away && tid <= o->highest; tid++) {
-        const struct off_cpu_away *a = o->away[tid];
-        if (a && a != &gone && os_task_process(tid)) /* it may have ended unseen */
-            pass_wait(o, a, now, PERF_OFF_CPU_STILL);
-        forget(o, tid, NULL);
+    for (uint32_t tid = 1; o->waiting && tid <= o->highest; tid++) {
+        const struct off_cpu_wait *w = o->waiting[tid];
+        /* its end may not have been reported yet */
+        if (w && w != &ended && os_thread_process(tid))
+            pass_wait(o, w, now, PERF_OFF_CPU_STILL);
+        replace_wait(o, tid, NULL);
     }
     o->next.round(o->next.context);
 }
@@ -319,23 +322,23 @@ bool record_off_cpu_init(struct record_off_cpu *o, const struct record_layout *l
 {
     *o = (struct record_off_cpu){
         .layout = layout, .next = next, .limit = os_pid_max(), .maker.layout = layout};
-    o->away = calloc(o->limit, sizeof(*o->away));
-    return o->away || error_memory(err);
+    o->waiting = calloc(o->limit, sizeof(*o->waiting));
+    return o->waiting || error_memory(err);
 }
 
 void record_off_cpu_deinit(struct record_off_cpu *o)
 {
-    for (uint32_t tid = 1; o->away && tid <= o->highest; tid++)
-        forget(o, tid, NULL);
-    free(o->away);
-    free(o->happened);
+    for (uint32_t tid = 1; o->waiting && tid <= o->highest; tid++)
+        replace_wait(o, tid, NULL);
+    free(o->waiting);
+    free(o->changes);
     free(o->order);
     output_deinit(&o->samples);
     arena_deinit(&o->arena);
-    o->away = NULL;
-    o->happened = NULL;
+    o->waiting = NULL;
+    o->changes = NULL;
     o->order = NULL;
-    o->count = o->cap = 0;
+    o->count = o->cap = o->order_cap = 0;
 }
 
 void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
@@ -352,11 +355,168 @@ void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
         *first = ids[0];
 }
 
-void record_off_cpu_attr(struct perf_attr *attr)
+/* --- The event source -------------------------------------------------------------- */
+
+struct off_cpu_source {
+    struct record_off_cpu stage;
+    const struct perf_sampler *sampler; /* once it is open */
+    size_t switches, wakings;           /* indexes of its events; 0: none */
+    size_t woken_offset;
+    bool no_stacks;
+};
+
+/* The stack of a wait is stored until the wait ends: dumps are too large for that. */
+static bool check(const struct event_source_setup *setup, struct error *err)
 {
-    attr->type = PERF_TYPE_SOFTWARE;
-    attr->config = PERF_SOFTWARE_DUMMY;
-    attr->sample_type |= PERF_SAMPLE_RAW;
-    attr->flags &= ~(PERF_FLAG_CONTEXT_SWITCH | PERF_FLAG_FREQUENCY);
-    attr->period = 1;
+    if (!setup->keeps_dumps)
+        return true;
+    error_set(err, "--off-cpu and --keep-stacks cannot be combined: waits are recorded "
+                   "with call chains, not with stack dumps");
+    return error_hint(err, "leave out --keep-stacks");
 }
+
+static bool check_wakers(const struct event_source_setup *setup, struct error *err)
+{
+    if (!check(setup, err))
+        return false;
+    if (setup->sampler->stacks != RECORD_STACKS_LBR)
+        return true;
+    error_set(err, "--wakers cannot be combined with -g lbr");
+    return error_hint(err, "-g fp or -g dwarf");
+}
+
+/* The offset of the field `pid` in the tracepoint's data, from its format:
+ * "field:pid_t pid;\toffset:24;". */
+static size_t pid_offset(struct str format)
+{
+    uint64_t at = 0;
+    struct str rest = str_skip(format, str_search(format, STR("pid_t pid;")));
+    rest = str_skip(rest, str_search(rest, STR("offset:")) + 7);
+    return number_parse_u64(str_head(rest, str_find(rest, ';')), &at) ? (size_t)at : 0;
+}
+
+static bool add_wakings(struct off_cpu_source *s, struct event_source_setup *setup,
+                        struct error *err)
+{
+    struct record_events *events = &setup->sampler->events;
+    struct record_event *wakings = &events->items[events->count];
+    char format[4096];
+    if (!record_event_tracepoint("sched:sched_waking", wakings, format, sizeof format,
+                                 err))
+        return false;
+    wakings->of_everyone = true;
+    s->woken_offset = pid_offset(str_of(format));
+    s->wakings = events->count++;
+    setup->sampler->more_fields |= PERF_SAMPLE_RAW;
+    return true;
+}
+
+static bool prepare(void *state, struct event_source_setup *setup, struct error *err)
+{
+    struct off_cpu_source *s = state;
+    struct record_events *events = &setup->sampler->events;
+    if (events->count + 2 > RECORD_EVENTS_MAX)
+        return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
+    struct record_event switches = record_event_switches();
+    s->no_stacks = !perf_sampler_sees_kernel(&switches);
+    if (s->no_stacks)
+        switches.exclude |= PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV;
+    s->switches = events->count;
+    events->items[events->count++] = switches;
+    return !setup->request->on[EVENT_SOURCE_wakers] || add_wakings(s, setup, err);
+}
+
+static void add_ids(struct off_cpu_source *s, size_t index, enum off_cpu_event event)
+{
+    size_t room = s->sampler->counter_count;
+    uint64_t *ids = malloc((room + 1) * sizeof *ids);
+    if (index && ids)
+        record_off_cpu_ids(&s->stage, event, ids,
+                           perf_sampler_ids(s->sampler, index, ids, room));
+    free(ids);
+}
+
+static void opened(void *state, const struct perf_sampler *sampler)
+{
+    struct off_cpu_source *s = state;
+    s->sampler = sampler;
+    if (!s->stage.waiting)
+        return;
+    add_ids(s, s->switches, OFF_CPU_SWITCHES);
+    add_ids(s, s->wakings, OFF_CPU_WAKINGS);
+}
+
+/* The stage makes the samples of these events: they have one id and no counter. */
+static void describe(const void *state, size_t index, struct perf_file_event *e)
+{
+    const struct off_cpu_source *s = state;
+    e->attr.sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
+    e->tracepoint = NULL;
+    if (index == 0 || (index != s->switches && index != s->wakings))
+        return;
+    e->attr.type = PERF_TYPE_SOFTWARE;
+    e->attr.config = PERF_SOFTWARE_DUMMY;
+    e->attr.sample_type |= PERF_SAMPLE_RAW;
+    e->attr.flags &= ~(PERF_FLAG_CONTEXT_SWITCH | PERF_FLAG_FREQUENCY);
+    e->attr.period = 1;
+    e->name = index == s->switches ? PERF_OFF_CPU_EVENT : PERF_WAKER_EVENT;
+    e->id_count = e->id_count ? 1 : 0;
+    e->id_room = e->id_count;
+}
+
+static bool put_stage(void *state, const struct record_layout *layout,
+                      struct record_sink *next, struct error *err)
+{
+    struct off_cpu_source *s = state;
+    record_off_cpu_deinit(&s->stage);
+    if (!record_off_cpu_init(&s->stage, layout, *next, err))
+        return false;
+    s->stage.woken_offset = s->woken_offset;
+    opened(s, s->sampler);
+    *next = record_off_cpu_sink(&s->stage);
+    return true;
+}
+
+static void finish(void *state, uint64_t now)
+{
+    struct off_cpu_source *s = state;
+    record_off_cpu_end(&s->stage, now);
+}
+
+static void report(const void *state, struct event_source_report *r)
+{
+    const struct off_cpu_source *s = state;
+    r->items = s->stage.counts.waits;
+    r->samples = r->items + s->stage.counts.wakers;
+    r->sum = s->stage.counts.nanoseconds;
+    r->no_stacks = s->no_stacks;
+    r->incomplete = s->stage.failed;
+}
+
+static void close_source(void *state)
+{
+    struct off_cpu_source *s = state;
+    record_off_cpu_deinit(&s->stage);
+}
+
+const struct event_source event_source_off_cpu = {
+    .name = "off-cpu",
+    .event = PERF_OFF_CPU_EVENT,
+    .items = "waits",
+    .timed = true,
+    .size = sizeof(struct off_cpu_source),
+    .check = check,
+    .prepare = prepare,
+    .opened = opened,
+    .describe = describe,
+    .stage = put_stage,
+    .finish = finish,
+    .report = report,
+    .close = close_source,
+};
+
+const struct event_source event_source_wakers = {
+    .name = "wakers",
+    .part_of = &event_source_off_cpu,
+    .check = check_wakers,
+};

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stage that tells how long threads did not run, and where they waited.
+/* The stage that records where threads wait, and for how long: the event source --off-cpu.
  *
- * The kernel gives a sample with a stack whenever a thread leaves its CPU
- * (context-switches), says whether it could have gone on (SWITCH), and says when it is
- * back. Of these the stage makes one sample a wait, of an event of its own, "off-cpu":
- * the stack with which the thread left, the time at which it was back, and as period the
- * ns between. What it was made of goes no further. With the kernel's tracepoint
- * sched:sched_waking it hands on who woke it up, too: a sample of the event "waker",
- * with the waker's stack, in front of the sample of the wait.
+ * The kernel writes a sample with a stack whenever a thread leaves its CPU
+ * (context-switches), and a SWITCH record when it leaves and when it returns; the first of
+ * them says whether the thread was preempted. From these the stage makes one sample per
+ * wait, of an event of its own, "off-cpu": the stack with which the thread left, the time
+ * of its return, and the ns between as period. It consumes the records that it makes them
+ * from. With the kernel's tracepoint sched:sched_waking (--wakers) it also passes on who
+ * woke the thread up: a sample of the event "waker", with the waker's stack, before the
+ * sample of the wait.
  *
- * Records of a round are looked at when it is over: stacks come later than the rest, as
- * they are unwound many at a time. Memory grows with the threads that are away, and holds
- * a stack of each. */
+ * It processes the records of a round when the round ends: stacks come later than other
+ * records, because they are unwound in batches. Memory grows with the number of threads
+ * that wait; the stage holds one stack for each. */
 #ifndef STOKE_RECORD_OFF_CPU_H
 #define STOKE_RECORD_OFF_CPU_H
 
@@ -20,43 +21,43 @@
 #include "base/sort.h"
 #include "record/record.h"
 
-/* A thread that is away: the sample of its wait, as far as it is known. */
-struct off_cpu_away {
-    uint64_t left;  /* when; 0: it has not left yet, only its sample came */
-    bool preempted; /* it could have gone on */
+/* A thread that waits: the sample of its wait, as far as it is known. */
+struct off_cpu_wait {
+    uint64_t since; /* ns; 0: only its sample came, it has not left its CPU yet */
+    bool preempted; /* it was runnable */
     size_t size, room;
     char bytes[];
 };
 
-/* What happened in the round under way. */
-struct off_cpu_happening {
-    uint8_t what; /* enum in off_cpu.c */
+/* A change of a thread's state in the current round. */
+struct off_cpu_change {
+    uint8_t kind; /* enum in off_cpu.c */
     bool preempted;
     uint32_t pid, tid;
-    size_t at, size; /* of a sample, in `samples` */
+    size_t offset, size; /* of a sample, in `samples` */
 };
 
 struct off_cpu_counts {
-    uint64_t waits; /* samples of them */
+    uint64_t waits; /* samples of waits */
     uint64_t nanoseconds;
     uint64_t without_stack;
-    uint64_t wakers; /* samples of them */
+    uint64_t wakers; /* samples of wakers */
 };
 
 struct record_off_cpu {
-    const struct record_layout *layout; /* of the records that come */
+    const struct record_layout *layout; /* of the input */
     struct record_sink next;
-    struct arena arena; /* of the ids */
-    struct idmap ids;   /* of counters: which event theirs is, enum off_cpu_event */
-    uint64_t off_cpu_id, waker_id; /* in the samples that are made */
-    size_t woken_at;  /* in a tracepoint's own bytes: who is woken up; 0: not asked for */
-    uint32_t limit;   /* threads' numbers are below it, */
-    uint32_t highest; /* and not above it */
-    struct off_cpu_away **away; /* by thread; NULL: it runs, or is not known */
-    struct output samples;      /* of the round */
-    struct off_cpu_happening *happened;
+    struct arena arena;            /* of the ids */
+    struct idmap ids;              /* ids of counters to enum off_cpu_event */
+    uint64_t off_cpu_id, waker_id; /* in the samples that the stage makes */
+    size_t woken_offset; /* of the woken thread's id, in a tracepoint's data; 0: unused */
+    uint32_t limit;      /* thread ids are below it */
+    uint32_t highest;    /* and at most this */
+    struct off_cpu_wait **waiting; /* by thread id; NULL: it runs, or is not known */
+    struct output samples;         /* of the round */
+    struct off_cpu_change *changes;
     struct sort_key *order;
-    size_t count, cap;
+    size_t count, cap, order_cap;
     bool failed; /* memory was short, and waits are missing */
     struct record_maker maker;
     struct off_cpu_counts counts;
@@ -64,24 +65,19 @@ struct record_off_cpu {
 
 enum off_cpu_event { OFF_CPU_OTHER, OFF_CPU_SWITCHES, OFF_CPU_WAKINGS };
 
-/* Not to be moved; deinit it in any case. */
+/* Do not move it afterwards; deinit it in any case. */
 bool record_off_cpu_init(struct record_off_cpu *o, const struct record_layout *layout,
                          struct record_sink next, struct error *err);
-void record_off_cpu_deinit(struct record_off_cpu *o); /* also of one that is all 0 */
+void record_off_cpu_deinit(struct record_off_cpu *o); /* also if it is all zeros */
 
-/* Says that samples with these ids are of that event. The first one's is in what is made
- * of them. */
+/* Samples with these ids are of that event. The samples that the stage makes have the
+ * first id of each event. */
 void record_off_cpu_ids(struct record_off_cpu *o, enum off_cpu_event event,
                         const uint64_t *ids, size_t count);
 
 struct record_sink record_off_cpu_sink(struct record_off_cpu *o);
 
-/* Behind the last round: gives the waits of the threads that are still away, up to now.
- */
+/* After the last round: gives the waits of the threads that still wait, up to now. */
 void record_off_cpu_end(struct record_off_cpu *o, uint64_t now);
-
-/* What is said in the file of an event that samples are made of here. `attr` is what was
- * taken. */
-void record_off_cpu_attr(struct perf_attr *attr);
 
 #endif

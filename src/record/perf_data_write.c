@@ -2,14 +2,14 @@
 #include "record/perf_data_write.h"
 #include <stdlib.h>
 
-/* What is packed at a time: packed, it must not be more than a record may hold, and it
- * must not be more than the feature COMPRESSED says. */
+/* Number of bytes that are compressed at once: the result must fit into a record, and
+ * the input must not exceed the size in the feature COMPRESSED. */
 #define PIECE ((size_t)63 << 10)
 
-/* So much is put together before it goes to the file. */
+/* Bytes that are collected before a write to the file. */
 #define OUT_MAX ((size_t)256 << 10)
 
-/* Offsets in the file's header. */
+/* Offsets in the file header. */
 #define HEADER_DATA_SIZE 48
 #define HEADER_FEATURES 72
 
@@ -37,7 +37,7 @@ static void put_section(struct output *o, uint64_t offset, uint64_t size)
     put_u64(o, size);
 }
 
-/* A reader may put in order what came up to the round before. */
+/* A reader can sort the records before the previous round. */
 static struct str end_of_round(void)
 {
     static const struct {
@@ -52,7 +52,7 @@ static size_t ids_room(const struct perf_file_event *e)
     return e->id_room > e->id_count ? e->id_room : e->id_count;
 }
 
-/* The attributes, and behind them the ids: where they are does not change. */
+/* The attributes, followed by the ids: their positions do not change. */
 static void put_events(struct output *o, const struct perf_file_head *head)
 {
     uint64_t ids_at = PERF_FILE_HEADER +
@@ -68,8 +68,7 @@ static void put_events(struct output *o, const struct perf_file_head *head)
             put_u64(o, k < head->events[i].id_count ? head->events[i].ids[k] : 0);
 }
 
-/* All of it is written at once, and an end of a round with it: a file without records is
- * none to its readers. */
+/* Written at once, with the end of a round: readers reject a file without records. */
 static void put_head(struct perf_data_writer *w, const struct perf_file_head *head)
 {
     struct output *o = &w->out;
@@ -85,12 +84,12 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     put_u64(o, attr_size);
     put_section(o, PERF_FILE_HEADER, attrs_size);
     put_section(o, w->records_at, PERF_RECORD_HEADER);
-    put_section(o, 0, 0); /* event types, which no one writes */
+    put_section(o, 0, 0); /* event types, which are not used */
     perf_features_bits(&w->features, bits);
     for (size_t i = 0; i < 4; i++)
         put_u64(o, bits[i]);
     put_events(o, head);
-    output_str(o, output_kept(&w->features.bodies));
+    output_str(o, output_contents(&w->features.bodies));
     while (o->used < w->records_at)
         output_char(o, 0);
     w->size = PERF_RECORD_HEADER;
@@ -98,7 +97,7 @@ static void put_head(struct perf_data_writer *w, const struct perf_file_head *he
     perf_features_table(&w->features, w->features_at, o);
 }
 
-/* Tells how far the records go, and whether features follow them. */
+/* Writes the size of the records, and whether features follow them. */
 static bool write_sizes(struct perf_data_writer *w, bool with_features, struct error *err)
 {
     uint64_t words[7] = {w->size}; /* data size, event types, features */
@@ -119,7 +118,7 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
                            const struct perf_file_head *head, struct error *err)
 {
     *w = (struct perf_data_writer){
-        .file = file, .head = head, .packed = head->packed, .out = OUTPUT_KEEP};
+        .file = file, .head = head, .packed = head->packed, .out = OUTPUT_BUFFER};
     w->pending = malloc(PIECE);
     bool ok = perf_features_init(&w->features, head) && w->pending;
     if (!ok || (w->packed && !packer_init(&w->packer, head->pack_level, err)))
@@ -127,7 +126,7 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
     put_head(w, head);
     if (w->out.failed)
         return error_memory(err);
-    if (!os_data_file_write(file, 0, output_kept(&w->out), err))
+    if (!os_data_file_write(file, 0, output_contents(&w->out), err))
         return false;
     w->out.used = 0;
     return true;
@@ -135,7 +134,7 @@ bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file
 
 /* --- Records ----------------------------------------------------------------------- */
 
-/* Puts what is in w->out behind the records in the file. */
+/* Appends w->out to the records in the file. */
 static bool write_out(struct perf_data_writer *w, struct error *err)
 {
     size_t table = perf_features_table_size(&w->features), records = w->out.used;
@@ -151,8 +150,8 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
         error_memory(err);
         return stop(w, err);
     }
-    struct str all = output_kept(&w->out), behind = str_skip(all, table);
-    if (!os_data_file_write(w->file, at + table, behind, err)) {
+    struct str all = output_contents(&w->out), after_table = str_skip(all, table);
+    if (!os_data_file_write(w->file, at + table, after_table, err)) {
         os_data_file_cut(w->file, at + table);
         return stop(w, err);
     }
@@ -166,10 +165,10 @@ static bool write_out(struct perf_data_writer *w, struct error *err)
     return ok || stop(w, err);
 }
 
-/* How a piece is packed: packer_take, packer_end. */
+/* Compresses a part of the records: packer_add, packer_end. */
 typedef size_t pack_piece(struct packer *p, struct str bytes, char *into, size_t room);
 
-/* Moves what is pending to w->out, packed where that is wanted. */
+/* Moves pending records to w->out, compressed if requested. */
 static bool move_by(struct perf_data_writer *w, pack_piece *pack)
 {
     struct str records = {w->pending, w->pending_used};
@@ -191,10 +190,10 @@ static bool move_by(struct perf_data_writer *w, pack_piece *pack)
 
 static bool move_pending(struct perf_data_writer *w)
 {
-    return move_by(w, packer_take);
+    return move_by(w, packer_add);
 }
 
-/* Takes a whole record: what goes to the file never ends within one. */
+/* Adds a whole record: the file never ends within one. */
 static void put(struct perf_data_writer *w, struct str bytes)
 {
     bool ok = !w->failed;
@@ -205,7 +204,7 @@ static void put(struct perf_data_writer *w, struct str bytes)
         memcpy(w->pending + w->pending_used, part.ptr, part.len);
         w->pending_used += part.len;
         bytes = str_skip(bytes, part.len);
-        if (bytes.len) /* longer than a piece */
+        if (bytes.len) /* longer than a compressed part */
             ok = move_pending(w);
     }
     if (!ok && !w->failed) {
@@ -214,12 +213,12 @@ static void put(struct perf_data_writer *w, struct str bytes)
     }
 }
 
-/* A record was taken whole: much that waits is written. */
+/* After a whole record: writes if much is pending. */
 static void write_much(struct perf_data_writer *w)
 {
     struct error why;
     if (w->out.used > OUT_MAX && !w->failed)
-        perf_data_writer_flush(w, &why); /* which remembers why not */
+        perf_data_writer_flush(w, &why); /* the writer remembers the reason */
 }
 
 static void widen_times(struct perf_data_writer *w, uint64_t first, uint64_t last)
@@ -251,13 +250,13 @@ struct record_sink perf_data_writer_sink(struct perf_data_writer *w)
     return (struct record_sink){w, take, round_over};
 }
 
-bool perf_data_writer_tell_ids(struct perf_data_writer *w, struct error *err)
+bool perf_data_writer_write_ids(struct perf_data_writer *w, struct error *err)
 {
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     put_events(&o, w->head);
-    bool ok = o.failed
-                  ? error_memory(err)
-                  : os_data_file_write(w->file, PERF_FILE_HEADER, output_kept(&o), err);
+    bool ok = o.failed ? error_memory(err)
+                       : os_data_file_write(w->file, PERF_FILE_HEADER,
+                                            output_contents(&o), err);
     output_deinit(&o);
     return ok || stop(w, err);
 }
@@ -273,8 +272,7 @@ bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err)
 
 bool perf_data_writer_part(struct perf_data_writer *w, struct error *err)
 {
-    put(w,
-        end_of_round()); /* to perf, what is packed without anything in it is an error */
+    put(w, end_of_round()); /* perf rejects a compressed record without content */
     if (!w->failed && !move_by(w, packer_end)) {
         error_memory(err);
         return stop(w, err);
@@ -322,13 +320,13 @@ bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err)
     w->out.used = 0;
     perf_features_table(&w->features, at + perf_features_table_size(&w->features),
                         &w->out);
-    output_str(&w->out, output_kept(&w->features.bodies));
+    output_str(&w->out, output_contents(&w->features.bodies));
     if (w->out.failed) {
         error_memory(err);
         return stop(w, err);
     }
     bool ok = hide_features(w, err) &&
-              os_data_file_write(w->file, at, output_kept(&w->out), err) &&
+              os_data_file_write(w->file, at, output_contents(&w->out), err) &&
               write_sizes(w, true, err);
     w->out.used = 0;
     return ok || stop(w, err);

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A perf.data in the making: the last stage, which writes records to a file that can be
- * read at any moment.
- *
- * The file: header; attributes of the events and their counters' ids; bodies of the
- * features; records; the table of features, which must stand behind the records. So with
- * each flush the table moves. To be good whenever this process ends, a flush writes what
- * lies behind the old table first, and the new table with it; then says that there are no
- * features, puts the first few bytes over the old table, and tells the new size and the
- * features again. A reader that comes in between finds the records of the flush before.
- *
- * Records are packed (COMPRESSED records, zstd) unless that is not wanted: chains repeat
- * themselves, and packing takes less time than writing what it saves. */
+/* The writer of a perf.data: the last stage. The file can be read at any moment.
+ * The file: header; attributes of the events and ids of their counters; bodies of the features;
+ * records; the table of features, which must follow the records. So the table moves with each
+ * flush. To be valid whenever this process ends, a flush writes what comes after the old table
+ * first, with the new table; then it removes the feature bits from the header, overwrites the old
+ * table, and writes the new size and the feature bits. A reader in between finds the records of
+ * the flush before.
+ * Records are compressed (COMPRESSED records, zstd) by default: chains repeat, and compression
+ * takes less time than writing what it saves. */
 #ifndef STOKE_RECORD_PERF_DATA_WRITE_H
 #define STOKE_RECORD_PERF_DATA_WRITE_H
 
@@ -25,45 +22,43 @@ struct perf_data_writer {
     struct perf_features features;
     struct packer packer;
     bool packed;
-    char *pending; /* records to be packed, or to be put behind the others */
+    char *pending; /* records to compress, or to append */
     size_t pending_used;
-    struct output out;                /* what goes to the file next */
+    struct output out;                /* next to write to the file */
     uint64_t features_at, records_at; /* in the file */
     uint64_t size;                    /* of the records there */
     uint64_t first, last;             /* times of samples */
-    uint64_t samples, in_file;        /* given; of them, those that are in the file */
-    bool failed;                      /* and then nothing more is written; why: */
+    uint64_t samples, in_file;        /* taken; of them, those that are in the file */
+    bool failed;                      /* nothing more is written, for this reason: */
     struct error why;
 };
 
-/* Writes the file's head. The writer is not to be moved. Deinit it in any case. */
+/* Writes the file's head. The writer must not be moved. Deinit it in any case. */
 bool perf_data_writer_init(struct perf_data_writer *w, struct os_data_file *file,
                            const struct perf_file_head *head, struct error *err);
-void perf_data_writer_deinit(struct perf_data_writer *w); /* also of one that is all 0 */
+void perf_data_writer_deinit(struct perf_data_writer *w); /* also if it is all zeros */
 
 struct record_sink perf_data_writer_sink(struct perf_data_writer *w);
 
-/* Tells the file of counters' ids that came to those of the head's events, before records
- * that have them are given. */
-bool perf_data_writer_tell_ids(struct perf_data_writer *w, struct error *err);
+/* Writes ids of counters that were added to the head's events, before records with these ids are
+ * given. */
+bool perf_data_writer_write_ids(struct perf_data_writer *w, struct error *err);
 
-/* Puts all that was given into the file. */
+/* Writes everything that was given to the file. */
 bool perf_data_writer_flush(struct perf_data_writer *w, struct error *err);
 
-/* The same, and ends the stream of packed records: what comes next can be read without
- * what came before. */
+/* The same, and ends the compressed stream: what follows can be read without what came before. */
 bool perf_data_writer_part(struct perf_data_writer *w, struct error *err);
 
-/* Puts the records of another file of the same head behind those that are there: all that
- * its writer had flushed, and then ended by perf_data_writer_part. That one may have been
- * deinited; its file is still open. */
+/* Appends the records of another file with the same head, whose writer was ended by
+ * perf_data_writer_part. That writer may have been deinited; its file is still open. */
 bool perf_data_writer_join(struct perf_data_writer *w,
                            const struct perf_data_writer *other, struct error *err);
 
-/* Flushes, and ends the file. */
+/* Flushes, and completes the file. */
 bool perf_data_writer_finish(struct perf_data_writer *w, struct error *err);
 
-/* How large the file is by now. */
+/* The current size of the file. */
 uint64_t perf_data_writer_bytes(const struct perf_data_writer *w);
 
 #endif

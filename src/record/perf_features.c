@@ -6,7 +6,7 @@
 #include "record/jit_maps.h"
 #include "symbol/elf.h"
 
-#define ALIGNED_TO 64 /* perf's texts */
+#define ALIGNED_TO 64 /* sizes of perf's texts */
 
 static void put(struct output *o, const void *bytes, size_t size)
 {
@@ -23,7 +23,7 @@ static void put_u64(struct output *o, uint64_t value)
     put(o, &value, sizeof value);
 }
 
-/* A text padded with zeros, at least one. */
+/* A text, padded with at least one zero. */
 static size_t padded(size_t length)
 {
     return (length / ALIGNED_TO + 1) * ALIGNED_TO;
@@ -42,7 +42,7 @@ static void put_text(struct output *o, struct str text)
     put_padded(o, text);
 }
 
-/* Begins, then ends, the body of a feature. */
+/* Starts, then ends, the body of a feature. */
 static struct output *begin(struct perf_features *f, unsigned number)
 {
     f->items[f->count].number = number;
@@ -64,7 +64,7 @@ static void add_text(struct perf_features *f, unsigned number, struct str text)
     end(f);
 }
 
-/* What the bytes of tracepoints mean. */
+/* The formats of tracepoints' raw data. */
 static void add_tracing(struct perf_features *f, const struct perf_file_head *head)
 {
     const char *names[RECORD_EVENTS_MAX];
@@ -80,7 +80,7 @@ static void add_tracing(struct perf_features *f, const struct perf_file_head *he
     end(f);
 }
 
-/* The kernel's build id, so that its symbols are not taken from another one's. */
+/* The kernel's build ID, so that symbols of another kernel are not used. */
 static void add_kernel_id(struct perf_features *f)
 {
     char notes[4096];
@@ -93,7 +93,7 @@ static void add_kernel_id(struct perf_features *f)
     struct output *o = begin(f, PERF_FEATURE_BUILD_ID);
     uint16_t misc = PERF_MODE_KERNEL | PERF_MISC_BUILD_ID_SIZE;
     uint16_t size = (uint16_t)(PERF_RECORD_HEADER + 28 + padded(name.len));
-    put_u32(o, 0); /* perf gives these no type */
+    put_u32(o, 0); /* perf uses no type for these */
     put(o, &misc, sizeof misc);
     put(o, &size, sizeof size);
     put_u32(o, UINT32_MAX); /* of no process */
@@ -104,7 +104,7 @@ static void add_kernel_id(struct perf_features *f)
     end(f);
 }
 
-/* What /proc/cpuinfo has behind a word, in the part on its first processor. */
+/* The value of a field of /proc/cpuinfo, of the first processor. */
 static struct str cpu_info(struct str text, struct str word)
 {
     while (text.len) {
@@ -170,7 +170,7 @@ static void add_events(struct perf_features *f, const struct perf_file_head *hea
     end(f);
 }
 
-/* Which events were counted together. */
+/* Groups of events. */
 static void add_groups(struct perf_features *f, const struct perf_file_head *head)
 {
     uint32_t groups = 0;
@@ -191,7 +191,7 @@ static void add_groups(struct perf_features *f, const struct perf_file_head *hea
     end(f);
 }
 
-/* Which clock the times are of, and what the wall clock showed at one of them. */
+/* The clock of the times, and the wall clock at one of them. */
 static void add_clock(struct perf_features *f)
 {
     put_u64(begin(f, PERF_FEATURE_CLOCKID), os_clock_resolution());
@@ -208,7 +208,7 @@ static void add_clock_data(struct perf_features *f)
     end(f);
 }
 
-/* How much a compressed record may become: perf reserves so much room for each. */
+/* The size of a decompressed record: perf reserves so much memory for each. */
 #define UNPACKED_MOST ((uint32_t)64 << 10)
 
 static void add_packing(struct perf_features *f, const struct perf_file_head *head)
@@ -217,14 +217,14 @@ static void add_packing(struct perf_features *f, const struct perf_file_head *he
     put_u32(o, 1); /* version */
     put_u32(o, 1); /* zstd */
     put_u32(o, (uint32_t)head->pack_level);
-    put_u32(o, 5); /* the ratio: about, as it is told before it is known */
+    put_u32(o, 5); /* the ratio, an estimate: the real one is not known yet */
     put_u32(o, UNPACKED_MOST);
     end(f);
 }
 
 bool perf_features_init(struct perf_features *f, const struct perf_file_head *head)
 {
-    *f = (struct perf_features){.bodies = OUTPUT_KEEP};
+    *f = (struct perf_features){.bodies = OUTPUT_BUFFER};
     add_tracing(f, head);
     add_kernel_id(f);
     add_machine(f);
@@ -249,7 +249,7 @@ void perf_features_add_times(struct perf_features *f, uint64_t first, uint64_t l
     put_u64(o, first);
     put_u64(o, last);
     end(f);
-    /* their order is by number: it goes before those that are higher */
+    /* sorted by number: insert it before higher ones */
     for (size_t i = f->count - 1; i && f->items[i - 1].number > f->items[i].number; i--) {
         struct perf_features copy = *f;
         f->items[i] = copy.items[i - 1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/perf_sampler.h"
+#include "base/array.h"
 #include "os/machine.h"
 #include "record/refusal.h"
 #include <errno.h>
@@ -9,31 +10,32 @@
 #define KB ((size_t)1 << 10)
 #define MB ((size_t)1 << 20)
 
-/* Rings: as large as users may lock without rights, or as samples need that come while
- * this process waits for a busy CPU. */
+/* Ring sizes: the amount that users may lock without rights, or the size of the
+ * samples that arrive while this process waits for a busy CPU. */
 #define RING_LEAST (32 * KB)
 #define RING_USUAL (512 * KB)
 #define RING_MOST (16 * MB)
 #define RINGS_MOST (256 * MB)  /* of all CPUs */
-#define BYTES_OF_CHAIN 400     /* of a sample with a stack, about */
-#define BYTES_OF_REGISTERS 600 /* and what is around a dump */
-#define WAITS_AT_MOST 4 /* a second: a ring holds what comes in such a part of it */
+#define CHAIN_SAMPLE_BYTES 400 /* of a sample with a stack, approximately */
+#define DUMP_SAMPLE_BYTES \
+    600 /* the registers and the other fields of a sample with a dump */
+#define DRAINS_PER_SECOND 4 /* a ring holds the samples of 1 s divided by this number */
 
-/* Events that come as they come, as context switches do: so many are to be expected of a
- * busy CPU. */
-#define OTHERS_A_SECOND ((size_t)40000)
-#define DUMPED_A_SECOND ((size_t)2000)
+/* Samples per second of a busy CPU, of events that are not sampled at a rate, such as context
+ * switches. */
+#define UNRATED_PER_SECOND ((size_t)40000)
+#define DUMPED_PER_SECOND ((size_t)2000)
 
-/* A round is ended when so much was given, so that its room can be given back. */
+/* A round ends after so many bytes, so that the rings get their space back. */
 #define ROUND_BYTES MB
 
-/* --- What to count ----------------------------------------------------------------- */
+/* --- Attributes -------------------------------------------------------------------- */
 
 #define TRACKING                                                               \
     (PERF_FLAG_MMAP | PERF_FLAG_MMAP2 | PERF_FLAG_COMM | PERF_FLAG_COMM_EXEC | \
      PERF_FLAG_TASK | PERF_FLAG_KSYMBOL | PERF_FLAG_BUILD_ID)
 
-/* All that unwinding may ask for: perf's numbers of the general registers. */
+/* All registers that unwinding may need, by perf's numbers of the general registers. */
 #if defined(__x86_64__)
 #define USER_REGISTERS 0xff0fffu
 #elif defined(__aarch64__)
@@ -57,12 +59,12 @@ static uint64_t stack_fields(enum record_stacks stacks)
     }
 }
 
-/* LBR of calls in user code, without what is of no use for stacks (perf_event.h). */
+/* LBR of calls in user code, without the fields that stacks do not need (perf_event.h). */
 #define BRANCHES_OF_USER ((uint64_t)1 << 0)
 #define BRANCHES_NO_FLAGS ((uint64_t)1 << 14)
 #define BRANCHES_NO_CYCLES ((uint64_t)1 << 15)
 
-/* What it is that is counted, by itself. */
+/* The attributes that define the event, without those of the recording. */
 static struct perf_attr attr_of_event(const struct record_event *e)
 {
     return (struct perf_attr){
@@ -78,7 +80,7 @@ static struct perf_attr attr_of_event(const struct record_event *e)
     };
 }
 
-/* Asks for a counter of this very thread, which is everybody's right. */
+/* Opens a counter of this thread, which every user may do, and closes it. 0, or errno. */
 static int try_event(const struct record_event *event, uint64_t exclude)
 {
     struct perf_attr attr = attr_of_event(event);
@@ -91,7 +93,7 @@ static int try_event(const struct record_event *event, uint64_t exclude)
     return 0;
 }
 
-/* As precise as this machine can: 3 is best. */
+/* The highest precision that this machine has: 3 is best. */
 static uint64_t best_precision(const struct record_event *event)
 {
     struct record_event e = *event;
@@ -101,7 +103,8 @@ static uint64_t best_precision(const struct record_event *event)
     return e.precise;
 }
 
-/* The event that leads the group of this one; itself where it leads, or is in none. */
+/* The leader of the event's group; the event itself if it is the leader, or in no
+ * group. */
 static size_t leader_of(const struct perf_sampler *s, size_t event)
 {
     const struct record_events *events = &s->settings->events;
@@ -126,12 +129,12 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
     if (e->most_precise)
         attr.flags |= best_precision(e) << PERF_FLAG_PRECISE_SHIFT;
     if (i == 0)
-        attr.flags |= TRACKING;
+        attr.flags |= set->no_build_ids ? TRACKING & ~PERF_FLAG_BUILD_ID : TRACKING;
     if (!set->targets.everyone && !e->of_everyone && !set->targets.alone)
         attr.flags |= PERF_FLAG_INHERIT;
     if (set->targets.from_exec && !e->of_everyone)
         attr.flags |= PERF_FLAG_ENABLE_ON_EXEC;
-    if (leader_of(s, i) != i) /* it counts when the one that leads does */
+    if (leader_of(s, i) != i) /* it counts while the leader does */
         attr.flags &= ~(PERF_FLAG_DISABLED | PERF_FLAG_ENABLE_ON_EXEC);
     if (set->stacks == RECORD_STACKS_DWARF)
         attr.flags |= PERF_FLAG_EXCLUDE_CHAIN_USER;
@@ -145,7 +148,7 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
     return attr;
 }
 
-/* Samples a second that are to be expected of a busy CPU. */
+/* Samples per second that a busy CPU can produce. */
 static size_t expected_rate(const struct perf_sampler_settings *set)
 {
     size_t by_rate = 0, others = 0;
@@ -153,30 +156,29 @@ static size_t expected_rate(const struct perf_sampler_settings *set)
         const struct record_event *e = &set->events.items[i];
         by_rate += e->rate ? e->rate : e->period ? 0 : set->rate;
         if (e->period)
-            others =
-                record_stacks_dumped(set->stacks) ? DUMPED_A_SECOND : OTHERS_A_SECOND;
+            others = record_stacks_dumped(set->stacks) ? DUMPED_PER_SECOND
+                                                       : UNRATED_PER_SECOND;
     }
     return by_rate + others;
 }
 
 static size_t choose_ring_size(const struct perf_sampler_settings *set)
 {
-    size_t sample = record_stacks_dumped(set->stacks)
-                        ? BYTES_OF_REGISTERS + set->dump_size
-                        : BYTES_OF_CHAIN;
-    size_t wanted = sample * expected_rate(set) / WAITS_AT_MOST;
+    size_t sample = record_stacks_dumped(set->stacks) ? DUMP_SAMPLE_BYTES + set->dump_size
+                                                      : CHAIN_SAMPLE_BYTES;
+    size_t needed = sample * expected_rate(set) / DRAINS_PER_SECOND;
     size_t most = RINGS_MOST / os_cpus_possible(), size = RING_USUAL;
     if (set->ring_size)
         return set->ring_size;
-    while (size < wanted && size < most && size < RING_MOST)
+    while (size < needed && size < most && size < RING_MOST)
         size *= 2;
     return size;
 }
 
 /* --- Opening ----------------------------------------------------------------------- */
 
-/* What older kernels do not know, in the order in which it came; they refuse it. */
-static bool ask_for_less(struct perf_sampler *s)
+/* Removes flags that older kernels do not know and reject, newest first. */
+static bool drop_newest(struct perf_sampler *s)
 {
     static const uint64_t newer[] = {PERF_FLAG_BUILD_ID, PERF_FLAG_KSYMBOL};
     if (s->attrs[0].read_format & PERF_READ_LOST) { /* Linux 6.0 */
@@ -201,8 +203,8 @@ static int open_attr(const struct perf_sampler *s, const struct perf_attr *attr,
                   : os_perf_open_in(attr, tid, (int)cpu, leader);
 }
 
-/* The counter of the event that leads this one's group, -1 where it leads itself. False
- * where there is none: the thread had ended. The CPU's are the last. */
+/* The counter of the event that leads this one's group, -1 if the event leads itself. False
+ * if there is none: the thread had ended. The counters of this CPU are the last. */
 static bool find_leader(const struct perf_sampler *s, size_t event, int64_t tid,
                         uint32_t cpu, int *fd)
 {
@@ -220,8 +222,8 @@ static bool find_leader(const struct perf_sampler *s, size_t event, int64_t tid,
     return *fd >= 0;
 }
 
-/* Where a program takes the samples, the counter that has the ring counts nothing. */
-static struct perf_attr asked_for(const struct perf_sampler *s, size_t event)
+/* If a program collects the samples, the counter that owns the ring counts nothing. */
+static struct perf_attr attr_to_open(const struct perf_sampler *s, size_t event)
 {
     struct perf_attr attr = s->attrs[event];
     if (s->settings->program) {
@@ -239,9 +241,9 @@ static int open_one(struct perf_sampler *s, size_t event, int64_t tid, uint32_t 
     if (!find_leader(s, event, tid, cpu, &leader))
         return -ESRCH;
     for (;;) {
-        struct perf_attr attr = asked_for(s, event);
+        struct perf_attr attr = attr_to_open(s, event);
         int fd = open_attr(s, &attr, tid, cpu, leader);
-        if (fd != -EINVAL || !ask_for_less(s))
+        if (fd != -EINVAL || !drop_newest(s))
             return fd;
     }
 }
@@ -254,49 +256,30 @@ static struct perf_sampler_ring *ring_of(struct perf_sampler *s, uint32_t cpu)
     return NULL;
 }
 
-static void *grown(void *items, size_t *cap, size_t count, size_t size)
-{
-    size_t wanted = *cap ? *cap * 2 : 16;
-    if (count < *cap)
-        return items;
-    void *more = realloc(items, wanted * size);
-    if (more)
-        *cap = wanted;
-    return more;
-}
-
-/* The first counter of a CPU has the ring. */
+/* The first counter of a CPU owns the ring. */
 static bool add_ring(struct perf_sampler *s, int fd, uint32_t cpu, struct error *err)
 {
     int why = 0;
-    struct perf_sampler_ring *rings =
-        grown(s->rings, &s->ring_cap, s->ring_count, sizeof *rings);
-    if (rings)
-        s->rings = rings;
-    uint32_t *heap = rings ? realloc(s->heap, s->ring_cap * sizeof *heap) : NULL;
-    if (!heap)
+    if (!ARRAY_RESERVE_HEAP(s->rings, s->ring_cap, s->ring_count + 1) ||
+        !ARRAY_RESERVE_HEAP(s->heap, s->heap_cap, s->ring_count + 1))
         return error_memory(err);
-    s->heap = heap;
-    struct perf_sampler_ring *r = &rings[s->ring_count];
+    struct perf_sampler_ring *r = &s->rings[s->ring_count];
     *r = (struct perf_sampler_ring){.cpu = cpu, .fd = fd};
     if (!os_perf_ring_open(&r->ring, fd, s->ring_size, &why)) {
-        s->locks_too_much = why == EPERM;
+        s->locked_too_much = why == EPERM;
         return record_refusal_ring(s->ring_size, why, err);
     }
     s->ring_count++;
     return true;
 }
 
-/* Opens a counter, and leads what it tells into its CPU's ring. A thread that has ended
- * by now is none of ours. */
+/* Opens a counter, and redirects its records into its CPU's ring. A thread that has ended
+ * meanwhile is not an error. */
 static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint32_t cpu,
                         struct error *err)
 {
-    struct perf_counter_open *counters =
-        grown(s->counters, &s->counter_cap, s->counter_count, sizeof *counters);
-    if (!counters)
+    if (!ARRAY_RESERVE_HEAP(s->counters, s->counter_cap, s->counter_count + 1))
         return error_memory(err);
-    s->counters = counters;
     int fd = open_one(s, event, tid, cpu);
     if (fd == -ESRCH && s->settings->targets.tid_count > 1)
         return true;
@@ -306,7 +289,7 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
                          : 0;
         return record_refusal(s->settings, event, -fd, err);
     }
-    counters[s->counter_count++] =
+    s->counters[s->counter_count++] =
         (struct perf_counter_open){fd, (uint32_t)event, cpu, tid};
     const char *filter = s->settings->events.items[event].filter;
     if (filter && !os_perf_filter(fd, filter))
@@ -317,23 +300,19 @@ static bool add_counter(struct perf_sampler *s, size_t event, int64_t tid, uint3
                          strerror(errno));
     if (!ring && !add_ring(s, fd, cpu, err))
         return false;
-    /* what is counted for all tasks never ends */
+    /* a counter of all tasks never hangs up */
     bool all =
         s->settings->targets.everyone || s->settings->events.items[event].of_everyone;
     return (ring && all) || os_wait_add(s->wait, fd, err);
 }
 
-/* The counter whose samples the program takes. It has no ring, and nothing is waited for.
- */
+/* The counter whose samples the program collects. It has no ring and causes no wake-up. */
 static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
                         struct error *err)
 {
     struct perf_attr attr = s->attrs[0];
-    struct perf_counter_open *counters =
-        grown(s->counters, &s->counter_cap, s->counter_count, sizeof *counters);
-    if (!counters)
+    if (!ARRAY_RESERVE_HEAP(s->counters, s->counter_cap, s->counter_count + 1))
         return error_memory(err);
-    s->counters = counters;
     attr.flags &= ~(TRACKING | PERF_FLAG_WATERMARK | PERF_FLAG_SAMPLE_ID_ALL);
     attr.sample_type = attr.wakeup = 0;
     attr.read_format = PERF_READ_ENABLED;
@@ -342,9 +321,9 @@ static bool add_program(struct perf_sampler *s, int64_t tid, uint32_t cpu,
         return true;
     if (fd < 0)
         return record_refusal(s->settings, 0, -fd, err);
-    counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu, tid};
+    s->counters[s->counter_count++] = (struct perf_counter_open){fd, 0, cpu, tid};
     return os_perf_attach(fd, s->settings->program) ||
-           error_set(err, "the kernel does not count stacks of this event: %s",
+           error_set(err, "the kernel cannot count stacks of this event: %s",
                      strerror(errno));
 }
 
@@ -359,12 +338,12 @@ static bool open_on_cpu(struct perf_sampler *s, uint32_t cpu, struct error *err)
                 return false;
     for (size_t event = 0; event < events->count; event++)
         if ((t->everyone || events->items[event].of_everyone) &&
-            !add_counter(s, event, OS_ANY_TASK, cpu, err))
+            !add_counter(s, event, OS_ANY_THREAD, cpu, err))
             return false;
     if (!s->settings->program)
         return true;
     if (t->everyone)
-        return add_program(s, OS_ANY_TASK, cpu, err);
+        return add_program(s, OS_ANY_THREAD, cpu, err);
     for (size_t i = 0; i < t->tid_count; i++)
         if (!add_program(s, t->tids[i], cpu, err))
             return false;
@@ -387,7 +366,7 @@ static bool open_all(struct perf_sampler *s, struct error *err)
     return ok;
 }
 
-/* This process is woken when a ring is half full. */
+/* A ring wakes this process up when it is half full. */
 static void set_attrs(struct perf_sampler *s)
 {
     for (size_t i = 0; i < s->settings->events.count; i++) {
@@ -396,9 +375,9 @@ static void set_attrs(struct perf_sampler *s)
     }
 }
 
-/* What the kernel refused can be had in part: with smaller rings, or with the events of a
- * group each by itself, where its user has that rather than nothing. */
-static bool do_with_less(struct perf_sampler *s)
+/* Retries with lower requirements after the kernel rejected the counters: smaller
+ * rings, or the events of a weak group as single events. */
+static bool reduce_request(struct perf_sampler *s)
 {
     uint32_t group = s->refused;
     s->refused = 0;
@@ -406,14 +385,14 @@ static bool do_with_less(struct perf_sampler *s)
         s->split |= 1u << (group - 1);
         return true;
     }
-    if (!s->locks_too_much || s->ring_size <= RING_LEAST)
+    if (!s->locked_too_much || s->ring_size <= RING_LEAST)
         return false;
-    s->locks_too_much = false;
+    s->locked_too_much = false;
     s->ring_size /= 2;
     return true;
 }
 
-/* A tracepoint's own fields. */
+/* The raw data of tracepoints. */
 static uint64_t event_fields(const struct perf_sampler_settings *settings)
 {
     for (size_t i = 0; i < settings->events.count; i++)
@@ -449,7 +428,7 @@ bool perf_sampler_open(struct perf_sampler *s,
     os_raise_file_limit();
     set_attrs(s);
     while (!open_all(s, err)) {
-        if (!do_with_less(s))
+        if (!reduce_request(s))
             return false;
         close_all(s);
         set_attrs(s);
@@ -498,20 +477,19 @@ void perf_sampler_disable(struct perf_sampler *s)
 
 /* --- Draining ---------------------------------------------------------------------- */
 
-/* Looks at the ring's next record; false at the end of what is told by now. What makes no
- * sense is passed over. */
+/* Reads the next record of the ring; false at its end. Skips invalid records. */
 static bool fetch(const struct perf_sampler *s, struct perf_sampler_ring *r)
 {
     struct str bytes;
     while (os_perf_ring_peek(&r->ring, &bytes)) {
         if (record_of(&s->layout, bytes, &r->next))
             return true;
-        os_perf_ring_take(&r->ring, bytes);
+        os_perf_ring_consume(&r->ring, bytes);
     }
     return false;
 }
 
-/* Moves the first of the heap down to its place among `count`. */
+/* Moves the element at `at` down to its position in the heap of `count` elements. */
 static void sift(struct perf_sampler *s, size_t at, size_t count)
 {
     uint32_t *heap = s->heap, moved = heap[at];
@@ -553,11 +531,11 @@ void perf_sampler_drain(struct perf_sampler *s, const struct record_sink *to)
     while (count) {
         struct perf_sampler_ring *r = &s->rings[s->heap[0]];
         if (r->next.time > until && s->enabled)
-            break; /* another CPU may have told of something before it */
+            break; /* another CPU may still write an earlier record */
         any = true;
         given += r->next.bytes.len;
         record_pass(to, &r->next);
-        os_perf_ring_take(&r->ring, r->next.bytes);
+        os_perf_ring_consume(&r->ring, r->next.bytes);
         if (!fetch(s, r))
             s->heap[0] = s->heap[--count];
         if (count)
@@ -595,29 +573,30 @@ static bool is_among(const uint32_t *cpus, size_t count, uint32_t cpu)
     return false;
 }
 
-/* Its counters and its ring go; what was in the ring has been given. */
+/* Closes the counters and the ring of a CPU; all its records have been read. */
 static void close_cpu(struct perf_sampler *s, uint32_t cpu)
 {
     struct perf_sampler_ring *ring = ring_of(s, cpu);
-    size_t kept = 0;
+    size_t remaining = 0;
     if (ring) {
         os_perf_ring_close(&ring->ring);
         *ring = s->rings[--s->ring_count];
     }
     for (size_t i = 0; i < s->counter_count; i++) {
         if (s->counters[i].cpu != cpu) {
-            s->counters[kept++] = s->counters[i];
+            s->counters[remaining++] = s->counters[i];
             continue;
         }
         s->lost_by_closed += lost_by(s, i);
         close_counter(s, i);
     }
-    s->counter_count = kept;
+    s->counter_count = remaining;
 }
 
-/* Whether the CPU's counters count no more: it had gone, and was back before anybody
- * looked. Those of a control group stand still whenever it does not run. */
-static bool stands_still(const struct perf_sampler *s, struct perf_sampler_ring *ring)
+/* Whether the counters of the CPU have stopped: the CPU went offline and came back
+ * since the last check. Counters of a control group stop whenever no process of the
+ * group runs. */
+static bool has_stopped(const struct perf_sampler *s, struct perf_sampler_ring *ring)
 {
     struct os_perf_state state;
     uint64_t before = ring->enabled;
@@ -629,7 +608,7 @@ static bool stands_still(const struct perf_sampler *s, struct perf_sampler_ring 
     return before && before == state.enabled;
 }
 
-/* Opens and begins; what cannot be had now is tried again later. */
+/* Opens and enables the counters of a CPU; if that fails, the next check tries again. */
 static bool follow_cpu(struct perf_sampler *s, uint32_t cpu)
 {
     struct error ignored;
@@ -650,14 +629,14 @@ unsigned perf_sampler_follow_cpus(struct perf_sampler *s)
     uint32_t *online = malloc(OS_CPUS_MAX * sizeof *online);
     size_t count = online ? os_cpus_online(online) : 0;
     for (size_t i = s->ring_count; count && t->everyone && i-- > 0;) {
-        if (is_among(online, count, s->rings[i].cpu) && !stands_still(s, &s->rings[i]))
+        if (is_among(online, count, s->rings[i].cpu) && !has_stopped(s, &s->rings[i]))
             continue;
         close_cpu(s, s->rings[i].cpu);
         changed++;
     }
     for (size_t i = 0; t->everyone && i < count; i++) {
-        bool wanted = !t->cpus || is_among(t->cpus, t->cpu_count, online[i]);
-        if (wanted && !ring_of(s, online[i]))
+        bool needed = !t->cpus || is_among(t->cpus, t->cpu_count, online[i]);
+        if (needed && !ring_of(s, online[i]))
             changed += follow_cpu(s, online[i]);
     }
     free(online);

@@ -21,7 +21,7 @@ struct record_layout record_layout_of(bool several, uint64_t more_fields)
     l.time = at + 16;
     l.cpu = at + 24;
     l.period = at + 32;
-    l.behind = at + 40;
+    l.fixed_size = at + 40;
     l.trailer = several ? 32 : 24; /* tid, time, cpu, identifier */
     l.trailer_time = 8;
     return l;
@@ -35,8 +35,8 @@ bool record_of(const struct record_layout *layout, struct str bytes, struct reco
     memcpy(&r->misc, bytes.ptr + 4, sizeof r->misc);
     if (r->type >= PERF_HEADER_ATTR)
         return true;
-    size_t least =
-        r->type == PERF_SAMPLE ? layout->behind : PERF_RECORD_HEADER + layout->trailer;
+    size_t least = r->type == PERF_SAMPLE ? layout->fixed_size
+                                          : PERF_RECORD_HEADER + layout->trailer;
     if (bytes.len < least)
         return false;
     size_t at = r->type == PERF_SAMPLE
@@ -73,7 +73,7 @@ void record_put_u64(struct record_maker *m, uint64_t value)
     record_put(m, &value, sizeof value);
 }
 
-/* Texts are as long as a path may be, so that records have room behind them. */
+/* Limit of texts: the longest path. The rest of the record fits after it. */
 #define TEXT_MAX ((size_t)4096)
 
 void record_put_text(struct record_maker *m, struct str text)

@@ -1,86 +1,184 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/session.h"
-#include "base/number.h"
 #include "os/machine.h"
 #include "os/rights.h"
-#include "perf/off_cpu.h"
+#include "record/chain.h"
 #include <stdlib.h>
 
 #define MS ((uint64_t)1000000)
-#define TICK (750 * MS)
-#define TICK_COUNTED (900 * MS) /* no ring fills up: it may be later */
+#define INTERVAL (750 * MS)
 
-/* What is counted is read before there may be so many different stacks. */
-#define COUNTED_AT_MOST (BPF_SAMPLER_ROOM / 2)
+/* zstd level: the fastest one whose files are at most half as large as perf's. */
+#define COMPRESSION_FASTEST (-1)
 
-/* zstd's: the quickest that still halves what perf writes, and more. */
-#define PACK_QUICK (-1)
-
-/* When the rings are emptied at first: those who ran before the recording are read up
- * while they are there. Then it is once in TICK: within a second, the file has all. */
+/* Times of the first collections, ns after the start: processes are read while they
+ * exist. Later collections follow once per interval; after a second, the file has all
+ * processes. */
 static const uint64_t early[] = {20 * MS, 70 * MS, 200 * MS, 500 * MS};
 
-/* --- Counting ---------------------------------------------------------------------- */
+struct record_session {
+    const struct record_settings *settings;
+    struct record_chain_settings chain_settings;
+    struct record_chain chain;
+    struct os_wait wait;
+    struct os_child child;
+    struct record_targets targets; /* from the settings, or the child */
+    uint32_t child_tid;
+    struct record_jit_maps jit_maps;
+    struct record_files_settings files_settings; /* from the settings, and the owner */
+    struct record_files files;
+    struct perf_file_head head;
+    struct perf_file_event single; /* the event, if there is only one */
+    struct record_maker lost_maker;
+    size_t collections, cpus;
+    uint64_t began, ended; /* ns */
+    uint64_t enable_at;    /* when counters are enabled; 0: they are enabled */
+    uint64_t end_at;       /* ns; 0: no limit */
+    uint64_t collect_at,
+        files_due; /* time of the next collection; the next time at which a file may be due */
+    uint64_t jit_named; /* stacks of processes whose perf map is in the file */
+    bool requested;     /* the recording ended by a signal, or by the settings */
+    bool command_stopped;
+    struct record_report closed; /* after it is closed */
+    bool is_closed;
+};
 
-/* How many frames of a stack the kernel follows. */
-static uint64_t deepest_stack(const struct record_session *s)
+/* --- The report -------------------------------------------------------------------- */
+
+static void report_stacks(const struct record_session *s, struct record_stack_report *r)
 {
-    char room[32];
-    uint64_t most = 0;
-    struct str text =
-        os_read_text("/proc/sys/kernel/perf_event_max_stack", room, sizeof room);
-    bool frames = s->sampler_settings.stacks == RECORD_STACKS_FP;
-    return frames && number_parse_u64(str_trim(text), &most) ? most : 0;
+    const struct unwinder_counts *u = &s->chain.unwinder.counts;
+    *r = (struct record_stack_report){
+        .unwound = u->stacks,
+        .short_dumps = u->truncated,
+        .switched = u->switched,
+        .no_unwind_information = u->broken,
+        .unwind_gaps = u->gaps,
+        .jit_named = s->jit_named,
+        .unknown_code = u->no_file - s->jit_named,
+        .deep = s->chain.counts.deep,
+        .frames_most = s->chain.frames_most,
+        .kind = s->chain.sampler_settings.stacks,
+        .dump_size = s->chain.sampler_settings.dump_size,
+    };
 }
 
-static bool is_deep(const struct record_session *s, const struct record *r)
+static void report_files(const struct record_session *s, struct record_file_report *r)
 {
-    size_t behind = s->sampler.layout.behind;
-    return s->deepest && r->bytes.len >= behind + 8 &&
-           record_u64(r->bytes, behind) >= s->deepest;
+    if (!s->files.settings)
+        return; /* the counters were never opened */
+    struct record_retained retained = record_files_retained(&s->files);
+    *r = (struct record_file_report){
+        .path = s->files.path,
+        .base = s->files_settings.path,
+        .samples = retained.samples,
+        .bytes = retained.bytes,
+        .first = record_files_first(&s->files),
+        .last = s->files.number,
+        .retired = s->files.retired,
+        .rotated = s->files_settings.rotate && !s->files_settings.snapshot,
+        .snapshots = s->files_settings.snapshot,
+    };
 }
 
-/* perf counts what was lost by LOST_SAMPLES records, which its recorder adds at the end:
- * ours are beside those that the kernel gives, so that each file, and each part of one,
- * has its own. */
-static void tell_perf_lost(struct record_session *s, const struct record *lost)
+void record_session_report(const struct record_session *s, struct record_report *r)
+{
+    const struct record_settings *set = s->settings;
+    const struct record_chain *c = &s->chain;
+    const struct record_event *first = &c->sampler_settings.events.items[0];
+    if (s->is_closed) {
+        *r = s->closed;
+        return;
+    }
+    *r = (struct record_report){
+        .event = first->name,
+        .event_count = set->sampler.events.count,
+        .user_only = first->exclude & PERF_FLAG_EXCLUDE_KERNEL,
+        .samples = c->counts.samples,
+        .bytes = record_files_bytes(&s->files),
+        .lost = c->counts.lost,
+        .throttled = c->counts.throttled,
+        .idle = c->counts.idle,
+        .first = c->counts.first,
+        .last = c->counts.last,
+        .duration =
+            s->began ? (s->ended ? s->ended : os_clock_monotonic()) - s->began : 0,
+        .cpus = s->cpus,
+        .kernel_hidden = c->kernel_hidden,
+        .command = set->command ? set->command[0] : NULL,
+        .command_pid = s->child.pid,
+        .command_status = s->child.status,
+        .command_stopped = s->command_stopped,
+    };
+    report_stacks(s, &r->stacks);
+    report_files(s, &r->files);
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        record_chain_report(c, (enum event_source_id)i, &r->sources[i]);
+}
+
+static void report_progress(const struct record_session *s)
+{
+    struct record_report r;
+    if (!s->settings->progress)
+        return;
+    record_session_report(s, &r);
+    s->settings->progress(s->settings->context, &r);
+}
+
+static void report_snapshot(const struct record_session *s, const struct error *why_not)
+{
+    struct record_report r;
+    if (!s->settings->snapshot)
+        return;
+    record_session_report(s, &r);
+    s->settings->snapshot(s->settings->context, &r, why_not);
+}
+
+static void report_waiting(const struct record_session *s, const struct error *why)
+{
+    struct record_report r;
+    if (!s->settings->waiting)
+        return;
+    record_session_report(s, &r);
+    s->settings->waiting(s->settings->context, &r, why);
+}
+
+/* --- The output -------------------------------------------------------------------- */
+
+static struct record_sink writer_sink(struct record_session *s)
+{
+    return perf_data_writer_sink(record_files_writer(&s->files));
+}
+
+/* perf reads lost records from LOST_SAMPLES records, which perf record adds at the
+ * end. Here each LOST record of the kernel gets a LOST_SAMPLES record, so each file
+ * and each part has its own. */
+static void write_lost_samples(struct record_session *s, const struct record *lost)
 {
     struct record_maker *m = &s->lost_maker;
-    size_t trailer = s->sampler.layout.trailer;
+    size_t trailer = s->chain.sampler.layout.trailer;
     if (lost->bytes.len < 24 + trailer)
         return;
-    m->layout = &s->sampler.layout;
+    m->layout = &s->chain.sampler.layout;
     record_begin(m, PERF_LOST_SAMPLES, 0);
-    record_put(m, lost->bytes.ptr + 16, lost->bytes.len - 16); /* with the trailer */
-    struct record told = record_end_bare(m, lost->time);
-    struct record_sink next = perf_data_writer_sink(record_files_writer(&s->files));
-    record_pass(&next, &told);
+    record_put(m, lost->bytes.ptr + 16, lost->bytes.len - 16); /* including the trailer */
+    struct record copy = record_end_bare(m, lost->time);
+    struct record_sink next = writer_sink(s);
+    record_pass(&next, &copy);
 }
 
-static void count_record(void *context, const struct record *r)
+static void write_record(void *context, const struct record *r)
 {
     struct record_session *s = context;
-    struct record_counts *c = &s->counts;
-    if (r->type == PERF_SAMPLE) {
-        if (c->samples++ == 0)
-            c->first = r->time;
-        c->last = r->time;
-        c->idle += record_tid(&s->sampler.layout, r) == 0;
-        c->deep += is_deep(s, r);
-    } else if (r->type == PERF_LOST) {
-        c->lost += record_u64(r->bytes, 16);
-        tell_perf_lost(s, r);
-    } else if (r->type == PERF_THROTTLE) {
-        c->throttled++;
-    }
-    struct record_sink next = perf_data_writer_sink(record_files_writer(&s->files));
+    if (r->type == PERF_LOST)
+        write_lost_samples(s, r);
+    struct record_sink next = writer_sink(s);
     record_pass(&next, r);
 }
 
-static void count_round(void *context)
+static void write_round(void *context)
 {
-    struct record_session *s = context;
-    struct record_sink next = perf_data_writer_sink(record_files_writer(&s->files));
+    struct record_sink next = writer_sink(context);
     next.round(next.context);
 }
 
@@ -88,448 +186,273 @@ static void count_round(void *context)
 
 static bool start_command(struct record_session *s, struct error *err)
 {
-    struct record_targets *t = &s->sampler_settings.targets;
-    struct os_person person = os_invoking_person();
+    struct os_user_ids user = os_invoking_user();
     if (!s->settings->command)
         return true;
-    if (!os_child_prepare(&s->child, s->settings->command, &person, err))
+    if (!os_child_prepare(&s->child, s->settings->command, &user, err))
         return false;
-    if (t->everyone)
+    if (s->targets.everyone)
         return true;
     s->child_tid = (uint32_t)s->child.pid;
-    t->tids = &s->child_tid;
-    t->tid_count = 1;
-    t->from_exec = s->settings->delay == 0;
+    s->targets.tids = &s->child_tid;
+    s->targets.tid_count = 1;
+    s->targets.from_exec = s->settings->delay == 0;
     return true;
 }
 
-/* Where the tracepoint's bytes tell whom is woken: "field:pid_t pid;\toffset:24;". */
-static size_t woken_at(struct str format)
+static bool open_chain(struct record_session *s, struct error *err)
 {
-    uint64_t at = 0;
-    struct str rest = str_skip(format, str_search(format, STR("pid_t pid;")));
-    rest = str_skip(rest, str_search(rest, STR("offset:")) + 7);
-    return number_parse_u64(str_head(rest, str_find(rest, ';')), &at) ? (size_t)at : 0;
-}
-
-/* Adds the events that waits are told by. */
-static bool add_off_cpu(struct record_session *s, struct error *err)
-{
-    struct record_events *events = &s->sampler_settings.events;
-    char format[4096];
-    if (!s->settings->off_cpu)
-        return true;
-    if (events->count + 2 > RECORD_EVENTS_MAX)
-        return error_set(err, "there are more than %d events", RECORD_EVENTS_MAX);
-    struct record_event switches = record_event_switches();
-    s->sees_waits = perf_sampler_sees_kernel(&switches);
-    if (!s->sees_waits)
-        switches.exclude |= PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV;
-    s->switches_event = events->count;
-    events->items[events->count++] = switches;
-    if (!s->settings->wakers)
-        return true;
-    struct record_event *wakings = &events->items[events->count];
-    if (!record_event_tracepoint("sched:sched_waking", wakings, format, sizeof format,
-                                 err))
-        return false;
-    wakings->of_everyone = true;
-    s->woken_at = woken_at(str_of(format));
-    s->wakings_event = events->count++;
-    s->sampler_settings.more_fields = PERF_SAMPLE_RAW;
-    return true;
-}
-
-/* What the file says of an event. */
-static void describe(const struct record_session *s, size_t i, struct perf_file_event *e)
-{
-    if (s->unwinds)
-        record_unwinder_attr(&e->attr);
-    if (!s->settings->off_cpu)
-        return;
-    e->attr.sample_type &= ~PERF_SAMPLE_RAW;
-    e->tracepoint = NULL;
-    if (i == 0 || (i != s->switches_event && i != s->wakings_event))
-        return;
-    record_off_cpu_attr(&e->attr);
-    e->name = i == s->switches_event ? PERF_OFF_CPU_EVENT : PERF_WAKER_EVENT;
-    e->id_count = e->id_count ? 1 : 0;
-    e->id_room = e->id_count;
-}
-
-/* The file has room for the ids of so many counters more, of CPUs that come. */
-static size_t ids_to_come(void)
-{
-    return 4 * os_cpus_possible() + 16;
-}
-
-static bool describe_events(struct record_session *s, struct error *err)
-{
-    const struct record_events *events = &s->sampler_settings.events;
-    size_t each = s->sampler.counter_count / events->count + ids_to_come();
-    if (events->count == 1)
-        each = 0; /* its records do not say whose they are */
-    s->ids = calloc(each * events->count + 1, sizeof *s->ids);
-    if (!s->ids)
-        return error_memory(err);
-    for (size_t i = 0; i < events->count; i++) {
-        uint64_t *ids = s->ids + i * each;
-        s->events[i] =
-            (struct perf_file_event){.attr = s->sampler.attrs[i],
-                                     .name = events->items[i].name,
-                                     .tracepoint = events->items[i].tracepoint,
-                                     .members = perf_sampler_members(&s->sampler, i),
-                                     .ids = ids,
-                                     .id_room = each};
-        if (s->events[i].members)
-            s->events[i].group = events->groups[events->items[i].group - 1].name;
-        s->events[i].id_count = perf_sampler_ids(&s->sampler, i, ids, each);
-        describe(s, i, &s->events[i]);
-    }
-    s->head = (struct perf_file_head){
-        .events = s->events,
-        .event_count = events->count,
-        .command = s->settings->words,
-        .command_count = s->settings->word_count,
-        .packed = !s->settings->unpacked,
-        .jit_maps = &s->jit_maps,
-        .pack_level = s->settings->pack_level ? s->settings->pack_level : PACK_QUICK};
-    return true;
+    const struct record_settings *set = s->settings;
+    s->chain_settings = (struct record_chain_settings){.sampler = set->sampler,
+                                                       .sources = set->sources,
+                                                       .pids = set->pids,
+                                                       .pid_count = set->pid_count,
+                                                       .keep_dumps = set->keep_dumps,
+                                                       .interval = INTERVAL,
+                                                       .resolve = &set->resolve,
+                                                       .jit_maps = &s->jit_maps};
+    return record_chain_open(&s->chain, &s->chain_settings, &s->targets, &s->wait, err);
 }
 
 static bool open_files(struct record_session *s, struct error *err)
 {
-    s->files_settings = s->settings->files;
-    s->files_settings.owner = os_invoking_person();
+    const struct record_settings *set = s->settings;
+    size_t count = record_chain_event_count(&s->chain);
+    s->single = s->chain.events[0]; /* records of one event have no id */
+    s->single.id_count = s->single.id_room = 0;
+    s->head = (struct perf_file_head){.events = count == 1 ? &s->single : s->chain.events,
+                                      .event_count = count,
+                                      .command = set->words,
+                                      .command_count = set->word_count,
+                                      .packed = !set->uncompressed,
+                                      .jit_maps = &s->jit_maps,
+                                      .pack_level = set->compression_level
+                                                        ? set->compression_level
+                                                        : COMPRESSION_FASTEST};
+    s->files_settings = set->files;
+    s->files_settings.owner = os_invoking_user();
     return record_files_open(&s->files, &s->files_settings, &s->head,
                              os_clock_monotonic(), err);
 }
 
-/* The ids of the counters by which waits are told, which are more when CPUs come. */
-static void note_ids(struct record_session *s, size_t event, enum off_cpu_event what)
+struct record_session *record_session_create(const struct record_settings *settings,
+                                             struct error *err)
 {
-    size_t room = s->sampler.counter_count;
-    uint64_t *ids = malloc((room + 1) * sizeof *ids);
-    if (event && ids)
-        record_off_cpu_ids(&s->off_cpu, what, ids,
-                           perf_sampler_ids(&s->sampler, event, ids, room));
-    free(ids);
+    struct record_session *s = calloc(1, sizeof *s);
+    if (!s) {
+        error_memory(err);
+        return NULL;
+    }
+    s->settings = settings;
+    s->targets = settings->sampler.targets;
+    s->child.go = s->child.failed = -1;
+    s->wait.epoll = s->wait.signals = -1;
+    return s;
 }
 
-static void note_off_cpu(struct record_session *s)
+bool record_session_open(struct record_session *s, struct error *err)
 {
-    note_ids(s, s->switches_event, OFF_CPU_SWITCHES);
-    note_ids(s, s->wakings_event, OFF_CPU_WAKINGS);
-}
-
-static bool open_stages(struct record_session *s, struct error *err)
-{
-    struct record_sink next = {s, count_record, count_round};
-    const struct record_layout *layout = &s->sampler.layout;
-    if (s->settings->off_cpu) {
-        if (!record_off_cpu_init(&s->off_cpu, layout, next, err))
-            return false;
-        s->off_cpu.woken_at = s->woken_at;
-        note_off_cpu(s);
-        next = record_off_cpu_sink(&s->off_cpu);
-    }
-    if (s->unwinds) {
-        if (!record_unwinder_init(&s->unwinder, layout,
-                                  s->sampler.attrs[0].user_registers,
-                                  &s->settings->resolve, next, err))
-            return false;
-        next = record_unwinder_sink(&s->unwinder);
-    }
-    if (!record_tasks_init(&s->tasks, layout, next, err))
+    struct record_sink output = {s, write_record, write_round};
+    bool ok = s->settings->hosted ? os_wait_init_plain(&s->wait, err)
+                                  : os_wait_init(&s->wait, err);
+    if (!ok || !start_command(s, err) || !open_chain(s, err) || !open_files(s, err) ||
+        !record_chain_start(&s->chain, output, err))
         return false;
-    s->tasks.jit_maps = &s->jit_maps;
-    s->deepest = deepest_stack(s);
-    s->first = record_tasks_sink(&s->tasks);
-    s->kernel_hidden = !record_tasks_add_kernel(&s->tasks);
-    for (size_t i = 0; i < s->settings->pid_count; i++)
-        record_tasks_add(&s->tasks, s->settings->pids[i]);
+    s->cpus = s->chain.sampler.ring_count;
     return perf_data_writer_flush(record_files_writer(&s->files), err);
-}
-
-static uint64_t choose_tick(const struct record_settings *settings)
-{
-    uint64_t a_second = settings->sampler.rate * os_cpus_possible();
-    if (!settings->counted || a_second == 0)
-        return TICK;
-    uint64_t tick = (uint64_t)COUNTED_AT_MOST * 1000 / a_second * MS;
-    return tick < TICK_COUNTED ? tick : TICK_COUNTED;
-}
-
-/* What cannot be counted in the kernel is sampled as always. */
-static bool open_sampler(struct record_session *s, struct error *err)
-{
-    struct perf_sampler_settings *set = &s->sampler_settings;
-    s->tick = choose_tick(s->settings);
-    if (s->settings->counted && s->settings->off_cpu)
-        error_set(&s->why_not, "each wait (--off-cpu, --wakers) is told by itself");
-    else if (s->settings->counted &&
-             bpf_sampler_open(&s->bpf, set, s->tick, &s->why_not)) {
-        set->program = s->bpf.counts.handle;
-        if (perf_sampler_open(&s->sampler, set, &s->wait, &s->why_not)) {
-            s->bpf.layout = s->bpf.maker.layout = &s->sampler.layout;
-            return true;
-        }
-        perf_sampler_close(&s->sampler);
-    }
-    bpf_sampler_close(&s->bpf);
-    set->program = 0;
-    s->tick = TICK;
-    return perf_sampler_open(&s->sampler, set, &s->wait, err);
-}
-
-bool record_session_open(struct record_session *s, const struct record_settings *settings,
-                         struct error *err)
-{
-    *s = (struct record_session){.settings = settings,
-                                 .sampler_settings = settings->sampler,
-                                 .child = {.go = -1, .failed = -1}};
-    s->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
-    return add_off_cpu(s, err) && os_wait_init(&s->wait, err) && start_command(s, err) &&
-           open_sampler(s, err) && describe_events(s, err) && open_files(s, err) &&
-           open_stages(s, err);
 }
 
 /* --- Running ----------------------------------------------------------------------- */
 
-/* What is open stays open. */
+/* Open files stay open. */
 static void drop_rights(const struct record_session *s, bool named)
 {
-    struct os_person person = os_invoking_person();
-    unsigned kept = OS_RIGHT_LOOK;
-    if (s->sampler_settings.targets.everyone)
-        kept |= OS_RIGHT_COUNT;
+    struct os_user_ids user = os_invoking_user();
+    unsigned needed = OS_RIGHT_READ;
+    if (s->settings->hosted)
+        return;
+    if (s->targets.everyone)
+        needed |= OS_RIGHT_COUNT;
     const struct record_files_settings *f = &s->settings->files;
-    if (!named || s->settings->drawn_later || f->rotate || f->snapshot)
-        kept |= OS_RIGHT_WRITE | (person.other ? OS_RIGHT_GIVE : 0);
-    if (s->settings->command && person.other)
-        kept |= OS_RIGHT_END;
-    os_rights_keep(kept);
+    if (!named || s->settings->writes_later || f->rotate || f->snapshot)
+        needed |= OS_RIGHT_WRITE | (user.other ? OS_RIGHT_CHOWN : 0);
+    if (s->settings->command && user.other)
+        needed |= OS_RIGHT_KILL;
+    os_rights_restrict(needed);
 }
 
-static bool begin(struct record_session *s, struct error *err)
+/* The next collection after `now`. */
+static uint64_t next_collection(const struct record_session *s, uint64_t now)
 {
-    os_run_first(); /* a ring that is not emptied loses samples */
+    uint64_t due = record_files_due_at(&s->files);
+    uint64_t next = s->collections < sizeof early / sizeof *early
+                        ? s->began + early[s->collections]
+                        : now + s->chain.interval;
+    return due && due < next ? due : next;
+}
+
+bool record_session_start(struct record_session *s, struct error *err)
+{
+    const struct record_settings *set = s->settings;
+    if (!set->hosted)
+        os_run_first(); /* a ring that is not drained loses samples */
     drop_rights(s, false);
-    if (s->settings->delay == 0)
-        perf_sampler_enable(&s->sampler); /* of many threads, that takes its time */
+    if (set->delay == 0)
+        perf_sampler_enable(&s->chain.sampler); /* takes a while for many threads */
     s->began = os_clock_monotonic();
-    s->enable_at = s->settings->delay ? s->began + s->settings->delay : 0;
-    if (s->settings->command && !os_child_go(&s->child, s->settings->command[0], err))
-        return false; /* and what was recorded before stays under its name */
+    s->enable_at = set->delay ? s->began + set->delay : 0;
+    s->end_at = set->duration ? s->began + set->duration + set->delay : 0;
+    s->collect_at = s->began + early[0];
+    if (set->command && !os_child_start(&s->child, set->command[0], err)) {
+        perf_sampler_disable(&s->chain.sampler);
+        return false; /* an earlier recording of that name does not change */
+    }
     bool ok = record_files_name(&s->files, err);
     drop_rights(s, true);
     return ok;
 }
 
-/* Milliseconds to the next thing that is to be done, rounded up. */
-static int time_left(uint64_t now, uint64_t next, uint64_t deadline)
+/* Starts the next file. Each file and each part must contain the processes. All
+ * records before `drained` are written. */
+static bool next_file(struct record_session *s, uint64_t drained)
 {
-    uint64_t until = deadline && deadline < next ? deadline : next;
-    return until > now ? (int)((until - now + MS - 1) / MS) : 0;
-}
-
-/* The rings were drained before. */
-static bool drain_counted(struct record_session *s)
-{
-    s->broken = s->sampler_settings.program &&
-                !bpf_sampler_drain(&s->bpf, &s->first, &s->why_not);
-    return !s->broken;
-}
-
-static bool has_id(const struct perf_file_event *e, uint64_t id)
-{
-    for (size_t i = 0; i < e->id_count; i++)
-        if (e->ids[i] == id)
-            return true;
-    return false;
-}
-
-/* New counters' ids, beside those of counters that are no more, whose records stay. */
-static void add_ids(struct record_session *s, size_t event, uint64_t *room, size_t size)
-{
-    struct perf_file_event *e = &s->events[event];
-    uint64_t *ids = s->ids + (e->ids - s->ids);
-    size_t count = perf_sampler_ids(&s->sampler, event, room, size);
-    for (size_t i = 0; i < count && e->id_count < e->id_room; i++)
-        if (!has_id(e, room[i]))
-            ids[e->id_count++] = room[i];
-}
-
-/* CPUs have come, or gone. */
-static bool tell_counters(struct record_session *s, struct error *err)
-{
-    size_t size = s->sampler.counter_count;
-    uint64_t *room = malloc((size + 1) * sizeof *room);
-    if (s->settings->off_cpu)
-        note_off_cpu(s);
-    for (size_t i = 0; room && s->head.event_count > 1 && i < s->head.event_count; i++)
-        add_ids(s, i, room, size);
-    free(room);
-    return perf_data_writer_tell_ids(record_files_writer(&s->files), err);
-}
-
-/* CPUs seldom come and go: they are looked for once in so many ticks. */
-#define TICKS_OF_CPUS 2
-
-/* What is done once in a while. */
-static bool tick(struct record_session *s, struct error *err)
-{
-    s->ticks++;
-    record_jit_maps_look(&s->jit_maps);
-    if (!drain_counted(s))
+    struct error ignored; /* the writer has stored it */
+    if (!record_files_switch(&s->files, drained, &ignored))
         return false;
-    if (s->sampler_settings.targets.everyone && s->ticks % TICKS_OF_CPUS == 0 &&
-        perf_sampler_follow_cpus(&s->sampler) && !tell_counters(s, err))
-        return false;
-    if (s->settings->progress)
-        s->settings->progress(s->settings->progress_context, s);
-    return perf_data_writer_flush(record_files_writer(&s->files), err);
-}
-
-/* Whoever reads the next file, or has only this part of it, must know the tasks. All
- * that came before `drained` has been given. */
-static bool next_file(struct record_session *s, uint64_t drained, struct error *err)
-{
-    if (!record_files_switch(&s->files, drained, err))
-        return false;
-    record_tasks_add_again(&s->tasks, drained);
+    record_tasks_add_again(&s->chain.tasks, drained);
     return true;
 }
 
-/* What the user asks for by a signal: the next file, or one of what led up to now. Where
- * that cannot be written, the recording goes on. */
-static bool on_signal(struct record_session *s, uint64_t drained, struct error *err)
+/* SIGUSR2 requests the next file, or a snapshot. If a snapshot cannot be written, the
+ * recording goes on. */
+static bool on_signal(struct record_session *s, uint64_t drained)
 {
     const struct record_files_settings *f = &s->files_settings;
+    struct error why_not;
     if (!f->snapshot)
-        return !f->rotate || next_file(s, drained, err);
-    if (!drain_counted(s))
+        return !f->rotate || next_file(s, drained);
+    if (!record_chain_drain_sources(&s->chain))
         return false;
-    bool ok = record_files_snapshot(&s->files, err);
-    if (s->settings->written)
-        s->settings->written(s->settings->progress_context, s, ok ? NULL : err);
+    bool ok = record_files_snapshot(&s->files, &why_not);
+    report_snapshot(s, ok ? NULL : &why_not);
     return true;
 }
 
-static bool files_are_over(const struct record_session *s)
+/* The tasks of each interval. */
+static bool collect(struct record_session *s, const struct record_turn *t)
+{
+    struct error ignored; /* the writer has stored it */
+    struct perf_data_writer *w = record_files_writer(&s->files);
+    bool changed;
+    s->collections++;
+    if (!record_chain_collect(&s->chain, &changed) ||
+        (changed && !perf_data_writer_write_ids(w, &ignored)))
+        return false;
+    report_progress(s);
+    if (!perf_data_writer_flush(w, &ignored) ||
+        (record_files_due(&s->files, t->now) && !next_file(s, t->drained)))
+        return false;
+    s->collect_at = next_collection(s, t->now);
+    return true;
+}
+
+static bool writer_failed(const struct record_session *s)
 {
     return s->files.parts[s->files.now].writer.failed;
 }
 
-static uint64_t next_tick(const struct record_session *s, uint64_t now)
+/* No more samples follow: stages output the records that they hold. */
+static void end(struct record_session *s)
 {
-    uint64_t due = record_files_due_at(&s->files);
-    uint64_t next = s->ticks < sizeof early / sizeof *early ? s->began + early[s->ticks]
-                                                            : now + s->tick;
-    return due && due < next ? due : next;
+    perf_sampler_disable(&s->chain.sampler);
+    s->ended = os_clock_monotonic();
+    record_chain_finish(&s->chain, s->ended);
 }
 
-/* What was lost behind the last record that the rings had room for. */
-static void tell_lost(struct record_session *s)
+/* One turn of the loop: waits at most that long, then handles the events. */
+static bool turn(struct record_session *s, int milliseconds)
 {
-    struct record_maker *m = &s->tasks.maker;
-    uint64_t lost = perf_sampler_lost(&s->sampler) + s->bpf.lost_told;
-    if (lost <= s->counts.lost)
-        return;
-    record_begin(m, PERF_LOST, 0);
-    record_put_u64(m, 0);
-    record_put_u64(m, lost - s->counts.lost);
-    struct record r = record_end(m, 0, 0, os_clock_monotonic());
-    record_pass(&s->first, &r);
-    s->first.round(s->first.context);
-}
-
-/* Begins to count where that was to be later; gives when there is something to be done, of
- * what is to be done at `next`, too. */
-static uint64_t enable_late(struct record_session *s, uint64_t now, uint64_t next)
-{
-    if (s->enable_at && now >= s->enable_at) {
-        perf_sampler_enable(&s->sampler);
+    /* the counters of a command end before the command */
+    unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
+    struct record_turn t = record_chain_turn(&s->chain, milliseconds);
+    s->requested = t.reasons & OS_WAIT_STOP || (s->end_at && t.now >= s->end_at) ||
+                   record_files_full(&s->files);
+    bool ends = s->requested || t.reasons & over || writer_failed(s) ||
+                (t.reasons & OS_WAIT_CHILD && os_child_ended(&s->child));
+    if (t.reasons & OS_WAIT_USER)
+        ends |= !on_signal(s, t.drained);
+    if (t.now >= s->collect_at)
+        ends |= !collect(s, &t);
+    if (s->enable_at && t.now >= s->enable_at) {
+        perf_sampler_enable(&s->chain.sampler);
         s->enable_at = 0;
     }
-    return s->enable_at && s->enable_at < next ? s->enable_at : next;
+    if (ends)
+        end(s);
+    return !ends;
+}
+
+bool record_session_step(struct record_session *s)
+{
+    return turn(s, 0);
+}
+
+int record_session_fd(const struct record_session *s)
+{
+    return os_wait_fd(&s->wait);
+}
+
+uint64_t record_session_deadline(const struct record_session *s)
+{
+    uint64_t next = s->collect_at;
+    if (s->enable_at && s->enable_at < next)
+        next = s->enable_at;
+    return s->end_at && s->end_at < next ? s->end_at : next;
 }
 
 bool record_session_run(struct record_session *s, struct error *err)
 {
-    /* a command's counters end before it does */
-    unsigned over = OS_WAIT_STOP | (s->settings->command ? 0 : OS_WAIT_ALONE);
-    bool ok = begin(s, err), ends = !ok;
-    uint64_t now = s->began, next = now + early[0];
-    uint64_t span = s->settings->duration + s->settings->delay;
-    uint64_t deadline = s->settings->duration ? now + span : 0;
-    s->deadline = deadline;
-    while (!ends) {
-        uint64_t first = enable_late(s, now, next);
-        unsigned why = os_wait_for(&s->wait, time_left(now, first, deadline));
-        uint64_t drained = os_clock_monotonic();
-        perf_sampler_drain(&s->sampler, &s->first);
-        now = os_clock_monotonic();
-        s->asked = why & OS_WAIT_STOP || (deadline && now >= deadline) ||
-                   record_files_full(&s->files);
-        ends = s->asked || why & over || files_are_over(s) ||
-               (why & OS_WAIT_CHILD && os_child_ended(&s->child));
-        if (why & OS_WAIT_USER)
-            ends |= !on_signal(s, drained, err);
-        if (now < next)
-            continue;
-        ends |= !tick(s, err) ||
-                (record_files_due(&s->files, now) && !next_file(s, drained, err));
-        next = next_tick(s, now);
-    }
-    perf_sampler_disable(&s->sampler);
-    s->ended = os_clock_monotonic();
-    perf_sampler_drain(&s->sampler, &s->first);
-    if (!s->broken)
-        drain_counted(s);
-    if (s->settings->off_cpu)
-        record_off_cpu_end(&s->off_cpu, s->ended);
-    tell_lost(s);
-    return ok;
+    if (!record_session_start(s, err))
+        return false;
+    while (turn(s, os_wait_left(record_session_deadline(s))))
+        continue;
+    return true;
 }
 
-static void tell_wait(const struct record_session *s, const struct error *why)
-{
-    if (s->settings->waits)
-        s->settings->waits(s->settings->progress_context, s, why);
-}
+/* --- The end ----------------------------------------------------------------------- */
 
-/* What is not over by itself after so long is told of. */
-#define WAIT_TOLD 1000 /* ms */
+/* A message follows if a command does not end within that time. */
+#define WAIT_REPORTED 1000 /* ms */
 
-/* Ends the command where it still runs: asks first, and kills it once the user wants an
- * end once more. */
+/* Ends the command if it still runs: by a signal that it can handle, and by SIGKILL
+ * when another signal requests the end. */
 static void end_command(struct record_session *s)
 {
-    if (os_child_ended(&s->child) || !os_child_ask(&s->child))
+    if (os_child_ended(&s->child) || !os_child_terminate(&s->child))
         return;
-    s->ended_command = true;
-    for (bool told = false; !os_child_ended(&s->child);) {
-        unsigned why = os_wait_for(&s->wait, told ? -1 : WAIT_TOLD);
+    s->command_stopped = true;
+    for (bool reported = false; !os_child_ended(&s->child);) {
+        unsigned why = os_wait_for(&s->wait, reported ? -1 : WAIT_REPORTED);
         if (why & OS_WAIT_STOP)
             os_child_kill(&s->child);
-        if (why || told)
+        if (why || reported)
             continue;
-        tell_wait(s, NULL);
-        told = true;
+        report_waiting(s, NULL);
+        reported = true;
     }
 }
 
-/* The recording is at its end before its time: that is nothing to the command. */
-static void leave_command(struct record_session *s, const struct error *why)
+/* The recording cannot continue; the command continues until its end, or until the end
+ * of the requested time. */
+static void await_command(struct record_session *s, const struct error *why)
 {
     if (s->child.pid == 0 || os_child_ended(&s->child))
         return;
-    tell_wait(s, why);
+    report_waiting(s, why);
     while (!os_child_ended(&s->child)) {
         uint64_t now = os_clock_monotonic();
-        uint64_t left = s->deadline > now ? (s->deadline - now + MS - 1) / MS : 0;
-        int most = s->deadline == 0 ? -1 : left < INT32_MAX ? (int)left : INT32_MAX;
+        uint64_t left = s->end_at > now ? (s->end_at - now + MS - 1) / MS : 0;
+        int most = s->end_at == 0 ? -1 : left < INT32_MAX ? (int)left : INT32_MAX;
         if (most == 0 || os_wait_for(&s->wait, most) & OS_WAIT_STOP)
             return;
     }
@@ -537,34 +460,41 @@ static void leave_command(struct record_session *s, const struct error *why)
 
 bool record_session_finish(struct record_session *s, struct error *err)
 {
-    perf_sampler_close(&s->sampler);
+    perf_sampler_close(&s->chain.sampler);
     bool ok = record_files_finish(&s->files, err);
-    s->counts.named =
-        record_jit_maps_take(&s->jit_maps, s->unwinder.no_file_of, s->unwinder.pid_limit);
-    if (ok && s->broken) {
-        *err = s->why_not;
+    s->jit_named = record_jit_maps_count(&s->jit_maps, s->chain.unwinder.no_file_of,
+                                         s->chain.unwinder.pid_limit);
+    if (ok && s->chain.failed) {
+        *err = s->chain.why;
         ok = false;
     }
-    if (!ok && !s->asked)
-        leave_command(s, err);
+    if (!ok && !s->requested)
+        await_command(s, err);
     end_command(s);
-    s->command_status = s->child.status;
     return ok;
 }
 
 bool record_session_close(struct record_session *s, struct error *err)
 {
-    perf_sampler_close(&s->sampler);
-    bpf_sampler_close(&s->bpf);
+    if (s->is_closed)
+        return true;
+    perf_sampler_close(&s->chain.sampler);
     end_command(s);
-    record_tasks_deinit(&s->tasks);
+    record_session_report(s, &s->closed);
+    s->is_closed = true;
+    record_chain_close(&s->chain);
     record_jit_maps_deinit(&s->jit_maps);
-    record_unwinder_deinit(&s->unwinder);
-    record_off_cpu_deinit(&s->off_cpu);
-    free(s->ids);
-    s->ids = NULL;
     os_wait_deinit(&s->wait);
     return record_files_close(&s->files, err);
+}
+
+void record_session_destroy(struct record_session *s)
+{
+    struct error ignored;
+    if (!s)
+        return;
+    record_session_close(s, &ignored);
+    free(s);
 }
 
 const char *record_session_path(const struct record_session *s)
@@ -572,7 +502,7 @@ const char *record_session_path(const struct record_session *s)
     return s->files.parts[s->files.now].file.path;
 }
 
-uint64_t record_session_bytes(const struct record_session *s)
+struct os_wait *record_session_wait(struct record_session *s)
 {
-    return record_files_bytes(&s->files);
+    return &s->wait;
 }

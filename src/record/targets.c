@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/targets.h"
+#include "base/array.h"
 #include "base/number.h"
 #include "os/machine.h"
 #include "os/mapping.h"
-#include "os/task.h"
+#include "os/proc.h"
 #include <stdlib.h>
 
 static int by_number(const void *a, const void *b)
@@ -12,16 +13,16 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Puts them in order, each once; gives how many are left. */
+/* Sorts them and removes duplicates; returns how many remain. */
 static size_t unique(uint32_t *items, size_t count)
 {
-    size_t kept = 0;
+    size_t count_left = 0;
     if (count)
         qsort(items, count, sizeof *items, by_number);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || items[kept - 1] != items[i])
-            items[kept++] = items[i];
-    return kept;
+        if (count_left == 0 || items[count_left - 1] != items[i])
+            items[count_left++] = items[i];
+    return count_left;
 }
 
 /* --- Threads ----------------------------------------------------------------------- */
@@ -29,26 +30,20 @@ static size_t unique(uint32_t *items, size_t count)
 static void add_thread(void *context, uint32_t tid)
 {
     struct record_threads *t = context;
-    if (t->count == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 64;
-        uint32_t *items = realloc(t->items, cap * sizeof *items);
-        t->failed |= !items;
-        if (!items)
-            return;
-        t->items = items;
-        t->cap = cap;
-    }
-    t->items[t->count++] = tid;
+    if (ARRAY_RESERVE_HEAP(t->items, t->cap, t->count + 1))
+        t->items[t->count++] = tid;
+    else
+        t->failed = true;
 }
 
 bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t pid_count,
                          const uint32_t *tids, size_t tid_count, struct error *err)
 {
     for (size_t i = 0; i < pid_count; i++) {
-        if (os_task_threads(pids[i], add_thread, t))
+        if (os_process_threads(pids[i], add_thread, t))
             continue;
         error_set(err, "there is no process %u", pids[i]);
-        return error_hint(err, "ps shows which there are");
+        return error_hint(err, "ps lists the processes");
     }
     for (size_t i = 0; i < tid_count; i++)
         add_thread(t, tids[i]);
@@ -68,12 +63,12 @@ static void add_if_theirs(void *context, struct str name)
     uint32_t owner;
     if (number_parse_u64(name, &pid) && pid < UINT32_MAX && pid != s->own &&
         os_process_owner((int64_t)pid, &owner) && owner == s->user)
-        os_task_threads((uint32_t)pid, add_thread, s->threads);
+        os_process_threads((uint32_t)pid, add_thread, s->threads);
 }
 
 bool record_threads_of_user(struct record_threads *t, const char *user, struct error *err)
 {
-    struct user_search s = {.threads = t, .own = os_task_own()};
+    struct user_search s = {.threads = t, .own = os_own_pid()};
     if (!os_user_named(user, &s.user)) {
         error_set(err, "there is no user '%s'", user);
         return error_hint(err, "a name of /etc/passwd, or a number");
@@ -81,7 +76,7 @@ bool record_threads_of_user(struct record_threads *t, const char *user, struct e
     os_folder_each("/proc", add_if_theirs, &s);
     t->count = unique(t->items, t->count);
     if (t->count == 0)
-        return error_set(err, "nothing runs that is of the user '%s'", user);
+        return error_set(err, "the user '%s' has no processes", user);
     return !t->failed || error_memory(err);
 }
 
@@ -95,7 +90,7 @@ void record_threads_free(struct record_threads *t)
 
 static bool no_list(struct str list, struct error *err)
 {
-    error_set(err, "'%.*s' is no list of CPUs", STR_ARG(list));
+    error_set(err, "invalid list of CPUs '%.*s'", STR_ARG(list));
     return error_hint(err, "0, or 0-3, or 0,2,4-7");
 }
 
@@ -113,10 +108,10 @@ static bool no_cpu(uint64_t cpu, struct error *err)
     struct str online =
         str_trim(os_read_text("/sys/devices/system/cpu/online", room, sizeof room));
     error_set(err, "there is no CPU %llu", (unsigned long long)cpu);
-    return error_hint(err, "this machine has %.*s", STR_ARG(online));
+    return error_hint(err, "this machine has CPUs %.*s", STR_ARG(online));
 }
 
-/* Takes "4" or "4-7" off the list; false where it is neither. */
+/* Removes "4" or "4-7" from the list; false if it starts with neither. */
 static bool take_range(struct str *list, uint64_t *from, uint64_t *to)
 {
     struct str last = str_trim(str_cut(list, ',')), first = str_cut(&last, '-');
@@ -134,7 +129,7 @@ static bool add_cpus(struct str list, const uint32_t *online, size_t online_coun
         uint64_t from, to;
         if (!take_range(&rest, &from, &to))
             return no_list(list, err);
-        for (; from <= to; from++) { /* ends at the first that is not there */
+        for (; from <= to; from++) { /* ends at the first CPU that does not exist */
             if (!is_online(from, online, online_count))
                 return no_cpu(from, err);
             if (*count == OS_CPUS_MAX)

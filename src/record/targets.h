@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom to record, from what users name: each thread and each CPU once, however often it
- * is named. */
+/* Targets from what users name: each thread and each CPU once. */
 #ifndef STOKE_RECORD_TARGETS_H
 #define STOKE_RECORD_TARGETS_H
 
 #include "base/error.h"
 
-/* Threads; begin with all zeros, and free in any case. */
+/* Thread ids; start with all zeros, and free in any case. */
 struct record_threads {
     uint32_t *items; /* ascending */
     size_t count, cap;
     bool failed;
 };
 
-/* Finds all threads that the processes have now, and adds those that are named. False
- * where a process is not there. */
+/* Adds all current threads of the processes, and the named threads. False if a process does not
+ * exist. */
 bool record_threads_find(struct record_threads *t, const uint32_t *pids, size_t pid_count,
                          const uint32_t *tids, size_t tid_count, struct error *err);
 
-/* Adds all threads that a user has now, by name or number. */
+/* Adds all current threads of a user, given by name or number. */
 bool record_threads_of_user(struct record_threads *t, const char *user,
                             struct error *err);
 void record_threads_free(struct record_threads *t);
 
 /* Adds the CPUs of a list, "0-3,8", to `cpus`, which has room for OS_CPUS_MAX and stays
- * ascending. False where it is no list, or this machine has no such CPU. */
+ * ascending. False if the list is invalid, or this machine has no such CPU. */
 bool record_cpus_add(struct str list, uint32_t *cpus, size_t *count, struct error *err);
 
 #endif

@@ -3,17 +3,17 @@
 #include "base/number.h"
 #include "os/machine.h"
 #include "os/mapping.h"
-#include "os/task.h"
+#include "os/proc.h"
 #include <stdlib.h>
 
 enum {
     KNOWN_NAME = 1, /* of the thread */
     KNOWN_CODE = 2, /* of the process */
-    KNOWN_GONE = 4, /* it has ended: nothing can be read any more */
-    KNOWN_MAPS = 8, /* the process is sampled: its JIT's map is looked for */
+    KNOWN_GONE = 4, /* it has ended: /proc has nothing about it */
+    KNOWN_MAPS = 8, /* the process is sampled: jit_maps has it */
 };
 
-static bool knows(const struct record_tasks *t, uint32_t id, uint8_t what)
+static bool is_known(const struct record_tasks *t, uint32_t id, uint8_t what)
 {
     return id >= t->limit || t->known[id] & (what | KNOWN_GONE);
 }
@@ -29,7 +29,7 @@ static void note(struct record_tasks *t, uint32_t id, uint8_t what)
 static void add_name(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t time)
 {
     char room[64];
-    struct str name = os_task_name(pid, tid, room, sizeof room);
+    struct str name = os_thread_name(pid, tid, room, sizeof room);
     note(t, tid, KNOWN_NAME);
     if (name.len == 0)
         return;
@@ -72,29 +72,29 @@ static void add_code(void *context, const struct os_code *code)
     record_pass(&a->t->next, &r);
 }
 
-/* What the process has mapped, seen from one of its threads: the first may have ended. */
+/* The mappings of a process, read through one of its threads: the main thread may have ended. */
 static void add_process(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t time)
 {
     struct adding a = {t, pid, time};
     note(t, pid, KNOWN_CODE);
-    os_task_code(pid, tid, add_code, &a);
+    os_process_code(pid, tid, add_code, &a);
 }
 
-/* Sees to it that a task is known by what comes next. */
+/* Adds the name and the mappings of a task, unless the recording has them. */
 static void need(struct record_tasks *t, uint32_t pid, uint32_t tid, uint64_t time)
 {
-    if (!knows(t, tid, KNOWN_NAME))
+    if (!is_known(t, tid, KNOWN_NAME))
         add_name(t, pid, tid, time);
-    if (!knows(t, pid, KNOWN_CODE))
+    if (!is_known(t, pid, KNOWN_CODE))
         add_process(t, pid, tid, time);
 }
 
 static void note_sampled(struct record_tasks *t, uint32_t pid)
 {
-    if (!t->jit_maps || knows(t, pid, KNOWN_MAPS))
+    if (!t->jit_maps || is_known(t, pid, KNOWN_MAPS))
         return;
     note(t, pid, KNOWN_MAPS);
-    record_jit_maps_see(t->jit_maps, pid);
+    record_jit_maps_add(t->jit_maps, pid);
 }
 
 /* --- Records ----------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static void ends(struct record_tasks *t, const struct record *r)
         t->known[tid] = KNOWN_GONE;
 }
 
-/* Another name; with an exec, all that is mapped from then on is told. */
+/* COMM: after an exec, the kernel reports all mappings from then on. */
 static void is_named(struct record_tasks *t, const struct record *r)
 {
     note(t, record_u32(r->bytes, 12), KNOWN_NAME);
@@ -159,19 +159,19 @@ struct record_sink record_tasks_sink(struct record_tasks *t)
     return (struct record_sink){t, take, round_over};
 }
 
-/* --- What is there at the beginning ------------------------------------------------ */
+/* --- Processes at the start --------------------------------------------------------- */
 
 static void add_thread(void *context, uint32_t tid)
 {
     const struct adding *a = context;
-    if (!knows(a->t, tid, KNOWN_NAME))
+    if (!is_known(a->t, tid, KNOWN_NAME))
         add_name(a->t, a->pid, tid, a->time);
 }
 
 static void add_all(struct record_tasks *t, uint32_t pid, uint64_t time)
 {
     struct adding a = {t, pid, time};
-    os_task_threads(pid, add_thread, &a);
+    os_process_threads(pid, add_thread, &a);
     add_process(t, pid, pid, time);
 }
 
@@ -190,7 +190,7 @@ void record_tasks_add_again(struct record_tasks *t, uint64_t time)
             add_all(t, id, time);
 }
 
-/* A MMAP record of the kernel's own. `reference` is where the symbol in the name is. */
+/* A MMAP record of the kernel. `reference` is the address of the symbol in the name. */
 static void add_kernel_map(struct record_tasks *t, struct str name, uint64_t start,
                            uint64_t size, uint64_t reference)
 {
@@ -206,8 +206,7 @@ static void add_kernel_map(struct record_tasks *t, struct str name, uint64_t sta
     record_pass(&t->next, &r);
 }
 
-/* The list of symbols is long, but in the order of addresses, and the kernel's text
- * begins it. */
+/* /proc/kallsyms is long, but sorted by address, and starts with the kernel's text. */
 static uint64_t find_text(void)
 {
     char room[32768];
@@ -222,7 +221,7 @@ static uint64_t find_text(void)
     return address;
 }
 
-/* "  01000000-0220bb07 : Kernel code": 0 where it is not told. */
+/* "  01000000-0220bb07 : Kernel code": 0 if the system hides it. */
 static uint64_t text_size(void)
 {
     struct os_mapping map;
@@ -243,7 +242,7 @@ static uint64_t text_size(void)
     return size;
 }
 
-/* The region that the kernel's image has, where its size is not told (Linux,
+/* The size of the region of the kernel's image, if its own is not known (Linux,
  * Documentation/arch/x86/x86_64/mm.rst). */
 #define TEXT_SIZE_DEFAULT ((uint64_t)512 << 20)
 

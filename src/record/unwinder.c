@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/unwinder.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "os/machine.h"
 #include <stdlib.h>
 
-/* Where a sample's varying part has what. */
+/* The parts of a sample after its fixed fields. */
 struct dump {
-    struct str chain; /* words: the kernel's part, */
-    struct str user;  /* and the user's, where the kernel followed frame pointers */
+    struct str chain; /* frames: the kernel's part, */
+    struct str user;  /* and the user's, if the kernel unwound by frame pointers */
     uint64_t abi;     /* of the registers; 0: there are none */
-    struct str raw;   /* of a tracepoint: with its length in front */
+    struct str raw;   /* of a tracepoint, after its length */
     struct str registers, stack;
 };
 
@@ -26,12 +27,12 @@ struct unwinder_batch {
 
 #define FILES_AT_FIRST 4096
 
-/* Beyond this all tables go, to be made anew where they are still needed. */
+/* If the tables need more memory than this, all are freed and built again on demand. */
 #define TABLES_MOST ((size_t)6 << 20)
 
-/* After so many looks into files, what was read of them need not stay in memory: each may
- * have brought some tens of kilobytes. */
-#define LOOKS_MOST 1024
+/* Number of file accesses before pages are released: each access may have read some
+ * tens of kilobytes. */
+#define ACCESSES_MOST 1024
 
 #if defined(__aarch64__)
 #define OWN_MACHINE ARCH_ARM64
@@ -43,7 +44,7 @@ struct unwinder_batch {
 
 /* --- Files ------------------------------------------------------------------------- */
 
-/* The fields of a MMAP2 record behind its header. */
+/* Offsets of fields of a MMAP2 record. */
 enum {
     MMAP_PID = 8,
     MMAP_START = 16,
@@ -69,8 +70,8 @@ static struct str mapped_build_id(struct record_unwinder *u, const struct record
     return find_hexadecimal((struct str){r->bytes.ptr + MMAP_ID + 4, size}, &u->texts);
 }
 
-/* What the file is: its build id, or device and inode; and its path. Memory without a
- * file is each process's own. */
+/* Identifies the file: its build ID, or device and inode; and its path. Memory without a file
+ * is private to a process. */
 static uint64_t key_of(const struct record *r, struct str path, bool jit)
 {
     struct hash128 id = hash_bytes128(r->bytes.ptr + MMAP_ID, 24);
@@ -85,7 +86,7 @@ static bool is_jit(struct str path)
            str_starts(path, STR("/anon_hugepage"));
 }
 
-/* A number for a file; 0 where memory is short. */
+/* An id for a file; 0 if memory is short. */
 static uint32_t new_number(struct record_unwinder *u)
 {
     uint32_t number = u->free_number;
@@ -93,20 +94,15 @@ static uint32_t new_number(struct record_unwinder *u)
         u->free_number = u->files[number].next_free;
         return number;
     }
-    if (u->file_count >= u->file_cap) {
-        size_t cap = u->file_cap ? u->file_cap * 2 : 256;
-        struct unwinder_file *files = realloc(u->files, cap * sizeof *files);
-        if (!files)
-            return 0;
-        if (u->file_cap == 0)
-            files[0] = (struct unwinder_file){.key = 0};
-        u->files = files;
-        u->file_cap = cap;
-    }
+    bool is_first = u->file_cap == 0;
+    if (!ARRAY_RESERVE_HEAP(u->files, u->file_cap, u->file_count + 1))
+        return 0;
+    if (is_first)
+        u->files[0] = (struct unwinder_file){.key = 0};
     return (uint32_t)u->file_count++;
 }
 
-/* The number of the file that the record maps; 0 where memory is short. */
+/* The id of the file that the record maps; 0 if memory is short. */
 static uint32_t file_of(struct record_unwinder *u, const struct record *r)
 {
     struct str path = mapped_path(u, r);
@@ -132,15 +128,15 @@ struct unwinder_file *unwinder_file_of(struct record_unwinder *u, object_id numb
     if (!f || f->is_jit)
         return NULL;
     if (!f->object) {
-        struct object_wanted wanted = {.path = f->path,
-                                       .build_id = f->build_id,
-                                       .pid = f->pid,
-                                       .kind = FRAME_USER,
-                                       .release = STR("")};
-        f->object = object_create(&wanted);
+        struct object_request request = {.path = f->path,
+                                         .build_id = f->build_id,
+                                         .pid = f->pid,
+                                         .kind = FRAME_USER,
+                                         .release = STR("")};
+        f->object = object_create(&request);
     }
     f->is_awake = true;
-    u->looks++;
+    u->accesses++;
     return f->object ? f : NULL;
 }
 
@@ -154,7 +150,7 @@ const struct unwind_table *unwinder_table_at(void *unwinder, object_id number,
 
 static void unwind_waiting(struct record_unwinder *u);
 
-/* --- Letting go -------------------------------------------------------------------- */
+/* --- Release ------------------------------------------------------------------------ */
 
 static void mark_mapped(struct record_unwinder *u)
 {
@@ -174,8 +170,8 @@ static void forget_file(struct record_unwinder *u, uint32_t number)
     u->known--;
 }
 
-/* Files that nobody has mapped any more go; the others keep their numbers, which are in
- * the spaces. No stack waits to be unwound. */
+/* Removes files that no process maps any more. The others keep their ids, which the spaces
+ * contain. No stack is waiting to be unwound. */
 static void forget_unmapped(struct record_unwinder *u)
 {
     struct arena texts = ARENA_INIT;
@@ -197,7 +193,7 @@ static void forget_unmapped(struct record_unwinder *u)
     arena_deinit(&u->texts);
     u->texts = texts;
     u->numbers = numbers;
-    arena_deinit(&u->arena); /* rules are remembered by the files' numbers */
+    arena_deinit(&u->arena); /* its rules refer to files by id */
     u->cache = unwind_cache_create(&u->arena);
     u->known_limit = 2 * u->known > FILES_AT_FIRST ? 2 * u->known : FILES_AT_FIRST;
 }
@@ -257,7 +253,7 @@ static void take_exec(struct record_unwinder *u, const struct record *r)
 
 /* --- Samples ----------------------------------------------------------------------- */
 
-/* A count of words, and the words. */
+/* A count of frames, and the frames. */
 static struct str take_words(struct bytes *b)
 {
     uint64_t count = bytes_u64(b);
@@ -269,7 +265,7 @@ static uint64_t word_at(struct str words, size_t i)
     return record_u64(words, i * 8);
 }
 
-/* Takes the user's part, and the marker in front of it, off a chain. */
+/* Removes the user's part, and the marker before it, from a chain. */
 static struct str take_user(struct str *chain)
 {
     size_t count = chain->len / 8, i = 0;
@@ -280,7 +276,7 @@ static struct str take_user(struct str *chain)
     return user;
 }
 
-/* A tracepoint's bytes, with their length in front. */
+/* A tracepoint's raw data, after its length. */
 static struct str take_raw(struct bytes *b)
 {
     const char *from = b->at;
@@ -288,11 +284,11 @@ static struct str take_raw(struct bytes *b)
     return b->failed ? STR("") : str_span(from, b->at);
 }
 
-/* perf_event.h, PERF_RECORD_SAMPLE: what follows the fields of fixed length. */
+/* The fields after those of fixed length (perf_event.h, PERF_RECORD_SAMPLE). */
 static bool dump_of(const struct record_unwinder *u, const struct record *r,
                     struct dump *d)
 {
-    struct bytes b = bytes_of(str_skip(r->bytes, u->layout->behind), false);
+    struct bytes b = bytes_of(str_skip(r->bytes, u->layout->fixed_size), false);
     *d = (struct dump){
         .chain = take_words(&b), .raw = STR(""), .registers = STR(""), .stack = STR("")};
     d->user = take_user(&d->chain);
@@ -305,7 +301,7 @@ static bool dump_of(const struct record_unwinder *u, const struct record *r,
     uint64_t room = bytes_u64(&b);
     if (room) {
         struct str all = bytes_take(&b, room);
-        d->stack = str_head(all, bytes_u64(&b)); /* so many bytes of it were taken */
+        d->stack = str_head(all, bytes_u64(&b)); /* bytes of it that were dumped */
     }
     return !b.failed;
 }
@@ -315,7 +311,7 @@ static bool is_no_return(const struct unwind_job *job, size_t i)
     return i && job->signals[i / 32] >> i % 32 & 1;
 }
 
-/* The addresses, as a chain that the kernel makes has them. */
+/* The addresses, in the form of the kernel's chains. */
 static void put_frames(struct record_maker *m, const struct unwind_job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -325,23 +321,25 @@ static void put_frames(struct record_maker *m, const struct unwind_job *job)
     }
 }
 
-/* Puts the sample on with the kernel's part of its chain, and the user's. */
+/* Passes on the sample with the kernel's part of its chain, and the user's. */
 static void pass_sample(struct record_unwinder *u, const struct record *r,
                         struct str kernel, struct str raw, const struct unwind_job *job)
 {
     struct record_maker *m = &u->maker;
-    bool cut = job && (job->end == UNWIND_CUT || job->end == UNWIND_TOO_DEEP);
-    uint64_t count = kernel.len / 8 + (job ? 1 + job->count + cut : 0);
+    unsigned markers = !job || job->end == UNWIND_WHOLE ? 0
+                       : unwind_is_truncated(job->end)  ? 1
+                                                        : 2;
+    uint64_t count = kernel.len / 8 + (job ? 1 + job->count + markers : 0);
     for (size_t i = 0; job && i < job->count; i++)
         count += is_no_return(job, i);
     m->used = 0;
-    record_put(m, r->bytes.ptr, u->layout->behind);
+    record_put(m, r->bytes.ptr, u->layout->fixed_size);
     record_put_u64(m, count);
     record_put(m, kernel.ptr, kernel.len);
     if (job) {
         record_put_u64(m, PERF_CONTEXT_USER);
         put_frames(m, job);
-        if (cut)
+        for (unsigned i = 0; i < markers; i++)
             record_put_u64(m, PERF_CONTEXT_USER);
     }
     record_put(m, raw.ptr, raw.len);
@@ -352,14 +350,27 @@ static void pass_sample(struct record_unwinder *u, const struct record *r,
 static void count_end(struct record_unwinder *u, enum unwind_end end)
 {
     u->counts.stacks++;
-    if (end == UNWIND_CUT || end == UNWIND_TOO_DEEP)
+    if (end == UNWIND_SWITCHED)
+        u->counts.switched++;
+    else if (unwind_is_truncated(end))
         u->counts.truncated++;
     else if (end != UNWIND_WHOLE)
         u->counts.broken++;
 }
 
-/* Where the program was, at least. */
-static void keep_first(struct unwind_job *job)
+/* Counts a stack that ends in code without unwind information, by its file. */
+static void count_gap(struct record_unwinder *u, const struct unwind_job *job)
+{
+    uint64_t last = job->count ? job->addresses[job->count - 1] : 0;
+    const struct address_map *map = space_find(&u->spaces, job->space, last);
+    struct str path = map ? u->files[map->object].path : STR("");
+    if (job->machine == ARCH_UNKNOWN)
+        path = STR("32-bit code");
+    unwind_gaps_add(&u->counts.gaps, path, 1);
+}
+
+/* Only the instruction pointer. */
+static void take_first_only(struct unwind_job *job)
 {
     const struct register_roles *roles = register_roles_of(OWN_MACHINE);
     if (job->count || !roles)
@@ -376,16 +387,18 @@ static void unwind_waiting(struct record_unwinder *u)
         unwind_batch(u->cache, &objects, b->jobs, b->count);
     for (size_t i = 0; i < b->count; i++) {
         struct unwind_job *job = &b->jobs[i];
-        keep_first(job);
+        take_first_only(job);
         unwinder_go_on(u, job, b->users[i]);
         count_end(u, job->end);
+        if (job->end != UNWIND_WHOLE && !unwind_is_truncated(job->end))
+            count_gap(u, job);
         pass_sample(u, &b->samples[i], b->chains[i], b->raws[i], job);
         space_drop(&u->spaces, job->space);
     }
     b->count = 0;
 }
 
-/* Registers by perf's numbers, of those that the mask has. */
+/* Registers by perf's numbers, as the mask selects them. */
 static void spread(uint64_t mask, struct str values, uint64_t *registers)
 {
     size_t next = 0;
@@ -397,7 +410,8 @@ static void spread(uint64_t mask, struct str values, uint64_t *registers)
 
 #define ABI_32 1
 
-/* Whether the program was in memory that is no file's: a JIT's code, or none at all. */
+/* Whether the instruction pointer is in memory without a file: JIT code, or an invalid
+ * address. */
 static bool is_in_no_file(const struct record_unwinder *u, const struct unwind_job *job)
 {
     const struct register_roles *roles = register_roles_of(job->machine);
@@ -475,14 +489,13 @@ static void take(void *context, const struct record *r)
     record_pass(&u->next, r);
 }
 
-/* Lets go of what was read of files, and of tables where they are many. The rules that
- * were found are remembered. */
+/* Releases pages of files, and tables if there are many. The rules found in them stay. */
 static void rest(struct record_unwinder *u)
 {
     size_t held = 0;
-    if (u->looks < LOOKS_MOST)
+    if (u->accesses < ACCESSES_MOST)
         return;
-    u->looks = 0;
+    u->accesses = 0;
     for (size_t i = 1; i < u->file_count; i++) {
         struct unwinder_file *f = &u->files[i];
         if (!f->object)
@@ -491,8 +504,8 @@ static void rest(struct record_unwinder *u)
         if (!f->is_awake)
             continue;
         f->is_awake = false;
-        os_mapping_rest(&f->object->file.mapping);
-        os_mapping_rest(&f->object->debug.mapping);
+        os_mapping_release(&f->object->file.mapping);
+        os_mapping_release(&f->object->debug.mapping);
     }
     for (size_t i = 1; held > TABLES_MOST && i < u->file_count; i++) {
         object_destroy(u->files[i].object);

@@ -3,8 +3,8 @@
 
 #define WORD 8
 
-/* The kernel's limit of a chain (kernel.perf_event_max_stack), unless it was raised: a
- * chain that long may go on. */
+/* The kernel's limit of a chain (kernel.perf_event_max_stack) by default: a chain of this length
+ * may be truncated. */
 #define CHAIN_LIMIT 127
 
 static uint64_t word_at(struct str words, size_t i)
@@ -12,27 +12,27 @@ static uint64_t word_at(struct str words, size_t i)
     return record_u64(words, i * WORD);
 }
 
-/* Finds out what is known of a file's code. */
-static void look_at(struct record_unwinder *u, object_id number)
+/* Determines whether the code of a file maintains frame pointers. */
+static void check_frames(struct record_unwinder *u, object_id number)
 {
     struct unwinder_file *f = unwinder_file_of(u, number);
     if (!f) {
         u->files[number].frames = FRAMES_OMITTED;
         return;
     }
-    bool kept = object_keeps_frames(f->object, u->settings);
-    f->frames = f->object->go_end ? FRAMES_OF_GO : kept ? FRAMES_KEPT : FRAMES_OMITTED;
+    bool keeps = object_uses_frame_pointers(f->object, u->settings);
+    f->frames = f->object->go_end ? FRAMES_OF_GO : keeps ? FRAMES_USED : FRAMES_OMITTED;
 }
 
-/* The file of the code at an address, which was looked at; NULL for none. */
+/* The file of the code at an address, if it is known; or NULL. */
 static const struct unwinder_file *file_at(struct record_unwinder *u, space_id space,
                                            uint64_t pc, const struct address_map **map)
 {
     *map = space_find(&u->spaces, space, pc);
     if (!*map || (*map)->no_code || (*map)->object >= u->file_count)
         return NULL;
-    if (u->files[(*map)->object].frames == FRAMES_NOT_LOOKED_AT)
-        look_at(u, (*map)->object);
+    if (u->files[(*map)->object].frames == FRAMES_UNKNOWN)
+        check_frames(u, (*map)->object);
     return &u->files[(*map)->object];
 }
 
@@ -44,12 +44,12 @@ static bool is_go(struct record_unwinder *u, space_id space, uint64_t pc)
            object_is_go_code(f->object, u->settings, pc - map->start + map->offset);
 }
 
-/* Whether the code at an address keeps frame pointers. */
+/* Whether the code at an address maintains frame pointers. */
 static bool keeps_frames(struct record_unwinder *u, space_id space, uint64_t pc)
 {
     const struct address_map *map;
     const struct unwinder_file *f = file_at(u, space, pc, &map);
-    return f && (f->frames == FRAMES_KEPT || is_go(u, space, pc));
+    return f && (f->frames == FRAMES_USED || is_go(u, space, pc));
 }
 
 static bool all_keep_frames(struct record_unwinder *u, space_id space, struct str chain)
@@ -60,9 +60,10 @@ static bool all_keep_frames(struct record_unwinder *u, space_id space, struct st
     return true;
 }
 
-/* A function that has not made its frame, or never does, hides its caller from the frame
- * pointer: its return address is still where its rule says. *caller is 0 where the chain
- * has it. False where the rule is none of the two usual ones. */
+/* A function that has not set up its frame yet, or that has no frame, hides its caller
+ * from the frame pointer: the return address is at the location in its unwind rule.
+ * *caller is 0 if the chain contains it. False if the rule is not one of the two usual
+ * ones. */
 static bool find_hidden(struct record_unwinder *u, const struct unwind_job *job,
                         uint64_t pc, uint64_t *caller)
 {
@@ -105,7 +106,7 @@ bool unwinder_follow_frames(struct record_unwinder *u, struct unwind_job *job,
     return true;
 }
 
-/* Whether all of the chain from there on is Go's code. */
+/* Whether the whole rest of the chain is Go code. */
 static bool is_go_from(struct record_unwinder *u, space_id space, struct str chain,
                        size_t next)
 {
@@ -115,10 +116,10 @@ static bool is_go_from(struct record_unwinder *u, space_id space, struct str cha
     return true;
 }
 
-/* How much of the chain the frames of the dump account for: each of the chain's is one of
- * theirs, in the same order, as frame pointers may pass over some, but see none besides.
- * 0 where the last one is not in the chain: but where Go has called C, which does not keep
- * frame pointers and may leave Go's where it is, what comes behind is Go's alone. */
+/* The number of entries of the chain that the frames of the dump cover. Each entry is
+ * one of the frames, in the same order; frame pointers may skip frames, but find no
+ * others. 0 if the last frame is not in the chain, with an exception: if Go has called
+ * C, which may leave Go's frame pointers unchanged, the rest of the chain is Go code. */
 static size_t accounted_for(struct record_unwinder *u, const struct unwind_job *job,
                             struct str chain)
 {
@@ -137,7 +138,8 @@ static size_t accounted_for(struct record_unwinder *u, const struct unwind_job *
 void unwinder_go_on(struct record_unwinder *u, struct unwind_job *job, struct str chain)
 {
     size_t count = chain.len / WORD;
-    if (job->end != UNWIND_CUT || job->count == 0 || count == 0)
+    if ((job->end != UNWIND_CUT && job->end != UNWIND_SWITCHED) || job->count == 0 ||
+        count == 0)
         return;
     size_t next = accounted_for(u, job, chain);
     if (!next || next == count ||
@@ -147,7 +149,7 @@ void unwinder_go_on(struct record_unwinder *u, struct unwind_job *job, struct st
         uint64_t pc = word_at(chain, next);
         job->addresses[job->count++] = pc;
         if (!keeps_frames(u, job->space, pc - 1))
-            return; /* where that one was called from is not known */
+            return; /* its caller is unknown */
     }
     if (count < CHAIN_LIMIT)
         job->end = UNWIND_WHOLE;

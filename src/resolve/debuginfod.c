@@ -7,9 +7,9 @@
 
 #define ID_SIZE 160
 
-/* The library is opened when it is first needed: it brings a few dozen others with it,
- * and most runs ask no server. Its functions, as its manual tells them (debuginfod_find_
- * debuginfo(3)). */
+/* The library is opened on demand: it loads a few dozen others, and most runs need no
+ * server. Its functions are declared here as in its manual
+ * (debuginfod_find_debuginfo(3)). */
 typedef void *begin_client(void);
 typedef void end_client(void *client);
 typedef int find_file(void *client, const unsigned char *build_id, int size, char **path);
@@ -21,8 +21,8 @@ struct library {
     find_file *find;
 };
 
-/* POSIX has functions as pointers to objects here, and C has not. */
-#define TAKE(l, member, name) \
+/* POSIX returns functions as object pointers here, which C does not allow to convert. */
+#define LOAD(l, member, name) \
     (*(void **)(void *)&(l)->member = dlsym((l)->handle, name), (l)->member != NULL)
 
 static bool open_library(struct library *l, const char *find)
@@ -30,8 +30,8 @@ static bool open_library(struct library *l, const char *find)
     l->handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!l->handle)
         return false;
-    if (TAKE(l, begin, "debuginfod_begin") && TAKE(l, end, "debuginfod_end") &&
-        TAKE(l, find, find))
+    if (LOAD(l, begin, "debuginfod_begin") && LOAD(l, end, "debuginfod_end") &&
+        LOAD(l, find, find))
         return true;
     dlclose(l->handle);
     return false;
@@ -53,7 +53,7 @@ static bool fetch(const char *find, struct str build_id, char *path, size_t size
     free(found);
     if (client)
         l.end(client);
-    return ok; /* the library stays: it is needed for the next file */
+    return ok; /* the library stays open for the next file */
 }
 
 bool debuginfod_debug(struct str build_id, char *path, size_t size)

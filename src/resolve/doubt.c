@@ -7,14 +7,15 @@
 
 #define PAGE ((uint64_t)4096)
 
-/* A file that is mapped from its beginning may be mapped with the memory behind it. */
-static bool is_too_small(const struct object_wanted *w, uint64_t size)
+/* The last page may extend beyond the end of the file, and a mapping from offset 0 may
+ * include the memory after it. */
+static bool is_too_small(const struct object_request *w, uint64_t size)
 {
     uint64_t length = w->end - w->start, pages = (size + PAGE - 1) / PAGE * PAGE;
     return w->offset && (w->offset >= pages || length > pages - w->offset);
 }
 
-static bool is_other_host(const struct object_wanted *w, char host[256])
+static bool is_other_host(const struct object_request *w, char host[256])
 {
     struct os_machine machine;
     os_machine_read(&machine);
@@ -22,22 +23,22 @@ static bool is_other_host(const struct object_wanted *w, char host[256])
     return w->host.len && !str_equal(w->host, str_of(machine.host));
 }
 
-/* What differs, or NULL. Below --symfs lies a copy, which has an inode and a date of its
- * own. */
+/* The difference, or NULL. Files below --symfs are copies, whose inode and date
+ * differ. */
 static const char *difference(const struct object *o, const struct resolve_settings *s)
 {
-    const struct object_wanted *w = &o->wanted;
+    const struct object_request *w = &o->request;
     struct os_file_facts now;
     if (!os_file_facts(&now, o->file.path))
         return NULL;
     if (is_too_small(w, now.size))
-        return "it is smaller than what was mapped";
+        return "it is smaller than the recorded mapping";
     if (s->find.symfs)
         return NULL;
     if (w->inode && w->inode != now.inode)
-        return "its inode is not the recorded one";
+        return "its inode differs from the recorded one";
     if (w->written && now.changed > w->written)
-        return "it was changed after the recording";
+        return "it was modified after the recording";
     return NULL;
 }
 
@@ -45,9 +46,9 @@ bool object_doubt(const struct object *o, const struct resolve_settings *s,
                   char room[DOUBT_MAX])
 {
     char host[256];
-    const struct object_wanted *w = &o->wanted;
-    bool asked = o->named || o->knows;
-    if (w->kind != FRAME_USER || w->build_id.len || !asked || o->result != FIND_FOUND ||
+    const struct object_request *w = &o->request;
+    bool named = o->named || o->cache_opened;
+    if (w->kind != FRAME_USER || w->build_id.len || !named || o->result != FIND_FOUND ||
         o->file.path.len == 0)
         return false;
     const char *what = difference(o, s);

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #define PATH_SIZE 4096
-#define BUILD_ID_MIN 8 /* digits: shorter ones are not told apart */
+#define BUILD_ID_MIN 8 /* digits: shorter build IDs are not unique */
 #define BUILD_ID_MAX 128
 
 static const char *const default_debug_dirs[] = {"/usr/lib/debug", NULL};
@@ -55,21 +55,21 @@ struct str find_hexadecimal(struct str raw, struct arena *arena)
     return out ? (struct str){out, raw.len * 2} : STR("");
 }
 
-bool find_same_build_id(struct str wanted, struct str has)
+bool find_same_build_id(struct str request, struct str has)
 {
-    size_t shorter = wanted.len < has.len ? wanted.len : has.len;
-    struct str rest = str_skip(wanted.len > has.len ? wanted : has, shorter);
+    size_t shorter = request.len < has.len ? request.len : has.len;
+    struct str rest = str_skip(request.len > has.len ? request : has, shorter);
     if (shorter < BUILD_ID_MIN ||
-        !str_equal(str_head(wanted, shorter), str_head(has, shorter)))
+        !str_equal(str_head(request, shorter), str_head(has, shorter)))
         return false;
     for (size_t i = 0; i < rest.len; i++)
         if (rest.ptr[i] != '0')
-            return wanted.len == 40; /* recorded in 20 bytes, whatever its length */
+            return request.len == 40; /* recordings pad build IDs to 20 bytes */
     return true;
 }
 
-/* Takes the file apart that was mapped. */
-static bool take_object(const char *path, struct found *f, struct arena *arena)
+/* Parses a mapped file. */
+static bool parse_object(const char *path, struct found *f, struct arena *arena)
 {
     struct error ignored;
     if (elf_init(&f->elf, f->mapping.bytes, arena, &ignored)) {
@@ -80,13 +80,13 @@ static bool take_object(const char *path, struct found *f, struct arena *arena)
     return false;
 }
 
-/* Opens the file at a path, where it is the one with that build id (empty: any). A file
- * without one is another than a file that has one. */
+/* Opens the file at a path if it has that build ID (empty: any). A file without a build
+ * ID does not match one. */
 static enum find_result try_object(const char *path, struct str build_id, struct found *f,
                                    struct arena *arena)
 {
     struct error ignored;
-    if (!os_mapping_open(&f->mapping, path, &ignored) || !take_object(path, f, arena))
+    if (!os_mapping_open(&f->mapping, path, &ignored) || !parse_object(path, f, arena))
         return FIND_NONE;
     struct str has = find_hexadecimal(elf_build_id(&f->elf), arena);
     if (build_id.len == 0 || find_same_build_id(build_id, has))
@@ -95,7 +95,7 @@ static enum find_result try_object(const char *path, struct str build_id, struct
     return FIND_OTHER;
 }
 
-static bool fits(size_t written, size_t size)
+static bool path_fits(size_t written, size_t size)
 {
     return written + 1 < size;
 }
@@ -104,7 +104,7 @@ static bool home_path(char *path, size_t size, const char *rest)
 {
     const char *home = getenv("HOME");
     return home && home[0] == '/' &&
-           fits(format_text(path, size, "%s/%s", home, rest), size);
+           path_fits(format_text(path, size, "%s/%s", home, rest), size);
 }
 
 bool find_cached(struct str build_id, const char *name, char *path, size_t size)
@@ -115,20 +115,20 @@ bool find_cached(struct str build_id, const char *name, char *path, size_t size)
     size_t used =
         format_text(path, size, "%s/.build-id/%.*s/%.*s/%s", folder,
                     STR_ARG(str_head(build_id, 2)), STR_ARG(str_skip(build_id, 2)), name);
-    return fits(used, size) && access(path, R_OK) == 0;
+    return path_fits(used, size) && access(path, R_OK) == 0;
 }
 
 /* --- Programs ---------------------------------------------------------------------- */
 
 #define DELETED STR(" (deleted)")
 
-/* The path as it is to be looked for: a deleted file's mark is taken off. */
+/* The path without the mark of a deleted file. */
 static struct str bare_path(struct str path)
 {
     return str_ends(path, DELETED) ? str_head(path, path.len - DELETED.len) : path;
 }
 
-/* Without "..": it leads nowhere else. */
+/* Returns true if the path has no "..", so it cannot leave its root. */
 static bool is_straight(struct str path)
 {
     for (struct str rest = path; rest.len;)
@@ -142,16 +142,16 @@ bool find_is_path(struct str path)
     return path.len && path.ptr[0] == '/' && is_straight(path);
 }
 
-/* What stands for the root, one after the other: the folder that was given for it; else
- * the process's own root, as it may be in a container, and the root itself. Another
- * program may have the process's number by now: only with a build id. */
+/* The roots to search, in order: --symfs if given; otherwise the root of the process,
+ * which may be in a container, and the system's root. The process id may have been
+ * reused, so the root of a process is only searched with a build ID. */
 struct roots {
     char process[64];
     const char *paths[2];
     size_t count;
 };
 
-static void find_roots(const struct find_settings *s, const struct object_wanted *w,
+static void find_roots(const struct find_settings *s, const struct object_request *w,
                        struct roots *r)
 {
     r->count = 0;
@@ -167,7 +167,7 @@ static void find_roots(const struct find_settings *s, const struct object_wanted
 }
 
 static enum find_result try_paths(const struct find_settings *s,
-                                  const struct object_wanted *w, struct found *f,
+                                  const struct object_request *w, struct found *f,
                                   struct str *other, struct arena *arena)
 {
     char path[PATH_SIZE];
@@ -175,12 +175,13 @@ static enum find_result try_paths(const struct find_settings *s,
     struct str bare = bare_path(w->path);
     enum find_result best = FIND_NONE;
     find_roots(s, w, &roots);
-    /* what came to the place of a file that was deleted is known by a build id only */
+    /* the file that replaced a deleted one can only be identified by a build ID */
     if (bare.len < w->path.len && w->build_id.len == 0 && !s->symfs)
         return FIND_NONE;
     for (size_t i = 0; i < roots.count && find_is_path(bare); i++) {
-        if (!fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i], STR_ARG(bare)),
-                  sizeof path))
+        if (!path_fits(
+                format_text(path, sizeof path, "%s%.*s", roots.paths[i], STR_ARG(bare)),
+                sizeof path))
             continue;
         enum find_result now = try_object(path, w->build_id, f, arena);
         if (now == FIND_FOUND)
@@ -193,9 +194,9 @@ static enum find_result try_paths(const struct find_settings *s,
     return best;
 }
 
-/* What the process still has open, deleted or not, as long as it lives. Another may have
- * its number by now: the file is known by its build id, else by its inode. */
-static bool try_process(const struct object_wanted *w, struct found *f,
+/* Searches the mapped files of the process, deleted or not, while it runs. The process
+ * id may have been reused, so the file must match by build ID, or else by inode. */
+static bool try_process(const struct object_request *w, struct found *f,
                         struct arena *arena)
 {
     char paths[2][128];
@@ -212,15 +213,16 @@ static bool try_process(const struct object_wanted *w, struct found *f,
                 return true;
         } else if (w->inode && os_mapping_open_inode(&f->mapping, paths[i], w->major,
                                                      w->minor, w->inode, &ignored)) {
-            if (take_object(paths[i], f, arena))
+            if (parse_object(paths[i], f, arena))
                 return true;
         }
     }
     return false;
 }
 
-enum find_result find_object(const struct find_settings *s, const struct object_wanted *w,
-                             struct found *f, struct str *other, struct arena *arena)
+enum find_result find_object(const struct find_settings *s,
+                             const struct object_request *w, struct found *f,
+                             struct str *other, struct arena *arena)
 {
     char path[PATH_SIZE];
     *f = (struct found){.mapping = OS_MAPPING_NONE};
@@ -256,7 +258,7 @@ static void add_folder(struct find_beside *b, struct str folder)
 }
 
 struct find_beside find_beside(const struct find_settings *s,
-                               const struct object_wanted *w, struct str found,
+                               const struct object_request *w, struct str found,
                                struct arena *arena)
 {
     char path[PATH_SIZE];
@@ -270,9 +272,9 @@ struct find_beside find_beside(const struct find_settings *s,
     }
     find_roots(s, w, &roots);
     for (size_t i = 0; i < roots.count && b.folder.len; i++)
-        if (fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i],
-                             STR_ARG(b.folder)),
-                 sizeof path))
+        if (path_fits(format_text(path, sizeof path, "%s%.*s", roots.paths[i],
+                                  STR_ARG(b.folder)),
+                      sizeof path))
             add_folder(&b, arena_str(arena, str_of(path)));
     add_folder(&b, folder_of(found));
     return b;
@@ -286,26 +288,26 @@ static bool has_debug(const struct elf *e)
     return s && s->type != ELF_NOBITS && s->raw.len;
 }
 
-/* A search that goes on until there is debug information: what has only symbols is kept
- * for the case that nothing better comes. */
+/* A search that continues until a file with debug information is found; a file that
+ * only has symbols is the fallback. */
 struct debug_search {
     const struct find_settings *settings;
     const struct find_beside *beside;
     const struct elf *object;
     struct str id;
-    bool by_sum; /* there is no build id: the link's checksum must hold */
+    bool by_sum; /* there is no build ID: the checksum of the debug link must match */
     uint32_t sum;
     struct found *best;
     struct arena *arena;
 };
 
-/* The checksum of a debug link: zlib's of the whole file. */
+/* Checks the checksum of a debug link: CRC-32 of the whole file. */
 static bool has_sum(struct str file, uint32_t sum)
 {
     return crc32_z(0, (const unsigned char *)file.ptr, file.len) == sum;
 }
 
-/* Whether this is the end of the search. */
+/* Tries a file. Returns true if the search is complete. */
 static bool try_debug(struct debug_search *d, const char *path)
 {
     struct found f;
@@ -326,7 +328,7 @@ static bool try_debug(struct debug_search *d, const char *path)
     return whole;
 }
 
-/* The files of that build id below the debug folders, until one will do. */
+/* Tries the files with that build ID below the debug folders, until one is accepted. */
 static bool each_by_build_id(const struct find_settings *s, struct str id,
                              bool (*try)(void *context, const char *path), void *context)
 {
@@ -337,7 +339,7 @@ static bool each_by_build_id(const struct find_settings *s, struct str id,
             size_t used =
                 format_text(path, sizeof path, "%s%s/.build-id/%.*s/%.*s.debug", roots[i],
                             *dir, STR_ARG(str_head(id, 2)), STR_ARG(str_skip(id, 2)));
-            if (fits(used, sizeof path) && try(context, path))
+            if (path_fits(used, sizeof path) && try(context, path))
                 return true;
         }
     return false;
@@ -354,10 +356,11 @@ static bool try_joined(struct debug_search *d, const char *root, struct str fold
     char path[PATH_SIZE];
     size_t used = format_text(path, sizeof path, "%s%.*s%s%.*s", root, STR_ARG(folder),
                               below, STR_ARG(name));
-    return fits(used, sizeof path) && try_debug(d, path);
+    return path_fits(used, sizeof path) && try_debug(d, path);
 }
 
-/* As gdb looks: beside the object, in .debug beside it, and below the debug folders. */
+/* Searches like gdb: beside the object, in .debug beside it, and below the debug
+ * folders. */
 static bool debug_by_link(struct debug_search *d)
 {
     const struct find_settings *s = d->settings;
@@ -424,11 +427,11 @@ static bool try_alternate_at(struct alternate_search *a, const char *root,
     char path[PATH_SIZE];
     size_t used = format_text(path, sizeof path, "%s%.*s%s%.*s", root, STR_ARG(folder),
                               below, STR_ARG(name));
-    return is_straight(name) && fits(used, sizeof path) && try_alternate(a, path);
+    return is_straight(name) && path_fits(used, sizeof path) && try_alternate(a, path);
 }
 
-/* Where the link leads: from the root, or from beside the file. Distributions lead to
- * .dwz of the debug folder, with more or fewer folders in it. */
+/* Follows the link: from the root, or relative to the file. Distributions refer to .dwz
+ * in the debug folder, with varying numbers of folders. */
 static bool alternate_by_link(const struct find_settings *s, struct str link,
                               const struct find_beside *b, struct str at,
                               struct alternate_search *a)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of addresses in one file, kept on disk from one run to the next: who looks at
- * a recording a second time, or records a program again, does not read its debug
- * information again.
+/* A cache on disk of the names of addresses in one file. Displaying a recording again,
+ * or recording the same executable again, does not read its debug information again.
  *
- * What is kept belongs to one file, one debug file and one way of naming: the path that
- * it is kept at tells them (object.c). It is this machine's alone, in its byte order; a
- * file that is damaged, or of another version, is none. */
+ * A cache belongs to one file, one debug file and one set of naming options, which
+ * determine its path (object.c). It is used on this machine only, in its byte order; a
+ * file that is damaged, or of another version, is ignored. */
 #ifndef STOKE_RESOLVE_NAME_CACHE_H
 #define STOKE_RESOLVE_NAME_CACHE_H
 
@@ -14,30 +13,30 @@
 #include "os/mapping.h"
 
 struct name_cache {
-    char path[512];         /* empty: nothing is kept */
-    struct os_mapping file; /* what was kept before */
+    char path[512];         /* empty: the cache is not used */
+    struct os_mapping file; /* the existing cache file */
     struct arena arena;
-    struct name_job *added; /* what was not */
+    struct name_job *added; /* new answers */
     size_t added_count, added_cap;
 };
 
-/* Opens what is kept at the path, if anything. A cache of zeros is one that keeps nothing
- * and knows nothing. */
+/* Opens the cache file at the path, if it exists. A zeroed cache is empty and stores
+ * nothing. */
 void name_cache_open(struct name_cache *c, const char *path);
 void name_cache_close(struct name_cache *c);
 
-/* Whether it knows any address. */
-bool name_cache_has_any(const struct name_cache *c);
+/* Returns true if the cache file has entries. */
+bool name_cache_has_entries(const struct name_cache *c);
 
-/* Answers the job, by its address as asked and whether it is a call. The frames are the
- * arena's, the texts live until the cache is closed. False where it does not know. */
+/* Answers the job from the cache, by its address and whether it is a call. The arena
+ * owns the frames; the texts are valid until the cache is closed. False if the address
+ * is unknown. */
 bool name_cache_find(const struct name_cache *c, struct name_job *job, struct arena *a);
 
-/* Remembers the answer, whose frames must live until the cache is written. */
+/* Adds an answer, whose frames must stay valid until the cache is written. */
 void name_cache_add(struct name_cache *c, const struct name_job *job);
 
-/* Writes what was kept and what was added, where that is worth it. That it cannot is no
- * failure. */
+/* Writes old and new entries, if there are enough new ones. Failures are ignored. */
 void name_cache_write(struct name_cache *c);
 
 #endif

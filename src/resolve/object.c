@@ -11,7 +11,7 @@
 #define PAGE ((uint64_t)4096)
 #define SHARED_FILE_MAX ((uint64_t)1 << 30)
 
-/* Tables of fewer bytes are made as quickly as they are read. */
+/* Smaller tables are built as fast as they are loaded. */
 #define CACHED_TABLE_MIN ((size_t)64 << 10)
 
 static bool is_jitdump(struct str path)
@@ -21,18 +21,19 @@ static bool is_jitdump(struct str path)
            find_is_path(path);
 }
 
-struct object *object_create(const struct object_wanted *wanted)
+struct object *object_create(const struct object_request *request)
 {
     struct object *o = calloc(1, sizeof *o);
     if (!o)
         return NULL;
-    o->wanted = *wanted;
-    o->wanted.path = arena_str(&o->arena, wanted->path);
-    o->wanted.build_id = arena_str(&o->arena, wanted->build_id);
-    o->wanted.release = arena_str(&o->arena, wanted->release);
-    o->wanted.host = arena_str(&o->arena, wanted->host);
-    o->wanted.jit_map = arena_str(&o->arena, wanted->jit_map);
-    o->is_dump = wanted->kind == FRAME_USER && is_jitdump(wanted->path);
+    o->request = *request;
+    o->request.path = arena_str(&o->arena, request->path);
+    o->request.build_id = arena_str(&o->arena, request->build_id);
+    o->request.release = arena_str(&o->arena, request->release);
+    o->request.host = arena_str(&o->arena, request->host);
+    o->request.jit_map = arena_str(&o->arena, request->jit_map);
+    o->unpacked = &o->alone;
+    o->is_dump = request->kind == FRAME_USER && is_jitdump(request->path);
     o->file.mapping = o->debug.mapping = o->alternate.mapping = o->text = OS_MAPPING_NONE;
     if (!o->arena.failed && os_lock_init(&o->lock) && os_lock_init(&o->table_lock))
         return o;
@@ -59,16 +60,16 @@ void object_destroy(struct object *o)
 
 static bool is_vdso(const struct object *o)
 {
-    return str_equal(o->wanted.path, STR("[vdso]"));
+    return str_equal(o->request.path, STR("[vdso]"));
 }
 
-/* The vdso of the running kernel is the recorded one: its build id tells, or, in
- * recordings without one, the kernel's release. */
+/* Returns true if the vDSO of the running kernel is the recorded one: by its build ID,
+ * or, in recordings without one, by the kernel's release. */
 static bool is_own_vdso(struct object *o, const struct resolve_settings *s)
 {
     char room[256];
     struct error ignored;
-    struct str id = o->wanted.build_id, release = o->wanted.release;
+    struct str id = o->request.build_id, release = o->request.release;
     if (s->find.symfs || !elf_init(&o->file.elf, os_vdso(), &o->arena, &ignored))
         return false;
     if (id.len)
@@ -81,7 +82,7 @@ static void find_vdso(struct object *o, const struct resolve_settings *s)
 {
     char path[4096];
     struct error ignored;
-    struct str id = o->wanted.build_id;
+    struct str id = o->request.build_id;
     if (is_own_vdso(o, s)) {
         o->result = FIND_FOUND;
         return;
@@ -97,22 +98,25 @@ static void search(struct object *o, const struct resolve_settings *s)
     if (o->searched)
         return;
     o->searched = true;
-    if (o->wanted.kind == FRAME_KERNEL || o->wanted.kind == FRAME_GUEST)
+    o->alone.limits = s->find.limits;
+    if (o->request.kind == FRAME_KERNEL || o->request.kind == FRAME_GUEST)
         return;
     if (is_vdso(o))
         find_vdso(o, s);
-    else if (o->wanted.kind != FRAME_JIT && !o->is_dump)
-        o->result = find_object(&s->find, &o->wanted, &o->file, &o->other, &o->arena);
-    if (is_vdso(o) || o->wanted.kind == FRAME_JIT || o->is_dump)
+    else if (o->request.kind != FRAME_JIT && !o->is_dump)
+        o->result = find_object(&s->find, &o->request, &o->file, &o->other, &o->arena);
+    o->file.elf.unpacked = o->unpacked;
+    if (is_vdso(o) || o->request.kind == FRAME_JIT || o->is_dump)
         return;
     bool found = o->result == FIND_FOUND;
     o->beside =
-        find_beside(&s->find, &o->wanted, found ? o->file.path : STR(""), &o->arena);
-    find_debug(&s->find, found ? &o->file.elf : NULL, o->wanted.build_id, &o->beside,
+        find_beside(&s->find, &o->request, found ? o->file.path : STR(""), &o->arena);
+    find_debug(&s->find, found ? &o->file.elf : NULL, o->request.build_id, &o->beside,
                &o->debug, &o->arena);
     o->is_stripped =
         found && !o->debug.mapping.map && !elf_section_typed(&o->file.elf, ELF_SYMTAB);
     o->has_build_id = found && elf_build_id(&o->file.elf).len;
+    o->debug.elf.unpacked = o->unpacked;
 }
 
 static struct elf *debug_elf(struct object *o)
@@ -151,22 +155,22 @@ static bool make_table(struct object *o, const struct resolve_settings *s)
     struct unwind_source source;
     struct error ignored;
     char path[4096];
-    os_lock_take(&o->lock);
+    os_lock_acquire(&o->lock);
     search(o, s);
     bool found = o->result == FIND_FOUND;
     if (found)
         unwind_source_of(&source, &o->file.elf, debug_elf(o));
-    os_lock_give(&o->lock);
+    os_lock_release(&o->lock);
     if (!found)
         return false;
     size_t size = 0;
     for (size_t i = 0; i < source.section_count; i++)
         size += source.sections[i].bytes.len;
-    bool kept = size >= CACHED_TABLE_MIN && cache_path(o, s, path, sizeof path);
-    bool loaded = kept && load_table(o, &source, path);
+    bool cached = size >= CACHED_TABLE_MIN && cache_path(o, s, path, sizeof path);
+    bool loaded = cached && load_table(o, &source, path);
     if (!loaded && !unwind_table_build(&o->table, &source, &o->table_arena, &ignored))
         return false;
-    if (kept && !loaded)
+    if (cached && !loaded)
         os_cache_write(path, unwind_table_bytes(&o->table, &o->table_arena));
     if (!source.is_go || !unwind_table_go_code(&o->table, &o->go_start, &o->go_end))
         o->go_start = o->go_end = 0;
@@ -178,19 +182,19 @@ const struct unwind_table *object_unwind_table(struct object *o,
 {
     int state = __atomic_load_n(&o->table_state, __ATOMIC_ACQUIRE);
     if (state == 0) {
-        os_lock_take(&o->table_lock);
+        os_lock_acquire(&o->table_lock);
         state = o->table_state;
         if (state == 0) {
             state = make_table(o, s) ? 2 : 1;
             __atomic_store_n(&o->table_state, state, __ATOMIC_RELEASE);
         }
-        os_lock_give(&o->table_lock);
+        os_lock_release(&o->table_lock);
     }
     return state == 2 ? &o->table : NULL;
 }
 
-/* A large file's functions, one by one; false where it is small, or does not list them.
- */
+/* Prepares tables of single functions for a large file; false if the file is small, or
+ * has no list of functions. */
 static bool find_functions(struct object *o, const struct resolve_settings *s)
 {
     struct unwind_source source;
@@ -222,17 +226,17 @@ bool object_is_go_code(struct object *o, const struct resolve_settings *s,
            address < o->go_end;
 }
 
-bool object_keeps_frames(struct object *o, const struct resolve_settings *s)
+bool object_uses_frame_pointers(struct object *o, const struct resolve_settings *s)
 {
     const struct unwind_table *whole = object_unwind_table_at(o, s, 0);
-    return o->by_function ? unwind_functions_keep_frames(&o->functions)
-                          : whole && unwind_table_keeps_frames(whole);
+    return o->by_function ? unwind_functions_use_frame_pointers(&o->functions)
+                          : whole && unwind_table_uses_frame_pointers(whole);
 }
 
 /* --- Names ------------------------------------------------------------------------- */
 
-/* What a program wrote about its own code lies in /tmp, its own where it is in a
- * container, and belongs to whom the program belongs to. */
+/* Files that a process writes about its own code are in /tmp (of its own root, in a
+ * container) and must belong to the user of the process. */
 static bool open_shared_at(const struct object *o, const struct resolve_settings *s,
                            const char *path, struct os_mapping *m, struct error *err)
 {
@@ -243,12 +247,12 @@ static bool open_shared_at(const struct object *o, const struct resolve_settings
         format_text(inside, sizeof inside, "%s%s", s->find.symfs, path);
         return os_mapping_open_shared(m, inside, os_user(), SHARED_FILE_MAX, err);
     }
-    if (!os_process_owner(o->wanted.pid, &owner)) {
-        struct os_person person = os_invoking_person();
+    if (!os_process_owner(o->request.pid, &owner)) {
+        struct os_user_ids person = os_invoking_user();
         owner = person.other ? person.user : os_user();
         return os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, err);
     }
-    format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->wanted.pid,
+    format_text(inside, sizeof inside, "/proc/%lld/root%s", (long long)o->request.pid,
                 path);
     return os_mapping_open_shared(m, inside, owner, SHARED_FILE_MAX, &ignored) ||
            os_mapping_open_shared(m, path, owner, SHARED_FILE_MAX, err);
@@ -269,8 +273,8 @@ static void read_perf_map(struct object *o, const struct resolve_settings *s)
     char path[4096];
     struct error ignored;
     uint64_t bad;
-    int64_t pid = os_process_own_pid(o->wanted.pid);
-    struct str text = o->wanted.jit_map;
+    int64_t pid = os_process_own_pid(o->request.pid);
+    struct str text = o->request.jit_map;
     o->addressing = BY_ADDRESS;
     format_text(path, sizeof path, "/tmp/perf-%lld.map", (long long)pid);
     if (text.len == 0 && open_shared(o, s, path, &o->text))
@@ -283,12 +287,12 @@ static bool read_jitdump(struct object *o, const struct resolve_settings *s)
 {
     char path[4096];
     struct error err;
-    format_text(path, sizeof path, "%.*s", STR_ARG(o->wanted.path));
+    format_text(path, sizeof path, "%.*s", STR_ARG(o->request.path));
     if (!open_shared(o, s, path, &o->text))
         return false;
     if (jitdump_init(&o->jit, o->text.bytes, &o->arena, &err))
         return true;
-    format_text(path, sizeof path, "%.*s: %s", STR_ARG(o->wanted.path), err.message);
+    format_text(path, sizeof path, "%.*s: %s", STR_ARG(o->request.path), err.message);
     o->refused = arena_str(&o->arena, str_of(path));
     return false;
 }
@@ -296,18 +300,18 @@ static bool read_jitdump(struct object *o, const struct resolve_settings *s)
 const struct jitdump *object_jitdump(struct object *o, const struct resolve_settings *s)
 {
     struct object *dump =
-        o->own_dump ? __atomic_load_n(o->own_dump, __ATOMIC_ACQUIRE) : NULL;
+        o->process_dump ? __atomic_load_n(o->process_dump, __ATOMIC_ACQUIRE) : NULL;
     if (!dump)
         return NULL;
     int state = __atomic_load_n(&dump->jit_state, __ATOMIC_ACQUIRE);
     if (state == 0) {
-        os_lock_take(&dump->lock);
+        os_lock_acquire(&dump->lock);
         state = dump->jit_state;
         if (state == 0) {
             state = read_jitdump(dump, s) ? 2 : 1;
             __atomic_store_n(&dump->jit_state, state, __ATOMIC_RELEASE);
         }
-        os_lock_give(&dump->lock);
+        os_lock_release(&dump->lock);
     }
     return state == 2 ? &dump->jit : NULL;
 }
@@ -317,14 +321,14 @@ static uint64_t page_below(uint64_t address)
     return address & ~(PAGE - 1);
 }
 
-/* How far the code was moved from where a debug file has it, whose offsets are not those
- * of the program: known where the map that was recorded is that of the one segment with
- * code. Where that one is the first, the kernel maps the whole program with it, and then
- * the others over it. */
+/* Finds the distance between the program's addresses and those in a debug file, whose
+ * offsets are not those of the program. It is known if the recorded mapping is that of
+ * the only executable segment. If that segment is the first one, the kernel maps the
+ * whole file with it, and then the others over it. */
 static bool find_moved(struct object *o)
 {
     const struct elf *e = &o->debug.elf;
-    const struct object_wanted *w = &o->wanted;
+    const struct object_request *w = &o->request;
     const struct elf_segment *code = NULL;
     uint64_t first = UINT64_MAX, last = 0;
     for (size_t i = 0; i < e->segment_count; i++) {
@@ -361,14 +365,16 @@ static void read_file(struct object *o, const struct resolve_settings *s)
     struct str path = debug ? o->debug.path : o->file.path;
     bool dwz =
         find_alternate(&s->find, with_dwarf, &o->beside, path, &o->alternate, &o->arena);
+    o->alternate.elf.unpacked = o->unpacked;
     struct str link, id;
     if (!dwz && elf_alt_link(with_dwarf, &link, &id))
-        o->no_alternate = arena_str(&o->arena, link);
+        o->missing_alternate = arena_str(&o->arena, link);
     struct dwarf_input input =
         dwarf_elf_input(with_dwarf, dwz ? &o->alternate.elf : NULL);
     o->split = (struct split_files){.lock = &o->lock,
                                     .arena = &o->arena,
                                     .symfs = s->find.symfs,
+                                    .unpacked = o->unpacked,
                                     .beside = &o->beside,
                                     .path = path};
     input.split = split_find;
@@ -377,68 +383,102 @@ static void read_file(struct object *o, const struct resolve_settings *s)
         dwarf_init(&o->dwarf, &input, &o->arena, &ignored) && o->dwarf.main.count > 0;
 }
 
-void object_names(struct object *o, const struct resolve_settings *s)
+void object_load_names(struct object *o, const struct resolve_settings *s)
 {
     if (o->named)
         return;
     o->named = true;
-    os_lock_take(&o->lock);
+    os_lock_acquire(&o->lock);
     search(o, s);
-    if (o->wanted.kind == FRAME_KERNEL)
+    if (o->request.kind == FRAME_KERNEL)
         kernel_names(o, s);
-    else if (o->wanted.kind == FRAME_JIT)
+    else if (o->request.kind == FRAME_JIT)
         read_perf_map(o, s);
     else if (o->result == FIND_FOUND || (debug_elf(o) && find_moved(o)))
         read_file(o, s);
-    os_lock_give(&o->lock);
+    os_lock_release(&o->lock);
 }
 
-/* What is kept belongs to the file, to the debug file beside it, and to the way in which
- * names are told. */
+/* The path of the name cache depends on the file, its debug file, and the naming
+ * options. */
 static bool names_path(struct object *o, const struct resolve_settings *s, char *path,
                        size_t size)
 {
-    if (!s->cache_dir || o->result != FIND_FOUND || o->wanted.kind != FRAME_USER ||
+    if (!s->cache_dir || o->result != FIND_FOUND || o->request.kind != FRAME_USER ||
         is_vdso(o))
         return false;
     struct str id = find_hexadecimal(elf_build_id(&o->file.elf), &o->arena);
     uint64_t way = (uint64_t)s->demangle << 2 | (uint64_t)s->no_inline << 1 | s->no_lines;
-    uint64_t mixed = hash_bytes(o->debug.path.ptr, o->debug.path.len);
-    mixed = hash_mix(mixed ^ HASH_A, o->debug.mapping.bytes.len ^ HASH_B);
-    mixed = hash_mix(mixed ^ HASH_C, o->file.mapping.bytes.len ^ HASH_D);
+    struct hash_keys k = HASH_FIXED_KEYS;
+    uint64_t mixed = hash_fixed(o->debug.path.ptr, o->debug.path.len);
+    mixed = hash_mix(mixed ^ k.a, o->debug.mapping.bytes.len ^ k.b);
+    mixed = hash_mix(mixed ^ k.c, o->file.mapping.bytes.len ^ k.d);
     return id.len >= 16 &&
            format_text(path, size, "%s/names/%.*s-%016llx", s->cache_dir, STR_ARG(id),
-                       (unsigned long long)hash_mix(mixed ^ way, HASH_A)) +
+                       (unsigned long long)hash_mix(mixed ^ way, k.a)) +
                    1 <
                size;
 }
 
-void object_known_names(struct object *o, const struct resolve_settings *s)
+void object_open_cache(struct object *o, const struct resolve_settings *s)
 {
     char path[sizeof o->names.path];
-    if (o->knows)
+    if (o->cache_opened)
         return;
-    o->knows = true;
-    os_lock_take(&o->lock);
+    o->cache_opened = true;
+    os_lock_acquire(&o->lock);
     search(o, s);
     if (names_path(o, s, path, sizeof path))
         name_cache_open(&o->names, path);
-    os_lock_give(&o->lock);
+    os_lock_release(&o->lock);
+}
+
+/* Compressed sections that were not read because of the limits. */
+static unsigned rejected_of(const struct object *o)
+{
+    return o->file.elf.rejected + o->debug.elf.rejected + o->alternate.elf.rejected +
+           split_rejected(&o->split);
+}
+
+bool object_incomplete(const struct object *o, char why[INCOMPLETE_MAX])
+{
+    struct str path = str_head(o->request.path, INCOMPLETE_MAX / 2);
+    unsigned rejected = rejected_of(o);
+    if (rejected)
+        format_text(why, INCOMPLETE_MAX,
+                    "names in %.*s are incomplete: %u compressed section%s exceed%s a "
+                    "limit; --limits x8 raises it",
+                    STR_ARG(path), rejected, rejected == 1 ? "" : "s",
+                    rejected == 1 ? "s" : "");
+    else if (o->arena.failed || o->table_arena.failed)
+        format_text(why, INCOMPLETE_MAX,
+                    "names and stacks in %.*s are incomplete: out of memory",
+                    STR_ARG(path));
+    return rejected || o->arena.failed || o->table_arena.failed;
 }
 
 bool object_is_complete(const struct object *o)
 {
-    return o->named && o->split.missing.len == 0 && o->no_alternate.len == 0;
+    return o->named && o->split.missing.len == 0 && o->missing_alternate.len == 0 &&
+           rejected_of(o) == 0 && !o->arena.failed;
 }
 
-void object_keep_names(struct object *o)
+void object_write_cache(struct object *o)
 {
     if (object_is_complete(o))
         name_cache_write(&o->names);
 }
 
+bool object_was_truncated(const struct object *o)
+{
+    return o->was_truncated || os_mapping_was_truncated(&o->file.mapping) ||
+           os_mapping_was_truncated(&o->debug.mapping) ||
+           os_mapping_was_truncated(&o->alternate.mapping);
+}
+
 void object_close_files(struct object *o)
 {
+    o->was_truncated = object_was_truncated(o);
     os_mapping_close(&o->file.mapping);
     os_mapping_close(&o->debug.mapping);
     os_mapping_close(&o->alternate.mapping);

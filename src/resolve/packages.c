@@ -21,7 +21,7 @@ static const struct {
     {"arch", {PACKAGES_OTHER, "https://debuginfod.archlinux.org"}},
 };
 
-/* The value of a variable of os-release, without its quotes. */
+/* The value of a variable in os-release, without its quotes. */
 static struct str value_of(struct str text, struct str key)
 {
     while (text.len) {
@@ -36,7 +36,7 @@ static struct str value_of(struct str text, struct str key)
     return STR("");
 }
 
-/* The first of the words that is known. */
+/* The first known one of several words. */
 static const struct distribution *known(struct str words)
 {
     const size_t count = sizeof distributions / sizeof *distributions;
@@ -83,8 +83,8 @@ struct package_search {
     uint64_t bytes;
 };
 
-/* Whether a list of files has the path, also as it was before /lib became a link to
- * /usr/lib. */
+/* Returns true if a list of files contains the path, also in its form before /lib
+ * became a link to /usr/lib. */
 static bool lists_path(struct str list, struct str path)
 {
     static const char usr[] = "/usr";
@@ -155,8 +155,9 @@ bool packages_find(const char *root, const struct str *paths, size_t count,
     return os_folder_each(folder, search_list, &s) && s.lists;
 }
 
-/* Debian makes a -dbgsym package of each package by itself, but for those that have one
- * made by hand: libc6's, and Python's, where one serves all of a version's packages. */
+/* Debian builds a -dbgsym package for each package automatically, except for packages
+ * with a hand-made debug package: libc6 and Python, where one package covers all
+ * packages of a version. */
 void package_debug_name(const char *package, char name[PACKAGE_NAME_MAX])
 {
     struct str p = str_of(package), rest = p;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debug information that lies in files of its own: .dwo, and packages of them, .dwp. */
+/* Split debug information: .dwo files, and packages of them, .dwp. */
 #ifndef STOKE_RESOLVE_SPLIT_H
 #define STOKE_RESOLVE_SPLIT_H
 
+#include "base/idmap.h"
 #include "os/mapping.h"
-#include "os/parallel.h"
+#include "os/thread_pool.h"
 #include "resolve/find.h"
 #include "symbol/dwarf_package.h"
 
@@ -12,21 +13,25 @@ struct split_file;
 
 /* The split files of one object. */
 struct split_files {
-    struct os_lock *lock; /* the object's */
+    struct os_lock *lock; /* the lock of the object */
     struct arena *arena;
     struct split_file *files, *packages; /* open */
+    struct idmap by_path;                /* of files, by hash */
     bool searched;                       /* for packages */
     const char *symfs;                   /* or NULL */
+    struct elf_unpacked *unpacked;       /* of the object */
     const struct find_beside *beside;
     struct str path;    /* of the file with debug information */
-    struct str missing; /* the first file that was nowhere; or empty */
+    struct str missing; /* the first file that was not found; or empty */
 };
 
-/* For struct dwarf_input, with a struct split_files as its context: from a package
- * beside the program, else from the .dwo where the compiler put it or beside the program.
- */
-bool split_find(void *split, const struct dwarf_split *wanted,
-                struct dwarf_sections *out);
+/* For struct dwarf_input, with a struct split_files as its context: searches the
+ * packages beside the executable, then the .dwo where the compiler wrote it or beside
+ * the executable. */
+bool split_find(void *split, const struct dwarf_split *unit, struct dwarf_sections *out);
+
+/* Number of compressed sections that exceed the limits. */
+unsigned split_rejected(const struct split_files *s);
 
 void split_deinit(struct split_files *s);
 

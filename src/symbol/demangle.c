@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/demangle.h"
+#include "base/number.h"
 #include "model/rust_name.h"
 #include "symbol/mangled.h"
 #include "symbol/rust_v0.h"
 #include <stdlib.h>
 
-/* The C++ runtime's (Itanium C++ ABI, 3.4). It returns memory from malloc, or NULL. */
+/* From the C++ runtime (Itanium C++ ABI, 3.4). Returns memory from malloc, or NULL. */
 char *__cxa_demangle(const char *mangled, char *into, size_t *length, int *status);
 
-/* Rust's old mangling: _ZN, names with their lengths, the last of them a hash, E. */
+/* Rust's legacy mangling: _ZN, names with their lengths, the last of them a hash, E. */
 static bool write_legacy_rust(struct str name, struct str *joined, char *room)
 {
     struct str rest = str_skip(name, 3), last = STR("");
@@ -26,7 +27,7 @@ static bool write_legacy_rust(struct str name, struct str *joined, char *room)
         rest = str_skip(rest, length);
         for (unsigned i = 0; used && i < 2; i++)
             room[used++] = ':';
-        /* A name must begin with a letter or '_': one stands before an escape. */
+        /* A name must begin with a letter or '_', so '_' is put before an escape. */
         struct str plain = str_skip(last, str_starts(last, STR("_$")) ? 1 : 0);
         memcpy(room + used, plain.ptr, plain.len);
         used += plain.len;
@@ -36,7 +37,7 @@ static bool write_legacy_rust(struct str name, struct str *joined, char *room)
     return at_end && last.len == 17 && last.ptr[0] == 'h' && used > last.len;
 }
 
-/* What of a mangled name the runtime is to be given, and a zero. */
+/* Copies the part of a mangled name that the runtime demangles, and adds a zero byte. */
 static void copy_mangled(struct str name, enum demangle how, const struct mangled *m,
                          char *copy)
 {
@@ -56,7 +57,8 @@ static bool write_cpp(struct str name, enum demangle how, struct output *out)
     int status;
     if (!mangled_scan(name, how == DEMANGLE_FULL, &m) || m.end < 3)
         return false;
-    /* All of it, but for a suffix. Parameters that are not looked at may be anything. */
+    /* The scan must reach the end of the name, or a suffix. Parameters that are not
+     * scanned may be anything. */
     if (m.end < name.len && name.ptr[m.end] != '.' &&
         (m.is_special || how == DEMANGLE_FULL))
         return false;
@@ -69,11 +71,33 @@ static bool write_cpp(struct str name, enum demangle how, struct output *out)
     return !out->failed;
 }
 
+/* OCaml: "caml", the module, and names after "__"; operators are written as "$" and two
+ * hexadecimal digits. */
+static bool write_ocaml(struct str name, struct output *out)
+{
+    struct str rest = str_skip(name, 4);
+    if (rest.len == 0 || rest.ptr[0] < 'A' || rest.ptr[0] > 'Z')
+        return false;
+    while (rest.len) {
+        uint64_t byte;
+        bool is_dot = str_starts(rest, STR("__"));
+        bool is_byte = rest.ptr[0] == '$' && rest.len > 2 &&
+                       number_parse_hex(str_head(str_skip(rest, 1), 2), &byte) &&
+                       byte > ' ' && byte < 127;
+        output_char(out, is_dot ? '.' : is_byte ? (char)byte : rest.ptr[0]);
+        rest = str_skip(rest, is_dot ? 2 : is_byte ? 3 : 1);
+    }
+    return !out->failed;
+}
+
 static bool write_name(struct str name, enum demangle how, struct output *out)
 {
     char
-        room[2 * MANGLED_LENGTH_MAX]; /* a name takes two bytes, and "::" is put before */
+        /* a name takes two bytes, and "::" comes before it */
+        room[2 * MANGLED_LENGTH_MAX];
     struct str joined;
+    if (str_starts(name, STR("caml")))
+        return write_ocaml(name, out);
     if (name.len < 3 || name.ptr[0] != '_')
         return false;
     if (name.ptr[1] == 'R')
@@ -101,5 +125,5 @@ struct str demangle(struct str name, enum demangle how, struct output *scratch)
         return name;
     if (is_stub)
         output_text(scratch, "@plt");
-    return scratch->failed ? name : output_kept(scratch);
+    return scratch->failed ? name : output_contents(scratch);
 }

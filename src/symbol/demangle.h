@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of functions as they stand in the source: of C++ (by the C++ runtime's
- * demangler, once symbol/mangled.h has found nothing against it) and Rust.
+/* Demangles function names of C++ (with the C++ runtime's demangler, after
+ * symbol/mangled.h has checked the name), Rust and OCaml.
  *
- * What is hostile or broken stays as it is: nothing here takes long, whatever it is
- * given. */
+ * Hostile or invalid names are returned unchanged. The time is bounded for every
+ * input. */
 #ifndef STOKE_SYMBOL_DEMANGLE_H
 #define STOKE_SYMBOL_DEMANGLE_H
 
@@ -11,14 +11,15 @@
 
 enum demangle {
     DEMANGLE_NO,
-    DEMANGLE_SIMPLE, /* foo::bar<int>, as perf has it: no parameters, no result, no suffix
-                      */
-    DEMANGLE_FULL,   /* int foo::bar<int>(int) [clone .cold] */
+    /* foo::bar<int>, as in perf: no parameters, no result type, no suffix */
+    DEMANGLE_SIMPLE,
+    DEMANGLE_FULL, /* int foo::bar<int>(int) [clone .cold] */
 };
 
-/* The name to show: `name` itself, or text in `scratch`, a keeping output, good until the
- * next call. "@plt" stays behind what it is a stub for; versions ("@@GLIBCXX_3.4") go
- * where something is demangled. Where memory is short the name stays as it is. */
+/* Returns the name to display: `name` itself, or text in `scratch` (an OUTPUT_BUFFER),
+ * valid until the next call. The suffix "@plt" stays; a version suffix
+ * ("@@GLIBCXX_3.4") is dropped when the name is demangled. When memory is short, the
+ * name is returned unchanged. */
 struct str demangle(struct str name, enum demangle how, struct output *scratch);
 
 #endif

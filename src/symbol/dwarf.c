@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf.h"
+#include "base/array.h"
 #include "base/sort.h"
 #include "symbol/dwarf_name.h"
 #include "symbol/dwarf_table.h"
 #include <stdlib.h>
 
-/* What a frame handed out costs of the budget, as it needs memory. */
+/* The cost of a returned frame in steps of the budget, because it needs memory. */
 #define FRAME_STEPS 32
 
 /* --- The whole ---------------------------------------------------------------------- */
 
-/* Several units may claim the same code: a function of a header that the linker kept
- * once. It keeps the first one, and lets the others' ranges point there, too. */
+/* Several units may claim the same code: a function of a header that the linker retained
+ * once. The linker keeps the first copy and makes the ranges of the other units point
+ * to it. */
 bool dwarf_init(struct dwarf *d, const struct dwarf_input *input, struct arena *arena,
                 struct error *err)
 {
@@ -56,9 +58,9 @@ bool dwarf_order(const struct dwarf *d, struct dwarf_query *queries, size_t coun
     return true;
 }
 
-size_t dwarf_cut(const struct dwarf_query *queries, size_t count, size_t wanted)
+size_t dwarf_cut(const struct dwarf_query *queries, size_t count, size_t min_count)
 {
-    size_t end = wanted < count ? wanted : count;
+    size_t end = min_count < count ? min_count : count;
     while (end && end < count && queries[end].unit == queries[end - 1].unit)
         end++;
     return end;
@@ -66,7 +68,7 @@ size_t dwarf_cut(const struct dwarf_query *queries, size_t count, size_t wanted)
 
 /* --- Readers ------------------------------------------------------------------------ */
 
-/* No entry is shorter than two bytes, and each is read at most twice. */
+/* An entry has at least two bytes, and each is read at most twice. */
 static void add_range_budget(struct dwarf_reader *r, const struct dwarf_sections *s)
 {
     r->caches->range_budget += (uint64_t)s->ranges.len + s->rnglists.len;
@@ -102,7 +104,7 @@ void dwarf_reader_deinit(struct dwarf_reader *r)
 static void forget_paths(struct dwarf_reader *r)
 {
     const struct dwarf_caches *c = r->caches;
-    for (size_t i = 1; i < c->lines.count; i++) { /* [0] is none */
+    for (size_t i = 1; i < c->lines.count; i++) { /* [0] is unused */
         struct dwarf_lines *l =
             (struct dwarf_lines *)(uintptr_t)c->lines.entries[i].value;
         for (size_t k = 0; l && k < l->file_count; k++)
@@ -118,7 +120,7 @@ void dwarf_reader_forget(struct dwarf_reader *r)
     r->caches->path_count = r->caches->path_cap = 0;
 }
 
-/* How many steps a call may take: more than any file that a compiler wrote needs. */
+/* Sets the maximum number of steps for a call: more than any file of a compiler needs. */
 static void set_budget(struct dwarf_reader *r, size_t queries)
 {
     const struct dwarf_sections *s = &r->dwarf->input.sections;
@@ -144,17 +146,17 @@ static bool prepare_lines(struct dwarf_reader *r, struct dwarf_unit_state *s)
     return s->lines != NULL;
 }
 
-/* The unit of a split file that belongs to this one; the unit itself where there is none.
- * False when memory is short. */
+/* Returns the split unit that belongs to this unit, or the unit itself if there is
+ * none. False when memory is short. */
 static bool find_split(struct dwarf_reader *r, struct dwarf_unit_state *s)
 {
     const struct dwarf_input *input = &r->dwarf->input;
     const struct dwarf_unit *u = s->unit;
-    struct dwarf_split wanted = {u->split_name, u->directory, u->split_id};
+    struct dwarf_split unit = {u->split_name, u->directory, u->split_id};
     struct dwarf_sections sections = DWARF_NO_SECTIONS;
     s->body = s;
     if (!u->split_name.len || !input->split ||
-        !input->split(input->split_context, &wanted, &sections))
+        !input->split(input->split_context, &unit, &sections))
         return true;
     struct dwarf_file *file = arena_zalloc(&r->arena, 1, sizeof *file);
     if (!file || !dwarf_file_init(file, &sections, u, NULL, &r->arena))
@@ -223,7 +225,7 @@ static struct str make_path(struct dwarf_reader *r, const struct dwarf_unit_stat
     return join_path(&r->results, first, dir, name);
 }
 
-/* The path of a file of the unit; empty where it is not known. */
+/* The path of a file of the unit; empty if it is unknown. */
 static struct str path_of(struct dwarf_reader *r, const struct dwarf_unit_state *s,
                           uint64_t number)
 {
@@ -232,11 +234,8 @@ static struct str path_of(struct dwarf_reader *r, const struct dwarf_unit_state 
     if (!file)
         return STR("");
     if (!file->path) {
-        void *room = arena_grow(&r->results, c->paths, &c->path_cap, c->path_count + 1,
-                                sizeof *c->paths);
-        if (!room)
+        if (!ARRAY_RESERVE(&r->results, c->paths, c->path_cap, c->path_count + 1))
             return STR("");
-        c->paths = room;
         c->paths[c->path_count++] = make_path(r, s, file);
         file->path = (uint32_t)c->path_count;
     }
@@ -265,7 +264,7 @@ static void set_line(struct dwarf_reader *r, const struct dwarf_unit_state *s,
     frame->column = row.column;
 }
 
-/* The frames of one query of the body that was walked. */
+/* Sets the frames of one query in the body that was walked. */
 static void answer(struct dwarf_reader *r, struct dwarf_unit_state *s,
                    struct dwarf_query *q)
 {
@@ -296,20 +295,20 @@ static void answer(struct dwarf_reader *r, struct dwarf_unit_state *s,
     q->count = length;
 }
 
-/* A query in no function: one frame without a name, where a line is known. */
+/* Answers a query outside all functions: one frame without a name, if a line is known. */
 static void answer_line(struct dwarf_reader *r, struct dwarf_unit_state *s,
                         struct dwarf_query *q)
 {
-    struct dwarf_frame frame = {0}, *kept;
+    struct dwarf_frame frame = {0}, *copy;
     set_line(r, s, q->address, &frame);
-    if (!frame.file.len || !(kept = arena_alloc(&r->results, sizeof *kept)))
+    if (!frame.file.len || !(copy = arena_alloc(&r->results, sizeof *copy)))
         return;
-    *kept = frame;
-    q->frames = kept;
+    *copy = frame;
+    q->frames = copy;
     q->count = 1;
 }
 
-/* The function at the first query, and for how many queries it is the one. */
+/* Finds the function of the first query, and how many queries it covers. */
 static bool find_body(struct dwarf_reader *r, struct dwarf_unit_state *s,
                       const struct dwarf_query *queries, size_t count, uint64_t *entry,
                       size_t *same)
@@ -383,17 +382,14 @@ struct rows {
 static bool add_row(struct dwarf_reader *r, const struct dwarf_unit_state *s,
                     const struct dwarf_line_state *row, struct rows *rows)
 {
-    void *room = arena_grow(&r->results, rows->items, &rows->cap, rows->count + 1,
-                            sizeof *rows->items);
-    if (!room)
+    if (!ARRAY_RESERVE(&r->results, rows->items, rows->cap, rows->count + 1))
         return false;
-    rows->items = room;
     rows->items[rows->count++] = (struct dwarf_row){
         row->address, path_of(r, s, row->file), row->line, row->column};
     return true;
 }
 
-/* Adds the rows from *row on up to `high`; *row is then where the run ended. */
+/* Adds the rows from *row on up to `high`; sets *row to the row where the run ended. */
 static bool add_run(struct dwarf_reader *r, const struct dwarf_unit_state *s,
                     struct dwarf_line_state *row, uint64_t high, struct rows *rows)
 {

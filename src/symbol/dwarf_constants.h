@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of DWARF that are used here (DWARF 5, section 7; GNU's and LLVM's own). */
+/* The DWARF constants that stoke uses (DWARF 5, section 7; extensions of GNU and
+ * LLVM). */
 #ifndef STOKE_SYMBOL_DWARF_CONSTANTS_H
 #define STOKE_SYMBOL_DWARF_CONSTANTS_H
 

@@ -6,7 +6,7 @@ static struct str section(struct elf *e, bool split, struct str name, struct str
     return elf_section_bytes(e, elf_section_named(e, split ? dwo_name : name));
 }
 
-/* The bytes of a section by its name in the program's file, or in a split one. */
+/* The bytes of a section, by its name in the main file, or in a split file. */
 #define SECTION(name) section(e, split, STR(name), STR(name ".dwo"))
 
 struct dwarf_sections dwarf_elf_sections(struct elf *e, bool split)
@@ -25,15 +25,15 @@ struct dwarf_sections dwarf_elf_sections(struct elf *e, bool split)
     };
 }
 
-/* The addresses between which there is code. */
+/* Sets the range of addresses that contains all code. */
 static void set_code(const struct elf *e, struct dwarf_input *input)
 {
-    uint64_t wanted = ELF_ALLOC | ELF_EXECINSTR, low = UINT64_MAX, high = 0;
+    uint64_t code_flags = ELF_ALLOC | ELF_EXECINSTR, low = UINT64_MAX, high = 0;
     input->code_low = 0;
     input->code_high = UINT64_MAX;
     for (size_t i = 0; i < e->section_count; i++) {
         const struct elf_section *s = &e->sections[i];
-        if ((s->flags & wanted) != wanted || !s->size)
+        if ((s->flags & code_flags) != code_flags || !s->size)
             continue;
         uint64_t end =
             s->size < UINT64_MAX - s->address ? s->address + s->size : UINT64_MAX;

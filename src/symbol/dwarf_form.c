@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_form.h"
+#include "base/array.h"
 
 enum {
     STEP_END,
     STEP_MORE, /* nothing; the fixed size was too large for one step */
     STEP_LEB,
     STEP_TEXT,
-    STEP_BLOCK, /* a length as LEB128, then so many bytes */
+    STEP_BLOCK, /* a length as LEB128, then that many bytes */
     STEP_BLOCK1,
     STEP_BLOCK2,
     STEP_BLOCK4,
@@ -16,14 +17,14 @@ enum {
     STEP_SIBLING4,
     STEP_SIBLING8,
     STEP_SIBLING_LEB,
-    STEP_BROKEN, /* a form that nobody knows */
+    STEP_BROKEN, /* an unknown form */
 };
 
-/* Codes are given from 1 on; a larger one than this is no table of a compiler. */
+/* Codes begin at 1; compilers do not write larger ones than this. */
 #define CODE_MAX ((uint64_t)1 << 20)
 #define STEP_FIXED_MAX 60000
 
-/* Attributes of one entry that refer to their own form, one after another. */
+/* Maximum nesting of DW_FORM_indirect. */
 #define INDIRECT_MAX 4
 
 /* --- Forms -------------------------------------------------------------------------- */
@@ -159,7 +160,7 @@ struct compiler {
     struct dwarf_abbrevs *table;
     const struct dwarf_unit *unit;
     struct arena *arena;
-    struct dwarf_step step; /* the one that is being made */
+    struct dwarf_step step; /* the step that is being built */
     uint8_t before;         /* bytes since the last attribute that is read */
     bool failed;            /* memory is short */
 };
@@ -181,7 +182,7 @@ enum slot {
     SLOT_ARTIFICIAL,
 };
 
-/* What is read of types and parameters only, for names that are made of them. */
+/* Attributes of types and parameters only, which are needed to build names. */
 static enum slot slot_of_type(uint64_t name)
 {
     switch (name) {
@@ -232,13 +233,10 @@ static enum slot slot_of(uint64_t name)
 static void end_step(struct compiler *c, uint8_t kind)
 {
     struct dwarf_abbrevs *t = c->table;
-    void *room =
-        arena_grow(c->arena, t->steps, &t->step_cap, t->step_count + 1, sizeof *t->steps);
-    if (!room) {
+    if (!ARRAY_RESERVE(c->arena, t->steps, t->step_cap, t->step_count + 1)) {
         c->failed = true;
         return;
     }
-    t->steps = room;
     c->step.kind = kind;
     t->steps[t->step_count++] = c->step;
     c->step = (struct dwarf_step){0, 0};
@@ -258,16 +256,13 @@ static void add_step(struct compiler *c, struct dwarf_abbrev *abbrev, uint64_t n
         end_step(c, shape.kind);
 }
 
-static uint32_t keep_implicit(struct compiler *c, int64_t implicit)
+static uint32_t add_implicit(struct compiler *c, int64_t implicit)
 {
     struct dwarf_abbrevs *t = c->table;
-    void *values = arena_grow(c->arena, t->implicit, &t->implicit_cap,
-                              t->implicit_count + 1, sizeof *t->implicit);
-    if (!values) {
+    if (!ARRAY_RESERVE(c->arena, t->implicit, t->implicit_cap, t->implicit_count + 1)) {
         c->failed = true;
         return 0;
     }
-    t->implicit = values;
     t->implicit[t->implicit_count] = implicit;
     return (uint32_t)t->implicit_count++;
 }
@@ -278,20 +273,18 @@ static void add_spec(struct compiler *c, struct dwarf_abbrev *abbrev, enum slot 
     struct dwarf_abbrevs *t = c->table;
     struct dwarf_spec spec = {form <= UINT16_MAX ? (uint16_t)form : 0, (uint8_t)slot,
                               c->before, 0};
-    void *room =
-        arena_grow(c->arena, t->specs, &t->spec_cap, t->spec_count + 1, sizeof *t->specs);
     if (form == DW_FORM_implicit_const)
-        spec.implicit = keep_implicit(c, implicit);
+        spec.implicit = add_implicit(c, implicit);
     c->before = 0;
-    c->failed |= !room;
+    c->failed |= !ARRAY_RESERVE(c->arena, t->specs, t->spec_cap, t->spec_count + 1);
     if (c->failed)
         return;
-    t->specs = room;
     t->specs[t->spec_count++] = spec;
     abbrev->spec_count++;
 }
 
-/* What is not read and of a fixed size goes to what stands before the next attribute. */
+/* Attributes that are not read and have a fixed size are added to the bytes to skip
+ * before the next attribute. */
 static void add_attribute(struct compiler *c, struct dwarf_abbrev *abbrev, uint64_t name,
                           uint64_t form, int64_t implicit)
 {
@@ -359,8 +352,7 @@ static void set_leap(const struct compiler *c, struct dwarf_abbrev *abbrev)
         abbrev->leap = DWARF_LEAP_END;
 }
 
-/* Reads what stands behind an abbreviation's code. False at the end of what is readable.
- */
+/* Reads an abbreviation after its code. False at the end of the readable data. */
 static bool compile_abbrev(struct compiler *c, struct bytes *b,
                            struct dwarf_abbrev *abbrev)
 {
@@ -387,22 +379,20 @@ static bool compile_abbrev(struct compiler *c, struct bytes *b,
     abbrev->exists = !b->failed && !c->failed;
     if (abbrev->exists)
         set_leap(c, abbrev);
-    if (abbrev->role == DWARF_SKIP) { /* it is stepped over, and never read */
+    if (abbrev->role == DWARF_SKIP) { /* the entry is skipped and never read */
         c->table->spec_count = abbrev->specs;
         abbrev->spec_count = 0;
     }
     return abbrev->exists;
 }
 
-static struct dwarf_abbrev *place_for(struct compiler *c, uint64_t code)
+static struct dwarf_abbrev *abbrev_for(struct compiler *c, uint64_t code)
 {
     struct dwarf_abbrevs *t = c->table;
-    void *room = arena_grow(c->arena, t->items, &t->cap, code + 1, sizeof *t->items);
-    if (!room) {
+    if (!ARRAY_RESERVE(c->arena, t->items, t->cap, code + 1)) {
         c->failed = true;
         return NULL;
     }
-    t->items = room;
     if (code >= t->count) {
         memset(t->items + t->count, 0, (code + 1 - t->count) * sizeof *t->items);
         t->count = code + 1;
@@ -418,8 +408,8 @@ static void *copy_out(struct arena *a, const void *items, size_t count, size_t s
     return copy;
 }
 
-/* The table in memory of its own, as large as it is. */
-static struct dwarf_abbrevs *cut_to_size(const struct dwarf_abbrevs *t, struct arena *a)
+/* Copies the table to memory of its exact size. */
+static struct dwarf_abbrevs *shrink(const struct dwarf_abbrevs *t, struct arena *a)
 {
     struct dwarf_abbrevs *made = arena_zalloc(a, 1, sizeof *made);
     if (!made)
@@ -444,16 +434,17 @@ struct dwarf_abbrevs *dwarf_abbrevs_make(const struct dwarf_unit *u,
     c.table->implicit_count = 0;
     while (!c.failed && (code = dwarf_uleb(&b)) != 0) {
         struct dwarf_abbrev abbrev;
-        /* Codes far beyond what the bytes so far can have named only cost memory. */
+        /* Codes far above the number that the bytes so far can define would only waste
+         * memory. */
         if (code > CODE_MAX || code > 64 + bytes_offset(&b) ||
             !compile_abbrev(&c, &b, &abbrev))
             break;
-        struct dwarf_abbrev *place = place_for(&c, code);
-        if (place && !place->exists)
-            *place = abbrev;
+        struct dwarf_abbrev *item = abbrev_for(&c, code);
+        if (item && !item->exists)
+            *item = abbrev;
     }
     *budget -= bytes_offset(&b);
-    return c.failed ? NULL : cut_to_size(c.table, a);
+    return c.failed ? NULL : shrink(c.table, a);
 }
 
 /* --- Stepping over ------------------------------------------------------------------ */
@@ -523,7 +514,7 @@ static uint64_t read_sibling(struct bytes *b, uint8_t kind)
     }
 }
 
-/* Goes to that offset of the unit where it is ahead. */
+/* Moves to that offset of the unit if it is ahead. */
 static bool jump(struct bytes *b, const struct dwarf_unit *u, uint64_t offset)
 {
     if (b->failed || offset > u->end - u->offset || u->offset + offset <= bytes_offset(b))
@@ -626,7 +617,7 @@ static struct dwarf_value read_value(struct bytes *b, const struct dwarf_unit *u
     return v;
 }
 
-/* The most common forms at once. */
+/* Fast path for the most common forms. */
 static inline struct dwarf_value read_common(struct bytes *b, const struct dwarf_unit *u,
                                              uint64_t form, int64_t implicit)
 {
@@ -667,8 +658,8 @@ struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
     return read_common(b, u, form, implicit);
 }
 
-static inline void keep_attribute(struct dwarf_die *die, const struct dwarf_unit *u,
-                                  enum slot slot, struct dwarf_value v)
+static inline void store_attribute(struct dwarf_die *die, const struct dwarf_unit *u,
+                                   enum slot slot, struct dwarf_value v)
 {
     switch (slot) {
     case SLOT_NONE:
@@ -728,7 +719,7 @@ void dwarf_die_read(struct bytes *b, const struct dwarf_unit *u,
         bytes_skip(&at, spec->before);
         struct dwarf_value v = read_common(&at, u, spec->form, implicit);
         if (!at.failed)
-            keep_attribute(die, u, (enum slot)spec->slot, v);
+            store_attribute(die, u, (enum slot)spec->slot, v);
     }
     *b = at;
 }
@@ -741,7 +732,7 @@ static struct str text_at(struct str section, uint64_t offset)
     return b.failed ? STR("") : text;
 }
 
-/* Entry `index` of a table of numbers of that size. */
+/* Entry `index` of a table of numbers of a given size. */
 static bool number_at(struct str section, bool big_endian, uint64_t base, uint64_t index,
                       unsigned size, uint64_t *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of .debug_info as their abbreviations describe them (DWARF 5, 7.5).
+/* Reads the entries of .debug_info with their abbreviations (DWARF 5, 7.5).
  *
- * A table of abbreviations is compiled once: what one has to know to step over an entry
- * is put down as a few steps, a fixed size and then one thing of varying size, so that
- * entries that do not matter cost next to nothing. */
+ * A table of abbreviations is compiled once: skipping an entry becomes a few steps,
+ * each a fixed size and then one value of variable size. So entries that are not needed
+ * cost very little. */
 #ifndef STOKE_SYMBOL_DWARF_FORM_H
 #define STOKE_SYMBOL_DWARF_FORM_H
 
@@ -11,77 +11,80 @@
 #include "symbol/dwarf.h"
 #include "symbol/dwarf_constants.h"
 
-#define DWARF_NONE UINT64_MAX /* an attribute that is not there */
+#define DWARF_NONE UINT64_MAX /* a missing attribute */
 
-/* What an attribute is, before it is looked up anywhere. form 0: it is not there. */
+/* The value of an attribute, before references into other sections are resolved. form
+ * 0: missing. */
 struct dwarf_value {
-    uint64_t number; /* the constant, index, offset; of texts in place, where it stands */
+    uint64_t number; /* the constant, index or offset; for inline strings, their offset */
     uint32_t form;
 };
 
-/* A unit's head and what its first entry says (DWARF 5, 7.5.1, 3.1). */
+/* A unit's header and the attributes of its first entry (DWARF 5, 7.5.1, 3.1). */
 struct dwarf_unit {
     const struct dwarf_file *file;
-    uint64_t offset, first, end; /* in .debug_info: the head, the first entry, the end */
-    uint64_t abbrev;             /* offset of its table */
+    /* in .debug_info: the header, the first entry, the end */
+    uint64_t offset, first, end;
+    uint64_t abbrev; /* offset of its abbreviation table */
     uint64_t split_id;
-    uint64_t low;  /* what range lists are relative to */
+    uint64_t low;  /* base of range lists */
     uint64_t line; /* offset of its line program, or DWARF_NONE */
     uint64_t str_offsets_base, addr_base, rnglists_base;
-    uint64_t ranges_base;       /* of GNU's split units of DWARF 4; for others 0 */
-    uint64_t split_ranges_base; /* what it is for the split unit of this one */
-    struct str addr; /* sections that split units share with the program's file */
+    uint64_t ranges_base;       /* of GNU's split units of DWARF 4; 0 for others */
+    uint64_t split_ranges_base; /* ranges_base of the split unit of this unit */
+    struct str addr;            /* sections that split units share with the main file */
     struct str ranges;
     struct str name, directory, split_name;
     uint16_t version, tag, language;
     uint8_t type, address_size, offset_size;
 };
 
-/* What an entry is good for. */
+/* How an entry is used. */
 enum dwarf_role {
     DWARF_SKIP,     /* nothing in it leads to code */
     DWARF_FUNCTION, /* a subprogram with code */
     DWARF_INLINED,
     DWARF_BLOCK,    /* a part of a body */
     DWARF_SCOPE,    /* a namespace */
-    DWARF_TYPE,     /* may hold functions in some languages */
+    DWARF_TYPE,     /* may contain functions in some languages */
     DWARF_ABSTRACT, /* a subprogram without code */
-    DWARF_OTHER,    /* nothing in it leads to code, but names may be made of it */
+    DWARF_OTHER,    /* nothing in it leads to code, but names may use it */
 };
 
 /* An attribute that is read. */
 struct dwarf_spec {
     uint16_t form;
-    uint8_t slot;      /* what of struct dwarf_die it is */
-    uint8_t before;    /* bytes of others to step over first */
+    uint8_t slot;      /* which field of struct dwarf_die it sets */
+    uint8_t before;    /* bytes of other attributes to skip first */
     uint32_t implicit; /* of DW_FORM_implicit_const: index of the value */
 };
 
-/* Step over `fixed` bytes, then over one thing of this kind. */
+/* Skip `fixed` bytes, then one value of this kind. */
 struct dwarf_step {
     uint16_t fixed;
     uint8_t kind;
 };
 
 struct dwarf_abbrev {
-    uint32_t specs; /* index of the first; kept of what leads to code and names only */
+    /* index of the first; stored only for entries that lead to code or names */
+    uint32_t specs;
     uint32_t spec_count;
     uint32_t steps;
     uint16_t tag;
-    uint16_t fixed; /* bytes to what `leap` tells of; those of the first step */
+    uint16_t fixed; /* bytes up to the data of `leap`; those of the first step */
     uint8_t role, leap;
     bool exists, has_children, has_sibling, has_code;
 };
 
-/* What of most entries is all there is to know to step over them. */
+/* How to skip an entry; this covers most entries. */
 enum dwarf_leap {
     DWARF_LEAP_NONE,
-    DWARF_LEAP_END,     /* the fixed bytes are all */
-    DWARF_LEAP_SIBLING, /* behind them the sibling is told, in four bytes */
+    DWARF_LEAP_END,     /* the fixed bytes are the whole entry */
+    DWARF_LEAP_SIBLING, /* a sibling offset of four bytes follows them */
 };
 
 struct dwarf_abbrevs {
-    struct dwarf_abbrev *items; /* by code, where codes are small */
+    struct dwarf_abbrev *items; /* by code, if codes are small */
     size_t count, cap;
     struct dwarf_spec *specs;
     size_t spec_count, spec_cap;
@@ -91,15 +94,15 @@ struct dwarf_abbrevs {
     size_t implicit_count, implicit_cap;
 };
 
-/* Where tables are compiled before they are cut to size; used again and again. Begins
- * zeroed; the memory is its arena's. */
+/* A buffer in which tables are compiled before they are copied to their exact size; it
+ * is reused. Zeroed at first; its arena owns the memory. */
 struct dwarf_abbrev_scratch {
     struct dwarf_abbrevs table;
     struct arena arena;
 };
 
-/* Compiles the table for units like u. What cannot be read is not in it. *budget is
- * lowered by the bytes read; nothing is read beyond it. NULL when memory is short. */
+/* Compiles the table for units like u. Unreadable abbreviations are left out. Subtracts
+ * the bytes read from *budget and reads nothing beyond it. NULL when memory is short. */
 struct dwarf_abbrevs *dwarf_abbrevs_make(const struct dwarf_unit *u,
                                          struct dwarf_abbrev_scratch *scratch,
                                          struct arena *a, uint64_t *budget);
@@ -110,7 +113,7 @@ static inline const struct dwarf_abbrev *dwarf_abbrev_of(const struct dwarf_abbr
     return code < t->count && t->items[code].exists ? &t->items[code] : NULL;
 }
 
-/* A cursor over the unit's entries; offsets are those of .debug_info. */
+/* A cursor over the unit's entries; offsets are relative to .debug_info. */
 static inline struct bytes dwarf_unit_bytes(const struct dwarf_unit *u, uint64_t offset)
 {
     struct bytes b = bytes_of(str_head(u->file->sections.info, (size_t)u->end),
@@ -135,14 +138,14 @@ static inline int64_t dwarf_sleb(struct bytes *b)
     return bytes_sleb(b);
 }
 
-/* Steps over an entry's attributes. With `follow`, where they tell the next sibling, to
- * that instead, and *jumped says so. */
+/* Skips an entry's attributes. With `follow`, if they contain a sibling offset, moves
+ * to the sibling instead and sets *jumped. */
 void dwarf_skip(struct bytes *b, const struct dwarf_unit *u,
                 const struct dwarf_abbrevs *t, const struct dwarf_abbrev *abbrev,
                 bool follow, bool *jumped);
 
-/* Steps over an entry and all that is in it where its abbreviation tells how to do so at
- * once. False, and nothing is done, where it does not. */
+/* Skips an entry and its children, if its abbreviation allows that in one step.
+ * Otherwise returns false and does nothing. */
 static inline bool dwarf_leap(struct bytes *b, const struct dwarf_unit *u,
                               const struct dwarf_abbrev *abbrev)
 {
@@ -162,17 +165,17 @@ static inline bool dwarf_leap(struct bytes *b, const struct dwarf_unit *u,
     return true;
 }
 
-/* Steps over an entry's attributes and all that is in it. Returns how many entries were
- * looked at. */
+/* Skips an entry's attributes and all its children. Returns the number of entries
+ * visited. */
 uint64_t dwarf_skip_tree(struct bytes *b, const struct dwarf_unit *u,
                          const struct dwarf_abbrevs *t,
                          const struct dwarf_abbrev *abbrev);
 
-/* Reads a value of that form. */
+/* Reads a value of a given form. */
 struct dwarf_value dwarf_value_read(struct bytes *b, const struct dwarf_unit *u,
                                     uint64_t form, int64_t implicit);
 
-/* What is of interest of one entry. */
+/* The attributes of an entry that stoke uses. */
 struct dwarf_die {
     struct dwarf_value low, high, ranges, origin, specification, linkage_name, name;
     struct dwarf_value type; /* not of functions */
@@ -186,10 +189,10 @@ void dwarf_die_read(struct bytes *b, const struct dwarf_unit *u,
                     const struct dwarf_abbrevs *t, const struct dwarf_abbrev *abbrev,
                     struct dwarf_die *die);
 
-/* The text of a value; empty where it is none. */
+/* The text of a value; empty if it is not a text. */
 struct str dwarf_value_text(const struct dwarf_unit *u, struct dwarf_value v);
 
-/* The address of a value; false where it is none. */
+/* The address of a value; false if it is not an address. */
 bool dwarf_value_address(const struct dwarf_unit *u, struct dwarf_value v, uint64_t *out);
 
 /* The entry that a value refers to: its file and its offset there. */
@@ -203,7 +206,7 @@ static inline bool dwarf_form_is_address(uint32_t form)
            form == DW_FORM_GNU_addr_index;
 }
 
-/* Entry `index` of .debug_addr, as that unit counts them. */
+/* Entry `index` of .debug_addr, relative to that unit's base. */
 bool dwarf_address_at(const struct dwarf_unit *u, uint64_t index, uint64_t *out);
 
 #endif

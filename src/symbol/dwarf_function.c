@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_function.h"
+#include "base/array.h"
 #include "symbol/dwarf_scope.h"
 #include "symbol/dwarf_table.h"
 
-/* Bodies within bodies. What is deeper is left out. */
+/* Maximum nesting of bodies; deeper ones are ignored. */
 #define DEPTH_MAX 1024
 
 /* --- Units and their abbreviations -------------------------------------------------- */
@@ -22,7 +23,8 @@ struct dwarf_file_state *dwarf_file_state_make(struct dwarf_reader *r,
     return s;
 }
 
-/* Tables that mean the same: of the same offset, for units of the same sizes. */
+/* Key of equal tables: the same offset, for units with the same address and offset
+ * sizes. */
 static uint64_t abbrevs_key(const struct dwarf_unit *u)
 {
     return u->abbrev << 8 | (uint64_t)u->address_size << 1 | (u->offset_size == 8) |
@@ -58,8 +60,9 @@ struct dwarf_unit_state *dwarf_unit_state_at(struct dwarf_reader *r,
 
 /* --- Where functions are ------------------------------------------------------------ */
 
-/* Whether the unit's language puts functions into types (rather than declarations, with
- * the function itself outside: C and its relatives; DWARF 5, 7.12). */
+/* Returns true if the unit's language puts functions into types. In C and related
+ * languages, types contain only declarations, and the function itself is outside (DWARF
+ * 5, 7.12). */
 static bool has_functions_in_types(const struct dwarf_unit *u)
 {
     switch (u->language) {
@@ -82,7 +85,7 @@ static bool has_functions_in_types(const struct dwarf_unit *u)
     }
 }
 
-/* Whether to look for functions among the children of an entry within others. */
+/* Returns true if the children of an entry may be functions. */
 static bool is_scope(struct dwarf_unit_state *s, const struct dwarf_abbrev *abbrev,
                      enum dwarf_depth depth, bool in_types)
 {
@@ -109,7 +112,7 @@ static bool add_function(struct dwarf_reader *r, struct dwarf_unit_state *s,
                              &r->caches->range_budget);
 }
 
-/* One pass over the unit's entries. The first one is entered where it is a scope. */
+/* One pass over the unit's entries. The first one is entered if it is a scope. */
 static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s,
                               enum dwarf_depth depth)
 {
@@ -146,8 +149,8 @@ static bool collect_functions(struct dwarf_reader *r, struct dwarf_unit_state *s
     return dwarf_table_sort(out, false);
 }
 
-/* Most functions are found without a look into namespaces, bodies and types; only for
- * code that then belongs to none it is worth one. */
+/* Most functions are found without entering namespaces, bodies and types; those are
+ * searched only for code that is not in a function found so far. */
 bool dwarf_function_at(struct dwarf_reader *r, struct dwarf_unit_state *s,
                        uint64_t address, uint64_t *entry)
 {
@@ -172,7 +175,7 @@ struct walk {
     struct dwarf_unit_state *state;
     struct dwarf_query *queries;
     size_t count;
-    uint32_t inside[DEPTH_MAX]; /* by depth: what is inlined around */
+    uint32_t inside[DEPTH_MAX]; /* by depth: the enclosing inlined call */
     size_t depth;
 };
 
@@ -189,9 +192,9 @@ static size_t first_from(const struct walk *w, uint64_t address)
     return low;
 }
 
-/* Whether the query is within the code of that inlined call, as far as was seen so far. A
- * call that says to have code outside of the call around it is not believed there: that
- * code may be walked or not, as other queries will have it. */
+/* Returns true if the query is in the code of that inlined call, as far as known so
+ * far. The part of a call's code outside its enclosing call is ignored, because that
+ * code may or may not be walked, depending on the other queries. */
 static bool is_inside(const struct walk *w, const struct dwarf_query *q, uint32_t inside)
 {
     size_t at = q->count;
@@ -200,12 +203,13 @@ static bool is_inside(const struct walk *w, const struct dwarf_query *q, uint32_
     return at == inside;
 }
 
-/* Whether an entry's code is asked for. With `inner`, it is what is innermost there. */
-static bool is_wanted(struct walk *w, const struct dwarf_die *die, uint32_t inner,
+/* Returns true if a query is in the entry's code. If `inner` is not 0, sets it as the
+ * innermost call of these queries. */
+static bool has_query(struct walk *w, const struct dwarf_die *die, uint32_t inner,
                       bool *failed)
 {
     struct dwarf_reader *r = w->reader;
-    bool wanted = false;
+    bool found = false;
     r->spare.count = 0;
     if (!dwarf_code_ranges(w->state->unit, &r->dwarf->input, die, 0, &r->arena, &r->spare,
                            &r->budget)) {
@@ -218,26 +222,25 @@ static bool is_wanted(struct walk *w, const struct dwarf_die *die, uint32_t inne
         for (; at < w->count && w->queries[at].address < range->high; at++) {
             if (!is_inside(w, &w->queries[at], w->inside[w->depth]))
                 continue;
-            wanted = true;
+            found = true;
             if (inner)
                 w->queries[at].count = inner;
         }
         if (!dwarf_spend(r, 1 + at - from))
             break;
     }
-    return wanted;
+    return found;
 }
 
 static bool add_inlined(struct dwarf_reader *r, const struct dwarf_die *die,
                         uint64_t entry, uint32_t parent)
 {
-    void *room = arena_grow(&r->arena, r->inlined, &r->inlined_cap, r->inlined_count + 1,
-                            sizeof *r->inlined);
-    if (!room)
+    struct dwarf_inlined *added =
+        ARRAY_APPEND(&r->arena, r->inlined, r->inlined_count, r->inlined_cap);
+    if (!added)
         return false;
     bool has_name = die->name.form || die->linkage_name.form;
-    r->inlined = room;
-    r->inlined[r->inlined_count++] = (struct dwarf_inlined){
+    *added = (struct dwarf_inlined){
         .entry = entry,
         .origin = has_name ? (struct dwarf_value){0, 0} : die->origin,
         .file = die->call_file,
@@ -248,9 +251,9 @@ static bool add_inlined(struct dwarf_reader *r, const struct dwarf_die *die,
     return true;
 }
 
-/* Goes to where the entry's next sibling is, from behind its attributes. */
-static void leave_entry(struct walk *w, struct bytes *b, struct bytes attributes,
-                        const struct dwarf_abbrev *abbrev, const struct dwarf_die *die)
+/* Moves from the end of the entry's attributes to its next sibling. */
+static void skip_entry(struct walk *w, struct bytes *b, struct bytes attributes,
+                       const struct dwarf_abbrev *abbrev, const struct dwarf_die *die)
 {
     if (!abbrev->has_children)
         return;
@@ -268,13 +271,14 @@ static void enter_entry(struct walk *w, uint32_t inside)
     w->inside[w->depth] = inside;
 }
 
-/* A block that says where it is leads to nothing else. */
+/* A block without ranges: it restricts nothing. */
 static bool is_everywhere(const struct dwarf_die *die)
 {
     return !die->ranges.form && !die->high.form;
 }
 
-/* An inlined call or a block: goes into it where it leads to a query, else behind it. */
+/* Handles an inlined call or a block: enters it if it covers a query, otherwise skips
+ * it. */
 static bool walk_entry(struct walk *w, struct bytes *b, const struct dwarf_abbrev *abbrev,
                        uint64_t entry)
 {
@@ -290,18 +294,18 @@ static bool walk_entry(struct walk *w, struct bytes *b, const struct dwarf_abbre
         inner = (uint32_t)r->inlined_count;
         failed = !add_inlined(r, &die, entry, inside);
     }
-    bool wanted = !failed && is_wanted(w, &die, inner, &failed);
-    if (is_inlined && !wanted)
+    bool found = !failed && has_query(w, &die, inner, &failed);
+    if (is_inlined && !found)
         r->inlined_count = inner;
-    wanted |= !is_inlined && is_everywhere(&die);
-    if (wanted && abbrev->has_children && w->depth + 1 < DEPTH_MAX)
+    found |= !is_inlined && is_everywhere(&die);
+    if (found && abbrev->has_children && w->depth + 1 < DEPTH_MAX)
         enter_entry(w, is_inlined ? inner : inside);
     else
-        leave_entry(w, b, attributes, abbrev, &die);
+        skip_entry(w, b, attributes, abbrev, &die);
     return !failed;
 }
 
-/* The next entry of the body. */
+/* Handles the next entry of the body. */
 static bool walk_next(struct walk *w, struct bytes *b)
 {
     struct dwarf_unit_state *s = w->state;

@@ -1,44 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_line.h"
+#include "base/array.h"
 #include "base/sort.h"
 #include "symbol/dwarf_table.h"
 #include <stdlib.h>
 
-/* Operations between two rows, and bytes from a mark to the row that is looked for; more
- * are not a compiler's. */
+/* Maximum number of operations between two rows, and of bytes from a mark to the
+ * searched row; compilers do not write more. */
 #define RUN_MAX 2048
 
-/* Marks before the nearest one that are tried: for sequences that lie over others. */
+/* Number of marks before the nearest one that are tried, for overlapping sequences. */
 #define MARKS_BACK_MAX 4
 
-/* Formats of a directory's or a file's fields. */
+/* Formats of the fields of a directory or a file. */
 #define FIELDS_MAX 16
 
 /* --- The head ----------------------------------------------------------------------- */
 
 static bool add_file(struct dwarf_lines *l, struct arena *a, struct dwarf_line_file file)
 {
-    void *room =
-        arena_grow(a, l->files, &l->file_cap, l->file_count + 1, sizeof *l->files);
-    if (!room)
+    if (!ARRAY_RESERVE(a, l->files, l->file_cap, l->file_count + 1))
         return false;
-    l->files = room;
     l->files[l->file_count++] = file;
     return true;
 }
 
 static bool add_dir(struct dwarf_lines *l, struct arena *a, struct dwarf_value dir)
 {
-    void *room = arena_grow(a, l->dirs, &l->dir_cap, l->dir_count + 1, sizeof *l->dirs);
-    if (!room)
+    if (!ARRAY_RESERVE(a, l->dirs, l->dir_cap, l->dir_count + 1))
         return false;
-    l->dirs = room;
     l->dirs[l->dir_count++] = dir;
     return true;
 }
 
-/* A text that stands here; its offset, or DWARF_NONE for the empty one, which ends a
- * table. */
+/* Offset of the inline string at the cursor, or DWARF_NONE for the empty one, which
+ * ends a table. */
 static uint64_t text_here(struct bytes *b)
 {
     uint64_t offset = bytes_offset(b);
@@ -79,7 +75,7 @@ static void read_fields(struct bytes *b, struct fields *fields)
     }
 }
 
-/* One directory or file of version 5. False when it is not readable. */
+/* One directory or file of version 5. False if it is unreadable. */
 static bool read_entry(struct bytes *b, const struct dwarf_unit *u,
                        const struct fields *fields, struct dwarf_line_file *out)
 {
@@ -120,10 +116,10 @@ static bool read_new_tables(struct dwarf_lines *l, struct bytes *b,
     return true;
 }
 
-/* Reads the head; the program is what is behind it. False when memory is short. */
+/* Reads the header; the program follows it. False when memory is short. */
 static bool read_head(struct dwarf_lines *l, struct bytes *b, struct arena *a)
 {
-    struct dwarf_unit u = *l->unit; /* with this program's sizes */
+    struct dwarf_unit u = *l->unit; /* with the sizes of this program */
     uint64_t length = bytes_u32(b);
     u.offset_size = length == UINT32_MAX ? 8 : 4;
     if (u.offset_size == 8)
@@ -188,7 +184,7 @@ static enum dwarf_line_event run_extended(struct bytes *b, struct dwarf_line_sta
     return DWARF_LINE_NONE;
 }
 
-/* An operation that this reader does not know: its arguments are LEB128. */
+/* Skips an unknown operation: its arguments are LEB128. */
 static void skip_unknown(const struct dwarf_lines *l, struct bytes *b, unsigned op)
 {
     unsigned arguments = op - 1 < l->lengths.len ? (uint8_t)l->lengths.ptr[op - 1] : 0;
@@ -263,13 +259,13 @@ static struct bytes program_bytes(const struct dwarf_lines *l, uint32_t from)
 
 /* --- Making marks ------------------------------------------------------------------- */
 
-/* Rows in order of address, up to a DW_LNE_end_sequence. */
+/* Rows sorted by address, up to a DW_LNE_end_sequence. */
 struct sequence {
     uint64_t low;
     size_t mark, mark_count;
 };
 
-/* The program as it is run for the first time. */
+/* The state of the first run of a program. */
 struct first_run {
     struct dwarf_lines *lines;
     const struct dwarf *dwarf;
@@ -286,13 +282,10 @@ struct first_run {
 static void add_mark(struct first_run *run, const struct dwarf_line_state *s)
 {
     struct dwarf_lines *l = run->lines;
-    void *room = arena_grow(run->arena, l->marks, &l->mark_cap, l->mark_count + 1,
-                            sizeof *l->marks);
-    if (!room) {
+    if (!ARRAY_RESERVE(run->arena, l->marks, l->mark_cap, l->mark_count + 1)) {
         run->failed = true;
         return;
     }
-    l->marks = room;
     l->marks[l->mark_count++] = *s;
 }
 
@@ -305,14 +298,9 @@ static void begin_sequence(struct first_run *run, uint64_t address)
 
 static void add_sequence(struct first_run *run, uint64_t end)
 {
-    if (run->sequence_count == run->sequence_cap) {
-        size_t cap = run->sequence_cap ? 2 * run->sequence_cap : 64;
-        void *room = realloc(run->sequences, cap * sizeof *run->sequences);
-        run->failed |= !room;
-        if (!room)
-            return;
-        run->sequences = room;
-        run->sequence_cap = cap;
+    if (!ARRAY_RESERVE_HEAP(run->sequences, run->sequence_cap, run->sequence_count + 1)) {
+        run->failed = true;
+        return;
     }
     run->sequences[run->sequence_count++] = (struct sequence){
         run->first, run->first_mark, run->lines->mark_count - run->first_mark};
@@ -381,7 +369,7 @@ static bool marks_are_sorted(const struct dwarf_lines *l)
     return i >= l->mark_count;
 }
 
-/* The numbers below n in the order that `before` tells, to be freed. NULL when memory is
+/* The numbers below n, sorted by `before`; the caller frees them. NULL when memory is
  * short. */
 static uint32_t *make_order(size_t n,
                             bool (*before)(const void *context, uint32_t a, uint32_t b),
@@ -395,10 +383,10 @@ static uint32_t *make_order(size_t n,
     return order;
 }
 
-/* Puts the sequences' marks in order of their sequences. Of several that begin at one
- * address (functions that the linker found to be the same) the first one stays. */
-static void place_sequences(struct first_run *run, const struct dwarf_line_state *marks,
-                            const uint32_t *order)
+/* Moves the marks into the order of their sequences. If several sequences begin at the
+ * same address (the linker merged identical functions), the first one stays. */
+static void order_marks(struct first_run *run, const struct dwarf_line_state *marks,
+                        const uint32_t *order)
 {
     struct dwarf_lines *l = run->lines;
     const struct sequence *last = NULL;
@@ -413,7 +401,7 @@ static void place_sequences(struct first_run *run, const struct dwarf_line_state
     }
 }
 
-/* Puts the marks in order of address. False when memory is short. */
+/* Sorts the marks by address. False when memory is short. */
 static bool sort_marks(struct first_run *run)
 {
     struct dwarf_lines *l = run->lines;
@@ -425,9 +413,9 @@ static bool sort_marks(struct first_run *run)
     bool ok = copy && order;
     if (ok && n) {
         memcpy(copy, l->marks, size);
-        place_sequences(run, copy, order);
+        order_marks(run, copy, order);
     }
-    if (ok && !marks_are_sorted(l)) { /* sequences within others */
+    if (ok && !marks_are_sorted(l)) { /* nested sequences */
         free(order);
         order = make_order(l->mark_count, mark_before, l->marks);
         ok = order != NULL;
@@ -453,7 +441,7 @@ struct dwarf_lines *dwarf_lines_make(const struct dwarf_unit *u, const struct dw
     run.lines->program = run.lines->lengths = STR("");
     if (u->line >= s->line.len)
         return run.lines;
-    /* Offsets of texts count from the section's begin, so that is where `b` begins. */
+    /* String offsets are relative to the section, so `b` begins there. */
     struct bytes b = bytes_of(str_head(s->line, UINT32_MAX), s->big_endian);
     bytes_seek(&b, u->line);
     if (*budget < bytes_left(&b))
@@ -469,7 +457,7 @@ struct dwarf_lines *dwarf_lines_make(const struct dwarf_unit *u, const struct dw
 
 /* --- Looking up --------------------------------------------------------------------- */
 
-/* From behind one row to behind the next; *b is at s->next. */
+/* Runs from after one row to after the next; *b is at s->next. */
 static inline enum dwarf_line_event run_on(const struct dwarf_lines *l, struct bytes *b,
                                            struct dwarf_line_state *s)
 {
@@ -492,8 +480,8 @@ enum dwarf_line_event dwarf_lines_next(const struct dwarf_lines *l,
     return run_on(l, &b, s);
 }
 
-/* Runs on from a row at or before the address to the last one that is; `from` is where
- * its mark is in the program. */
+/* Runs from a row at or before the address to the last such row; `from` is the offset
+ * of its mark in the program. */
 static bool run_to(const struct dwarf_lines *l, struct dwarf_line_state s, uint32_t from,
                    uint64_t address, struct dwarf_line_state *out)
 {
@@ -511,7 +499,7 @@ static bool run_to(const struct dwarf_lines *l, struct dwarf_line_state s, uint3
     return false;
 }
 
-/* How many marks are at or before the address. */
+/* Number of marks at or before the address. */
 static size_t marks_to(const struct dwarf_lines *l, uint64_t address)
 {
     size_t low = 0, high = l->mark_count;

@@ -4,18 +4,18 @@
 #include "symbol/demangle.h"
 #include "symbol/dwarf_scope.h"
 
-/* From an entry to the one that it is an instance of, and on. */
+/* Maximum length of a chain from an entry to the entry that it is an instance of. */
 #define ORIGINS_MAX 16
 
-/* From a type to the one that it is made of, and on. */
+/* Maximum length of a chain of types. */
 #define TYPES_MAX 16
 
-/* Names that one is made of. */
+/* Maximum number of parts of a name. */
 #define PARTS_MAX 64
 
 /* --- Entries ------------------------------------------------------------------------ */
 
-/* The state of the unit that holds the entry at that offset, or NULL. */
+/* The state of the unit that contains the entry at that offset, or NULL. */
 static struct dwarf_unit_state *state_of(struct dwarf_reader *r,
                                          struct dwarf_unit_state *from,
                                          const struct dwarf_file *file, uint64_t offset)
@@ -33,7 +33,7 @@ static struct dwarf_unit_state *state_of(struct dwarf_reader *r,
     return u ? dwarf_unit_state_at(r, home, (size_t)(u - home->file->units)) : NULL;
 }
 
-/* An entry, and where it is. */
+/* An entry and its location. */
 struct entry {
     struct dwarf_unit_state *state;
     uint64_t offset;
@@ -50,7 +50,8 @@ static bool read_entry(struct entry *e, struct dwarf_die *die)
     return true;
 }
 
-/* Goes to the entry that the value refers to. False, and e stays, where there is none. */
+/* Moves to the entry that the value refers to. If there is none, returns false and
+ * leaves e unchanged. */
 static bool follow(struct dwarf_reader *r, struct entry *e, struct dwarf_value v)
 {
     const struct dwarf_file *file;
@@ -64,8 +65,8 @@ static bool follow(struct dwarf_reader *r, struct entry *e, struct dwarf_value v
     return true;
 }
 
-/* The linkage name, wherever on the way from the entry to its origins it stands, else the
- * first plain name; *e is then the last entry on that way. */
+/* Follows the origins of the entry and returns the first linkage name, or else the
+ * first plain name; sets *e to the last entry of the chain. */
 static struct str find_name(struct dwarf_reader *r, struct entry *e, bool *is_linkage)
 {
     struct dwarf_die die;
@@ -88,7 +89,7 @@ static struct str find_name(struct dwarf_reader *r, struct entry *e, bool *is_li
 
 /* --- Types -------------------------------------------------------------------------- */
 
-/* As a demangler has them, of what compilers call them. */
+/* Converts a compiler's name of a base type to the form that demanglers print. */
 static struct str base_type_name(struct str name)
 {
     static const struct str other[][2] = {
@@ -105,7 +106,7 @@ static struct str base_type_name(struct str name)
     return name;
 }
 
-/* Whether what lies in such an entry has it in its name: nothing has blocks. */
+/* Returns true if names of inner entries include this one: blocks have no names. */
 static bool is_named(const struct dwarf_abbrev *abbrev)
 {
     return abbrev->role == DWARF_SCOPE || abbrev->role == DWARF_TYPE ||
@@ -113,7 +114,7 @@ static bool is_named(const struct dwarf_abbrev *abbrev)
            abbrev->role == DWARF_OTHER;
 }
 
-/* A type and what it lies in. */
+/* Writes a type with its enclosing scopes. */
 static void write_type_path(struct dwarf_reader *r, struct entry e, struct output *out)
 {
     uint64_t around[DWARF_SCOPES_MAX];
@@ -135,7 +136,7 @@ static void write_type_path(struct dwarf_reader *r, struct entry e, struct outpu
     }
 }
 
-/* What stands behind the type that this one is made of; NULL: it is made of none. */
+/* The suffix of a derived type after its base type; NULL: not a derived type. */
 static const char *type_suffix(const struct dwarf_abbrev *abbrev)
 {
     switch (abbrev->tag) {
@@ -158,14 +159,14 @@ static const char *type_suffix(const struct dwarf_abbrev *abbrev)
     }
 }
 
-/* What a generic lambda's types are that it calls "auto", in order: of which parameters
- * is seen as they come. */
+/* The types that replace "auto" in a generic lambda, in order. The position is
+ * determined as the parameters are read. */
 struct autos {
     struct dwarf_value types[TYPES_MAX];
     size_t count, used;
 };
 
-/* Whether that type is the next one. */
+/* Returns true if the type is the next one. */
 static bool take_auto(struct autos *autos, struct dwarf_value type)
 {
     if (autos->used == autos->count || !type.form ||
@@ -188,8 +189,8 @@ static void write_named_type(struct dwarf_reader *r, struct entry e,
         write_type_path(r, e, out);
 }
 
-/* The type of a parameter. Those of functions, arrays and members are told by their kind
- * only. */
+/* Writes the type of a parameter. Function, array and member pointer types are only
+ * written by kind. */
 static void write_type(struct dwarf_reader *r, struct dwarf_unit_state *s,
                        struct dwarf_value type, struct autos *autos, struct output *out)
 {
@@ -216,7 +217,8 @@ static void write_type(struct dwarf_reader *r, struct dwarf_unit_state *s,
 
 /* --- Types without a name ----------------------------------------------------------- */
 
-/* The parameters of a lambda's function, and whether it is one's. */
+/* Writes the parameters of a lambda's function. Returns true if it is the function of a
+ * lambda. */
 static bool write_parameters(struct dwarf_reader *r, struct dwarf_unit_state *s,
                              uint64_t function, struct output *out)
 {
@@ -248,7 +250,8 @@ static bool write_parameters(struct dwarf_reader *r, struct dwarf_unit_state *s,
     return is_lambda;
 }
 
-/* What of an unnamed type's name is before its number, and whether it is a lambda's. */
+/* Writes the part of an unnamed type's name before its number. Returns true if it is a
+ * lambda. */
 static bool write_kind(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t type,
                        struct output *out)
 {
@@ -278,7 +281,7 @@ static bool is_before(const struct dwarf_die *a, const struct dwarf_die *b)
            (a->call_line == b->call_line && a->call_column < b->call_column);
 }
 
-/* How many lambdas, or other unnamed types, in that scope stand before this one. */
+/* The number of lambdas, or of other unnamed types, before this one in its scope. */
 static uint64_t count_before(struct dwarf_reader *r, struct dwarf_unit_state *s,
                              uint64_t scope, const struct dwarf_die *type, bool is_lambda)
 {
@@ -304,12 +307,12 @@ static uint64_t count_before(struct dwarf_reader *r, struct dwarf_unit_state *s,
 
 /* --- Qualified names ---------------------------------------------------------------- */
 
-/* Parts of a name, innermost first; those without a text are in the reader's. */
+/* Parts of a name, innermost first; parts without a text are in the reader's buffer. */
 struct parts {
     struct dwarf_reader *reader;
     struct part {
         struct str text;
-        size_t at; /* in the reader's text, where text.ptr is NULL */
+        size_t at; /* offset in the reader's buffer, if text.ptr is NULL */
     } items[PARTS_MAX];
     size_t count;
 };
@@ -320,7 +323,7 @@ static void add_part(struct parts *p, struct str text)
         p->items[p->count++] = (struct part){text, 0};
 }
 
-/* What was written to the reader's text behind `from`. */
+/* Adds what was written to the reader's buffer after `from`. */
 static void add_written(struct parts *p, size_t from)
 {
     struct str text = {NULL, p->reader->caches->text.used - from};
@@ -350,7 +353,7 @@ static void add_demangled(struct parts *p, struct str name)
     add_written(p, from);
 }
 
-/* The scope that an unnamed type is counted in: no block. */
+/* The scope in which unnamed types are counted: not a block. */
 static uint64_t counted_in(struct dwarf_unit_state *s, const uint64_t *around,
                            size_t count)
 {
@@ -363,8 +366,8 @@ static uint64_t counted_in(struct dwarf_unit_state *s, const uint64_t *around,
     return s->unit->first;
 }
 
-/* Adds what the entry lies in, as far as one unit tells; *e is then where to look for the
- * rest. False: that was all. */
+/* Adds the scopes of the entry within one unit. Returns true if there may be more, and
+ * sets *e to the entry where to continue. */
 static bool add_scopes(struct parts *p, struct entry *e)
 {
     uint64_t around[DWARF_SCOPES_MAX];
@@ -425,8 +428,8 @@ static bool is_c(const struct dwarf_unit *u)
            u->language == 0x1d || u->language == 0x2c;
 }
 
-/* The name with those of all that the entry lies in, in memory of the reader; the name
- * itself where there is none. */
+/* Returns the name qualified with all scopes of the entry, in memory of the reader; the
+ * name itself if there are none. */
 static struct str qualify(struct dwarf_reader *r, struct entry e, struct str name)
 {
     struct parts p = {.reader = r};
@@ -441,8 +444,8 @@ static struct str qualify(struct dwarf_reader *r, struct entry e, struct str nam
 
 /* --- Known names -------------------------------------------------------------------- */
 
-static void look_up(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t offset,
-                    struct dwarf_known_name *out)
+static void find_name_of(struct dwarf_reader *r, struct dwarf_unit_state *s,
+                         uint64_t offset, struct dwarf_known_name *out)
 {
     struct entry e = {s, offset, NULL};
     struct str name = find_name(r, &e, &out->is_linkage_name);
@@ -450,7 +453,7 @@ static void look_up(struct dwarf_reader *r, struct dwarf_unit_state *s, uint64_t
     out->is_made = out->name.ptr != name.ptr;
 }
 
-/* One function is inlined in many places: its name is kept. */
+/* A function is inlined in many locations: its name is cached. */
 static const struct dwarf_known_name *known_name(struct dwarf_reader *r,
                                                  struct dwarf_unit_state *s,
                                                  uint64_t offset)
@@ -459,8 +462,9 @@ static const struct dwarf_known_name *known_name(struct dwarf_reader *r,
     struct dwarf_known_name *known =
         &r->caches->names[hash_mix(offset, HASH_A) & (DWARF_KNOWN_NAMES - 1)];
     if (known->file != file || known->entry != offset) {
-        look_up(r, s, offset, known);
-        known->file = r->budget ? file : NULL; /* without any the way may be cut short */
+        find_name_of(r, s, offset, known);
+        /* without budget, the chain may be incomplete */
+        known->file = r->budget ? file : NULL;
         known->entry = offset;
     }
     return known;
@@ -479,7 +483,7 @@ void dwarf_name_inlined(struct dwarf_reader *r, struct dwarf_unit_state *s,
         s = state_of(r, s, file, offset);
         found = s ? known_name(r, s, offset) : &own;
     } else {
-        look_up(r, s, inlined->entry, &own);
+        find_name_of(r, s, inlined->entry, &own);
     }
     inlined->is_named = true;
     inlined->name = found->name;

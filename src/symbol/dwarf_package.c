@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_package.h"
 
-/* Columns of the index that are the same in both versions (DWARF 5, 7.3.5.3). */
+/* Columns of the index that are equal in both versions (DWARF 5, 7.3.5.3). */
 enum {
     COLUMN_INFO = 1,
     COLUMN_ABBREV = 3,
     COLUMN_LINE = 4,
     COLUMN_STR_OFFSETS = 6,
-    COLUMN_RNGLISTS = 8, /* of version 5; before, macros */
+    COLUMN_RNGLISTS = 8, /* of version 5; macros before */
 };
 
 #define COLUMNS_MAX 16
 
-/* Slots looked into for one unit: the table is never more than two thirds full. */
+/* Maximum number of slots probed per unit: the table is at most two thirds full. */
 #define PROBES_MAX 1024
 
 struct dwarf_package dwarf_elf_package(struct elf *e)
@@ -24,7 +24,7 @@ struct dwarf_package dwarf_elf_package(struct elf *e)
     };
 }
 
-/* The index: a hash table of ids, then for each unit its row of offsets and sizes. */
+/* The index: a hash table of ids, then for each unit a row of offsets and sizes. */
 struct index {
     struct bytes bytes;
     uint16_t version;
@@ -42,7 +42,7 @@ static bool read_head(struct index *ix, const struct dwarf_package *p)
 {
     struct bytes *b = &ix->bytes;
     *b = bytes_of(p->index, p->sections.big_endian);
-    uint32_t version = bytes_u32(b); /* from 5 on half of it, and padding */
+    uint32_t version = bytes_u32(b); /* from version 5 on, half of it and padding */
     ix->version = (uint16_t)(version == 2 ? 2 : b->big_endian ? version >> 16 : version);
     ix->columns = bytes_u32(b);
     ix->units = bytes_u32(b);
@@ -53,7 +53,7 @@ static bool read_head(struct index *ix, const struct dwarf_package *p)
            ix->units <= room / 2;
 }
 
-/* The unit's row, from 1 on; 0: it is not there. */
+/* The row of the unit, from 1 on; 0: not found. */
 static uint64_t find_row(const struct index *ix, uint64_t id)
 {
     uint64_t mask = ix->slots - 1, at = id & mask, stride = (id >> 32 & mask) | 1;

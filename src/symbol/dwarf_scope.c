@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_scope.h"
+#include "base/array.h"
 
 /* --- Children ----------------------------------------------------------------------- */
 
@@ -52,15 +53,13 @@ void dwarf_children_read(const struct dwarf_children *c, struct dwarf_die *die)
 
 static bool add_mark(struct dwarf_scope *in, struct arena *a, uint32_t offset)
 {
-    void *room = arena_grow(a, in->marks, &in->cap, in->count + 1, sizeof *in->marks);
-    if (room) {
-        in->marks = room;
-        in->marks[in->count++] = offset;
-    }
-    return room;
+    uint32_t *added = ARRAY_APPEND(a, in->marks, in->count, in->cap);
+    if (added)
+        *added = offset;
+    return added != NULL;
 }
 
-/* Notes where the first entry in the one at `begin` is. */
+/* Records the offset of the first child of the entry at `begin`. */
 static bool begin_scope(struct dwarf_reader *r, const struct dwarf_unit_state *s,
                         uint64_t begin, struct dwarf_scope *in)
 {
@@ -74,7 +73,7 @@ static bool begin_scope(struct dwarf_reader *r, const struct dwarf_unit_state *s
            add_mark(in, &r->arena, (uint32_t)(bytes_offset(&b) - s->unit->offset));
 }
 
-/* The last mark that is not behind that offset of the unit. */
+/* The last mark at or before that offset of the unit. */
 static size_t mark_before(const struct dwarf_scope *in, uint64_t offset)
 {
     size_t low = 0, high = in->count;
@@ -88,10 +87,10 @@ static size_t mark_before(const struct dwarf_scope *in, uint64_t offset)
     return low ? low - 1 : 0;
 }
 
-/* Where the entry behind one and all that is in it begins, where its abbreviation tells
- * that at once; else NULL. `at`: behind the entry's code; [unit, end): the unit. Most of
- * what a unit holds is stepped over here. */
-static inline const char *behind(const struct dwarf_abbrev *abbrev, const char *unit,
+/* Returns the end of an entry and its children, if its abbreviation determines that;
+ * otherwise NULL. `at`: after the entry's code; [unit, end): the unit. Most entries of
+ * a unit are skipped here. */
+static inline const char *end_of(const struct dwarf_abbrev *abbrev, const char *unit,
                                  const char *end, const char *at, bool big_endian)
 {
     uint32_t sibling;
@@ -107,17 +106,18 @@ static inline const char *behind(const struct dwarf_abbrev *abbrev, const char *
                                                                    : NULL;
 }
 
-/* The entry behind the one at `at`, whose abbreviation tells that at once; else NULL. */
+/* Returns the entry after the one at `at`, if its abbreviation determines that;
+ * otherwise NULL. */
 static inline const char *leap(const struct dwarf_abbrevs *t, const char *unit,
                                const char *end, const char *at, bool big_endian)
 {
     uint32_t code = (uint8_t)*at++;
     if (code & 0x80 && at < end)
         code = (code & 0x7f) | (uint32_t)(uint8_t)*at++ << 7;
-    return code < t->count ? behind(&t->items[code], unit, end, at, big_endian) : NULL;
+    return code < t->count ? end_of(&t->items[code], unit, end, at, big_endian) : NULL;
 }
 
-/* Steps over the entry there; NULL at the end of the scope. */
+/* Skips the entry at `at`; NULL at the end of the scope. */
 static const char *step(const struct dwarf_unit_state *s, struct bytes b, const char *at,
                         uint64_t *steps)
 {
@@ -130,17 +130,17 @@ static const char *step(const struct dwarf_unit_state *s, struct bytes b, const 
     return b.failed || b.at == b.end ? NULL : b.at;
 }
 
-/* The entry in that scope around the one at that offset of the unit, as such an offset;
- * 0: it is itself in the scope, or nowhere. */
+/* The child of that scope that contains the entry at an offset of the unit, as such an
+ * offset; 0: the entry is itself a child of the scope, or not in it. */
 static uint64_t child_around(struct dwarf_reader *r, const struct dwarf_unit_state *s,
                              struct dwarf_scope *in, uint64_t offset)
 {
     size_t mark = mark_before(in, offset), since = 0;
     const struct bytes b = dwarf_unit_bytes(s->unit, s->unit->offset + in->marks[mark]);
     const char *unit = b.begin + s->unit->offset, *end = b.end, *at = b.at;
-    const char *last = at, *wanted = unit + offset;
+    const char *last = at, *target = unit + offset;
     uint64_t steps = 0, budget = r->budget;
-    while (at && at < wanted && steps++ < budget) {
+    while (at && at < target && steps++ < budget) {
         if (since++ == DWARF_SCOPE_MARK) {
             since = 1;
             if (++mark == in->count && !add_mark(in, &r->arena, (uint32_t)(at - unit)))
@@ -152,10 +152,10 @@ static uint64_t child_around(struct dwarf_reader *r, const struct dwarf_unit_sta
             at = step(s, b, last, &steps);
     }
     dwarf_spend(r, steps);
-    return at && at > wanted ? (uint64_t)(last - unit) : 0;
+    return at && at > target ? (uint64_t)(last - unit) : 0;
 }
 
-/* What is known of the entry at `begin`. NULL: it is no scope, or memory is short. */
+/* The recorded marks of the entry at `begin`. NULL: not a scope, or memory is short. */
 static struct dwarf_scope *scope_of(struct dwarf_reader *r, struct dwarf_unit_state *s,
                                     uint64_t begin)
 {

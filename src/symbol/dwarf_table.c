@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_table.h"
+#include "base/array.h"
 #include "base/sort.h"
 #include <stdlib.h>
 
-/* Ranges around one address, more than any program has. */
+/* Maximum nesting of ranges, more than in any executable. */
 #define OUTER_MAX 256
 
 bool dwarf_table_add(struct dwarf_table *t, struct arena *a, uint64_t low, uint64_t high,
@@ -13,15 +14,13 @@ bool dwarf_table_add(struct dwarf_table *t, struct arena *a, uint64_t low, uint6
         return true;
     if (t->count >= UINT32_MAX - 1)
         return false;
-    void *room = arena_grow(a, t->items, &t->cap, t->count + 1, sizeof *t->items);
-    if (!room)
+    if (!ARRAY_RESERVE(a, t->items, t->cap, t->count + 1))
         return false;
-    t->items = room;
     t->items[t->count++] = (struct dwarf_range){low, high, value, 0};
     return true;
 }
 
-/* The outer range stands before the inner one. */
+/* An outer range comes before an inner one. */
 static bool range_before(const struct dwarf_range *a, const struct dwarf_range *b)
 {
     return a->low < b->low || (a->low == b->low && a->high > b->high);
@@ -57,11 +56,10 @@ static bool sort_items(struct dwarf_table *t)
     return true;
 }
 
-/* Links each range to the one around it: those that are open at an address form a chain.
- */
+/* Links each range to its enclosing range: the open ranges at an address form a chain. */
 static void link_outer(struct dwarf_table *t)
 {
-    uint32_t open = 0; /* 1 + the innermost that is open */
+    uint32_t open = 0; /* 1 + the innermost open range */
     for (size_t i = 0; i < t->count; i++) {
         while (open && t->items[open - 1].high <= t->items[i].low)
             open = t->items[open - 1].outer;
@@ -70,8 +68,8 @@ static void link_outer(struct dwarf_table *t)
     }
 }
 
-/* Turns the order of ranges that are the same: the last of them is what is found. */
-static void turn_equal(struct dwarf_table *t)
+/* Reverses the order of equal ranges, because a lookup finds the last one. */
+static void reverse_equal(struct dwarf_table *t)
 {
     for (size_t i = 0, end; i < t->count; i = end) {
         for (end = i + 1; end < t->count; end++)
@@ -90,7 +88,7 @@ bool dwarf_table_sort(struct dwarf_table *t, bool first_counts)
     if (!is_sorted(t) && !sort_items(t))
         return false;
     if (first_counts)
-        turn_equal(t);
+        reverse_equal(t);
     link_outer(t);
     return true;
 }
@@ -105,7 +103,7 @@ const struct dwarf_range *dwarf_table_find(const struct dwarf_table *t, uint64_t
         else
             high = middle;
     }
-    size_t at = low; /* 1 + the last that begins at or before the address */
+    size_t at = low; /* 1 + the last range that begins at or before the address */
     for (int i = 0; at && i < OUTER_MAX; i++) {
         const struct dwarf_range *range = &t->items[at - 1];
         if (address < range->high)

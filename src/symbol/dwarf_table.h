@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of addresses, to be looked up: of units, of the functions of one unit. */
+/* A lookup table of address ranges: of units, and of the functions of a unit. */
 #ifndef STOKE_SYMBOL_DWARF_TABLE_H
 #define STOKE_SYMBOL_DWARF_TABLE_H
 
@@ -9,11 +9,11 @@
 bool dwarf_table_add(struct dwarf_table *t, struct arena *a, uint64_t low, uint64_t high,
                      uint32_t value);
 
-/* Puts what was added in order, so that it can be looked up. Of ranges that are the same
- * the one added first counts, or else the last. False when memory is short. */
+/* Sorts the ranges for lookups. Among equal ranges, the first one added counts, or,
+ * without first_counts, the last. False when memory is short. */
 bool dwarf_table_sort(struct dwarf_table *t, bool first_counts);
 
-/* The innermost range around the address: the one that begins last. NULL: none. */
+/* The innermost range that contains the address: the one that begins last. NULL: none. */
 const struct dwarf_range *dwarf_table_find(const struct dwarf_table *t, uint64_t address);
 
 #endif

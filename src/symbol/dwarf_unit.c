@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/dwarf_unit.h"
+#include "base/array.h"
 #include "symbol/dwarf_line.h"
 #include "symbol/dwarf_table.h"
 
 /* --- Heads -------------------------------------------------------------------------- */
 
-/* A unit's head (DWARF 5, 7.5.1). False where there is no further one. What cannot be
- * read has version 0. */
+/* Reads a unit's header (DWARF 5, 7.5.1). False if there is no further unit. An
+ * unreadable header gets version 0. */
 static bool read_head(struct bytes *b, const struct dwarf_file *f, struct dwarf_unit *u)
 {
     *u = (struct dwarf_unit){.file = f, .offset = bytes_offset(b), .offset_size = 4};
@@ -41,17 +42,17 @@ static bool read_head(struct bytes *b, const struct dwarf_file *f, struct dwarf_
 
 /* --- First entries ------------------------------------------------------------------ */
 
-/* Attributes of a first entry that are looked at, from the front. */
+/* Maximum number of attributes of a first entry that are read. */
 #define FIRST_SPECS_MAX 64
 
-/* Reading the first entries. Their abbreviations are mostly the first in their tables. */
+/* Reads first entries. Their abbreviations are usually the first of their tables. */
 struct first_reader {
     struct bytes abbrevs;
-    uint64_t last_table, last_code, last_at; /* the one found last */
+    uint64_t last_table, last_code, last_at; /* the last one found */
     uint64_t budget;                         /* bytes of .debug_abbrev */
 };
 
-/* Goes behind the code of that abbreviation. */
+/* Moves to the end of the code of that abbreviation. */
 static bool find_abbrev(struct first_reader *r, uint64_t table, uint64_t code)
 {
     struct bytes *b = &r->abbrevs;
@@ -89,16 +90,16 @@ static bool find_abbrev(struct first_reader *r, uint64_t table, uint64_t code)
     return true;
 }
 
-/* What is known only when all of the entry is read: texts and addresses may be indexes
- * into tables whose base stands behind them. */
+/* Values that are resolved after the whole entry is read: texts and addresses may be
+ * indexes into tables whose base comes later. */
 struct first_entry {
     struct dwarf_die die;
     struct dwarf_value name, directory, split_name;
     bool has_str_base;
 };
 
-static void keep_base(struct dwarf_unit *u, struct first_entry *e, uint64_t name,
-                      struct dwarf_value v)
+static void store_base(struct dwarf_unit *u, struct first_entry *e, uint64_t name,
+                       struct dwarf_value v)
 {
     switch (name) {
     case DW_AT_str_offsets_base:
@@ -123,8 +124,8 @@ static void keep_base(struct dwarf_unit *u, struct first_entry *e, uint64_t name
     }
 }
 
-static void keep_first(struct dwarf_unit *u, struct first_entry *e, uint64_t name,
-                       struct dwarf_value v)
+static void store_first(struct dwarf_unit *u, struct first_entry *e, uint64_t name,
+                        struct dwarf_value v)
 {
     switch (name) {
     case DW_AT_name:
@@ -153,12 +154,12 @@ static void keep_first(struct dwarf_unit *u, struct first_entry *e, uint64_t nam
         u->language = (uint16_t)v.number;
         break;
     default:
-        keep_base(u, e, name, v);
+        store_base(u, e, name, v);
         break;
     }
 }
 
-/* Reads the first entry by the abbreviation that the cursor is at. */
+/* Reads the first entry with the abbreviation at the cursor. */
 static void read_attributes(struct bytes *abbrevs, struct bytes *b, struct dwarf_unit *u,
                             struct first_entry *e)
 {
@@ -173,12 +174,12 @@ static void read_attributes(struct bytes *abbrevs, struct bytes *b, struct dwarf
         struct dwarf_value v = dwarf_value_read(b, u, form, implicit);
         if (b->failed || !v.form)
             return;
-        keep_first(u, e, name, v);
+        store_first(u, e, name, v);
     }
 }
 
-/* Where the tables of indexes begin, if the unit does not say (DWARF 5, 7.3.2.2): behind
- * the head of the one contribution that a split file has. */
+/* Sets the bases of the index tables if the unit does not specify them (DWARF 5,
+ * 7.3.2.2): after the header of the only contribution in a split file. */
 static void set_bases(struct dwarf_unit *u, const struct first_entry *e,
                       const struct dwarf_unit *share)
 {
@@ -218,15 +219,12 @@ static void read_first(struct first_reader *r, struct dwarf_unit *u,
 
 static struct dwarf_unit *add_unit(struct dwarf_file *f, size_t *cap, struct arena *a)
 {
-    void *room = arena_grow(a, f->units, cap, f->count + 1, sizeof *f->units);
-    if (!room)
-        return NULL;
-    f->units = room;
-    return &f->units[f->count];
+    return ARRAY_RESERVE(a, f->units, *cap, f->count + 1) ? &f->units[f->count] : NULL;
 }
 
-/* No text of a section runs beyond its last zero: so looking for its end is cheap. */
-static void cut_texts(struct str *section)
+/* Truncates the section after its last zero byte, so every string in it ends, and
+ * finding the end is cheap. */
+static void end_texts(struct str *section)
 {
     while (section->len && section->ptr[section->len - 1])
         section->len--;
@@ -234,17 +232,17 @@ static void cut_texts(struct str *section)
 
 /* --- Where code is ------------------------------------------------------------------ */
 
-/* Range lists as they are read. */
+/* A range list while it is read. */
 struct list {
     const struct dwarf_unit *unit;
     const struct dwarf_input *input;
     struct dwarf_table *out;
     struct arena *arena;
     uint32_t value;
-    uint64_t base, last; /* the largest address there is */
+    uint64_t base, last; /* the largest address */
 };
 
-/* The linker puts the largest address, or the one before it, for code that it dropped. */
+/* The linker writes the largest address, or the one before it, for dropped code. */
 static bool is_dropped(const struct list *l, uint64_t address)
 {
     return address >= l->last - 1;
@@ -280,7 +278,7 @@ static bool read_ranges(struct list *l, uint64_t offset, uint64_t *budget)
     return true;
 }
 
-/* An entry with two operands that are not offsets; what it covers. */
+/* Reads an entry with two operands that are not offsets; returns what it covers. */
 static bool read_absolute(struct list *l, struct bytes *b, unsigned kind, uint64_t *low,
                           uint64_t *high)
 {
@@ -299,8 +297,8 @@ static bool read_absolute(struct list *l, struct bytes *b, unsigned kind, uint64
     return known && !b->failed;
 }
 
-/* One entry of .debug_rnglists. *more: it is not the last one. False when memory is
- * short. */
+/* Reads one entry of .debug_rnglists. *more: it is not the last one. False when memory
+ * is short. */
 static bool read_list_entry(struct list *l, struct bytes *b, bool *more)
 {
     unsigned kind = bytes_u8(b);
@@ -337,7 +335,7 @@ static bool read_rnglist(struct list *l, uint64_t offset, uint64_t *budget)
     return true;
 }
 
-/* Where the list of that index begins. */
+/* Offset of the list with that index. */
 static uint64_t rnglist_offset(const struct dwarf_unit *u, uint64_t index)
 {
     const struct dwarf_sections *s = &u->file->sections;
@@ -373,7 +371,7 @@ bool dwarf_code_ranges(const struct dwarf_unit *u, const struct dwarf_input *inp
     return add_code(&l, low, high);
 }
 
-/* A unit that does not say where its code is may have a line program that does. */
+/* A unit without ranges may have a line program with addresses. */
 static bool ranges_of_lines(const struct dwarf_unit *u, struct dwarf *d, uint32_t index,
                             uint64_t *budget)
 {
@@ -389,7 +387,7 @@ static bool ranges_of_lines(const struct dwarf_unit *u, struct dwarf *d, uint32_
 
 /* --- Files -------------------------------------------------------------------------- */
 
-/* What may be read in all to find where units are. */
+/* Maximum amount of data to read to find the ranges of all units. */
 struct budgets {
     uint64_t ranges, lines;
 };
@@ -410,8 +408,8 @@ bool dwarf_file_init(struct dwarf_file *f, const struct dwarf_sections *sections
                      const struct dwarf_unit *share, struct dwarf *d, struct arena *a)
 {
     f->sections = *sections;
-    cut_texts(&f->sections.str);
-    cut_texts(&f->sections.line_str);
+    end_texts(&f->sections.str);
+    end_texts(&f->sections.line_str);
     struct bytes b = bytes_of(f->sections.info, sections->big_endian);
     struct first_reader r = {
         .abbrevs = bytes_of(sections->abbrev, sections->big_endian),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/elf.h"
 #include "base/sort.h"
-#include "codec/unpack.h"
 
 #define NAME_MAX_LENGTH 256 /* of a section */
 #define BUILD_ID_MAX 64
-#define NOTES_MAX ((size_t)4 << 20) /* sections may lie over each other */
+#define TABLE_MAX ((size_t)1 << 20) /* sections; segments: linkers make fewer */
+#define NOTES_MAX ((size_t)4 << 20) /* sections may overlap */
 #define PATH_MAX_LENGTH 4096
 
-#define INDEX_ESCAPE 0xffffu /* SHN_XINDEX, PN_XNUM: the number stands in section 0 */
+#define INDEX_ESCAPE 0xffffu /* SHN_XINDEX, PN_XNUM: the number is in section 0 */
 
 #define NOTE_BUILD_ID 3 /* NT_GNU_BUILD_ID */
 
@@ -19,7 +19,7 @@ struct elf_opened {
     struct str bytes;
 };
 
-/* The file header's numbers that lead further. */
+/* The fields of the file header that locate other tables. */
 struct header {
     uint64_t segments_at, sections_at;
     uint32_t segment_size, segment_count, section_size, section_count, names;
@@ -35,7 +35,7 @@ uint64_t elf_word(const struct elf *e, struct bytes *b)
     return e->is_64 ? bytes_u64(b) : bytes_u32(b);
 }
 
-/* The text at an offset of a string table, without its zero. */
+/* The string at an offset of a string table, without its zero byte. */
 static struct str text_at(struct str table, uint64_t offset, size_t longest)
 {
     struct str text = str_part(table, offset, longest);
@@ -80,18 +80,19 @@ static void read_segment(const struct elf *e, struct str header, struct elf_segm
     s->align = elf_word(e, &b);
 }
 
-/* How many of `count` records of `size` bytes the file holds from `offset` on; none where
- * records are smaller than they must be. */
+/* The number of records of `size` bytes, at most `count` and TABLE_MAX, that the file
+ * contains from `offset` on; 0 if records are smaller than allowed. */
 static size_t table_count(const struct elf *e, uint64_t offset, uint32_t size,
                           uint64_t count, uint32_t smallest)
 {
     if (offset == 0 || offset >= e->file.len || size < smallest)
         return 0;
     size_t most = (e->file.len - (size_t)offset) / size;
+    most = most < TABLE_MAX ? most : TABLE_MAX;
     return count < most ? (size_t)count : most;
 }
 
-/* Counts that do not fit into the header stand in the null section. */
+/* Counts that do not fit into the header are in the null section. */
 static void read_escapes(const struct elf *e, struct header *h)
 {
     uint32_t name, smallest = e->is_64 ? 64 : 40;
@@ -152,11 +153,11 @@ static bool read_header(struct elf *e, struct header *h, struct error *err)
 {
     struct str file = e->file;
     if (!str_starts(file, STR("\177ELF")))
-        return error_set(err, "this is not an ELF file");
+        return error_set(err, "not an ELF file");
     if (file.len < 52)
-        return error_set(err, "the ELF file ends within its header");
+        return error_set(err, "the header of the ELF file is truncated");
     if ((file.ptr[4] != 1 && file.ptr[4] != 2) || (file.ptr[5] != 1 && file.ptr[5] != 2))
-        return error_set(err, "an ELF file of unknown class or byte order");
+        return error_set(err, "ELF file with an unknown class or byte order");
     e->is_64 = file.ptr[4] == 2;
     e->big_endian = file.ptr[5] == 2;
     struct bytes b = elf_cursor(e, file);
@@ -175,7 +176,7 @@ static bool read_header(struct elf *e, struct header *h, struct error *err)
     h->section_count = bytes_u16(&b);
     h->names = bytes_u16(&b);
     if (b.failed)
-        return error_set(err, "the ELF file ends within its header");
+        return error_set(err, "the header of the ELF file is truncated");
     return true;
 }
 
@@ -214,7 +215,7 @@ static bool order_loads(struct elf *e, struct error *err)
     return true;
 }
 
-/* The last PT_LOAD that begins at or before `at`, counted by offsets or by addresses. */
+/* The last PT_LOAD that begins at or before `at`, by offset or by address. */
 static const struct elf_segment *load_before(const struct elf *e, uint64_t at,
                                              bool by_address)
 {
@@ -284,7 +285,7 @@ const struct elf_section *elf_section_at(const struct elf *e, uint64_t address)
 
 enum { DT_STRTAB = 5, DT_SYMTAB = 6, DT_STRSZ = 10, DT_SYMENT = 11 };
 
-/* The sections that are made, in their order. */
+/* The sections that are reconstructed, in their order. */
 enum { MADE_NULL, MADE_DYNAMIC, MADE_DYNSTR, MADE_DYNSYM, MADE_HDR, MADE_FRAMES, MADE };
 
 static const struct elf_segment *segment_typed(const struct elf *e, uint32_t type)
@@ -322,7 +323,7 @@ static void make_dynamic(struct elf *e, const struct elf_segment *s)
         strings_size = tag == DT_STRSZ ? value : strings_size;
         entry = tag == DT_SYMENT ? value : entry;
     }
-    /* Its size is nowhere said. Linkers put the names right behind. */
+    /* Its size is not stored. Linkers put .dynstr right after it. */
     uint64_t symbols_size = strings > symbols ? strings - symbols : UINT64_MAX;
     make_section(e, MADE_DYNSTR, STR(".dynstr"), ELF_STRTAB, strings, strings_size);
     make_section(e, MADE_DYNSYM, STR(".dynsym"), ELF_DYNSYM, symbols, symbols_size);
@@ -330,8 +331,8 @@ static void make_dynamic(struct elf *e, const struct elf_segment *s)
     e->sections[MADE_DYNSYM].entry_size = entry;
 }
 
-/* .eh_frame_hdr points at .eh_frame; all linkers write it as 4 bytes from where it stands
- * (DW_EH_PE_pcrel | DW_EH_PE_sdata4; LSB, "Exception Frames"). */
+/* .eh_frame_hdr refers to .eh_frame; all linkers write that as 4 bytes relative to the
+ * field. */
 static void make_frames(struct elf *e, const struct elf_segment *s)
 {
     make_section(e, MADE_HDR, STR(".eh_frame_hdr"), ELF_PROGBITS, s->address,
@@ -405,7 +406,37 @@ const struct elf_section *elf_section_typed(const struct elf *e, uint32_t type)
     return NULL;
 }
 
-/* SHF_COMPRESSED: a header says how, and the size (gABI, "Section Compression"). */
+/* How many bytes sections of `in` bytes may still decompress to. */
+static uint64_t room_for(const struct elf_unpacked *u, const struct limits *l, size_t in)
+{
+    uint64_t all = __atomic_load_n(&u->in, __ATOMIC_RELAXED) + in;
+    uint64_t out = __atomic_load_n(&u->out, __ATOMIC_RELAXED);
+    uint64_t most = all < UINT64_MAX / l->file_ratio ? all * l->file_ratio : UINT64_MAX;
+    if (most < l->unpacked)
+        most = l->unpacked;
+    return most > out ? most - out : 0;
+}
+
+bool elf_unpack(struct elf *e, enum pack kind, struct str packed, uint64_t size,
+                struct str *out)
+{
+    struct elf_unpacked alone = {0}, *u = e->unpacked ? e->unpacked : &alone;
+    struct limits limits = u->limits ? *u->limits : limits_default;
+    uint64_t room = room_for(u, &limits, packed.len);
+    struct error why = {.hint = ""};
+    if (e->unpacked && room / (packed.len + 1) < limits.block_ratio)
+        limits.block_ratio = room / (packed.len + 1) + 1;
+    if (unpack(kind, packed, size, &limits, e->arena, out, &why)) {
+        __atomic_add_fetch(&u->in, packed.len, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&u->out, out->len, __ATOMIC_RELAXED);
+        return true;
+    }
+    e->rejected += why.hint[0] != 0;
+    return false;
+}
+
+/* SHF_COMPRESSED: a header gives the method and the size (gABI, "Section
+ * Compression"). */
 static struct str open_compressed(struct elf *e, struct str raw)
 {
     struct str opened = STR("");
@@ -417,12 +448,12 @@ static struct str open_compressed(struct elf *e, struct str raw)
     elf_word(e, &b); /* alignment */
     if (b.failed || (type != COMPRESS_ZLIB && type != COMPRESS_ZSTD))
         return opened;
-    unpack(type == COMPRESS_ZLIB ? PACK_ZLIB : PACK_ZSTD, str_skip(raw, bytes_offset(&b)),
-           size, e->arena, &opened, NULL);
+    elf_unpack(e, type == COMPRESS_ZLIB ? PACK_ZLIB : PACK_ZSTD,
+               str_skip(raw, bytes_offset(&b)), size, &opened);
     return opened;
 }
 
-/* .zdebug_*: "ZLIB" and the size, its highest byte first in every file. */
+/* .zdebug_*: "ZLIB" and the size, big-endian in every file. */
 static struct str open_old(struct elf *e, struct str raw)
 {
     struct str opened = STR("");
@@ -430,7 +461,7 @@ static struct str open_old(struct elf *e, struct str raw)
     bytes_skip(&b, 4);
     uint64_t size = bytes_u64(&b);
     if (str_starts(raw, STR("ZLIB")) && !b.failed)
-        unpack(PACK_ZLIB, str_skip(raw, 12), size, e->arena, &opened, NULL);
+        elf_unpack(e, PACK_ZLIB, str_skip(raw, 12), size, &opened);
     return opened;
 }
 

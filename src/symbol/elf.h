@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Object files: ELF of 32 and 64 bits, of both byte orders, read where they lie.
+/* Object files: ELF of 32 and 64 bits, of both byte orders, read in place.
  *
- * Source of the rules: the ELF chapters of the System V gABI, its supplement for
- * compressed sections, and elf(5). Nothing is trusted: tables are cut to what the file
- * holds, and what makes no sense is as if it were not there, so a truncated or broken
- * file gives what can still be read of it.
+ * Source: the ELF chapters of the System V gABI, its supplement for compressed
+ * sections, and elf(5). No field is trusted: tables are limited to the bytes of the
+ * file, and invalid values are treated as missing, so the readable parts of a truncated
+ * or corrupt file are still available.
  *
  * Addresses inside an object are file virtual addresses, as in its symbol table and
- * DWARF. In a relocatable file (.o, .ko), which has none, they are offsets in the file.
- */
+ * DWARF. A relocatable file (.o, .ko) has none: there they are offsets in the file. */
 #ifndef STOKE_SYMBOL_ELF_H
 #define STOKE_SYMBOL_ELF_H
 
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "codec/unpack.h"
 
 enum elf_type { ELF_RELOCATABLE = 1, ELF_EXECUTABLE = 2, ELF_SHARED = 3, ELF_CORE = 4 };
 
@@ -57,7 +57,8 @@ struct elf_section {
     uint64_t flags, address, offset, size;
     uint32_t link, info;
     uint64_t entry_size;
-    struct str raw; /* the bytes in the file, maybe compressed, cut where the file ends */
+    /* the bytes in the file, possibly compressed, truncated at the end of the file */
+    struct str raw;
 };
 
 struct elf_segment {
@@ -65,75 +66,89 @@ struct elf_segment {
     uint64_t offset, address, file_size, memory_size, align;
 };
 
-struct elf_opened; /* what elf_section_bytes has unpacked */
+struct elf_opened; /* results of elf_section_bytes */
+
+/* What compressed sections took so far, of all files that share this: many small files
+ * can request as much memory as a large one. Threads may share it too. */
+struct elf_unpacked {
+    const struct limits *limits; /* NULL: limits_default */
+    uint64_t in, out;            /* bytes, compressed and decompressed */
+};
 
 struct elf {
     struct str file;
     bool is_64, big_endian;
     uint16_t machine, type; /* enum elf_machine, enum elf_type, or others */
     uint64_t entry;
-    struct elf_section *sections; /* [0] is the null section, where there are any */
+    struct elf_section *sections; /* [0] is the null section, if there are any */
     size_t section_count;
     struct elf_segment *segments;
     size_t segment_count;
     struct elf_opened *opened;
-    uint32_t *by_offset, *by_address; /* the PT_LOADs with bytes, in order */
+    struct elf_unpacked *unpacked; /* may be set; NULL: each section is limited alone */
+    unsigned rejected;             /* compressed sections that exceed the limits */
+    uint32_t *by_offset, *by_address; /* the PT_LOADs with bytes, sorted */
     size_t load_count;
-    struct arena *arena; /* the caller's */
+    struct arena *arena; /* owned by the caller */
 };
 
-/* Reads the headers. `file` outlives e; memory comes from the arena. False where this is
- * no ELF file, and when memory is short.
+/* Reads the headers. `file` must outlive e; memory comes from the arena. False if it is
+ * not an ELF file, or when memory is short.
  *
- * Where a file was stripped of its section headers, .dynamic, .dynsym, .dynstr,
- * .eh_frame_hdr and .eh_frame are found through its segments, and stand in e->sections as
- * if it had them (the ends of .dynsym and .eh_frame are then guesses that lie behind the
- * real ones). */
+ * If the section headers were stripped, .dynamic, .dynsym, .dynstr, .eh_frame_hdr and
+ * .eh_frame are found through the segments and added to e->sections. The ends of
+ * .dynsym and .eh_frame are then estimates, never before the real ends. */
 bool elf_init(struct elf *e, struct str file, struct arena *arena, struct error *err);
 
-/* A cursor over bytes of the file, in its byte order; and an address as it is written in
- * it, of 4 or 8 bytes. */
+/* A cursor over bytes of the file, in its byte order; and a read of an address, which
+ * has 4 or 8 bytes. */
 struct bytes elf_cursor(const struct elf *e, struct str part);
 uint64_t elf_word(const struct elf *e, struct bytes *b);
 
-/* The first section of this name, or NULL. For a name with ".debug_" the old compressed
- * ".zdebug_" will do. */
+/* The first section of this name, or NULL. For a name with ".debug_", the old
+ * compressed ".zdebug_" is accepted too. */
 const struct elf_section *elf_section_named(const struct elf *e, struct str name);
 
 /* The first section of this type, or NULL. */
 const struct elf_section *elf_section_typed(const struct elf *e, uint32_t type);
 
-/* What is in a section of e->sections (or of NULL: nothing): unpacked (SHF_COMPRESSED
- * with zlib or zstd, .zdebug_*) on first use, into the arena. Empty where that fails. Not
- * for several threads at once. */
+/* The content of a section of e->sections (of NULL: empty), decompressed on first use
+ * (SHF_COMPRESSED with zlib or zstd, .zdebug_*) into the arena. Empty if that fails.
+ * Not thread-safe. */
 struct str elf_section_bytes(struct elf *e, const struct elf_section *s);
 
-/* The build id as raw bytes, from a PT_NOTE or a note section; empty where there is none.
- */
+/* Decompresses bytes of the file to *out, within the limits; `size` is as for unpack
+ * (codec/unpack.h). Returns false, with *out empty, if that fails; if the limits are
+ * the reason, counts it in e->rejected. */
+bool elf_unpack(struct elf *e, enum pack kind, struct str packed, uint64_t size,
+                struct str *out);
+
+/* The build ID as raw bytes, from a PT_NOTE or a note section; empty if there is none. */
 struct str elf_build_id(const struct elf *e);
 
-/* The same from the bytes of notes: /sys/kernel/notes, the notes of a module. `align` is
- * 4 or 8. */
+/* The same from the bytes of notes: /sys/kernel/notes, the notes of a module. `align`
+ * is 4 or 8. */
 struct str elf_notes_build_id(struct str notes, bool big_endian, unsigned align);
 
-/* .gnu_debuglink: the name of the debug file and its checksum. A name that is not a bare
- * file name is refused. */
+/* .gnu_debuglink: the name of the debug file and its checksum. A name that contains a
+ * path is rejected. */
 bool elf_debug_link(const struct elf *e, struct str *name, uint32_t *crc);
 
-/* .gnu_debugaltlink (dwz): the path of the file that is shared by several debug files, as
- * it stands there (absolute, or from the folder of the debug file: not to be trusted; the
- * base name is sound), and its build id, raw. */
+/* .gnu_debugaltlink (dwz): the path of a file that several debug files share, unchanged
+ * (absolute, or relative to the folder of the debug file; do not trust it, only its
+ * base name is safe), and its build ID, raw. */
 bool elf_alt_link(const struct elf *e, struct str *path, struct str *build_id);
 
-/* From an offset in the file to its address by the PT_LOADs, and back. False where no
- * PT_LOAD has it. A debug file's PT_LOADs tell of another file's offsets. */
+/* Convert an offset in the file to its address with the PT_LOADs, and back. False if no
+ * PT_LOAD contains it. The PT_LOADs of a debug file contain the offsets of another
+ * file. */
 bool elf_address_of_offset(const struct elf *e, uint64_t offset, uint64_t *address);
 bool elf_offset_of_address(const struct elf *e, uint64_t address, uint64_t *offset);
 
-/* The file's bytes from an address on, at most `size`, to the end of the PT_LOAD. */
+/* The file's bytes from an address on, at most `size`, up to the end of the PT_LOAD. */
 struct str elf_bytes_at(const struct elf *e, uint64_t address, uint64_t size);
 
-/* The section in which an address lies while the program runs, or NULL: linear. */
+/* The section that contains an address at run time, or NULL. Linear time. */
 const struct elf_section *elf_section_at(const struct elf *e, uint64_t address);
 
 #endif

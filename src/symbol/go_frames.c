@@ -9,16 +9,16 @@ enum cfa_operation {
     CFA_SAME_VALUE = 8,
     CFA_DEFINE = 0x0c,
     CFA_DEFINE_OFFSET = 0x0e,
-    CFA_OFFSET = 0x80, /* and the register */
+    CFA_OFFSET = 0x80, /* plus the register */
 };
 
-/* Rows for each byte of the table, where tables of values are shared; no linker writes so
- * many. */
+/* Maximum number of rows per byte of the table, if value tables are shared; linkers do
+ * not write that many. */
 #define STEPS_A_BYTE 1
 
-/* What differs between machines (DWARF's numbers of registers). */
+/* What differs between architectures (DWARF register numbers). */
 struct frame_machine {
-    uint8_t stack, link; /* link: where the return address is */
+    uint8_t stack, link; /* link: the register with the return address */
     uint8_t pushed;      /* bytes of the return address that a call pushes */
 };
 
@@ -45,13 +45,13 @@ static void put_uleb(struct output *o, uint64_t value)
     output_char(o, (char)value);
 }
 
-/* An entry is written to `entry` first, as its length stands in front of it. */
+/* An entry is written to `entry` first, because its length comes before it. */
 static void put_entry(struct output *o, struct output *entry)
 {
     while (entry->used % 8 != 4 && !entry->failed)
         output_char(entry, CFA_NOP);
     put_number(o, entry->used, 4);
-    output_str(o, output_kept(entry));
+    output_str(o, output_contents(entry));
     entry->used = 0;
 }
 
@@ -61,8 +61,8 @@ static void put_common(struct output *o, struct output *entry,
     put_number(entry, UINT32_MAX, 4);
     output_char(entry, 3);        /* version */
     output_char(entry, 0);        /* no augmentation */
-    output_char(entry, 1);        /* bytes of an instruction */
-    output_char(entry, 0x80 - 8); /* of what is saved: -8 */
+    output_char(entry, 1);        /* code alignment factor */
+    output_char(entry, 0x80 - 8); /* data alignment factor: -8 */
     output_char(entry, (char)m->link);
     output_char(entry, CFA_DEFINE);
     put_uleb(entry, m->stack);
@@ -74,8 +74,8 @@ static void put_common(struct output *o, struct output *entry,
     put_entry(o, entry);
 }
 
-/* Where the frame is while so many bytes of the stack are in use. The return address of a
- * machine with a link register is at their beginning. */
+/* Writes the CFA for a given stack use. On architectures with a link register, the
+ * return address is at the lowest address of the frame. */
 static void put_row(struct output *entry, const struct frame_machine *m, uint32_t used,
                     bool is_top)
 {
@@ -87,7 +87,7 @@ static void put_row(struct output *entry, const struct frame_machine *m, uint32_
     put_uleb(entry, used ? used / 8 : m->link);
 }
 
-/* The entry of a function; false: nothing is known of its stack. */
+/* Writes the entry of a function; false if nothing is known about its stack. */
 static bool put_function(struct output *entry, const struct go_table *t,
                          const struct frame_machine *m, const struct go_function *f,
                          uint64_t *budget)
@@ -117,7 +117,7 @@ static bool put_function(struct output *entry, const struct go_table *t,
 struct str go_frames(const struct go_table *t, struct arena *arena)
 {
     const struct frame_machine *m = machine_of(t->elf);
-    struct output o = OUTPUT_KEEP, entry = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER, entry = OUTPUT_BUFFER;
     struct go_function f;
     uint64_t budget = (uint64_t)STEPS_A_BYTE * t->all.len;
     if (!m)
@@ -128,7 +128,7 @@ struct str go_frames(const struct go_table *t, struct arena *arena)
             put_entry(&o, &entry);
         entry.used = 0;
     }
-    struct str bytes = arena_str(arena, output_kept(&o));
+    struct str bytes = arena_str(arena, output_contents(&o));
     if (o.failed || entry.failed)
         bytes = STR("");
     output_deinit(&entry);

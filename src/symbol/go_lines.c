@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/go_lines.h"
+#include "base/array.h"
 
-/* No calls are inlined more deeply. */
+/* Maximum nesting of inlined calls. */
 #define INLINED_MAX 128
 
-/* Steps that a reader may take for each byte of the table: linkers let some functions
- * share their tables of values. */
+/* Maximum number of steps of a reader per byte of the table: linkers share value tables
+ * between functions. */
 #define STEPS_A_BYTE 16
 #define STEPS_MIN ((uint64_t)1 << 20)
 
@@ -27,12 +28,10 @@ void go_reader_deinit(struct go_reader *r)
 static bool add_run(struct go_reader *r, struct go_runs *runs, uint64_t end,
                     int32_t value)
 {
-    struct go_run *items =
-        arena_grow(&r->arena, runs->items, &runs->cap, runs->count + 1, sizeof *items);
-    if (!items)
+    struct go_run *item = ARRAY_APPEND(&r->arena, runs->items, runs->count, runs->cap);
+    if (!item)
         return false;
-    runs->items = items;
-    items[runs->count++] = (struct go_run){end, value};
+    *item = (struct go_run){end, value};
     return true;
 }
 
@@ -87,7 +86,8 @@ static struct str file_named(const struct go_reader *r, int32_t number)
     const struct go_table *t = r->table;
     struct str numbers = t->version == GO_1_2 ? t->files : t->units;
     struct bytes b = bytes_of(numbers, t->big_endian);
-    if (number < (t->version == GO_1_2)) /* there, the first number is their count */
+    /* in that version, file numbers begin at 1: the first word is their count */
+    if (number < (t->version == GO_1_2))
         return STR("");
     bytes_seek(&b, ((uint64_t)r->function.unit + (uint32_t)number) * 4);
     uint32_t offset = bytes_u32(&b);
@@ -96,7 +96,8 @@ static struct str file_named(const struct go_reader *r, int32_t number)
     return go_table_text(t->version == GO_1_2 ? t->all : t->files, offset);
 }
 
-static void set_place(const struct go_reader *r, uint64_t address, struct dwarf_frame *f)
+static void set_location(const struct go_reader *r, uint64_t address,
+                         struct dwarf_frame *f)
 {
     int32_t line = value_at(&r->lines, address);
     f->file = file_named(r, value_at(&r->files, address));
@@ -105,8 +106,8 @@ static void set_place(const struct go_reader *r, uint64_t address, struct dwarf_
 
 /* --- Inlined calls ------------------------------------------------------------------ */
 
-/* A call of the tree: the name of what is inlined, and an address in the caller whose
- * place is the call's. */
+/* Reads a call of the inlining tree: the name of the inlined function, and an address
+ * in the caller whose location is that of the call. */
 static bool read_call(const struct go_reader *r, int32_t number, struct str *name,
                       uint64_t *caller)
 {
@@ -120,7 +121,7 @@ static bool read_call(const struct go_reader *r, int32_t number, struct str *nam
     return !b.failed && name->len && *caller < r->function.end;
 }
 
-/* The frames of an address, innermost first; the count. */
+/* Collects the frames of an address, innermost first; returns their number. */
 static size_t collect(const struct go_reader *r, uint64_t address,
                       struct dwarf_frame *frames)
 {
@@ -131,7 +132,7 @@ static size_t collect(const struct go_reader *r, uint64_t address,
         struct str name;
         uint64_t caller;
         *f = (struct dwarf_frame){.name = r->function.name};
-        set_place(r, address, f);
+        set_location(r, address, f);
         if (call < 0 || !read_call(r, call, &name, &caller))
             break;
         f->name = name;
@@ -145,14 +146,14 @@ static size_t collect(const struct go_reader *r, uint64_t address,
 
 void go_find(struct go_reader *r, struct dwarf_query *q)
 {
-    struct dwarf_frame frames[INLINED_MAX], *kept;
+    struct dwarf_frame frames[INLINED_MAX], *copy;
     if (q->count || !enter(r, q->address))
         return;
     size_t count = collect(r, q->address, frames);
-    if (!(kept = arena_alloc(&r->results, count * sizeof *kept)))
+    if (!(copy = arena_alloc(&r->results, count * sizeof *copy)))
         return;
-    memcpy(kept, frames, count * sizeof *kept);
-    q->frames = kept;
+    memcpy(copy, frames, count * sizeof *copy);
+    q->frames = copy;
     q->count = count;
 }
 
@@ -177,15 +178,12 @@ bool go_rows(struct go_reader *r, uint64_t low, uint64_t high, struct dwarf_row 
     *rows = NULL;
     *count = 0;
     while (low < high && enter(r, low)) {
-        struct dwarf_frame place = {.name = STR("")};
-        struct dwarf_row *grown =
-            arena_grow(&r->results, *rows, &cap, *count + 1, sizeof *grown);
-        if (!grown)
+        struct dwarf_frame frame = {.name = STR("")};
+        if (!ARRAY_RESERVE(&r->results, *rows, cap, *count + 1))
             return false;
-        *rows = grown;
-        set_place(r, low, &place);
-        grown[(*count)++] =
-            (struct dwarf_row){.address = low, .file = place.file, .line = place.line};
+        set_location(r, low, &frame);
+        (*rows)[(*count)++] =
+            (struct dwarf_row){.address = low, .file = frame.file, .line = frame.line};
         low = row_end(r, low);
     }
     return !r->arena.failed;

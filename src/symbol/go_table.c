@@ -6,18 +6,20 @@
 #define MAGIC_1_18 0xfffffff0
 #define MAGIC_1_20 0xfffffff1
 
-/* The header begins at a multiple of it. */
+/* Alignment of the header. */
 #define ALIGN 16
 
-/* More functions are not in any program. */
+/* Maximum number of functions, more than in any executable. */
 #define FUNCTIONS_MAX ((uint64_t)1 << 24)
 
-/* Indexes of what is known of places in a function. */
+/* Indexes of the tables in the data of a function. */
 #define PCDATA_TREE 2
 #define FUNCDATA_TREE 3
 #define FUNCDATA_NONE UINT32_MAX
 
 #define FLAG_TOP 1
+
+#define GO_OWNER STR("Go\0\0")
 
 /* --- Numbers ------------------------------------------------------------------------ */
 
@@ -44,7 +46,7 @@ static struct str header_part(const struct go_table *t, unsigned i)
     return str_part(t->all, header_word(t, i), t->all.len);
 }
 
-/* Bytes of one column of the list of functions. */
+/* Size of one column of the function list. */
 static unsigned list_field(const struct go_table *t)
 {
     return t->version >= GO_1_18 ? 4 : t->pointer;
@@ -78,7 +80,7 @@ static bool read_magic(struct go_table *t, uint32_t magic)
     }
 }
 
-/* Where the parts are; false where the list of functions is not whole. */
+/* Finds the parts of the table; false if the function list is truncated. */
 static bool read_parts(struct go_table *t)
 {
     unsigned field = list_field(t), first = t->version >= GO_1_18 ? 3 : 2;
@@ -117,21 +119,53 @@ static bool read_header(struct go_table *t, struct str bytes, uint64_t address)
     return quantum && t->pointer == (e->is_64 ? 8 : 4) && read_parts(t);
 }
 
-static bool is_go(const struct elf *e)
+/* Go's build ID is a note of its own owner. */
+static bool has_go_note(const struct elf *e)
 {
-    return elf_section_named(e, STR(".go.buildinfo")) ||
-           elf_section_named(e, STR(".note.go.buildid"));
+    for (size_t i = 0; i < e->segment_count; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        struct bytes b = elf_cursor(e, str_part(e->file, s->offset, s->file_size));
+        if (s->type != ELF_PT_NOTE || bytes_u32(&b) != GO_OWNER.len)
+            continue;
+        bytes_skip(&b, 8); /* size, type */
+        if (str_equal(bytes_take(&b, GO_OWNER.len), GO_OWNER))
+            return true;
+    }
+    return false;
 }
 
-/* The table in a section that has more than the table: the C linker's, of a position
- * independent program. */
-static bool search_section(struct go_table *t, const struct elf_section *s)
+bool go_table_is_go(const struct elf *e)
 {
-    struct str bytes = s->raw;
-    uint64_t skipped = -s->address & (ALIGN - 1);
+    return elf_section_named(e, STR(".gopclntab")) ||
+           elf_section_named(e, STR(".go.buildinfo")) ||
+           elf_section_named(e, STR(".note.go.buildid")) || has_go_note(e);
+}
+
+/* Searches the table among other data. */
+static bool search_bytes(struct go_table *t, struct str bytes, uint64_t address)
+{
+    uint64_t skipped = -address & (ALIGN - 1);
     for (size_t at = (size_t)skipped; at + 8 <= bytes.len; at += ALIGN)
-        if (read_header(t, str_skip(bytes, at), s->address + at))
+        if (read_header(t, str_skip(bytes, at), address + at))
             return true;
+    return false;
+}
+
+/* Searches the table in a file whose sections have no names or wrong names: llvm-strip
+ * overwrites the table of names. */
+static bool search_segments(struct go_table *t)
+{
+    const struct elf *e = t->elf;
+    size_t left = e->file.len; /* hostile segments overlap: search each byte only once */
+    for (size_t i = 0; i < e->segment_count && left; i++) {
+        const struct elf_segment *s = &e->segments[i];
+        struct str bytes = str_head(str_part(e->file, s->offset, s->file_size), left);
+        if (s->type != ELF_PT_LOAD || s->flags & ELF_PF_X)
+            continue;
+        if (search_bytes(t, bytes, s->address))
+            return true;
+        left -= bytes.len;
+    }
     return false;
 }
 
@@ -142,25 +176,26 @@ static bool search(struct go_table *t)
         if (str_ends(e->sections[i].name, STR(".gopclntab")) &&
             read_header(t, e->sections[i].raw, e->sections[i].address))
             return true;
-    if (!is_go(e))
+    if (!go_table_is_go(e))
         return false;
+    /* The C linker's sections of position independent executables contain other data, too. */
     const char *names[] = {".data.rel.ro", ".rodata"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct elf_section *s = elf_section_named(e, str_of(names[i]));
-        if (s && search_section(t, s))
+        if (s && search_bytes(t, s->raw, s->address))
             return true;
     }
-    return false;
+    return search_segments(t);
 }
 
 /* --- The module data ---------------------------------------------------------------- */
 
-/* Its words, as far as they are needed (runtime.moduledata). */
+/* The fields of runtime.moduledata that stoke reads, as word indexes. */
 enum module_word {
     MODULE_HEADER = 0,
     MODULE_NAMES = 1,
     MODULE_FUNCTIONS = 13,
-    MODULE_MIN = 20, /* the first function */
+    MODULE_MIN = 20, /* address of the first function */
     MODULE_TEXT = 22,
     MODULE_TREES_1_18 = 38,
     MODULE_TREES_1_20 = 40,
@@ -174,12 +209,20 @@ struct module {
 
 #define RELA_SIZE 24
 
-/* Puts the relocations of position independent code over the words. Linkers leave 0 in
- * place of an address that a relocation has. */
+static const struct elf_section *relocations(const struct elf *e)
+{
+    const struct elf_section *s = elf_section_named(e, STR(".rela.dyn"));
+    if (!s)
+        s = elf_section_named(e, STR(".rela"));
+    return s ? s : elf_section_typed(e, ELF_RELA);
+}
+
+/* Applies relocations of position independent code to the words. Linkers leave 0 in
+ * location of a relocated address. */
 static void relocate(const struct elf *e, struct module *m)
 {
-    const struct elf_section *rela = elf_section_named(e, STR(".rela.dyn"));
-    if (!rela && !(rela = elf_section_named(e, STR(".rela"))))
+    const struct elf_section *rela = relocations(e);
+    if (!rela)
         return;
     struct bytes b = elf_cursor(e, rela->raw);
     while (bytes_left(&b) >= RELA_SIZE) {
@@ -209,10 +252,10 @@ static bool read_module(const struct go_table *t, uint64_t address, struct modul
            m->words[MODULE_MIN] == m->words[MODULE_TEXT] + bytes_u32(&first);
 }
 
-/* How many places are looked at more closely, of those that have the table's address. */
+/* Maximum number of candidates: words that equal the table's address. */
 #define CANDIDATES_MAX 64
 
-/* In data that need no relocation. */
+/* Searches data that needs no relocation. */
 static bool find_module_in(const struct go_table *t, const struct elf_section *s,
                            struct module *m, unsigned *candidates)
 {
@@ -232,8 +275,8 @@ static bool find_module_in(const struct go_table *t, const struct elf_section *s
 static bool find_module_relocated(const struct go_table *t, struct module *m,
                                   unsigned *candidates)
 {
-    const struct elf_section *rela = elf_section_named(t->elf, STR(".rela.dyn"));
-    if (!t->elf->is_64 || (!rela && !(rela = elf_section_named(t->elf, STR(".rela")))))
+    const struct elf_section *rela = relocations(t->elf);
+    if (!t->elf->is_64 || !rela)
         return false;
     struct bytes b = elf_cursor(t->elf, rela->raw);
     while (bytes_left(&b) >= RELA_SIZE) {
@@ -263,7 +306,8 @@ static bool find_module(const struct go_table *t, struct module *m)
     return find_module_relocated(t, m, &candidates);
 }
 
-/* Since 1.26 the trees lie before the end of the table, which the module's next word is. */
+/* Since Go 1.26 the inlining trees are before the end of the table, which is the next
+ * word. */
 static uint64_t trees_of(const struct go_table *t, const struct module *m)
 {
     const struct elf_section *s = elf_section_at(t->elf, t->address);
@@ -305,7 +349,8 @@ static uint64_t start_of(const struct go_table *t, size_t i)
     return t->version >= GO_1_18 ? t->text + bytes_u32(&b) : pointer(t, &b);
 }
 
-/* The bytes of the tree of inlined calls: by an offset since 1.18, before by a pointer. */
+/* The bytes of the tree of inlined calls: given by an offset since 1.18, before that by
+ * a pointer. */
 static struct str tree_of(const struct go_table *t, struct bytes *b)
 {
     if (t->version >= GO_1_18) {
@@ -321,14 +366,14 @@ static struct str tree_of(const struct go_table *t, struct bytes *b)
     return address && !b->failed ? elf_bytes_at(t->elf, address, UINT64_MAX) : STR("");
 }
 
-/* What is behind the numbers that every version has. */
+/* Reads what follows the fields that every version has. */
 static void read_tree(const struct go_table *t, struct bytes *b, uint32_t value_tables,
                       struct go_function *f)
 {
     f->unit = bytes_u32(b);
     if (t->version == GO_1_20)
         bytes_skip(b, 4); /* its first line */
-    bytes_skip(b, 1);     /* which of those that the runtime knows it is */
+    bytes_skip(b, 1);     /* function id of the runtime */
     f->is_top = bytes_u8(b) & FLAG_TOP;
     bytes_skip(b, 1);
     uint8_t tables = bytes_u8(b);
@@ -391,7 +436,7 @@ struct go_values go_values_of(const struct go_table *t, const struct go_function
     return v;
 }
 
-/* Pairs of differences: of the value, and of the address. One that changes no value ends
+/* Decodes pairs of deltas: of the value, and of the address. A value delta of 0 ends
  * the table, unless it is the first. */
 bool go_values_next(struct go_values *v)
 {

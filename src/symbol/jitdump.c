@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/jitdump.h"
+#include "base/array.h"
 #include "base/idmap.h"
 #include "base/sort.h"
 #include <stdlib.h>
 
-/* Looking up in time. All codes are laid flat, the newest on top: what is found there and
- * was there at the time is the answer. Else it had been written over something, and the
- * codes that share addresses with others are asked. They are cut, in the order of time,
- * into blocks of BLOCK; on level n every 2^n neighbouring blocks are laid flat. All that
- * came before a given time are a few codes of a block, and at most one node of each
- * level, which are asked from the newest to the oldest. */
+/* Lookups by time. The address ranges of all code are flattened with the newest on top:
+ * if the code found there existed at the given time, it is the answer. Otherwise that
+ * address was overwritten later, and the codes that share addresses with others are
+ * searched. They are sorted by time and divided into blocks of BLOCK; level n flattens
+ * every 2^n neighbouring blocks. Everything before a given time is a part of one block
+ * and at most one node per level, which are searched from the newest to the oldest. */
 #define BLOCK ((size_t)32)
 
 enum { JIT_LOAD = 0, JIT_MOVE = 1, JIT_DEBUG_INFO = 2, JIT_CLOSE = 3, JIT_UNWINDING = 4 };
 
 #define ARCH_TIMESTAMP 1u
 
-/* What has been read and belongs to a code that comes later. */
+/* Records that belong to a code load record that comes later. */
 struct waiting {
     bool has_lines;
     uint64_t lines_address;
@@ -28,25 +29,22 @@ struct waiting {
 struct reading {
     struct jitdump *j;
     struct waiting waiting;
-    struct idmap by_index; /* of codes: their place + 1 */
+    struct idmap by_index; /* 1 + position of the code, by its index */
 };
 
 static bool add_code(struct reading *r, const struct jit_code *code)
 {
     struct jitdump *j = r->j;
-    struct jit_code *grown;
     if (j->code_count >= 4000000000u)
         return true;
-    grown =
-        arena_grow(j->arena, j->codes, &j->code_cap, j->code_count + 1, sizeof *grown);
-    if (!grown)
+    struct jit_code *added = ARRAY_APPEND(j->arena, j->codes, j->code_count, j->code_cap);
+    if (!added)
         return false;
-    j->codes = grown;
-    j->codes[j->code_count++] = *code;
-    uint64_t *place = idmap_put(&r->by_index, j->arena, code->index);
-    if (place)
-        *place = j->code_count;
-    return place != NULL;
+    *added = *code;
+    uint64_t *position = idmap_put(&r->by_index, j->arena, code->index);
+    if (position)
+        *position = j->code_count;
+    return position != NULL;
 }
 
 static bool read_load(struct reading *r, struct bytes *b, uint64_t time)
@@ -55,7 +53,7 @@ static bool read_load(struct reading *r, struct bytes *b, uint64_t time)
     struct jit_code code = {.time = time};
     code.pid = bytes_u32(b);
     code.tid = bytes_u32(b);
-    bytes_u64(b); /* the virtual address, for now the same as the next */
+    bytes_u64(b); /* the virtual address, which currently equals the next field */
     code.address = bytes_u64(b);
     code.size = bytes_u64(b);
     code.index = bytes_u64(b);
@@ -81,12 +79,12 @@ static bool read_move(struct reading *r, struct bytes *b, uint64_t time)
     bytes_u64(b);
     uint64_t from = bytes_u64(b), to = bytes_u64(b), size = bytes_u64(b);
     uint64_t index = bytes_u64(b);
-    const uint64_t *place = idmap_find(&r->by_index, index);
-    if (b->failed || !place) {
+    const uint64_t *position = idmap_find(&r->by_index, index);
+    if (b->failed || !position) {
         r->j->bad_records++;
         return true;
     }
-    struct jit_code code = r->j->codes[*place - 1];
+    struct jit_code code = r->j->codes[*position - 1];
     code.pid = pid;
     code.tid = tid;
     code.moved += to - from;
@@ -96,10 +94,10 @@ static bool read_move(struct reading *r, struct bytes *b, uint64_t time)
     return add_code(r, &code);
 }
 
-/* A file name that is only this byte says: the same as before. */
+/* A file name of only this byte means: the same as before. */
 #define SAME_FILE STR("\xff")
 
-/* Puts the lines from `first` on in the order of their addresses, in which most are. */
+/* Sorts the lines from `first` on by address; most are already sorted. */
 static bool order_lines(struct jitdump *j, size_t first)
 {
     size_t n = j->line_count - first, ascending = 1;
@@ -138,12 +136,11 @@ static bool read_lines(struct reading *r, struct bytes *b)
         if (b->failed)
             break;
         line.file = file = str_equal(name, SAME_FILE) ? file : name;
-        struct jit_line *grown = arena_grow(j->arena, j->lines, &j->line_cap,
-                                            j->line_count + 1, sizeof *grown);
-        if (!grown)
+        struct jit_line *item =
+            ARRAY_APPEND(j->arena, j->lines, j->line_count, j->line_cap);
+        if (!item)
             return false;
-        j->lines = grown;
-        j->lines[j->line_count++] = line;
+        *item = line;
     }
     j->bad_records += b->failed;
     r->waiting.has_lines = j->line_count <= UINT32_MAX;
@@ -156,7 +153,7 @@ static bool read_lines(struct reading *r, struct bytes *b)
 static void read_frames(struct reading *r, struct bytes *b)
 {
     uint64_t size = bytes_u64(b), header = bytes_u64(b);
-    bytes_u64(b); /* how much of it is mapped */
+    bytes_u64(b); /* mapped size */
     struct str frames = bytes_take(b, size);
     if (b->failed || header > size) {
         r->j->bad_records++;
@@ -178,7 +175,7 @@ static bool read_record(struct reading *r, uint32_t id, uint64_t time, struct by
     case JIT_UNWINDING:
         read_frames(r, b);
         return true;
-    default: /* JIT_CLOSE, and what later versions have */
+    default: /* JIT_CLOSE, and records of later versions */
         return true;
     }
 }
@@ -207,7 +204,7 @@ static bool read_header(struct jitdump *j, struct bytes *b, struct error *err)
     struct str file = str_span(b->begin, b->end);
     b->big_endian = str_starts(file, STR("JiTD"));
     if (!b->big_endian && !str_starts(file, STR("DTiJ")))
-        return error_set(err, "this is not a jitdump file");
+        return error_set(err, "not a jitdump file");
     bytes_skip(b, 4);
     uint32_t version = bytes_u32(b), size = bytes_u32(b);
     j->machine = bytes_u32(b);
@@ -216,9 +213,9 @@ static bool read_header(struct jitdump *j, struct bytes *b, struct error *err)
     j->time = bytes_u64(b);
     j->arch_timestamp = bytes_u64(b) & ARCH_TIMESTAMP;
     if (b->failed)
-        return error_set(err, "the jitdump file ends within its header");
+        return error_set(err, "the header of the jitdump file is truncated");
     if (version != 1)
-        return error_set(err, "a jitdump file of version %u; version 1 is known",
+        return error_set(err, "jitdump file of version %u; only version 1 is supported",
                          (unsigned)version);
     bytes_seek(b, size > bytes_offset(b) ? size : bytes_offset(b));
     return true;
@@ -231,8 +228,8 @@ static uint64_t code_end(const struct jit_code *c)
     return c->size < UINT64_MAX - c->address ? c->address + c->size : UINT64_MAX;
 }
 
-/* Marks those that share an address with another. In the order of their beginnings one
- * does so with one before it just when it does with the one that ends last. */
+/* Marks codes that share an address with another. Sorted by start, a code overlaps an
+ * earlier one exactly if it overlaps the one that ends last. */
 static void mark_layered(struct jitdump *j, const struct range *items, size_t count)
 {
     const struct range *last = items;
@@ -244,7 +241,7 @@ static void mark_layered(struct jitdump *j, const struct range *items, size_t co
     }
 }
 
-/* Puts the codes in the order of time, those of the same time as they came. */
+/* Sorts the codes by time; codes of the same time keep their order. */
 static bool order_codes(struct jitdump *j)
 {
     size_t n = j->code_count;
@@ -268,7 +265,8 @@ static bool order_codes(struct jitdump *j)
     return ok;
 }
 
-/* Lays codes flat, the newest on top: those numbered by `ids`, or, without, the first. */
+/* Flattens codes, the newest on top: those in `ids`, or, if `ids` is NULL, the first
+ * ones. */
 static bool lay_flat(struct jitdump *j, const uint32_t *ids, size_t count,
                      struct ranges *flat)
 {
@@ -341,7 +339,7 @@ bool jitdump_init(struct jitdump *j, struct str file, struct arena *arena,
 
 /* --- Looking up ------------------------------------------------------------------- */
 
-/* How many of the layered codes were there at a time. */
+/* Number of layered codes that existed at a time. */
 static size_t layered_until(const struct jitdump *j, uint64_t time)
 {
     size_t low = 0, high = j->layered_count;

@@ -2,9 +2,9 @@
 #include "symbol/kallsyms.h"
 #include "base/number.h"
 
-/* A line of the kernel's has so many bytes and more: "ffffffff81000000 T _text". */
-#define LINE_LEAST 22
-#define RESERVED_MOST ((size_t)1 << 20)
+/* Minimum length of a line of the kernel: "ffffffff81000000 T _text". */
+#define LINE_MIN 22
+#define RESERVE_MAX ((size_t)1 << 20)
 
 struct line {
     uint64_t address;
@@ -12,7 +12,7 @@ struct line {
     struct str name, module;
 };
 
-/* Copies may have blanks where the kernel has the tab. */
+/* Copies may have spaces instead of the kernel's tab. */
 static void cut_module(struct line *line, struct str rest)
 {
     line->name = str_cut(&rest, '\t');
@@ -29,7 +29,7 @@ static void cut_module(struct line *line, struct str rest)
         line->module = str_head(str_skip(line->module, 1), line->module.len - 2);
 }
 
-/* False where the line is none of kallsyms'. */
+/* False if it is not a line of kallsyms. */
 static bool parse_line(struct str text, struct line *line)
 {
     struct str address = str_cut(&text, ' '), type = str_cut(&text, ' ');
@@ -69,8 +69,8 @@ bool kallsyms_init(struct symbol_table *t, struct str text, struct arena *arena,
     uint64_t lines = 0, seen = 0;
     *facts = (struct kallsyms_facts){0};
     symbol_table_init(t, arena);
-    size_t lines_most = text.len / LINE_LEAST;
-    symbol_table_reserve(t, lines_most < RESERVED_MOST ? lines_most : RESERVED_MOST);
+    size_t lines_most = text.len / LINE_MIN;
+    symbol_table_reserve(t, lines_most < RESERVE_MAX ? lines_most : RESERVE_MAX);
     while (text.len) {
         struct line line;
         struct str s = str_cut(&text, '\n');

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/landing.h"
+#include "base/array.h"
 #include "base/sort.h"
 
-/* How a pointer is written (LSB, "DWARF Exception Header Encoding"). */
+/* Pointer encodings (LSB, "DWARF Exception Header Encoding"). */
 enum {
     ENCODED_ABSOLUTE = 0x00,
     ENCODED_ULEB = 0x01,
@@ -19,14 +20,14 @@ enum {
     ENCODED_OMIT = 0xff,
 };
 
-/* Bytes that lie at an address. */
-struct placed {
+/* A cursor together with its address. */
+struct cursor {
     struct bytes bytes;
     uint64_t address;
     bool is_64;
 };
 
-static uint64_t read_form(struct placed *p, unsigned form)
+static uint64_t read_form(struct cursor *p, unsigned form)
 {
     struct bytes *b = &p->bytes;
     switch (form) {
@@ -53,8 +54,8 @@ static uint64_t read_form(struct placed *p, unsigned form)
     }
 }
 
-/* A pointer, 0 where there is none. */
-static uint64_t read_encoded(struct placed *p, unsigned encoding)
+/* Reads a pointer; 0 if there is none. */
+static uint64_t read_encoded(struct cursor *p, unsigned encoding)
 {
     uint64_t here = p->address + bytes_offset(&p->bytes);
     if (encoding == ENCODED_OMIT)
@@ -65,19 +66,19 @@ static uint64_t read_encoded(struct placed *p, unsigned encoding)
 
 /* --- .eh_frame --------------------------------------------------------------------- */
 
-/* What a common information entry says of the entries of functions. */
+/* The fields of a common information entry (CIE) that function entries need. */
 struct common {
     unsigned pointer, language; /* encodings */
     bool augmented;
 };
 
-static struct common read_common(struct placed *p)
+static struct common read_common(struct cursor *p)
 {
     struct bytes *b = &p->bytes;
     struct common c = {.pointer = ENCODED_ABSOLUTE, .language = ENCODED_OMIT};
     unsigned version = bytes_u8(b);
     struct str augmentation = bytes_string(b);
-    bytes_uleb(b); /* alignments of code and data */
+    bytes_uleb(b); /* code and data alignment factors */
     bytes_sleb(b);
     if (version == 1)
         bytes_u8(b);
@@ -97,13 +98,13 @@ static struct common read_common(struct placed *p)
     return c;
 }
 
-/* An entry of the section: its bytes, and where its number stands. */
+/* An entry of the section: its bytes, and the position of its id. */
 struct entry {
-    struct str body; /* behind the number */
+    struct str body; /* after the id */
     uint64_t number, number_at;
 };
 
-/* False at the end, and where the rest makes no sense. */
+/* False at the end, and if the rest is invalid. */
 static bool next_entry(struct bytes *b, struct entry *e)
 {
     uint64_t length = bytes_u32(b);
@@ -119,26 +120,23 @@ static bool next_entry(struct bytes *b, struct entry *e)
     return !b->failed;
 }
 
-static struct placed place_entry(const struct bytes *section, uint64_t address,
-                                 const struct entry *e, bool is_64)
+static struct cursor entry_cursor(const struct bytes *section, uint64_t address,
+                                  const struct entry *e, bool is_64)
 {
-    return (struct placed){bytes_of(e->body, section->big_endian),
+    return (struct cursor){bytes_of(e->body, section->big_endian),
                            address + e->number_at + 4, is_64};
 }
 
 static bool add_function(struct landing_table *t, struct arena *a, size_t *cap,
                          struct landing_function f)
 {
-    struct landing_function *grown =
-        arena_grow(a, t->functions, cap, t->count + 1, sizeof *grown);
-    if (!grown)
-        return false;
-    t->functions = grown;
-    grown[t->count++] = f;
-    return true;
+    struct landing_function *added = ARRAY_APPEND(a, t->functions, t->count, *cap);
+    if (added)
+        *added = f;
+    return added != NULL;
 }
 
-/* The common entry that begins `back` bytes before the number of another. */
+/* Finds the CIE that begins `back` bytes before the id of another entry. */
 static bool find_common(const struct bytes *section, uint64_t address,
                         const struct entry *e, bool is_64, struct common *c)
 {
@@ -150,7 +148,7 @@ static bool find_common(const struct bytes *section, uint64_t address,
     bytes_seek(&b, e->number_at - e->number);
     if (!next_entry(&b, &common) || common.number != 0)
         return false;
-    struct placed p = place_entry(section, address, &common, is_64);
+    struct cursor p = entry_cursor(section, address, &common, is_64);
     *c = read_common(&p);
     return !p.bytes.failed;
 }
@@ -160,7 +158,7 @@ static bool read_frames(struct landing_table *t, struct bytes section, uint64_t 
 {
     struct entry e;
     struct common c = {0};
-    uint64_t common_at = UINT64_MAX; /* which one c is */
+    uint64_t common_at = UINT64_MAX; /* offset of the CIE in c */
     size_t cap = 0;
     while (next_entry(&section, &e)) {
         if (e.number == 0)
@@ -172,10 +170,10 @@ static bool read_frames(struct landing_table *t, struct bytes section, uint64_t 
         }
         if (!c.augmented || c.language == ENCODED_OMIT)
             continue;
-        struct placed p = place_entry(&section, address, &e, t->is_64);
+        struct cursor p = entry_cursor(&section, address, &e, t->is_64);
         struct landing_function f = {.start = read_encoded(&p, c.pointer)};
         f.end = f.start + read_form(&p, c.pointer & ENCODED_FORM);
-        bytes_uleb(&p.bytes); /* the size of what follows */
+        bytes_uleb(&p.bytes); /* size of the augmentation data */
         f.table = read_encoded(&p, c.language);
         if (!p.bytes.failed && f.table && f.end > f.start && !add_function(t, a, &cap, f))
             return false;
@@ -243,19 +241,19 @@ uint64_t landing_find(const struct landing_table *t, uint64_t address)
     if (!f || f->table < t->except_address)
         return 0;
     struct str rest = str_part(t->except, f->table - t->except_address, UINT64_MAX);
-    struct placed p = {bytes_of(rest, t->big_endian), f->table, t->is_64};
+    struct cursor p = {bytes_of(rest, t->big_endian), f->table, t->is_64};
     unsigned pads = bytes_u8(&p.bytes);
     uint64_t base = pads == ENCODED_OMIT ? f->start : read_encoded(&p, pads);
     if (bytes_u8(&p.bytes) != ENCODED_OMIT)
-        bytes_uleb(&p.bytes); /* where the types are */
+        bytes_uleb(&p.bytes); /* address of the type table */
     unsigned form = bytes_u8(&p.bytes) & ENCODED_FORM;
     uint64_t size = bytes_uleb(&p.bytes);
-    struct placed sites = {bytes_of(bytes_take(&p.bytes, size), t->big_endian), 0,
+    struct cursor sites = {bytes_of(bytes_take(&p.bytes, size), t->big_endian), 0,
                            t->is_64};
     while (bytes_left(&sites.bytes) > 0 && !p.bytes.failed) {
         uint64_t start = read_form(&sites, form), length = read_form(&sites, form);
         uint64_t pad = read_form(&sites, form);
-        bytes_uleb(&sites.bytes); /* what is done there */
+        bytes_uleb(&sites.bytes); /* action */
         if (!sites.bytes.failed && address - f->start - start < length)
             return pad ? base + pad : 0;
     }

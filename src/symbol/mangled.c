@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/mangled.h"
 
-/* The functions here call each other as deep as the name nests, but no deeper than
- * MANGLED_DEPTH_MAX. Each takes a part of the name and returns what it costs.
+/* The functions here are recursive, as deep as the name is nested, but at most
+ * MANGLED_DEPTH_MAX. Each reads a part of the name and returns its cost.
+ *
  * NOLINTBEGIN(misc-no-recursion): the depth is bounded here, and a grammar with thirty
- * kinds of parts reads best as thirty functions. */
+ * kinds of parts is easiest to read as thirty functions. */
 
 #define PARTS_MAX (MANGLED_LENGTH_MAX / 2)
 
@@ -12,12 +13,13 @@ struct walk {
     const char *at, *end;
     unsigned depth;
     bool failed;
-    /* The parts that may be referred to (5.1.10). Their costs ascend: each counts as the
-     * costliest up to it, so that nothing hangs on numbering them as the runtime does. */
+    /* The parts that can be referred to (5.1.10). Each is stored with the maximum cost
+     * up to it, so the result does not depend on numbering them exactly like the
+     * runtime. */
     uint32_t parts[PARTS_MAX];
     size_t part_count;
-    uint64_t argument; /* the costliest template argument */
-    uint64_t pack;     /* the largest count of arguments */
+    uint64_t argument; /* the maximum cost of a template argument */
+    uint64_t pack;     /* the largest number of arguments */
     struct mangled *m;
     const char *begin;
 };
@@ -45,23 +47,23 @@ static char peek_next(const struct walk *w)
     return w->end - w->at > 1 ? w->at[1] : '\0';
 }
 
-static bool take(struct walk *w, char c)
+static bool accept(struct walk *w, char c)
 {
     bool yes = peek(w) == c && w->at < w->end;
     w->at += yes;
     return yes;
 }
 
-static bool take_two(struct walk *w, const char *two)
+static bool accept_two(struct walk *w, const char *two)
 {
     bool yes = peek(w) == two[0] && peek_next(w) == two[1];
     w->at += yes ? 2 : 0;
     return yes;
 }
 
-static void need(struct walk *w, char c)
+static void require(struct walk *w, char c)
 {
-    if (!take(w, c))
+    if (!accept(w, c))
         fail(w);
 }
 
@@ -70,7 +72,7 @@ static bool is_one_of(char c, const char *set)
     return c && strchr(set, c);
 }
 
-/* Costs are kept where sums and products of them do not run over. */
+/* Limits costs so that sums and products do not overflow. */
 static uint64_t bounded(struct walk *w, uint64_t cost)
 {
     if (cost <= MANGLED_COST_MAX)
@@ -105,11 +107,11 @@ static uint64_t add_part(struct walk *w, uint64_t cost)
     return cost;
 }
 
-/* Decimal digits, with 'n' for minus; false where there are none. */
+/* Decimal digits, with 'n' for minus; false if there are none. */
 static bool number(struct walk *w, uint64_t *value)
 {
     *value = 0;
-    take(w, 'n');
+    accept(w, 'n');
     if (!byte_is_digit(peek(w)))
         return false;
     while (byte_is_digit(peek(w)) && *value < UINT32_MAX)
@@ -127,7 +129,7 @@ static void skip_number(struct walk *w)
 static void index_of(struct walk *w)
 {
     skip_number(w);
-    need(w, '_');
+    require(w, '_');
 }
 
 static uint64_t source_name(struct walk *w)
@@ -145,17 +147,17 @@ static uint64_t reference(struct walk *w)
 {
     uint64_t which = 0;
     bool first = true;
-    need(w, 'S');
+    require(w, 'S');
     for (; byte_is_digit(peek(w)) || (peek(w) >= 'A' && peek(w) <= 'Z'); w->at++) {
         uint64_t digit = (uint64_t)(peek(w) - (byte_is_digit(peek(w)) ? '0' : 'A' - 10));
         which = which < PARTS_MAX ? which * 36 + digit : which;
         first = false;
     }
-    need(w, '_');
+    require(w, '_');
     which += first ? 0 : 1;
     if (w->part_count == 0)
         return fail(w);
-    /* Two further, should the runtime count some part that is none here. */
+    /* A margin of two, in case the runtime counts a part that is not counted here. */
     which += 2;
     return 1 + w->parts[which < w->part_count ? which : w->part_count - 1];
 }
@@ -163,14 +165,14 @@ static uint64_t reference(struct walk *w)
 /* T [NUMBER] _, TL NUMBER _ [NUMBER] _ */
 static uint64_t template_param(struct walk *w)
 {
-    need(w, 'T');
-    if (take(w, 'L'))
+    require(w, 'T');
+    if (accept(w, 'L'))
         index_of(w);
     index_of(w);
     return bounded(w, 1 + w->argument);
 }
 
-/* Sa, Ss and such: a name that is known. */
+/* Sa, Ss and so on: a predefined name. */
 static bool is_known_name(const struct walk *w)
 {
     return peek(w) == 'S' && is_one_of(peek_next(w), "absiod");
@@ -183,7 +185,7 @@ static uint64_t types_until(struct walk *w, char end)
     uint64_t cost = 1;
     while (!w->failed && peek(w) != end)
         cost = bounded(w, cost + type(w));
-    need(w, end);
+    require(w, end);
     return cost;
 }
 
@@ -191,15 +193,15 @@ static uint64_t types_until(struct walk *w, char end)
 static uint64_t unnamed_type(struct walk *w)
 {
     uint64_t cost = 1;
-    need(w, 'U');
-    if (take(w, 'l')) {
+    require(w, 'U');
+    if (accept(w, 'l')) {
         while (peek(w) == 'T' && is_one_of(peek_next(w), "yn")) {
             bool typed = peek_next(w) == 'n';
             w->at += 2;
             cost += typed ? type(w) : 1;
         }
         cost += types_until(w, 'E');
-    } else if (!take(w, 't')) {
+    } else if (!accept(w, 't')) {
         return fail(w);
     }
     index_of(w);
@@ -209,9 +211,9 @@ static uint64_t unnamed_type(struct walk *w)
 /* Two letters (5.1.4); a conversion has a type, a literal operator a name. */
 static uint64_t operator_name(struct walk *w)
 {
-    if (take_two(w, "cv"))
+    if (accept_two(w, "cv"))
         return 1 + type(w);
-    if (take_two(w, "li"))
+    if (accept_two(w, "li"))
         return 1 + source_name(w);
     if (peek(w) == 'v' && byte_is_digit(peek_next(w))) {
         w->at += 2;
@@ -236,22 +238,22 @@ static uint64_t constructor(struct walk *w)
 static uint64_t unqualified_name(struct walk *w)
 {
     uint64_t cost;
-    take(w, 'L'); /* of internal linkage */
+    accept(w, 'L'); /* internal linkage */
     char c = peek(w);
     if (byte_is_digit(c)) {
         cost = source_name(w);
     } else if (c >= 'a' && c <= 'z') {
         cost = operator_name(w);
-    } else if (take_two(w, "DC")) { /* a structured binding */
+    } else if (accept_two(w, "DC")) { /* a structured binding */
         for (cost = 1; byte_is_digit(peek(w));)
             cost += source_name(w);
-        need(w, 'E');
+        require(w, 'E');
     } else if (c == 'C' || c == 'D') {
         cost = constructor(w);
     } else {
         cost = unnamed_type(w);
     }
-    while (take(w, 'B')) /* ABI tags */
+    while (accept(w, 'B')) /* ABI tags */
         cost += source_name(w);
     return cost;
 }
@@ -261,8 +263,8 @@ static bool is_cv(char c)
     return c == 'r' || c == 'V' || c == 'K';
 }
 
-/* One piece of a nested name, onto `cost` of those before it. Sets whether it is a part
- * that may be referred to. */
+/* Reads one piece of a nested name and adds it to `cost`. Sets whether it is a part
+ * that can be referred to. */
 static uint64_t nested_piece(struct walk *w, uint64_t cost, bool *is_part)
 {
     *is_part = true;
@@ -282,7 +284,7 @@ static uint64_t nested_piece(struct walk *w, uint64_t cost, bool *is_part)
         if (peek_next(w) == 't' || peek_next(w) == 'T')
             return cost + type(w);
         break;
-    case 'M': /* a data member in whose initialiser a lambda stands */
+    case 'M': /* a data member whose initialiser contains a lambda */
         w->at++;
         *is_part = false;
         return cost + 1;
@@ -295,7 +297,7 @@ static uint64_t nested_name(struct walk *w, bool is_top)
 {
     uint64_t cost = 1;
     const char *quals;
-    need(w, 'N');
+    require(w, 'N');
     quals = w->at;
     while (is_cv(peek(w)))
         w->at++;
@@ -311,32 +313,32 @@ static uint64_t nested_name(struct walk *w, bool is_top)
         if (is_part && peek(w) != 'E')
             add_part(w, cost);
     }
-    need(w, 'E');
+    require(w, 'E');
     return cost;
 }
 
 /* _ DIGIT, __ NUMBER _ */
 static void discriminator(struct walk *w)
 {
-    if (!take(w, '_'))
+    if (!accept(w, '_'))
         return;
-    if (take(w, '_'))
+    if (accept(w, '_'))
         index_of(w);
     else if (byte_is_digit(peek(w)))
         w->at++;
 }
 
-/* Z ENCODING E, and s, or a name, or a default argument's */
+/* Z ENCODING E, followed by s, by a name, or by the name in a default argument. */
 static uint64_t local_name(struct walk *w, bool is_top)
 {
-    need(w, 'Z');
+    require(w, 'Z');
     uint64_t cost = 1 + encoding(w, false, true);
-    need(w, 'E');
-    if (take(w, 's')) {
+    require(w, 'E');
+    if (accept(w, 's')) {
         discriminator(w);
         return cost + 1;
     }
-    if (take(w, 'd'))
+    if (accept(w, 'd'))
         index_of(w);
     cost += name(w, is_top);
     discriminator(w);
@@ -351,7 +353,7 @@ static uint64_t name_inside(struct walk *w, bool is_top)
         return nested_name(w, is_top);
     if (peek(w) == 'Z')
         return local_name(w, is_top);
-    bool in_std = take_two(w, "St");
+    bool in_std = accept_two(w, "St");
     if (!in_std && is_known_name(w)) {
         w->at += 2;
         is_part = false;
@@ -378,12 +380,12 @@ static uint64_t name(struct walk *w, bool is_top)
 static uint64_t array_type(struct walk *w)
 {
     uint64_t cost = 1;
-    need(w, 'A');
+    require(w, 'A');
     if (byte_is_digit(peek(w)))
         skip_number(w);
     else if (peek(w) != '_')
         cost += expression(w);
-    need(w, '_');
+    require(w, '_');
     return cost + type(w);
 }
 
@@ -391,29 +393,29 @@ static uint64_t array_type(struct walk *w)
 static uint64_t function_type(struct walk *w)
 {
     uint64_t cost = 1;
-    need(w, 'F');
-    take(w, 'Y');
+    require(w, 'F');
+    accept(w, 'Y');
     while (!w->failed && peek(w) != 'E') {
         bool is_ref = is_one_of(peek(w), "RO") && peek_next(w) == 'E';
         w->at += is_ref;
         cost = bounded(w, cost + (is_ref ? 1 : type(w)));
     }
-    need(w, 'E');
+    require(w, 'E');
     return cost;
 }
 
 static uint64_t vector_type(struct walk *w)
 {
     uint64_t cost = 1;
-    if (take(w, '_'))
+    if (accept(w, '_'))
         cost += expression(w);
     else
         skip_number(w);
-    need(w, '_');
+    require(w, '_');
     return cost + type(w);
 }
 
-/* Types of two letters, the first of which is D, behind those. */
+/* Types of two letters that begin with D. */
 static uint64_t d_type(struct walk *w, bool *is_part)
 {
     char c = peek_next(w);
@@ -426,7 +428,7 @@ static uint64_t d_type(struct walk *w, bool *is_part)
     case 't':
     case 'T':
         cost += expression(w);
-        need(w, 'E');
+        require(w, 'E');
         return cost;
     case 'v':
         return vector_type(w);
@@ -435,7 +437,7 @@ static uint64_t d_type(struct walk *w, bool *is_part)
         return 1 + type(w);
     case 'O':
         cost += expression(w);
-        need(w, 'E');
+        require(w, 'E');
         return cost + type(w);
     case 'w':
         cost += types_until(w, 'E');
@@ -443,7 +445,7 @@ static uint64_t d_type(struct walk *w, bool *is_part)
     case 'F': /* _FloatN; DF16b is bfloat16 */
         skip_number(w);
         *is_part = false;
-        return take(w, '_') || take(w, 'x') || take(w, 'b') ? cost : fail(w);
+        return accept(w, '_') || accept(w, 'x') || accept(w, 'b') ? cost : fail(w);
     case 'B':
     case 'U':
         *is_part = false;
@@ -460,14 +462,14 @@ static uint64_t vendor_qualified(struct walk *w)
 {
     if (!byte_is_digit(peek_next(w)))
         return unnamed_type(w);
-    need(w, 'U');
+    require(w, 'U');
     uint64_t cost = 1 + source_name(w);
     if (peek(w) == 'I')
         cost += template_args(w);
     return cost + type(w);
 }
 
-/* Types that begin with S: *is_part where it is more than a reference. */
+/* Types that begin with S: sets *is_part if it is more than a reference. */
 static uint64_t s_type(struct walk *w, bool *is_part)
 {
     uint64_t cost;
@@ -561,23 +563,23 @@ static uint64_t expressions_until(struct walk *w, char end)
     uint64_t cost = 1;
     while (!w->failed && peek(w) != end)
         cost = bounded(w, cost + expression(w));
-    need(w, end);
+    require(w, end);
     return cost;
 }
 
 /* L TYPE VALUE E, L _Z ENCODING E */
 static uint64_t literal(struct walk *w)
 {
-    need(w, 'L');
-    if (take_two(w, "_Z") || take(w, 'Z')) {
+    require(w, 'L');
+    if (accept_two(w, "_Z") || accept(w, 'Z')) {
         uint64_t cost = 1 + encoding(w, false, true);
-        need(w, 'E');
+        require(w, 'E');
         return cost;
     }
     uint64_t cost = 1 + type(w);
     while (w->at < w->end && *w->at != 'E')
         w->at++;
-    need(w, 'E');
+    require(w, 'E');
     return cost;
 }
 
@@ -590,7 +592,7 @@ static uint64_t argument(struct walk *w)
     case 'X':
         w->at++;
         cost = expression(w);
-        need(w, 'E');
+        require(w, 'E');
         return cost;
     case 'I':
     case 'J':
@@ -600,17 +602,17 @@ static uint64_t argument(struct walk *w)
     }
 }
 
-/* I ARGUMENT* E; J ARGUMENT* E inside of it is a pack */
+/* I ARGUMENT* E; inside it, J ARGUMENT* E is a pack */
 static uint64_t template_args(struct walk *w)
 {
     uint64_t cost = 1, count = 0;
-    if (!take(w, 'I') && !take(w, 'J'))
+    if (!accept(w, 'I') && !accept(w, 'J'))
         return fail(w);
     for (; !w->failed && peek(w) != 'E'; count++) {
         uint64_t one = argument(w);
         cost = bounded(w, cost + one);
     }
-    need(w, 'E');
+    require(w, 'E');
     if (cost > w->argument)
         w->argument = cost;
     if (count > w->pack)
@@ -620,7 +622,7 @@ static uint64_t template_args(struct walk *w)
 
 static uint64_t named_with_args(struct walk *w)
 {
-    uint64_t cost = take_two(w, "on") ? operator_name(w) : unqualified_name(w);
+    uint64_t cost = accept_two(w, "on") ? operator_name(w) : unqualified_name(w);
     return peek(w) == 'I' ? cost + template_args(w) : cost;
 }
 
@@ -628,11 +630,11 @@ static uint64_t named_with_args(struct walk *w)
 static uint64_t unresolved_name(struct walk *w)
 {
     uint64_t cost = 1;
-    bool many = take(w, 'N');
+    bool many = accept(w, 'N');
     if (byte_is_digit(peek(w)) && !many) {
         while (!w->failed && byte_is_digit(peek(w)))
             cost = bounded(w, cost + named_with_args(w));
-        take(w, 'E');
+        accept(w, 'E');
         if (!byte_is_digit(peek(w)) && !is_one_of(peek(w), "od"))
             return cost;
         return cost + named_with_args(w);
@@ -643,8 +645,8 @@ static uint64_t unresolved_name(struct walk *w)
     while (many && !w->failed && peek(w) != 'E')
         cost = bounded(w, cost + named_with_args(w));
     if (many)
-        need(w, 'E');
-    take_two(w, "dn");
+        require(w, 'E');
+    accept_two(w, "dn");
     return cost + named_with_args(w);
 }
 
@@ -653,8 +655,8 @@ static uint64_t function_param(struct walk *w, bool is_outer)
 {
     if (is_outer) {
         skip_number(w);
-        need(w, 'p');
-    } else if (take(w, 'T')) {
+        require(w, 'p');
+    } else if (accept(w, 'T')) {
         return 1;
     }
     while (is_cv(peek(w)))
@@ -668,16 +670,16 @@ static uint64_t new_expression(struct walk *w)
 {
     uint64_t cost = expressions_until(w, '_');
     cost += type(w);
-    if (take_two(w, "pi") || take_two(w, "il"))
+    if (accept_two(w, "pi") || accept_two(w, "il"))
         return cost + expressions_until(w, 'E');
-    need(w, 'E');
+    require(w, 'E');
     return cost;
 }
 
 static uint64_t conversion(struct walk *w)
 {
     uint64_t cost = 1 + type(w);
-    return take(w, '_') ? cost + expressions_until(w, 'E') : cost + expression(w);
+    return accept(w, '_') ? cost + expressions_until(w, 'E') : cost + expression(w);
 }
 
 /* A fold: fl, fr OPERATOR EXPRESSION; fL, fR with two of them. */
@@ -689,7 +691,8 @@ static uint64_t fold(struct walk *w, bool two)
     return bounded(w, cost * (1 + w->pack));
 }
 
-/* How an operator goes on: t a type, e an expression, n a name, E expressions until E. */
+/* The operands of an operator: t a type, e an expression, n a name, E expressions until
+ * E. */
 static const struct operation {
     char code[3];
     const char *operands;
@@ -717,7 +720,7 @@ static uint64_t operands(struct walk *w, const char *kinds)
             cost += expression(w);
         else if (*kinds == 'E')
             cost += expressions_until(w, 'E');
-        else if (take_two(w, "sr"))
+        else if (accept_two(w, "sr"))
             cost += unresolved_name(w);
         else
             cost += named_with_args(w);
@@ -727,12 +730,12 @@ static uint64_t operands(struct walk *w, const char *kinds)
 
 static uint64_t operation(struct walk *w)
 {
-    if (take_two(w, "pp") || take_two(w, "mm")) {
-        take(w, '_'); /* in front */
+    if (accept_two(w, "pp") || accept_two(w, "mm")) {
+        accept(w, '_'); /* prefix form */
         return 1 + expression(w);
     }
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (take_two(w, operations[i].code))
+        if (accept_two(w, operations[i].code))
             return operands(w, operations[i].operands);
     return fail(w);
 }
@@ -740,7 +743,7 @@ static uint64_t operation(struct walk *w)
 static uint64_t expression_inside(struct walk *w)
 {
     char c = peek(w);
-    if (take_two(w, "gs"))
+    if (accept_two(w, "gs"))
         c = peek(w);
     if (c == 'L')
         return literal(w);
@@ -748,9 +751,9 @@ static uint64_t expression_inside(struct walk *w)
         return template_param(w);
     if (byte_is_digit(c) || (c == 'o' && peek_next(w) == 'n'))
         return named_with_args(w);
-    if (take_two(w, "sr"))
+    if (accept_two(w, "sr"))
         return unresolved_name(w);
-    if (take_two(w, "fp"))
+    if (accept_two(w, "fp"))
         return function_param(w, false);
     if (c == 'f' && peek_next(w) == 'L' && w->end - w->at > 2 &&
         byte_is_digit(w->at[2])) {
@@ -762,15 +765,15 @@ static uint64_t expression_inside(struct walk *w)
         w->at += 2;
         return fold(w, two);
     }
-    if (take_two(w, "sp"))
+    if (accept_two(w, "sp"))
         return bounded(w, (1 + expression(w)) * (1 + w->pack));
-    if (take_two(w, "sP"))
+    if (accept_two(w, "sP"))
         return expressions_until(w, 'E');
-    if (take_two(w, "sZ"))
+    if (accept_two(w, "sZ"))
         return 1 + expression(w);
-    if (take_two(w, "cv"))
+    if (accept_two(w, "cv"))
         return conversion(w);
-    if (take_two(w, "nw") || take_two(w, "na"))
+    if (accept_two(w, "nw") || accept_two(w, "na"))
         return new_expression(w);
     return operation(w);
 }
@@ -858,7 +861,7 @@ bool mangled_scan(struct str text, bool whole, struct mangled *m)
     if (!str_starts(text, STR("_Z")) || text.len > MANGLED_LENGTH_MAX)
         return false;
     w.argument = w.pack = 0;
-    /* A second time, for what was said of arguments before they were known. */
+    /* A second pass, for references to arguments that were not known in the first. */
     for (unsigned pass = 0; pass < 2; pass++) {
         *m = (struct mangled){0};
         w.begin = text.ptr;

@@ -4,7 +4,7 @@
 #include "base/sort.h"
 #include <stdlib.h>
 
-/* Where a stub finds the address to jump to: a slot that a relocation fills. */
+/* The slot with the target address of a stub, which a relocation fills. */
 struct slot {
     struct str name;   /* of the symbol; empty: an indirect function of this object */
     uint64_t resolver; /* of the indirect function */
@@ -14,9 +14,10 @@ struct plt {
     struct symbol_table *table;
     struct elf *elf;
     struct slot *slots;
-    struct sort_key *order;     /* slots by their addresses */
-    size_t count, lazy_count;   /* those of .rela.plt come first: stubs number them */
-    struct sort_key *resolvers; /* slots of indirect functions by their resolvers */
+    struct sort_key *order; /* slots by address */
+    /* those of .rela.plt come first: stubs refer to them by number */
+    size_t count, lazy_count;
+    struct sort_key *resolvers; /* slots of indirect functions by resolver */
     size_t resolver_count;
 };
 
@@ -45,7 +46,7 @@ static enum kind_of_slot slot_kind(uint16_t machine, uint64_t info)
 #define RELA_SIZE 24
 #define SYMBOL_SIZE 24
 
-/* The name of a symbol of the table that relocations speak of. */
+/* The name of a symbol in the symbol table of a relocation section. */
 static struct str symbol_name(struct plt *p, const struct elf_section *relocations,
                               uint64_t index)
 {
@@ -62,10 +63,10 @@ static struct str symbol_name(struct plt *p, const struct elf_section *relocatio
     return str_head(name, str_find(name, '\0'));
 }
 
-/* Takes a relocation, unless it is none that fills a slot; in .rela.plt all are taken,
- * for stubs number them. */
-static void take_slot(struct plt *p, const struct elf_section *s, bool all,
-                      struct bytes *b)
+/* Adds the slot of a relocation, if it fills one. All relocations of .rela.plt are
+ * added, because stubs refer to them by number. */
+static void add_slot(struct plt *p, const struct elf_section *s, bool all,
+                     struct bytes *b)
 {
     uint64_t at = bytes_u64(b), info = bytes_u64(b), addend = bytes_u64(b);
     enum kind_of_slot kind = slot_kind(p->elf->machine, info);
@@ -82,27 +83,27 @@ static void take_slot(struct plt *p, const struct elf_section *s, bool all,
     p->count++;
 }
 
-static void take_slots(struct plt *p, const struct elf_section *s, bool all)
+static void add_slots(struct plt *p, const struct elf_section *s, bool all)
 {
     struct bytes b = elf_cursor(p->elf, s->raw);
     while (bytes_left(&b) >= RELA_SIZE)
-        take_slot(p, s, all, &b);
+        add_slot(p, s, all, &b);
 }
 
-/* Counts the slots, or, where there is room for them, keeps them. */
+/* Counts the slots, or stores them if memory was allocated. */
 static void read_slots(struct plt *p)
 {
     const struct elf_section *lazy = elf_section_named(p->elf, STR(".rela.plt"));
     const struct elf_section *other = elf_section_named(p->elf, STR(".rela.dyn"));
     p->count = 0;
     if (lazy)
-        take_slots(p, lazy, true);
+        add_slots(p, lazy, true);
     p->lazy_count = p->count;
     if (other)
-        take_slots(p, other, false);
+        add_slots(p, other, false);
 }
 
-/* The first key that is not before `key`. */
+/* The index of the first key that is not less than `key`. */
 static size_t key_find(const struct sort_key *keys, size_t count, uint64_t key)
 {
     size_t low = 0, high = count;
@@ -123,9 +124,9 @@ static const struct slot *slot_at(const struct plt *p, uint64_t address)
                                                         : NULL;
 }
 
-/* The slots of indirect functions are filled by a resolver, which bears the name. Of
- * several the one without an underscore. Each resolver gives its name to one slot here;
- * further ones of the same resolver follow. */
+/* Names slots of indirect functions after their resolvers, which have the symbol; among
+ * several symbols, prefers one without an underscore. The loop names one slot per
+ * resolver; the other slots of the same resolver follow. */
 static void name_indirect(struct plt *p)
 {
     struct symbol_table *t = p->table;
@@ -155,7 +156,7 @@ static bool add_named(struct plt *p, uint64_t address, uint64_t size, struct str
     return true;
 }
 
-/* A stub for a slot: "printf@plt"; "*ABS*+0x9f3f0@plt" where there is no name. */
+/* Adds a stub for a slot: "printf@plt", or "*ABS*+0x9f3f0@plt" without a name. */
 static bool add_stub(struct plt *p, uint64_t address, uint64_t size,
                      const struct slot *slot)
 {
@@ -172,8 +173,9 @@ static bool add_stub(struct plt *p, uint64_t address, uint64_t size,
     return add_named(p, address, size, (struct str){made, n});
 }
 
-/* The slot of an x86-64 stub, or NULL. It is `jmp *slot`, or pushes its number and goes
- * to the first stub; before that may stand endbr64, before the jump bnd. */
+/* The slot of an x86-64 stub, or NULL. A stub is `jmp *slot`, or pushes its number and
+ * jumps to the first stub; it may begin with endbr64, and the jump may have a bnd
+ * prefix. */
 static const struct slot *decode_x86(const struct plt *p, uint64_t address,
                                      struct str code)
 {
@@ -210,8 +212,8 @@ static bool add_stubs_x86(struct plt *p, const struct elf_section *s)
 
 #define BTI_C 0xd503245fu
 
-/* The address that adrp x16, PAGE at `at` and ldr x17, [x16, OFFSET] behind it load from
- * (Arm ARM, C6.2); false where the two are others. */
+/* Decodes adrp x16, PAGE at `at` followed by ldr x17, [x16, OFFSET], and computes the
+ * address that they load from (Arm ARM, C6.2); false for other instructions. */
 static bool decode_aarch64(uint64_t at, uint32_t adrp, uint32_t ldr, uint64_t *from)
 {
     if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)

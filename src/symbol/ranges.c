@@ -2,11 +2,11 @@
 #include "symbol/ranges.h"
 #include <stdlib.h>
 
-/* From `at` on this is the answer. */
+/* Sets the owner from `at` on. */
 static void append(struct ranges *r, uint64_t at, uint32_t owner)
 {
     if (r->count && r->starts[r->count - 1] == at)
-        r->count--; /* it was the answer nowhere */
+        r->count--; /* its part is empty */
     if (r->count ? r->owners[r->count - 1] == owner : owner == RANGE_NONE)
         return;
     r->starts[r->count] = at;
@@ -27,8 +27,9 @@ void ranges_lay(struct ranges *r, uint64_t start, uint64_t end, uint32_t owner)
     append(r, end, RANGE_NONE);
 }
 
-/* A walk over the address space. The ranges that cover the place where it is stand in a
- * heap, the answer on top; those that have ended go when they come up. */
+/* A sweep over the address space. A heap contains the ranges that cover the current
+ * position, with the owner on top; ranges that have ended are removed when they reach
+ * the top. */
 struct sweep {
     const struct range *items;
     uint32_t *heap;
@@ -36,23 +37,23 @@ struct sweep {
     struct ranges *to;
 };
 
-static bool outranks(const struct sweep *s, size_t a, size_t b)
+static bool is_higher(const struct sweep *s, size_t a, size_t b)
 {
     return s->items[s->heap[a]].rank > s->items[s->heap[b]].rank;
 }
 
 static void swap_heap(struct sweep *s, size_t a, size_t b)
 {
-    uint32_t kept = s->heap[a];
+    uint32_t swapped = s->heap[a];
     s->heap[a] = s->heap[b];
-    s->heap[b] = kept;
+    s->heap[b] = swapped;
 }
 
 static void heap_push(struct sweep *s, uint32_t item)
 {
     size_t at = s->heap_count++;
     s->heap[at] = item;
-    for (; at > 0 && outranks(s, at, (at - 1) / 2); at = (at - 1) / 2)
+    for (; at > 0 && is_higher(s, at, (at - 1) / 2); at = (at - 1) / 2)
         swap_heap(s, at, (at - 1) / 2);
 }
 
@@ -62,9 +63,9 @@ static void heap_pop(struct sweep *s)
     s->heap[0] = s->heap[--s->heap_count];
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child + 1 < s->heap_count && outranks(s, child + 1, child))
+        if (child + 1 < s->heap_count && is_higher(s, child + 1, child))
             child++;
-        if (child >= s->heap_count || !outranks(s, child, at))
+        if (child >= s->heap_count || !is_higher(s, child, at))
             return;
         swap_heap(s, child, at);
         at = child;
@@ -100,7 +101,7 @@ bool ranges_init(struct ranges *r, const struct range *items, size_t count,
     return ok;
 }
 
-/* The part that an address is in; NULL before the first. */
+/* The part that contains an address; NULL before the first. */
 static const uint64_t *find_part(const struct ranges *r, uint64_t address)
 {
     const uint64_t *at = r->starts;
@@ -109,7 +110,7 @@ static const uint64_t *find_part(const struct ranges *r, uint64_t address)
         return NULL;
     while (left > 1) {
         size_t half = left / 2, next = (left - half) / 2;
-        /* Both places where it may look next. */
+        /* Both positions that may be read next. */
         __builtin_prefetch(at + next);
         __builtin_prefetch(at + half + next);
         at += at[half] <= address ? half : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of addresses that lie over each other, laid flat: for each part of the address
- * space the one that is the answer there, found by a binary search.
+/* Flattens overlapping address ranges: for each part of the address space, stores the
+ * range that wins there; a lookup is a binary search.
  *
- * Laying flat takes n log n, whatever lies over what, and gives at most 2n + 1 parts. */
+ * Flattening takes n log n for any overlaps, and produces at most 2n + 1 parts. */
 #ifndef STOKE_SYMBOL_RANGES_H
 #define STOKE_SYMBOL_RANGES_H
 
@@ -11,9 +11,9 @@
 #define RANGE_NONE UINT32_MAX
 
 struct range {
-    uint64_t start, end; /* [start, end); empty where end <= start */
-    uint32_t rank;  /* where several lie over an address, the highest is the answer */
-    uint32_t owner; /* what is answered, not RANGE_NONE */
+    uint64_t start, end; /* [start, end); empty if end <= start */
+    uint32_t rank;       /* if several cover an address, the highest rank wins */
+    uint32_t owner;      /* the result of a lookup, not RANGE_NONE */
 };
 
 struct ranges {
@@ -22,21 +22,21 @@ struct ranges {
     size_t count;
 };
 
-/* Room in the arena for the parts of `count` ranges; of a large one what is not used costs
- * no memory but addresses. Then they may be laid one by one, in order of their starts, where none lies
- * over another. */
+/* Allocates room in the arena for the parts of `count` ranges; unused room of a large
+ * allocation uses only address space. Then ranges_lay adds ranges that do not overlap,
+ * in order of their starts. */
 bool ranges_begin(struct ranges *r, size_t count, struct arena *arena);
 void ranges_lay(struct ranges *r, uint64_t start, uint64_t end, uint32_t owner);
 
-/* Lays `count` ranges flat, which must be in the order of their starts. The result is the
- * arena's. False when memory is short. */
+/* Flattens `count` ranges, which must be sorted by start. The arena owns the result.
+ * False when memory is short. */
 bool ranges_init(struct ranges *r, const struct range *items, size_t count,
                  struct arena *arena);
 
-/* The owner at an address, or RANGE_NONE. Any number of threads may ask. */
+/* The owner at an address, or RANGE_NONE. Thread-safe. */
 uint32_t ranges_find(const struct ranges *r, uint64_t address);
 
-/* Where the part, or the gap, begins that an address is in; 0 before the first. */
+/* The start of the part, or gap, that contains an address; 0 before the first. */
 uint64_t ranges_start(const struct ranges *r, uint64_t address);
 
 #endif

@@ -4,19 +4,20 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-/* The functions here call each other as deep as the name nests and refers back, but no
- * deeper than RUST_V0_DEPTH_MAX, and no more often than STEPS_MAX.
+/* The functions here are recursive, as deep as the name is nested and refers back, but
+ * at most RUST_V0_DEPTH_MAX deep and STEPS_MAX calls.
+ *
  * NOLINTBEGIN(misc-no-recursion): the depth is bounded here. */
 #define STEPS_MAX 65536
 #define PUNYCODE_MAX 256
 
 struct walk {
     struct output *out;
-    struct str text; /* behind "_R": offsets are counted from here */
+    struct str text; /* after "_R": offsets are relative to this */
     size_t at;
     unsigned depth, steps;
-    unsigned silent;    /* what is read is not to be written */
-    uint64_t lifetimes; /* bound by the binders around */
+    unsigned silent;    /* > 0: parse without writing */
+    uint64_t lifetimes; /* bound by the enclosing binders */
     bool failed;
 };
 
@@ -50,7 +51,7 @@ static char next(struct walk *w)
     return c;
 }
 
-static bool take(struct walk *w, char c)
+static bool accept(struct walk *w, char c)
 {
     bool yes = w->at < w->text.len && w->text.ptr[w->at] == c;
     w->at += yes;
@@ -92,9 +93,9 @@ static void write_number(struct walk *w, uint64_t value)
 static uint64_t base_62(struct walk *w)
 {
     uint64_t value = 0;
-    if (take(w, '_'))
+    if (accept(w, '_'))
         return 0;
-    while (!w->failed && !take(w, '_')) {
+    while (!w->failed && !accept(w, '_')) {
         char c = next(w);
         unsigned digit = byte_is_digit(c)       ? (unsigned)(c - '0')
                          : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10
@@ -111,7 +112,7 @@ static uint64_t base_62(struct walk *w)
 /* TAG BASE-62, or nothing: then 0. */
 static uint64_t optional_62(struct walk *w, char tag)
 {
-    return take(w, tag) ? base_62(w) + 1 : 0;
+    return accept(w, tag) ? base_62(w) + 1 : 0;
 }
 
 /* --- Identifiers ------------------------------------------------------------------ */
@@ -119,14 +120,14 @@ static uint64_t optional_62(struct walk *w, char tag)
 static struct identifier plain_identifier(struct walk *w)
 {
     struct identifier id = {STR(""), STR(""), 0};
-    bool is_punycode = take(w, 'u');
+    bool is_punycode = accept(w, 'u');
     uint64_t length = 0;
     if (!byte_is_digit(peek(w)))
         fail(w);
-    if (!take(w, '0'))
+    if (!accept(w, '0'))
         while (byte_is_digit(peek(w)) && length < RUST_V0_LENGTH_MAX)
             length = length * 10 + (uint64_t)(next(w) - '0');
-    take(w, '_');
+    accept(w, '_');
     if (w->failed || length > w->text.len - w->at) {
         fail(w);
         return id;
@@ -182,7 +183,7 @@ static uint32_t punycode_bias(uint64_t delta, size_t count, bool first)
     return k + (uint32_t)(36 * delta / (delta + 38));
 }
 
-/* The characters of an identifier; their count, or 0 where it makes no sense. */
+/* The characters of an identifier; returns their number, or 0 if it is invalid. */
 static size_t punycode_decode(const struct identifier *id, uint32_t *chars)
 {
     struct str code = id->punycode;
@@ -209,7 +210,8 @@ static size_t punycode_decode(const struct identifier *id, uint32_t *chars)
     return count;
 }
 
-/* Not inlined: each of the nested calls would hold the characters. */
+/* Not inlined: otherwise each of the nested calls would have the characters on its
+ * stack. */
 __attribute__((noinline)) static void write_identifier(struct walk *w,
                                                        const struct identifier *id)
 {
@@ -234,7 +236,7 @@ __attribute__((noinline)) static void write_identifier(struct walk *w,
 
 /* --- Lifetimes -------------------------------------------------------------------- */
 
-/* Counted from the innermost binder; 0 is the one that is left out. */
+/* `index` counts from the innermost binder; 0 is the erased lifetime. */
 static void write_lifetime(struct walk *w, uint64_t index)
 {
     char letter[2] = {0};
@@ -252,7 +254,7 @@ static void write_lifetime(struct walk *w, uint64_t index)
     }
 }
 
-/* G BASE-62: "for<'a, 'b> "; how many they are. */
+/* G BASE-62: "for<'a, 'b> "; returns the number of lifetimes. */
 static uint64_t binder(struct walk *w)
 {
     uint64_t count = optional_62(w, 'G');
@@ -270,7 +272,7 @@ static uint64_t binder(struct walk *w)
     return count;
 }
 
-/* B BASE-62: goes to where that part stands, and back. */
+/* B BASE-62: parses the part at that offset, then returns to the current position. */
 static void refer_back(struct walk *w, void (*part)(struct walk *w, bool in_value),
                        bool in_value)
 {
@@ -281,7 +283,7 @@ static void refer_back(struct walk *w, void (*part)(struct walk *w, bool in_valu
         fail(w);
         return;
     }
-    /* It had been read when it stood there. */
+    /* The part was already checked at its own position. */
     if (w->silent)
         return;
     w->at = (size_t)to;
@@ -294,9 +296,9 @@ static void refer_back(struct walk *w, void (*part)(struct walk *w, bool in_valu
 
 static void generic_argument(struct walk *w)
 {
-    if (take(w, 'L'))
+    if (accept(w, 'L'))
         write_lifetime(w, base_62(w));
-    else if (take(w, 'K'))
+    else if (accept(w, 'K'))
         constant(w);
     else
         type(w);
@@ -305,14 +307,14 @@ static void generic_argument(struct walk *w)
 static void generic_arguments(struct walk *w)
 {
     write_text(w, "<");
-    for (bool first = true; !w->failed && !take(w, 'E'); first = false) {
+    for (bool first = true; !w->failed && !accept(w, 'E'); first = false) {
         write_text(w, first ? "" : ", ");
         generic_argument(w);
     }
     write_text(w, ">");
 }
 
-/* A name in a name space: "::name", "::{closure#0}". */
+/* A name in a namespace: "::name", "::{closure#0}". */
 static void nested(struct walk *w, bool in_value)
 {
     char space = next(w);
@@ -338,10 +340,10 @@ static void nested(struct walk *w, bool in_value)
     write_text(w, "}");
 }
 
-/* <TYPE>, <TYPE as TRAIT>; where the implementation stands is not written. */
-static void implementation(struct walk *w, bool has_place, bool has_trait)
+/* <TYPE>, <TYPE as TRAIT>; the path of the implementation is not written. */
+static void implementation(struct walk *w, bool has_path, bool has_trait)
 {
-    if (has_place) {
+    if (has_path) {
         optional_62(w, 's');
         w->silent++;
         path(w, false);
@@ -409,10 +411,10 @@ static const char *basic_type(char tag)
 static void function_type(struct walk *w)
 {
     uint64_t bound = binder(w);
-    write_text(w, take(w, 'U') ? "unsafe " : "");
-    if (take(w, 'K')) {
+    write_text(w, accept(w, 'U') ? "unsafe " : "");
+    if (accept(w, 'K')) {
         write_text(w, "extern \"");
-        if (take(w, 'C')) {
+        if (accept(w, 'C')) {
             write_text(w, "C");
         } else {
             struct identifier id = plain_identifier(w);
@@ -423,25 +425,26 @@ static void function_type(struct walk *w)
         write_text(w, "\" ");
     }
     write_text(w, "fn(");
-    for (bool first = true; !w->failed && !take(w, 'E'); first = false) {
+    for (bool first = true; !w->failed && !accept(w, 'E'); first = false) {
         write_text(w, first ? "" : ", ");
         type(w);
     }
     write_text(w, ")");
-    if (!take(w, 'u')) {
+    if (!accept(w, 'u')) {
         write_text(w, " -> ");
         type(w);
     }
     w->lifetimes -= bound <= w->lifetimes ? bound : 0;
 }
 
-/* PATH {p NAME TYPE}, the types within the brackets of the path's arguments. */
+/* PATH {p NAME TYPE}, the types inside the brackets of the path's arguments. */
 static void dyn_trait(struct walk *w)
 {
     bool open = false;
     bool referred = peek(w) == 'B';
     size_t here = w->at, after = 0;
-    if (referred) { /* its arguments must stay open, so go there by hand */
+    /* the brackets of its arguments must stay open, so it is parsed here */
+    if (referred) {
         next(w);
         uint64_t to = base_62(w);
         after = w->at;
@@ -450,11 +453,11 @@ static void dyn_trait(struct walk *w)
         else
             w->at = (size_t)to;
     }
-    if (take(w, 'I')) {
+    if (accept(w, 'I')) {
         path(w, false);
         write_text(w, "<");
         open = true;
-        for (bool first = true; !w->failed && !take(w, 'E'); first = false) {
+        for (bool first = true; !w->failed && !accept(w, 'E'); first = false) {
             write_text(w, first ? "" : ", ");
             generic_argument(w);
         }
@@ -463,7 +466,7 @@ static void dyn_trait(struct walk *w)
     }
     if (referred && !w->failed)
         w->at = after;
-    while (!w->failed && take(w, 'p')) {
+    while (!w->failed && accept(w, 'p')) {
         write_text(w, open ? ", " : "<");
         open = true;
         struct identifier id = plain_identifier(w);
@@ -479,12 +482,12 @@ static void dyn_type(struct walk *w)
 {
     write_text(w, "dyn ");
     uint64_t bound = binder(w);
-    for (bool first = true; !w->failed && !take(w, 'E'); first = false) {
+    for (bool first = true; !w->failed && !accept(w, 'E'); first = false) {
         write_text(w, first ? "" : " + ");
         dyn_trait(w);
     }
     w->lifetimes -= bound <= w->lifetimes ? bound : 0;
-    if (!take(w, 'L')) {
+    if (!accept(w, 'L')) {
         fail(w);
         return;
     }
@@ -498,7 +501,7 @@ static void dyn_type(struct walk *w)
 static void reference_type(struct walk *w, bool is_mutable)
 {
     write_text(w, "&");
-    if (take(w, 'L')) {
+    if (accept(w, 'L')) {
         uint64_t lifetime = base_62(w);
         if (lifetime) {
             write_lifetime(w, lifetime);
@@ -513,7 +516,7 @@ static void tuple_type(struct walk *w)
 {
     size_t count = 0;
     write_text(w, "(");
-    for (; !w->failed && !take(w, 'E'); count++) {
+    for (; !w->failed && !accept(w, 'E'); count++) {
         write_text(w, count ? ", " : "");
         type(w);
     }
@@ -589,7 +592,7 @@ static struct str hex_digits(struct walk *w)
     while (byte_is_digit(peek(w)) || (peek(w) >= 'a' && peek(w) <= 'f'))
         w->at++;
     struct str digits = str_part(w->text, begin, w->at - begin);
-    if (!take(w, '_'))
+    if (!accept(w, '_'))
         fail(w);
     return digits;
 }
@@ -597,7 +600,7 @@ static struct str hex_digits(struct walk *w)
 static void integer(struct walk *w, bool is_signed)
 {
     uint64_t value = 0;
-    if (is_signed && take(w, 'n'))
+    if (is_signed && accept(w, 'n'))
         write_text(w, "-");
     struct str digits = hex_digits(w);
     if (digits.len == 0) {
@@ -702,10 +705,10 @@ bool rust_v0_write(struct output *out, struct str name)
     if (!str_starts(text, STR("_R")) || name.len > RUST_V0_LENGTH_MAX)
         return false;
     w.text = str_skip(text, 2);
-    if (peek(&w) < 'A' || peek(&w) > 'Z') /* a digit: a version to come */
+    if (peek(&w) < 'A' || peek(&w) > 'Z') /* a digit: a future version */
         return false;
     path(&w, true);
-    if (!w.failed && w.at < w.text.len) { /* the crate that asked for the instance */
+    if (!w.failed && w.at < w.text.len) { /* the crate that instantiated it */
         w.silent++;
         path(&w, false);
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
-#include "codec/unpack.h"
 #include "symbol/go_table.h"
 #include "symbol/plt.h"
 
@@ -11,7 +10,7 @@ enum { SHN_UNDEF = 0, SHN_RESERVED = 0xff00, SHN_XINDEX = 0xffff };
 
 #define SECTION_SYMTAB_SHNDX 18
 
-/* A symbol as the file has it (gABI, "Symbol Table"). */
+/* A symbol as stored in the file (gABI, "Symbol Table"). */
 struct raw_symbol {
     uint32_t name;
     uint8_t info, other;
@@ -19,12 +18,12 @@ struct raw_symbol {
     uint64_t value, size;
 };
 
-/* One symbol table that is read. */
+/* A symbol table that is being read. */
 struct reading {
     struct symbol_table *table;
     struct elf *elf;
     struct str names;
-    struct str far_sections; /* .symtab_shndx: indexes that do not fit */
+    struct str far_sections; /* .symtab_shndx: section indexes that do not fit */
     unsigned text;
 };
 
@@ -46,7 +45,7 @@ static struct raw_symbol read_symbol(const struct elf *e, struct bytes *b)
     return s;
 }
 
-/* ARM's, AArch64's and RISC-V's marks of what is code and what is data in it. */
+/* Marks of ARM, AArch64 and RISC-V for code and data. */
 static bool is_mapping_symbol(const struct elf *e, struct str name)
 {
     if (name.len < 2 || name.ptr[0] != '$' || !strchr("adtx", name.ptr[1]))
@@ -57,7 +56,7 @@ static bool is_mapping_symbol(const struct elf *e, struct str name)
            (name.len == 2 || name.ptr[2] == '.');
 }
 
-/* The section a symbol is defined in, or NULL: none (absolute), or a broken number. */
+/* The section that defines a symbol, or NULL: absolute, or an invalid index. */
 static const struct elf_section *section_of(const struct reading *r, size_t index,
                                             const struct raw_symbol *s)
 {
@@ -72,9 +71,9 @@ static const struct elf_section *section_of(const struct reading *r, size_t inde
     return section < r->elf->section_count ? &r->elf->sections[section] : NULL;
 }
 
-/* Whether it can be what a program runs in; sets what kind it is. */
-static bool is_wanted(const struct raw_symbol *s, const struct elf_section *section,
-                      struct str name, enum symbol_kind *kind)
+/* Returns true if a sample can be in it; sets its kind. */
+static bool is_code_symbol(const struct raw_symbol *s, const struct elf_section *section,
+                           struct str name, enum symbol_kind *kind)
 {
     bool in_code = section && (section->flags & ELF_EXECINSTR);
     unsigned visibility = s->other & 3;
@@ -88,7 +87,7 @@ static bool is_wanted(const struct raw_symbol *s, const struct elf_section *sect
     case STT_OBJECT:
         *kind = SYMBOL_OBJECT;
         return in_code;
-    case STT_NOTYPE: /* labels: as perf has them */
+    case STT_NOTYPE: /* labels: included, as in perf */
         *kind = SYMBOL_LABEL;
         return in_code && visibility != STV_HIDDEN && visibility != STV_INTERNAL &&
                str_has(section->name, STR("text")) && !str_starts(name, STR(".L"));
@@ -113,11 +112,11 @@ static void add_symbol(struct reading *r, size_t index, const struct raw_symbol 
     struct str name = str_part(r->names, s->name, 4);
     name = str_head(name, str_find(name, '\0'));
     if (s->section == SHN_UNDEF || name.len == 0 || is_mapping_symbol(e, name) ||
-        !is_wanted(s, section, name, &kind))
+        !is_code_symbol(s, section, name, &kind))
         return;
     uint64_t address = s->value, limit = UINT64_MAX;
     if (e->machine == ELF_ARM && kind == SYMBOL_FUNCTION)
-        address &= ~(uint64_t)1; /* marks Thumb code */
+        address &= ~(uint64_t)1; /* bit 0 marks Thumb code */
     if (section && e->type == ELF_RELOCATABLE)
         address += section->offset;
     if (section) {
@@ -137,7 +136,7 @@ static void add_symbol(struct reading *r, size_t index, const struct raw_symbol 
                                                      .binding = binding_of(s)});
 }
 
-/* .symtab_shndx of a symbol table. */
+/* The .symtab_shndx of a symbol table. */
 static struct str far_sections(struct elf *e, const struct elf_section *table)
 {
     for (size_t i = 0; i < e->section_count; i++) {
@@ -173,21 +172,24 @@ static bool has_symtab(const struct elf *e)
     return s && s->raw.len;
 }
 
-/* "MiniDebugInfo": an ELF file with the symbols that .dynsym does not have, packed with
- * xz. */
-static bool add_mini(struct symbol_table *t, const struct elf *file, struct arena *arena,
+/* "MiniDebugInfo": an ELF file with the symbols that are not in .dynsym, compressed
+ * with xz. */
+static bool add_mini(struct symbol_table *t, struct elf *file, struct arena *arena,
                      struct error *err)
 {
     const struct elf_section *s = elf_section_named(file, STR(".gnu_debugdata"));
     struct elf *mini = s ? arena_zalloc(arena, 1, sizeof *mini) : NULL;
     struct str opened;
-    if (mini && unpack(PACK_XZ, s->raw, UNPACK_SIZE_UNKNOWN, arena, &opened, NULL) &&
-        elf_init(mini, opened, arena, NULL))
+    if (mini && elf_unpack(file, PACK_XZ, s->raw, UNPACK_SIZE_UNKNOWN, &opened) &&
+        elf_init(mini, opened, arena, NULL)) {
+        mini->unpacked = file->unpacked;
         add_table(t, mini, ELF_SYMTAB);
+        file->rejected += mini->rejected;
+    }
     return !arena->failed || error_memory(err);
 }
 
-/* Go's own table, of a program that was stripped. */
+/* Go's function table, for a stripped executable. */
 static void add_go(struct symbol_table *t, struct elf *file)
 {
     struct go_table go;
@@ -209,7 +211,35 @@ bool symtab_init(struct symbol_table *t, struct elf *file, struct elf *debug,
     add_table(t, file, ELF_DYNSYM);
     if (!plt_add(t, file, err) || !symbol_table_finish(t, SYMBOLS_BEST, err))
         return false;
-    /* A section that could not be unpacked for want of memory was an empty one. */
-    bool short_of = arena->failed || file->arena->failed || (main && main->arena->failed);
-    return !short_of || error_memory(err);
+    /* If decompressing a section failed because memory is short, the section is empty. */
+    bool no_memory =
+        arena->failed || file->arena->failed || (main && main->arena->failed);
+    return !no_memory || error_memory(err);
+}
+
+static bool find_in_table(struct elf *e, uint32_t type, struct str name,
+                          uint64_t *address)
+{
+    const struct elf_section *s = elf_section_typed(e, type);
+    if (!s || s->link >= e->section_count)
+        return false;
+    size_t size = e->is_64 ? 24 : 16;
+    struct str names = elf_section_bytes(e, &e->sections[s->link]);
+    struct bytes b = elf_cursor(e, elf_section_bytes(e, s));
+    while (bytes_left(&b) >= size) {
+        struct raw_symbol symbol = read_symbol(e, &b);
+        struct str text = str_part(names, symbol.name, name.len + 1);
+        if (symbol.section == SHN_UNDEF || text.len != name.len + 1 ||
+            text.ptr[name.len] != 0 || !str_starts(text, name))
+            continue;
+        *address = symbol.value;
+        return true;
+    }
+    return false;
+}
+
+bool symtab_find(struct elf *e, struct str name, uint64_t *address)
+{
+    return find_in_table(e, ELF_DYNSYM, name, address) ||
+           find_in_table(e, ELF_SYMTAB, name, address);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/binary.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/sort.h"
@@ -9,17 +10,14 @@
 static bool add_segment(struct trace_binary *b, struct arena *a, size_t *cap,
                         struct trace_segment segment)
 {
-    struct trace_segment *grown =
-        arena_grow(a, b->segments, cap, b->segment_count + 1, sizeof *grown);
-    if (!grown)
-        return false;
-    b->segments = grown;
-    grown[b->segment_count++] = segment;
-    return true;
+    struct trace_segment *added = ARRAY_APPEND(a, b->segments, b->segment_count, *cap);
+    if (added)
+        *added = segment;
+    return added != NULL;
 }
 
-/* What can run is in segments; a file that was not linked, or of debug information alone,
- * tells by sections where code is. */
+/* Code is in the segments that can be executed. A file that is not linked, or that has
+ * only debug information, shows its code by sections. */
 static bool find_segments(struct trace_binary *b, struct arena *a)
 {
     struct elf *e = b->elf;
@@ -45,7 +43,8 @@ static bool find_segments(struct trace_binary *b, struct arena *a)
     return true;
 }
 
-/* Of a kernel of which only names are known: from its first symbol to its last. */
+/* A kernel of which only symbols are known: code is between the first and the last
+ * symbol. */
 static bool span_of_symbols(struct trace_binary *b, struct arena *a)
 {
     const struct symbol_table *t = b->symbols;
@@ -106,8 +105,8 @@ bool trace_segment_bits(const struct trace_segment *s, uint64_t address, uint32_
 
 /* --- Parts of functions ------------------------------------------------------------ */
 
-/* The compiler moves what seldom runs out of a function, to f.cold (GCC, clang) or
- * f.cold.1 (older GCC). It is the same function still. */
+/* The compiler moves code that rarely runs out of a function, to f.cold (GCC, clang)
+ * or f.cold.1 (older GCC). It is still part of the function. */
 static struct str whole_name(struct str name)
 {
     size_t at = str_search(name, STR(".cold"));
@@ -116,20 +115,20 @@ static struct str whole_name(struct str name)
     return is_part ? str_head(name, at) : STR("");
 }
 
-struct name_wanted {
+struct name_query {
     const struct symbol_table *symbols;
     struct str name;
 };
 
 static bool same_name(const void *context, uint32_t id)
 {
-    const struct name_wanted *w = context;
+    const struct name_query *w = context;
     const struct symbol_entry *e = &w->symbols->entries[id - 1];
     return str_equal(symbol_table_name(w->symbols, e, SYMBOL_NAME_MAX), w->name);
 }
 
-/* By symbol itself, but for parts, by their function. Of functions of one name the first
- * is taken. */
+/* Maps each symbol to itself, and a part to its function. Of functions with the same
+ * name the first is taken. */
 static bool find_owners(struct trace_binary *b, struct arena *a)
 {
     const struct symbol_table *t = b->symbols;
@@ -139,7 +138,7 @@ static bool find_owners(struct trace_binary *b, struct arena *a)
     b->owners = arena_alloc(a, (count + 1) * sizeof *b->owners);
     bool ok = b->owners && index_reserve(&names, &scratch, count + 1);
     for (uint32_t i = 0; ok && i < count; i++) {
-        struct name_wanted w = {t, symbol_table_name(t, &t->entries[i], SYMBOL_NAME_MAX)};
+        struct name_query w = {t, symbol_table_name(t, &t->entries[i], SYMBOL_NAME_MAX)};
         uint32_t hash = (uint32_t)hash_bytes(w.name.ptr, w.name.len);
         struct index_slot *slot = index_find(&names, hash, same_name, &w);
         b->owners[i] = i;
@@ -147,7 +146,7 @@ static bool find_owners(struct trace_binary *b, struct arena *a)
             index_fill(&names, slot, hash, i + 1);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
-        struct name_wanted w = {
+        struct name_query w = {
             t, whole_name(symbol_table_name(t, &t->entries[i], SYMBOL_NAME_MAX))};
         if (w.name.len == 0)
             continue;
@@ -160,7 +159,7 @@ static bool find_owners(struct trace_binary *b, struct arena *a)
     return ok;
 }
 
-/* A kernel lies in the upper half of the address space. */
+/* A kernel is in the upper half of the address space. */
 #define IS_KERNEL(address) ((address) >> 63)
 
 bool trace_binary_init(struct trace_binary *b, struct arena *arena, struct error *err)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that have no symbol, by the calls of them: a stripped file has few symbols, or
- * ones without a size, which would reach over all the code up to the next one. */
+/* Functions without a symbol, found by the calls that lead to them. A stripped file
+ * has few symbols, and a symbol without a size would include all code up to the next
+ * symbol. */
 #include "trace/code.h"
 
-/* No function is longer. */
+/* maximum size of a function */
 #define TARGET_REACH ((uint64_t)1 << 20)
 
-/* Files with more code, or code in more parts, are not searched: parts may overlap. */
+/* Files with more code or more segments are not searched: segments can overlap. */
 #define CODE_MAX ((uint64_t)1 << 30)
 #define SEGMENTS_MAX 256
 
@@ -14,14 +15,14 @@ enum { AUIPC = 0x17, WORD_BITS = 64 };
 
 /* --- Bits --------------------------------------------------------------------------- */
 
-/* The number of the segment that has an address; segment_count: none has. */
+/* The number of the segment that contains an address; segment_count: none does. */
 static size_t segment_of(const struct trace_binary *b, uint64_t address)
 {
     const struct trace_segment *s = trace_segment_at(b, address);
     return s ? (size_t)(s - b->segments) : b->segment_count;
 }
 
-/* A symbol says which function an address is the first of, or in. */
+/* Whether a symbol covers an address, or begins there. */
 static bool has_symbol(const struct trace_binary *b, uint64_t address)
 {
     uint32_t i = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
@@ -29,7 +30,7 @@ static bool has_symbol(const struct trace_binary *b, uint64_t address)
            (!b->symbols->entries[i].open || b->symbols->entries[i].address == address);
 }
 
-/* False where nothing is new. */
+/* False if the bit was set before. */
 static bool set_target(const struct trace_known *k, uint64_t address)
 {
     const struct trace_binary *b = k->binary;
@@ -46,7 +47,7 @@ static bool set_target(const struct trace_known *k, uint64_t address)
 
 /* --- Calls in the code -------------------------------------------------------------- */
 
-/* The target of a jump and link only reads where it is. */
+/* Whether the target of a jump and link only reads the PC from the link register. */
 static bool reads_link(const struct trace_segment *s, uint64_t target, uint32_t link,
                        bool is_32)
 {
@@ -62,7 +63,7 @@ static bool reads_link(const struct trace_segment *s, uint64_t target, uint32_t 
     return false;
 }
 
-/* The target of a call of one instruction, or of two: auipc, jalr. 0: there is none. */
+/* The target of a call of one instruction, or of two (auipc, jalr). 0: not a call. */
 static uint64_t target_of(const struct trace_segment *s, uint64_t pc, uint32_t bits,
                           uint32_t before, bool is_32)
 {
@@ -94,7 +95,7 @@ static void sweep(const struct trace_known *k, const struct trace_segment *s, bo
     }
 }
 
-/* Searches all code for calls, once. False where memory is short. */
+/* Searches all code for calls, once. False if memory is short. */
 static bool find_targets(struct trace_code *c, struct trace_known *k)
 {
     const struct trace_binary *b = k->binary;
@@ -118,9 +119,9 @@ static bool find_targets(struct trace_code *c, struct trace_known *k)
     return true;
 }
 
-/* --- Asking ------------------------------------------------------------------------- */
+/* --- Queries ------------------------------------------------------------------------ */
 
-/* Of a kernel whose names alone are known, these are all there are. */
+/* Of a kernel without a file, the symbols are all functions. */
 static bool is_searched(const struct trace_binary *b)
 {
     uint64_t size = 0;
@@ -145,7 +146,7 @@ bool trace_code_add_target(struct trace_code *c, uint32_t binary, uint64_t addre
     return k && set_target(k, address);
 }
 
-/* The last bit that is set up to `at`, as an address; 0 below `low`. */
+/* The address of the last bit that is set up to `at`; 0 if that is below `low`. */
 static uint64_t last_target(const struct trace_segment *s, const uint64_t *words,
                             uint64_t at, uint64_t low)
 {
@@ -176,11 +177,11 @@ uint64_t trace_code_target(struct trace_code *c, uint32_t binary, uint64_t addre
 
 /* --- Calls of several instructions --------------------------------------------------- */
 
-#define LINK_AHEAD 32 /* bytes before the jump in which ra is set */
+#define LINK_AHEAD 32 /* ra is set in this number of bytes before the jump */
 
 enum { LUI = 0x37, ADDI = 0x13, LOAD = 0x03, RA = 1 };
 
-/* Whether an instruction may write ra, or leave the way to the jump. */
+/* Whether an instruction can write ra, or branch before the jump. */
 static bool disturbs_link(uint32_t bits, bool is_32)
 {
     bool writes = (bits >> 7 & 31) == RA;
@@ -191,8 +192,8 @@ static bool disturbs_link(uint32_t bits, bool is_32)
     return writes || instruction_decode(bits, is_32).kind != INSTRUCTION_PLAIN;
 }
 
-/* What stands at an address of the file, in the table of addresses that code which may be
- * moved loads them from; 0: not known before it is linked. */
+/* The value at an address of the file, in the global offset table of
+ * position-independent code; 0 if it is unknown before linking. */
 static uint64_t loaded_from(const struct trace_binary *b, uint64_t address, bool is_32)
 {
     struct str bytes = b->elf ? elf_bytes_at(b->elf, address, is_32 ? 4 : 8) : STR("");
@@ -202,10 +203,10 @@ static uint64_t loaded_from(const struct trace_binary *b, uint64_t address, bool
     return value;
 }
 
-/* Two instructions at `at` set ra to `wanted`: auipc or lui, and addi, or a load from the
- * table of addresses. The address behind both; 0 where there are others. */
+/* Whether two instructions at `at` set ra to `expected`: auipc or lui, then addi or a
+ * load from the global offset table. Returns the address after both; 0 if they do not. */
 static uint64_t behind_link(const struct trace_binary *b, const struct trace_segment *s,
-                            uint64_t at, uint64_t wanted, bool is_32)
+                            uint64_t at, uint64_t expected, bool is_32)
 {
     uint32_t high, low;
     if (!trace_segment_bits(s, at, &high) || !trace_segment_bits(s, at + 4, &low) ||
@@ -224,9 +225,9 @@ static uint64_t behind_link(const struct trace_binary *b, const struct trace_seg
         value += at;
     if (loads) {
         value = loaded_from(b, value, is_32);
-        value = value ? value : wanted;
+        value = value ? value : expected;
     }
-    bool sets = (is_short || adds || loads) && value == wanted;
+    bool sets = (is_short || adds || loads) && value == expected;
     return sets ? at + (is_short ? 6 : 8) : 0;
 }
 
@@ -237,9 +238,9 @@ bool trace_code_links(const struct trace_code *c, uint32_t binary, uint64_t addr
     uint32_t bits;
     if (!s || !trace_segment_bits(s, address, &bits))
         return false;
-    uint64_t wanted = address + instruction_length((uint16_t)bits);
+    uint64_t expected = address + instruction_length((uint16_t)bits);
     for (uint64_t back = 6; back <= LINK_AHEAD && back <= address - s->start; back += 2) {
-        uint64_t pc = behind_link(b, s, address - back, wanted, c->is_32);
+        uint64_t pc = behind_link(b, s, address - back, expected, c->is_32);
         if (!pc)
             continue;
         while (pc < address && trace_segment_bits(s, pc, &bits) &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/code.h"
+#include "base/array.h"
 #include "base/output.h"
 
-/* What is inlined is looked up for whole functions, of at most this many bytes. */
+/* Inlined calls are looked up for whole functions of at most this many bytes. */
 #define FUNCTION_SIZE_MAX ((uint64_t)1 << 20)
 
 /* --- Functions --------------------------------------------------------------------- */
@@ -20,29 +21,27 @@ static bool is_one_of(struct str name, const char *const *names)
     return false;
 }
 
-/* Adds a function with its place; 0 when memory is short. */
+/* Adds a function with its location; 0 if memory is short. */
 static trace_function_id add_function(struct trace_code *c, struct trace_function f)
 {
-    struct trace_function *grown = arena_grow(c->arena, c->functions, &c->function_cap,
-                                              c->function_count + 1, sizeof *grown);
-    if (!grown)
+    if (!ARRAY_RESERVE(c->arena, c->functions, c->function_cap, c->function_count + 1))
         return 0;
-    c->functions = grown;
     trace_function_id id = (trace_function_id)c->function_count++;
     if (is_one_of(f.name, c->switches ? c->switches : default_switches))
         f.flags |= TRACE_FUNCTION_SWITCH;
     if (is_one_of(f.name, twice))
         f.flags |= TRACE_FUNCTION_TWICE;
     if (!(f.flags & TRACE_FUNCTION_INLINED))
-        f.place = trie_child(&c->places, 0, id);
-    grown[id] = f;
+        f.location = trie_child(&c->locations, 0, id);
+    c->functions[id] = f;
     return id;
 }
 
 /* Longer functions do not switch stacks. */
 #define SWITCH_SIZE_MAX 1024
 
-/* The bits of an instruction that moves the stack pointer away, or another one there. */
+/* The bits of an instruction that saves the stack pointer elsewhere, or sets it from
+ * elsewhere. */
 static void note_stack_moves(uint32_t x, bool *saves, bool *loads)
 {
     enum { SP = 2, S0 = 8, A0 = 10, A1 = 11 };
@@ -61,8 +60,8 @@ static void note_stack_moves(uint32_t x, bool *saves, bool *loads)
     }
 }
 
-/* Whether a function stores the stack pointer and goes on with another one, which came
- * from memory or was handed to it. */
+/* Whether a function stores the stack pointer and then continues with another one,
+ * from memory or from an argument. */
 static bool swaps_stacks(const struct trace_binary *b, uint64_t start, uint64_t end)
 {
     const struct trace_segment *s = trace_segment_at(b, start);
@@ -101,8 +100,8 @@ static trace_function_id function_of_symbol(struct trace_code *c, uint32_t binar
     return (trace_function_id)*id;
 }
 
-/* A function that is known by its name alone. Names are views of the file: the same
- * place is the same name. */
+/* A function of which only the name is known. Names point into the file: an equal
+ * pointer is an equal name. */
 static trace_function_id function_of_name(struct trace_code *c, uint32_t binary,
                                           struct str name, unsigned flags)
 {
@@ -117,14 +116,14 @@ static trace_function_id function_of_name(struct trace_code *c, uint32_t binary,
     return (trace_function_id)*id;
 }
 
-/* A function that calls lead to, and no symbol names. */
+/* A function that is the target of calls and has no symbol. */
 static trace_function_id function_of_target(struct trace_code *c, uint32_t binary,
                                             uint64_t target)
 {
     uint64_t *id = idmap_put(&c->by_target, c->arena, target ^ (uint64_t)binary << 44);
     if (!id || *id)
         return id ? (trace_function_id)*id : 0;
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     output_str(&text, trace_code_binary(c, binary)->name);
     output_format(&text, "+0x%llx", (unsigned long long)target);
     struct str name = arena_str(c->arena, (struct str){text.bytes, text.used});
@@ -154,7 +153,7 @@ trace_function_id trace_code_adopt(struct trace_code *c, const struct trace_code
     return function_of_name(c, binary, f->name, f->flags & TRACE_FUNCTION_INLINED);
 }
 
-/* --- What is inlined --------------------------------------------------------------- */
+/* --- Inlined calls ------------------------------------------------------------------ */
 
 static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
 {
@@ -170,8 +169,8 @@ static struct dwarf_reader *reader_of(struct trace_code *c, uint32_t binary)
     return k->has_reader ? &k->reader : NULL;
 }
 
-/* What a reader has handed out is given back now and then: that takes as long as it has
- * files. */
+/* Memory that a DWARF reader has returned is freed from time to time, because a reset
+ * takes time for each file. */
 #define RESULTS_MAX ((size_t)16 << 20)
 
 static void forget(struct dwarf_reader *reader)
@@ -180,7 +179,7 @@ static void forget(struct dwarf_reader *reader)
         dwarf_reader_forget(reader);
 }
 
-/* Answers queries about a binary. False where memory is short. */
+/* Opens the DWARF reader of a binary. False if memory is short. */
 static bool ask(struct trace_code *c, uint32_t binary, struct dwarf_reader *reader,
                 struct dwarf_query *queries, size_t count)
 {
@@ -192,20 +191,22 @@ static bool ask(struct trace_code *c, uint32_t binary, struct dwarf_reader *read
     return ok;
 }
 
-/* The place that is reached through the calls inlined at an address, outermost first. */
-static trace_place_id place_of_frames(struct trace_code *c, uint32_t binary,
-                                      trace_place_id place, const struct dwarf_query *q)
+/* The location for the calls inlined at an address, outermost first. */
+static trace_location_id location_of_frames(struct trace_code *c, uint32_t binary,
+                                            trace_location_id location,
+                                            const struct dwarf_query *q)
 {
     for (size_t i = q->count > 0 ? q->count - 1 : 0; i-- > 0;) {
         trace_function_id f =
             function_of_name(c, binary, q->frames[i].name, TRACE_FUNCTION_INLINED);
         if (f)
-            place = trie_child(&c->places, place, f);
+            location = trie_child(&c->locations, location, f);
     }
-    return place;
+    return location;
 }
 
-/* Asks for all addresses of a function at once: its body is walked once then. */
+/* Looks up all addresses of a function at once, so that its debug information is read
+ * once. */
 static void find_inlined(struct trace_code *c, trace_function_id id)
 {
     const struct trace_function f = c->functions[id];
@@ -214,44 +215,45 @@ static void find_inlined(struct trace_code *c, trace_function_id id)
     if (!reader || f.end <= f.start || size > FUNCTION_SIZE_MAX)
         return;
     size_t count = (size_t)(size + 1) / 2;
-    struct dwarf_query *queries =
-        arena_grow(c->arena, c->queries, &c->query_cap, count, sizeof *queries);
-    if (!queries)
+    if (!ARRAY_RESERVE(c->arena, c->queries, c->query_cap, count))
         return;
-    c->queries = queries;
     for (size_t i = 0; i < count; i++)
-        queries[i] = (struct dwarf_query){.address = f.start + i * 2, .tag = (uint32_t)i};
-    if (!ask(c, f.binary, reader, queries, count))
+        c->queries[i] =
+            (struct dwarf_query){.address = f.start + i * 2, .tag = (uint32_t)i};
+    if (!ask(c, f.binary, reader, c->queries, count))
         return;
     bool any = false;
     for (size_t i = 0; i < count; i++)
-        any |= queries[i].count > 1;
-    trace_place_id *places = any ? arena_alloc(c->arena, count * sizeof *places) : NULL;
-    for (size_t i = 0; places && i < count; i++)
-        places[queries[i].tag] = place_of_frames(c, f.binary, f.place, &queries[i]);
-    c->functions[id].places = places;
+        any |= c->queries[i].count > 1;
+    trace_location_id *locations =
+        any ? arena_alloc(c->arena, count * sizeof *locations) : NULL;
+    for (size_t i = 0; locations && i < count; i++)
+        locations[c->queries[i].tag] =
+            location_of_frames(c, f.binary, f.location, &c->queries[i]);
+    c->functions[id].locations = locations;
     forget(reader);
 }
 
-/* What is in a part of a function is in the function, but found by the part's bounds. */
-static trace_place_id place_in_function(struct trace_code *c, trace_function_id id,
-                                        trace_function_id owner, uint64_t address)
+/* Code in a part (f.cold) belongs to its function, but is found by the bounds of the
+ * part. */
+static trace_location_id location_in_function(struct trace_code *c, trace_function_id id,
+                                              trace_function_id owner, uint64_t address)
 {
     if (!c->functions[id].asked) {
         c->functions[id].asked = true;
-        c->functions[id].place = c->functions[owner].place;
+        c->functions[id].location = c->functions[owner].location;
         find_inlined(c, id);
     }
     const struct trace_function *f = &c->functions[id];
-    return f->places && address >= f->start && address < f->end
-               ? f->places[(address - f->start) / 2]
-               : f->place;
+    return f->locations && address >= f->start && address < f->end
+               ? f->locations[(address - f->start) / 2]
+               : f->location;
 }
 
-/* Code without a symbol: DWARF may know the function; it does not say where it begins.
- * target: the call's that leads to it, or 0. */
-static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary,
-                                           uint64_t address, uint64_t target)
+/* Code without a symbol. DWARF may know the function, but not its first address.
+ * target: the target of the call that leads here, or 0. */
+static trace_location_id location_without_symbol(struct trace_code *c, uint32_t binary,
+                                                 uint64_t address, uint64_t target)
 {
     struct dwarf_query q = {.address = address};
     struct dwarf_reader *reader = reader_of(c, binary);
@@ -260,16 +262,17 @@ static trace_place_id place_without_symbol(struct trace_code *c, uint32_t binary
     struct str name = q.count ? q.frames[q.count - 1].name : STR("");
     trace_function_id f = name.len == 0 && target ? function_of_target(c, binary, target)
                                                   : function_of_name(c, binary, name, 0);
-    trace_place_id place = place_of_frames(c, binary, c->functions[f].place, &q);
+    trace_location_id location =
+        location_of_frames(c, binary, c->functions[f].location, &q);
     if (reader)
         forget(reader);
-    return place;
+    return location;
 }
 
 /* --- Sites ------------------------------------------------------------------------- */
 
-static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
-                       struct trace_site *s)
+static void fill_location(struct trace_code *c, uint32_t binary, uint64_t address,
+                          struct trace_site *s)
 {
     const struct trace_binary *b = trace_code_binary(c, binary);
     uint32_t symbol = b->symbols ? ranges_find(&b->symbols->ranges, address) : RANGE_NONE;
@@ -286,13 +289,13 @@ static void fill_place(struct trace_code *c, uint32_t binary, uint64_t address,
                           : 0;
     if (!e || target) {
         s->flags |= address == target ? TRACE_SITE_ENTRY : 0;
-        s->place = place_without_symbol(c, binary, address, target);
+        s->location = location_without_symbol(c, binary, address, target);
         return;
     }
     trace_function_id f = function_of_symbol(c, binary, symbol), owner = f;
     if (b->owners[symbol] != symbol)
         owner = function_of_symbol(c, binary, b->owners[symbol]);
-    s->place = place_in_function(c, f, owner, address);
+    s->location = location_in_function(c, f, owner, address);
     if (c->functions[f].start == address)
         s->flags |= TRACE_SITE_ENTRY;
 }
@@ -313,13 +316,18 @@ enum {
     ECALL = 0x00000073,
 };
 
+bool trace_site_begins_sigreturn(const struct trace_site *s)
+{
+    return s->bits == LI_A7_SIGRETURN;
+}
+
 void trace_code_follow(const struct trace_site *before, struct trace_site *site)
 {
-    if (before->bits == LI_A7_SIGRETURN && site->bits == ECALL)
+    if (trace_site_begins_sigreturn(before) && site->bits == ECALL)
         site->flags |= TRACE_SITE_SIGRETURN;
 }
 
-/* Decodes what is at an address of a binary. */
+/* Decodes the instruction at an address of a binary. */
 static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
                       struct trace_site *s)
 {
@@ -331,34 +339,30 @@ static void fill_site(struct trace_code *c, uint32_t binary, uint64_t address,
         fill_instruction(c, s, bits);
     if (s->bits == ECALL && trace_segment_bits(segment, address - 4, &bits))
         trace_code_follow(&(struct trace_site){.bits = bits}, s);
-    fill_place(c, binary, address, s);
+    fill_location(c, binary, address, s);
 }
 
-/* --- Where things are -------------------------------------------------------------- */
+/* --- Location of binaries ----------------------------------------------------------- */
 
 uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary)
 {
     for (uint32_t i = 1; i < c->known_count; i++)
         if (c->known[i].binary == binary)
             return i;
-    struct trace_known *grown =
-        arena_grow(c->arena, c->known, &c->known_cap, c->known_count + 1, sizeof *grown);
-    if (!grown)
+    if (!ARRAY_RESERVE(c->arena, c->known, c->known_cap, c->known_count + 1))
         return 0;
-    c->known = grown;
-    grown[c->known_count] = (struct trace_known){.binary = binary};
+    c->known[c->known_count] = (struct trace_known){.binary = binary};
     c->is_32 |= binary->elf && !binary->elf->is_64;
     return (uint32_t)c->known_count++;
 }
 
-void trace_code_place(struct trace_code *c, struct trace_placement placement)
+void trace_code_add_placement(struct trace_code *c, struct trace_placement placement)
 {
-    struct trace_placement *grown = arena_grow(c->arena, c->placements, &c->placement_cap,
-                                               c->placement_count + 1, sizeof *grown);
-    if (!grown)
+    struct trace_placement *item =
+        ARRAY_APPEND(c->arena, c->placements, c->placement_count, c->placement_cap);
+    if (!item)
         return;
-    c->placements = grown;
-    grown[c->placement_count++] = placement;
+    *item = placement;
 }
 
 struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc)
@@ -378,7 +382,7 @@ struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc)
 
 /* --- Pages ------------------------------------------------------------------------- */
 
-/* The page of an address, made where a binary reaches into it; else NULL. */
+/* The page of an address. It is created if it overlaps a binary; otherwise NULL. */
 static struct trace_page *make_page(struct trace_code *c, uint64_t pc, uint64_t number)
 {
     struct trace_where where = {0, 0};
@@ -407,7 +411,7 @@ static struct trace_page *find_page(struct trace_code *c, uint64_t pc)
     uint64_t number = pc >> TRACE_PAGE_SHIFT;
     size_t slot = number % TRACE_PAGE_CACHE;
     if (trace_code_is_shared(c, pc))
-        number |= (uint64_t)c->program << 44; /* each program has its own */
+        number |= (uint64_t)c->program << 44; /* each program has its own pages */
     if (c->cache[slot].number == number + 1)
         return c->cache[slot].page;
     struct trace_page *page = make_page(c, pc, number);
@@ -423,7 +427,8 @@ void trace_code_call(struct trace_code *c, struct trace_where where, uint64_t pc
     trace_code_add_target(c, where.binary, pc - where.bias);
 }
 
-/* What was found in the page before is in the function now, if it is behind. */
+/* Sites of the page before that belong to the function now, because they are after its
+ * start. */
 void trace_code_call_page(struct trace_code *c, uint64_t pc)
 {
     struct trace_page *page = find_page(c, pc);
@@ -436,7 +441,7 @@ void trace_code_call_page(struct trace_code *c, uint64_t pc)
     }
 }
 
-/* RAM is from 2 GiB on. */
+/* RAM begins at 2 GiB. */
 #define RAM_START 0x80000000u
 #define RAM_END 0x100000000u
 
@@ -479,7 +484,7 @@ const struct trace_site *trace_code_find_beside(struct trace_code *c, uint64_t p
     return scratch;
 }
 
-/* Whether the file has the same instruction there. */
+/* Whether the file has the same instruction at that address. */
 static void compare(struct trace_code *c, struct trace_where where, uint64_t pc,
                     const struct trace_site *site)
 {
@@ -500,7 +505,7 @@ static bool is_call(const struct trace_site *s)
            (s->flags & TRACE_SITE_LINKS);
 }
 
-/* Programs may lie at the same addresses, of which none has so many bits. */
+/* Programs may be at the same addresses; no address has this many bits. */
 static uint64_t call_key(uint64_t behind, uint32_t binary)
 {
     return behind ^ (uint64_t)binary << 44;
@@ -513,28 +518,29 @@ void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
     fill_instruction(c, site, bits);
     if (where.binary) {
         compare(c, where, pc, site);
-        fill_place(c, where.binary, pc - where.bias, site);
+        fill_location(c, where.binary, pc - where.bias, site);
     } else {
-        site->place = unknown_site(c, pc)->place;
+        site->location = unknown_site(c, pc)->location;
     }
     if (!is_call(site))
         return;
     uint64_t *call =
         idmap_put(&c->calls, c->arena, call_key(pc + site->length, where.binary));
     if (call)
-        *call = site->place;
+        *call = site->location;
 }
 
-trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc, uint32_t binary)
+trace_location_id trace_code_call_before(struct trace_code *c, uint64_t pc,
+                                         uint32_t binary)
 {
-    const uint64_t *told = idmap_find(&c->calls, call_key(pc, binary));
-    if (told)
-        return (trace_place_id)*told;
+    const uint64_t *known = idmap_find(&c->calls, call_key(pc, binary));
+    if (known)
+        return (trace_location_id)*known;
     for (uint64_t length = 4; length >= 2; length -= 2) {
         const struct trace_site *s = trace_code_find(c, pc - length);
         if (s->length == length && is_call(s) &&
             c->functions[trace_site_function(c, s)].binary == binary)
-            return s->place;
+            return s->location;
     }
     return 0;
 }
@@ -550,8 +556,9 @@ static bool add_unknown(struct trace_code *c)
                                                     .flags = TRACE_FUNCTION_UNKNOWN});
         if (f != TRACE_UNKNOWN_USER + i)
             return false;
-        c->unknown[f] = (struct trace_site){
-            .kind = INSTRUCTION_UNKNOWN, .length = 2, .place = c->functions[f].place};
+        c->unknown[f] = (struct trace_site){.kind = INSTRUCTION_UNKNOWN,
+                                            .length = 2,
+                                            .location = c->functions[f].location};
     }
     return true;
 }
@@ -562,7 +569,7 @@ bool trace_code_init(struct trace_code *c, struct arena *arena,
     *c = (struct trace_code){.arena = arena};
     c->known = arena_grow(arena, NULL, &c->known_cap, count + 1, sizeof *c->known);
     c->functions = arena_grow(arena, NULL, &c->function_cap, 64, sizeof *c->functions);
-    if (!c->known || !c->functions || !trie_init(&c->places, arena))
+    if (!c->known || !c->functions || !trie_init(&c->locations, arena))
         return false;
     c->known[0] = (struct trace_known){.binary = NULL};
     c->known_count = 1;

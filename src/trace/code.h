@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is at an address of a trace: decoded once, then looked up.
+/* The code at an address of a trace: decoded once, then looked up.
  *
- * A site is an address at which instructions begin: the kind of instruction, and the
- * place in the source that it belongs to: a function with the calls inlined there. Sites
- * are kept in pages; a page is made when its first address is asked for. For one thread.
- */
+ * A site is an address of an instruction: the kind of instruction, and its location in
+ * the source, which is a function with the calls inlined there. Sites are stored in
+ * pages; a page is created at the first query for one of its addresses. One thread
+ * only. */
 #ifndef STOKE_TRACE_CODE_H
 #define STOKE_TRACE_CODE_H
 
@@ -13,46 +13,47 @@
 #include "trace/binary.h"
 #include "trace/instruction.h"
 
-/* Numbers of functions and places; 0 is none. */
+/* Numbers of functions and locations; 0: none. */
 typedef uint32_t trace_function_id;
-typedef uint32_t trace_place_id;
+typedef uint32_t trace_location_id;
 
 enum trace_function_flag {
-    TRACE_FUNCTION_UNKNOWN = 1, /* code outside of the binaries */
+    TRACE_FUNCTION_UNKNOWN = 1, /* code outside all binaries */
     TRACE_FUNCTION_INLINED = 2,
-    TRACE_FUNCTION_LABEL = 4,  /* a local label of assembly: its function goes on there */
-    TRACE_FUNCTION_SWITCH = 8, /* returns as another task */
+    TRACE_FUNCTION_LABEL =
+        4, /* a local label of assembly: the function continues there */
+    TRACE_FUNCTION_SWITCH = 8, /* returns in another task */
     TRACE_FUNCTION_SWAPS = 32, /* stores the stack pointer and loads another one */
-    TRACE_FUNCTION_TWICE = 16, /* setjmp: returns again, whenever longjmp is called */
+    TRACE_FUNCTION_TWICE = 16, /* setjmp: returns again when longjmp is called */
 };
 
 struct trace_function {
-    uint32_t binary;     /* its number; 0: none */
+    uint32_t binary;     /* number; 0: none */
     unsigned flags;      /* enum trace_function_flag */
-    struct str name;     /* as it stands in the file; empty: not known */
-    uint64_t start, end; /* addresses of the file; end 0: not known */
-    trace_place_id place;
-    trace_place_id *places; /* by 2 bytes from the start; NULL: nothing is inlined */
-    bool asked;             /* for what is inlined */
+    struct str name;     /* as in the file; empty: unknown */
+    uint64_t start, end; /* addresses of the file; end 0: unknown */
+    trace_location_id location;
+    trace_location_id *locations; /* by 2 bytes from the start; NULL: no inlined calls */
+    bool asked;                   /* inlined calls were looked up */
 };
 
-/* The functions that all unknown code belongs to, and their numbers. */
+/* Unknown code belongs to one of these functions. Their numbers: */
 enum { TRACE_UNKNOWN_USER = 1, TRACE_UNKNOWN_FIRMWARE, TRACE_UNKNOWN_KERNEL };
 
 enum trace_site_flag {
     TRACE_SITE_ENTRY = 1,     /* a function begins here */
-    TRACE_SITE_START = 2,     /* and a program */
-    TRACE_SITE_SIGRETURN = 4, /* an ecall that ends a signal's handler */
-    TRACE_SITE_LINKS = 8,     /* a jump; ra was set to the address behind it */
+    TRACE_SITE_START = 2,     /* and a program begins here */
+    TRACE_SITE_SIGRETURN = 4, /* an ecall that ends a signal handler */
+    TRACE_SITE_LINKS = 8,     /* a jump; ra has the address after it */
 };
 
 struct trace_site {
     uint32_t bits; /* of the instruction */
-    trace_place_id place;
+    trace_location_id location;
     int32_t displacement;
     uint8_t kind;    /* enum instruction_kind */
-    uint8_t length;  /* 0: nothing is known of this address yet */
-    uint8_t advance; /* the length where the next instruction may follow, else 0 */
+    uint8_t length;  /* 0: not decoded yet */
+    uint8_t advance; /* the length if the next instruction may follow, else 0 */
     uint8_t flags;   /* enum trace_site_flag */
 };
 
@@ -61,47 +62,48 @@ _Static_assert(sizeof(struct trace_site) == 16, "four to a line of the cache");
 #define TRACE_PAGE_SHIFT 10
 #define TRACE_PAGE_SITES ((1u << TRACE_PAGE_SHIFT) / 2)
 
-/* Behind the last site stand some that nothing is known of: whoever steps over the end of
- * a page notices. */
+/* Unknown sites after the last one: code that passes the end of a page detects it by
+ * them. */
 struct trace_page {
     uint64_t number;
     uint32_t binary;
-    uint64_t bias; /* added to the file's addresses */
+    uint64_t bias; /* added to addresses of the file */
     struct trace_site sites[TRACE_PAGE_SITES + 4];
 };
 
-/* Memory as RISC-V machines have it: boot code at the bottom. */
+/* Memory of RISC-V machines: boot code has the lowest addresses. */
 #define TRACE_BOOT_END 0x10000u
 
 #define TRACE_PAGE_CACHE 1024
 
-/* How many instructions are looked at to see whether a jump and link only reads the PC. */
+/* Number of instructions that are examined to see whether a jump and link only reads
+ * the PC. */
 #define TRACE_AHEAD_OF_LINK 8
 
-/* What is called in a binary where no symbol with a size is: a bit for each 2 bytes of a
+/* The call targets of a binary without complete symbols: a bit for each 2 bytes of a
  * segment. */
 struct trace_targets {
     uint64_t *bits;
 };
 
-/* A binary as it is known here. */
+/* A binary with its state in this module. */
 struct trace_known {
     const struct trace_binary *binary;
     struct dwarf_reader reader;
     bool asked, has_reader;
-    struct trace_targets *targets; /* by segment; NULL: not searched for yet */
-    uint64_t instructions;         /* that were in it: trace_profile counts them */
-    uint64_t described; /* whose bits the trace tells, each once for each block */
-    uint64_t differing; /* and of these, what the file has is another one */
+    struct trace_targets *targets; /* by segment; NULL: not searched yet */
+    uint64_t instructions;         /* instructions in it, counted by trace_profile */
+    uint64_t described;            /* of these, blocks of which the trace has the bytes */
+    uint64_t differing;            /* of these, blocks that differ from the file */
 };
 
-/* A part of a binary that lies elsewhere than its file says. */
+/* A part of a binary that is at other addresses than in its file. */
 struct trace_placement {
     uint64_t start, end, bias;
     uint32_t binary;
 };
 
-/* Addresses of a binary: its number, 0 for none, and how far they were moved. */
+/* A range of addresses of a binary: its number (0: none), and its bias. */
 struct trace_where {
     uint32_t binary;
     uint64_t bias;
@@ -114,15 +116,15 @@ struct trace_code {
     struct trace_placement *placements;
     size_t placement_count, placement_cap;
 
-    /* Where binaries were found by their bytes: a bias each, and how often a page was
-     * searched for in vain. */
+    /* Results of the search for binaries by their bytes: biases that were found, and
+     * the number of searches for a page that failed. */
     struct trace_where *found;
     size_t found_count, found_cap;
     struct idmap searched;
-    uint32_t last_user; /* of the programs that were found last */
+    uint32_t last_user; /* the programs found last */
 
-    /* Addresses where several programs may be, in a trace of addresses alone; and which
-     * of them is taken to be there (0: the first). */
+    /* Addresses that several programs share, in a trace without bytes; and the program
+     * that is assumed to be there (0: the first). */
     uint64_t shared_start, shared_size;
     uint32_t program;
     const char *const *switches; /* names of functions that switch tasks; ends in NULL */
@@ -132,25 +134,26 @@ struct trace_code {
     struct trace_function *functions;
     size_t function_count, function_cap;
     struct idmap by_symbol, by_name, by_target;
-    struct trie places; /* a child of the root is a function, deeper ones are inlined */
+    struct trie
+        locations; /* a child of the root is a function; deeper nodes are inlined calls */
 
     struct idmap pages; /* by number: struct trace_page * */
     struct {
         uint64_t number; /* + 1; 0: empty */
         struct trace_page *page;
     } cache[TRACE_PAGE_CACHE];
-    struct idmap calls;           /* by the address behind: the place of a call */
+    struct idmap calls;           /* by return address: the location of the call */
     struct trace_site unknown[4]; /* [TRACE_UNKNOWN_...] */
-    bool in_firmware;             /* unknown low addresses are now the firmware's */
-    bool is_32;                   /* the machine has 32 bits, as a binary says */
+    bool in_firmware; /* unknown low addresses belong to the firmware from now on */
+    bool is_32;       /* a 32-bit machine, according to a binary */
 };
 
-/* The binaries outlive the code. False when memory is short. */
+/* The binaries must outlive the code. False if memory is short. */
 bool trace_code_init(struct trace_code *c, struct arena *arena,
                      const struct trace_binary *binaries, size_t count);
 void trace_code_deinit(struct trace_code *c);
 
-/* The number of a binary, made known where it is not; 0 when memory is short. */
+/* The number of a binary, which is added if it is new; 0 if memory is short. */
 uint32_t trace_code_add(struct trace_code *c, const struct trace_binary *binary);
 
 static inline const struct trace_binary *trace_code_binary(const struct trace_code *c,
@@ -159,85 +162,90 @@ static inline const struct trace_binary *trace_code_binary(const struct trace_co
     return c->known[number].binary;
 }
 
-/* From now on addresses from `start` to `end` are those of a binary, `bias` more than in
- * its file. Of several parts at an address the newest counts. */
-void trace_code_place(struct trace_code *c, struct trace_placement placement);
+/* From now on the addresses from `start` to `end` belong to a binary, with `bias`
+ * added to those of its file. Of several parts at an address the newest has priority. */
+void trace_code_add_placement(struct trace_code *c, struct trace_placement placement);
 
-/* What is at an address. */
+/* The binary at an address. */
 struct trace_where trace_code_where(const struct trace_code *c, uint64_t pc);
 
-/* The binary that has these bytes, which ran at an address: several programs may lie at
- * the same one. A binary that may lie anywhere is looked for in all its pages, where
- * there are enough bytes to tell. A kernel or firmware that should be there is taken with
- * other bytes too (it patches itself), a program never. */
+/* Finds the binary that has these bytes, which were executed at an address: several
+ * programs may be at the same address. A position-independent binary is searched in
+ * all its pages if there are enough bytes. A kernel or firmware that is mapped there
+ * matches with different bytes, too, because it patches itself; a program does not. */
 struct trace_where trace_code_match(struct trace_code *c, uint64_t pc, struct str bytes);
 
-/* Where a binary lies, by an address in it: its number, or 0 where it is not there. */
+/* Sets where a binary is, from one address in it. Returns its number, or 0 if the
+ * address is not in it. */
 struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
                                        uint32_t binary);
 
-/* Where machines begin to run, before any program that is known. */
+/* Addresses where machines begin execution, before any known program. */
 static inline bool trace_code_boots(uint64_t pc)
 {
     return pc < TRACE_BOOT_END;
 }
 
-/* The function of another one's code that has that number there; 0 when memory is short. */
+/* Two instructions call rt_sigreturn, which ends a signal in Linux: the first of them. */
+bool trace_site_begins_sigreturn(const struct trace_site *s);
+
+/* The function with that number in the code of another tracer, as a number of this
+ * one; 0 if memory is short. */
 trace_function_id trace_code_adopt(struct trace_code *c, const struct trace_code *from,
                                    trace_function_id id);
 
-/* The site at an address; never NULL. It stays where it is. */
+/* The site at an address; never NULL. Its pointer stays valid. */
 const struct trace_site *trace_code_find(struct trace_code *c, uint64_t pc);
 
-/* The same, in a program where others may lie at the same address: that which `from`, a
- * site of it, belongs to. It may be put into *scratch. */
+/* The same, in a program of several at the same addresses: the program of the site
+ * `from`. *scratch may be used for the result. */
 const struct trace_site *trace_code_find_beside(struct trace_code *c, uint64_t pc,
                                                 const struct trace_site *from,
                                                 struct trace_site *scratch);
 
-/* Makes the site of an instruction whose bits the trace tells. */
+/* Creates the site of an instruction whose bytes are in the trace. */
 void trace_code_describe(struct trace_code *c, uint64_t pc, uint32_t bits,
                          struct trace_where where, struct trace_site *site);
 
-/* The same, where the instruction before is known, too: what only both tell. */
+/* The same, if the instruction before is known: some kinds need both. */
 void trace_code_follow(const struct trace_site *before, struct trace_site *site);
 
-/* A call by register leads to an address that `where` says the binary of: where no symbol
- * tells of a function there, one begins. */
+/* A call by register leads to an address of the binary in `where`: if no symbol covers
+ * the address, a function begins there. */
 void trace_code_call(struct trace_code *c, struct trace_where where, uint64_t pc);
 
-/* The same, of an address whose site was found. */
+/* The same, if the site is known. */
 void trace_code_call_page(struct trace_code *c, uint64_t pc);
 
-/* The address of a binary's file that the function without a symbol begins at which
- * `address` is in, as calls tell; 0: none. (calls.c) */
+/* The start of the function without a symbol that contains `address` of a binary's
+ * file, according to calls; 0: none. (calls.c) */
 uint64_t trace_code_target(struct trace_code *c, uint32_t binary, uint64_t address);
 
-/* Notes that an address of a binary's file is called; false where that was known, or a
- * symbol tells more. (calls.c) */
+/* Stores that an address of a binary's file is called; false if this is known, or a
+ * symbol covers it. (calls.c) */
 bool trace_code_add_target(struct trace_code *c, uint32_t binary, uint64_t address);
 
-/* Whether ra is set to the address behind the jump at an address of a binary's file, by
- * two instructions shortly before it: together they are a call. (calls.c) */
+/* Whether two instructions shortly before the jump at an address of a binary's file
+ * set ra to the address after the jump: then the three are a call. (calls.c) */
 bool trace_code_links(const struct trace_code *c, uint32_t binary, uint64_t address);
 
-/* The function of a place. */
-static inline trace_function_id trace_place_function(const struct trace_code *c,
-                                                     trace_place_id place)
+/* The function of a location. */
+static inline trace_function_id trace_location_function(const struct trace_code *c,
+                                                        trace_location_id location)
 {
-    const struct trie_node *nodes = c->places.nodes;
-    while (nodes[place].parent)
-        place = nodes[place].parent;
-    return nodes[place].key;
+    const struct trie_node *nodes = c->locations.nodes;
+    while (nodes[location].parent)
+        location = nodes[location].parent;
+    return nodes[location].key;
 }
 
 static inline trace_function_id trace_site_function(const struct trace_code *c,
                                                     const struct trace_site *s)
 {
-    return trace_place_function(c, s->place);
+    return trace_location_function(c, s->location);
 }
 
-/* Finds out where several of the programs known lie. */
+/* Finds addresses that several of the known programs share. */
 void trace_code_share(struct trace_code *c);
 
 static inline bool trace_code_is_shared(const struct trace_code *c, uint64_t pc)
@@ -245,14 +253,15 @@ static inline bool trace_code_is_shared(const struct trace_code *c, uint64_t pc)
     return pc - c->shared_start < c->shared_size;
 }
 
-/* At the first of these addresses, where several programs may be, one begins or goes on:
- * the one whose code leads from each to the next the farthest; of those that are alike
- * `before`, if it is among them. From now on the others are not seen. */
+/* A program of several begins or continues at the first of these addresses: selects
+ * the one whose code connects the most addresses; of equal ones `before`, if it is
+ * among them. The others are hidden from now on. */
 void trace_code_choose(struct trace_code *c, const uint64_t *pcs, size_t count,
                        uint32_t before);
 
-/* The place of the call in a binary (0: in none that is known) that returns to `pc`, or 0
- * where there is none. */
-trace_place_id trace_code_call_before(struct trace_code *c, uint64_t pc, uint32_t binary);
+/* The location of the call that returns to `pc`, in the binary of that number (0:
+ * unknown); 0 if there is none. */
+trace_location_id trace_code_call_before(struct trace_code *c, uint64_t pc,
+                                         uint32_t binary);
 
 #endif

@@ -19,7 +19,7 @@ static uint32_t take(uint32_t x, unsigned low, unsigned count, unsigned to)
     return (x >> low & ((1u << count) - 1)) << to;
 }
 
-/* A number of `bits` bits with a sign. */
+/* Sign-extends a number of `bits` bits. */
 static int32_t extend(uint32_t x, unsigned bits)
 {
     uint32_t sign = 1u << (bits - 1);
@@ -89,7 +89,7 @@ static struct instruction decode_long(uint32_t x)
     return in;
 }
 
-/* c.jr, c.jalr and c.ebreak lie among c.mv and c.add. */
+/* c.jr, c.jalr and c.ebreak have the opcode of c.mv and c.add. */
 static enum instruction_kind short_register_kind(uint32_t x)
 {
     uint32_t from = take(x, 7, 5, 0);
@@ -101,7 +101,7 @@ static enum instruction_kind short_register_kind(uint32_t x)
     return kind_by_registers(links ? 1 : 0, from);
 }
 
-/* Of c.j and c.jal. */
+/* For c.j and c.jal. */
 static int32_t short_jump_displacement(uint32_t x)
 {
     return extend(take(x, 12, 1, 11) | take(x, 8, 1, 10) | take(x, 9, 2, 8) |

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RISC-V instructions (rv64gc and rv32gc), as far as they say where the next one is.
+/* RISC-V instructions (rv64gc and rv32gc): kind, length and target, which determine
+ * the next instruction.
  *
  * Source of the rules: The RISC-V Instruction Set Manual, volume I: "Base
  * Instruction-Length Encoding", the chapters of RV32I and of the C extension, and the
@@ -12,16 +13,16 @@
 #include <stdint.h>
 
 enum instruction_kind {
-    INSTRUCTION_UNKNOWN, /* its bytes are not at hand */
+    INSTRUCTION_UNKNOWN, /* its bytes are not available */
     INSTRUCTION_PLAIN,   /* the next one follows */
-    INSTRUCTION_BRANCH,  /* follows, or is at the target */
-    INSTRUCTION_JUMP,    /* at the target */
-    INSTRUCTION_CALL,    /* at the target, and returns behind this one */
+    INSTRUCTION_BRANCH,  /* the next one follows, or the target */
+    INSTRUCTION_JUMP,    /* continues at the target */
+    INSTRUCTION_CALL,    /* continues at the target, which returns after this one */
     INSTRUCTION_JUMP_REGISTER,
     INSTRUCTION_CALL_REGISTER,
     INSTRUCTION_RETURN,
-    INSTRUCTION_SWAP,        /* returns, and is called back behind this one */
-    INSTRUCTION_ENVIRONMENT, /* ecall, ebreak: a trap, or follows */
+    INSTRUCTION_SWAP,        /* returns, and is called back after this one */
+    INSTRUCTION_ENVIRONMENT, /* ecall, ebreak: a trap, or the next one follows */
     INSTRUCTION_TRAP_RETURN, /* sret, mret, mnret, uret */
 };
 
@@ -29,10 +30,10 @@ struct instruction {
     enum instruction_kind kind;
     uint8_t length; /* bytes: 2, 4, 6 or 8 */
     int32_t
-        displacement; /* of the target of branch, jump and call from the instruction */
+        displacement; /* from the instruction to the target of a branch, jump or call */
 };
 
-/* The bytes of an instruction by the low 16 bits of it. */
+/* The length of an instruction in bytes, by its low 16 bits. */
 static inline unsigned instruction_length(uint16_t low)
 {
     if ((low & 3) != 3)
@@ -42,21 +43,21 @@ static inline unsigned instruction_length(uint16_t low)
     return (low & 0x3f) == 0x1f ? 6 : 8;
 }
 
-/* Decodes an instruction by its first 32 bits, of which one of 2 bytes has 16. A machine
- * of 32 bits has c.jal where one of 64 bits has c.addiw. */
+/* Decodes an instruction from its first 32 bits; one of 2 bytes uses 16 of them.
+ * 32-bit machines have c.jal where 64-bit machines have c.addiw. */
 struct instruction instruction_decode(uint32_t bits, bool is_32);
 
-/* How an instruction stores or loads the whole stack pointer: where a stack is switched
- * away from, or to, that is a word of its context. */
+/* Whether an instruction stores or loads the whole stack pointer. Code that switches
+ * stacks does so: the word belongs to a saved context. */
 enum instruction_stack { STACK_NEITHER, STACK_STORED, STACK_LOADED };
 
 enum instruction_stack instruction_stack(uint32_t bits, bool is_32);
 
-/* Whether an instruction uses a register as a number: most do by the same bits. Loads
- * count, stores and jumps do not. */
+/* Whether an instruction reads a register as a value: most do, encoded in the same
+ * bits. Loads count; stores and jumps do not. */
 bool instruction_reads(uint32_t bits, uint32_t reg);
 
-/* The instruction may be followed by the one behind it. */
+/* The next instruction in memory can follow this one. */
 static inline bool instruction_falls_through(enum instruction_kind kind)
 {
     return kind == INSTRUCTION_PLAIN || kind == INSTRUCTION_BRANCH ||
@@ -65,7 +66,7 @@ static inline bool instruction_falls_through(enum instruction_kind kind)
 
 enum { REGISTER_T0 = 5 };
 
-/* The register that a jump by register leads to. */
+/* The register with the target of a jump by register. */
 static inline unsigned instruction_base(uint32_t bits)
 {
     return (bits & 3) == 3 ? bits >> 15 & 31 : bits >> 7 & 31;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instruction logs: text that a simulator, or the test bench of a core, writes about each
- * instruction that it executes. A line has an address, mostly the instruction word, and
- * sometimes a core and a cycle. Lines of other kinds stand between them.
+/* Instruction logs: text that a simulator, or the test bench of a core, writes for
+ * each executed instruction. A line has an address, usually the instruction word, and
+ * sometimes a core and a cycle. Other lines may be between them.
  *
  * To add a log: a parser in src/trace/log_lines.c and a `struct trace_format` in
  * src/trace/read_log.c; see reader.h for the rest. */
@@ -15,27 +15,27 @@ enum log_kind {
     LOG_OTHER,       /* not a line of this log */
     LOG_NOTE,        /* a line of this log without an executed instruction */
     LOG_INSTRUCTION, /* an executed instruction */
-    LOG_DISASSEMBLY, /* the same, which the next line may state once more */
-    LOG_REPEAT,      /* the instruction before was executed `times` times in all */
+    LOG_DISASSEMBLY, /* the same, and the next line may repeat it */
+    LOG_REPEAT,      /* the instruction before was executed `times` times in total */
 };
 
 struct log_line {
     uint64_t pc, cycle, times;
     int64_t core;    /* or ID_NONE: as in the line before */
     uint32_t bits;   /* of the instruction; 0: not in the log */
-    struct str rest; /* behind the word: what the instruction wrote and accessed */
+    struct str rest; /* text after the word: written registers and accessed memory */
     bool has_cycle;
-    bool is_32;   /* the address has the digits of a 32-bit machine */
-    bool is_open; /* the line ends with the word, of which digits may be missing */
+    bool is_32;   /* the address has as many digits as on a 32-bit machine */
+    bool is_open; /* the line ends with the word, whose last digits may be missing */
 };
 
 /* Parses a line without its end. Sets all members for lines with an instruction, `core`
  * and `times` for LOG_REPEAT. */
 typedef enum log_kind (*log_parser)(struct str line, struct log_line *out);
 
-/* The address of the memory that an instruction accessed, from the rest of its line: Spike
- * and CVA6 have "mem 0x80001000", Ibex and CV32E40P "PA:80001000". False where there is
- * none. */
+/* The address of the memory that an instruction accessed, from the rest of its line:
+ * Spike and CVA6 write "mem 0x80001000", Ibex and CV32E40P "PA:80001000", QEMU's
+ * execlog "load, 0x80001000". False if there is none. */
 bool log_parse_memory(struct str rest, uint64_t *address);
 
 /* Spike with -l, with --log-commits, or both; BOOM; Rocket's commit log; CVA6's rvfi:

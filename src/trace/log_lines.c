@@ -7,7 +7,8 @@
 
 #define CORE_MAX 65535
 
-/* Takes decimal digits off *rest. False where there are none, or too many. */
+/* Removes decimal digits from *rest and parses them. False if there are none, or too
+ * many. */
 static bool take_decimal(struct str *rest, uint64_t *value)
 {
     size_t n = 0;
@@ -18,7 +19,7 @@ static bool take_decimal(struct str *rest, uint64_t *value)
     return number_parse_u64(digits, value);
 }
 
-/* Takes hexadecimal digits off *rest, and returns how many. */
+/* Removes hexadecimal digits from *rest, and returns their number. */
 static size_t take_hex(struct str *rest, uint64_t *value)
 {
     size_t n = 0;
@@ -54,7 +55,8 @@ static bool take_core(struct str *rest, struct log_line *out)
 
 bool log_parse_memory(struct str rest, uint64_t *address)
 {
-    static const struct str marks[] = {{" mem ", 5}, {" PA:", 4}};
+    static const struct str marks[] = {
+        {" mem ", 5}, {" PA:", 4}, {", load, ", 8}, {", store, ", 9}};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         size_t at = str_search(rest, marks[i]);
         if (at == rest.len)
@@ -90,7 +92,7 @@ static bool take_address_and_word(struct str *rest, struct log_line *out)
     return true;
 }
 
-/* Behind "core   0: ". */
+/* The part after "core   0: ". */
 static enum log_kind parse_core_line(struct str rest, struct log_line *out)
 {
     if (str_starts(rest, STR("0x")))
@@ -129,7 +131,7 @@ enum log_kind log_parse_spike(struct str line, struct log_line *out)
 
 #define COLUMNS_MAX 8
 
-/* The first words of a line, without bars and the marks of traps. */
+/* The first words of a line, without bars and trap marks. */
 static size_t split(struct str line, struct str words[COLUMNS_MAX])
 {
     size_t count = 0;
@@ -152,13 +154,14 @@ static bool is_decimal(struct str word, uint64_t *value)
     return number_parse_u64(word, value);
 }
 
-/* 0x and digits, or as many digits as are wanted. Returns how many there are, or 0. */
-static size_t parse_hex_word(struct str word, size_t wanted, size_t or_wanted,
+/* 0x and digits, or one of these numbers of digits. Returns the number of digits, or
+ * 0. */
+static size_t parse_hex_word(struct str word, size_t count, size_t other_count,
                              uint64_t *value)
 {
     bool marked = word.len > 2 && word.ptr[0] == '0' && word.ptr[1] == 'x';
     size_t digits = marked ? word.len - 2 : word.len;
-    bool fits = marked ? digits <= 16 : digits == wanted || digits == or_wanted;
+    bool fits = marked ? digits <= 16 : digits == count || digits == other_count;
     return fits && number_parse_hex(word, value) ? digits : 0;
 }
 
@@ -168,7 +171,7 @@ static bool is_privilege(struct str word)
     return word.len == 1 && str_find(letters, word.ptr[0]) < letters.len;
 }
 
-/* Behind the cycle: [privilege] address [flag or privilege] word. */
+/* The part after the cycle: [privilege] address [flag or privilege] word. */
 static bool parse_from_address(const struct str *words, size_t count,
                                struct log_line *out)
 {
@@ -187,8 +190,10 @@ static bool parse_from_address(const struct str *words, size_t count,
     out->is_open = i + 1 == count && word.ptr[0] != '(';
     if (word.len > 2 && word.ptr[0] == '(' && word.ptr[word.len - 1] == ')')
         word = str_head(str_skip(word, 1), word.len - 2);
-    if (!parse_hex_word(word, 4, 8, &bits) || bits >> 32)
+    size_t word_digits = parse_hex_word(word, 4, 8, &bits);
+    if (!word_digits || bits >> 32)
         return false;
+    out->is_open &= word_digits < 8;
     set_pc(out, pc, digits);
     out->bits = (uint32_t)bits;
     return true;
@@ -200,7 +205,7 @@ static bool is_heading(struct str line)
            (str_has(line, STR("Time")) || str_has(line, STR("Cycle")));
 }
 
-/* The cycle is the last decimal number that an address and a word follow: what stands
+/* The cycle is the last decimal number before the address and the word. A number
  * before it is the time, or the number of the instruction. */
 enum log_kind log_parse_columns(struct str line, struct log_line *out)
 {
@@ -258,7 +263,8 @@ enum log_kind log_parse_execlog(struct str line, struct log_line *out)
     if (!take_core(&rest, out) || !take(&rest, STR(", 0x")) || !take_hex(&rest, &pc) ||
         !take(&rest, STR(", 0x")) || !take_hex(&rest, &bits) || !take(&rest, STR(",")))
         return LOG_OTHER;
-    out->pc = pc; /* its digits do not tell the width of the machine */
+    out->pc = pc; /* its digits do not show the width of the machine */
     out->bits = (uint32_t)bits;
+    out->rest = rest;
     return LOG_INSTRUCTION;
 }

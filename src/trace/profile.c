@@ -49,7 +49,8 @@ static frame_id frame_of(struct writing *w, trace_function_id id)
     return w->frames[id];
 }
 
-/* A thread of a process is told apart by its number, a task by its core and its own. */
+/* The number identifies a thread of a process; core and number together with it
+ * identify a task. */
 static thread_id thread_of(struct writing *w, uint32_t task)
 {
     char text[64];
@@ -71,8 +72,8 @@ static thread_id thread_of(struct writing *w, uint32_t task)
 
 /* --- Stacks ------------------------------------------------------------------------ */
 
-/* Where a node's stack goes on outwards: to its parent, or, of a base, to what it stands
- * for. */
+/* The caller's stack of a node: its parent, or, for a base, the stack that the base is
+ * linked to. */
 static trace_node outward(const struct trace_tree *tree, trace_node n)
 {
     uint32_t key = tree->trie.nodes[n].key;
@@ -80,8 +81,21 @@ static trace_node outward(const struct trace_tree *tree, trace_node n)
                                 : tree->trie.nodes[n].parent;
 }
 
-/* Climbs to what is resolved, and comes back down. A base that was linked to what is
- * above itself, which no sound trace leads to, ends there. */
+/* Code outside all binaries is one frame, even if it calls itself: when its frames
+ * were added, the callers of a base were unknown. */
+static bool is_in_caller(const struct writing *w, trace_node n)
+{
+    const struct trace_tree *tree = &w->t->tree;
+    uint32_t key = tree->trie.nodes[n].key;
+    trace_node caller = outward(tree, n);
+    if (!(w->t->code.functions[key].flags & TRACE_FUNCTION_UNKNOWN) ||
+        !trace_node_is_base(tree, caller))
+        return false;
+    return tree->trie.nodes[outward(tree, caller)].key == key;
+}
+
+/* Walks up to a resolved node, and back down. A base that is linked to one of its own
+ * descendants, which only a damaged trace contains, ends there. */
 static void resolve(struct writing *w, trace_node n)
 {
     const struct trace_tree *tree = &w->t->tree;
@@ -93,7 +107,7 @@ static void resolve(struct writing *w, trace_node n)
     stack_id stack = w->stacks[n];
     while (count > 0) {
         n = w->climb[--count];
-        if (!trace_node_is_base(tree, n))
+        if (!trace_node_is_base(tree, n) && !is_in_caller(w, n))
             stack = builder_push(w->b, stack, frame_of(w, tree->trie.nodes[n].key));
         w->stacks[n] = stack;
     }
@@ -154,28 +168,31 @@ static void add_all(struct writing *w)
             add(w, n, TIME_NONE, tree->counts[n]);
 }
 
-/* --- What was repaired, and inferred ----------------------------------------------- */
+/* --- Repaired and inferred data ----------------------------------------------------- */
 
 static void warn(struct writing *w)
 {
     const struct trace_report *r = &w->t->report;
-    builder_warn_times(w->b, "a return to where no call was seen", r->unmatched);
-    builder_warn_times(w->b, "a jump where the binary has none (patched code, or a gap)",
+    builder_warn_times(w->b, "a return without a matching call", r->unmatched);
+    builder_warn_times(w->b,
+                       "a step that the instruction in the binary does not make (patched "
+                       "code, or a gap)",
                        r->jumps);
-    builder_warn_times(w->b, "a trap that returned to elsewhere", r->astray);
-    builder_warn_times(w->b, "a call too deep for a frame of its own", r->too_deep);
+    builder_warn_times(w->b, "a trap that returned to another address", r->astray);
+    builder_warn_times(w->b, "a call beyond the stack limit", r->too_deep);
     builder_infer_times(
-        w->b, "a caller whose call is not in the trace, by the return to it", r->callers);
+        w->b, "a caller whose call is not in the trace, found by its return", r->callers);
     builder_infer_times(
-        w->b, "a frame left at once by longjmp, an exception or a trap's return",
+        w->b, "a frame removed by longjmp, an exception or the return of a trap",
         r->unwound);
-    builder_infer_times(w->b, "a task that went on, by where its functions return to",
+    builder_infer_times(w->b, "a task that continued, identified by its return addresses",
                         r->resumed);
-    builder_infer_times(w->b, "and of these, a task told by its being away longest alone",
+    builder_infer_times(w->b,
+                        "of these: a task chosen only because it was suspended longest",
                         r->guessed);
 }
 
-/* --- All of it ---------------------------------------------------------------------- */
+/* --- The whole profile -------------------------------------------------------------- */
 
 static bool prepare(struct writing *w)
 {
@@ -202,7 +219,7 @@ static bool prepare(struct writing *w)
 bool trace_profile(struct tracer *t, struct builder *b,
                    const struct trace_profile_options *options, struct error *err)
 {
-    struct writing w = {.t = t, .b = b, .options = options, .text = OUTPUT_KEEP};
+    struct writing w = {.t = t, .b = b, .options = options, .text = OUTPUT_BUFFER};
     w.event = builder_event(b, STR("cycles"), UNIT_CYCLES);
     bool ok = !tracer_failed(t) && prepare(&w);
     if (ok) {

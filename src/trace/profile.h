@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a tracer has counted, as a profile. */
+/* Converts the counts of tracers to a profile. */
 #ifndef STOKE_TRACE_PROFILE_H
 #define STOKE_TRACE_PROFILE_H
 
@@ -8,16 +8,17 @@
 #include "trace/tracer.h"
 
 struct trace_profile_options {
-    int64_t core;              /* the number of the core, or of the thread of a process */
-    int64_t process;           /* or ID_NONE */
-    struct str name;           /* of the thread, or empty */
-    uint64_t multiply, divide; /* of cycles, to those of the base clock; 0: 1 */
+    int64_t core;    /* the number of the core, or of the thread of a process */
+    int64_t process; /* or ID_NONE */
+    struct str name; /* of the thread, or empty */
+    uint64_t multiply,
+        divide; /* cycles of this clock to cycles of the base clock; 0: 1 */
     enum demangle demangle;
 };
 
-/* Adds all stacks of an ended tracer, under the event "cycles", a thread for each task. A
- * sample's count is of instructions. What was repaired is told as warnings. False, with
- * err set, when memory is short. */
+/* Adds all stacks of a tracer after its end, under the event "cycles", with a thread
+ * for each task. The count of a sample is instructions. Repairs are reported as
+ * warnings. False, with err set, if memory is short. */
 bool trace_profile(struct tracer *t, struct builder *b,
                    const struct trace_profile_options *options, struct error *err);
 

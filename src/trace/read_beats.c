@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TracerV's test output: a beat of 512 bits a line, as 128 hexadecimal digits, the most
- * significant first. So the cycle stands last, and before it the instructions 0 to 6,
- * each with bit 63 set where it is one. */
+/* TracerV's test output: one beat of 512 bits per line, as 128 hexadecimal digits, the
+ * most significant first. So the cycle is last; before it are the instructions 0 to 6.
+ * Bit 63 marks a valid instruction. */
 #include "base/lines.h"
 #include "base/number.h"
 #include "trace/reader.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TracerV's binary form: records of a cycle and the addresses of the instructions that
- * retired in it, words of 64 bits, little-endian. Bit 63 of an address says that it is
- * one (in traces of before 2022, bit 40); any of them may be missing.
+/* TracerV's binary form: a record contains a cycle and the addresses of the
+ * instructions that retired in it, as little-endian words of 64 bits. Bit 63 of an
+ * address marks it as valid (bit 40 in traces before 2022); any instruction may be
+ * missing.
  *
- * How many words a record has is not told. In all but the first the valid bit is set in
- * some word of each record, and in the first, which is the cycle, never; and cycles go
- * up. The smallest size for which that holds is the right one: a multiple of it may look
- * like a record too. */
+ * The file does not contain the number of words per record. In each record the valid
+ * bit is set in one word at least, and never in the first word, which is the cycle;
+ * and cycles increase. The smallest size for which this holds is the right one: a
+ * multiple of it can look like a record, too. */
 #include "trace/reader.h"
 
 #define WORDS_MAX 8
@@ -27,7 +28,7 @@ static uint64_t word_at(const char *p)
 
 /* --- The size of a record ---------------------------------------------------------- */
 
-/* The share of the records at the beginning that make sense with that many words. */
+/* The share of the first records that are valid with that number of words. */
 static double sense(struct str head, size_t words, uint64_t valid)
 {
     size_t size = words * 8, count = head.len / size, good = 0;
@@ -46,7 +47,7 @@ static double sense(struct str head, size_t words, uint64_t valid)
     return count ? (double)good / (double)count : 0;
 }
 
-/* The words of a record; 0 where none makes sense. */
+/* The number of words per record; 0 if no number is valid. */
 static size_t find_words(struct str head, uint64_t *valid)
 {
     static const uint64_t marks[] = {VALID, VALID_OLD};
@@ -67,7 +68,7 @@ static size_t find_words(struct str head, uint64_t *valid)
     return 0;
 }
 
-/* Which bit is the valid one, where the words are told. */
+/* Finds the valid bit when the number of words is known. */
 static uint64_t find_valid(struct str head, size_t words)
 {
     return sense(head, words, VALID) >= sense(head, words, VALID_OLD) ? VALID : VALID_OLD;
@@ -75,13 +76,13 @@ static uint64_t find_valid(struct str head, size_t words)
 
 /* --- Records ----------------------------------------------------------------------- */
 
-/* How the records of a trace are made. */
+/* The layout of the records of a trace. */
 struct layout {
     size_t words;
     uint64_t valid;
 };
 
-/* A record has an instruction, and no mark of one in its cycle. */
+/* Whether a record has an instruction, and no valid bit in its cycle. */
 static bool is_record(const char *p, struct layout layout)
 {
     uint64_t any = 0;
@@ -90,10 +91,10 @@ static bool is_record(const char *p, struct layout layout)
     return (any & layout.valid) && !(word_at(p) & layout.valid);
 }
 
-/* More cycles between two instructions are looked at closely. */
+/* A larger distance between two cycles is checked closely. */
 #define LEAP_MIN ((uint64_t)1 << 20)
 
-/* A record that goes on from the one before. */
+/* Whether a record continues the one before. */
 static bool is_next(const struct trace_reader *r, const char *p, struct layout layout)
 {
     return is_record(p, layout) && word_at(p) - r->last <= LEAP_MIN;
@@ -108,7 +109,7 @@ static void add_record(struct trace_reader *r, const char *p, struct layout layo
     }
 }
 
-/* Records of the window, as many as there is room for in a batch, up to one that may be
+/* Processes records of the window, as many as fit in a batch, up to one that may be
  * damaged. */
 static size_t take_records(struct trace_reader *r, const char *p, size_t count,
                            struct layout layout)
@@ -125,13 +126,19 @@ static size_t take_records(struct trace_reader *r, const char *p, size_t count,
 /* The same for cores that retire one instruction a cycle, the most common. */
 static size_t take_single(struct trace_reader *r, const char *p, size_t count)
 {
-    size_t room = TRACE_BATCH - r->count, i;
-    for (i = 0; i < count && i < room; i++, p += 16) {
-        uint64_t cycle = word_at(p), word = word_at(p + 8);
-        if (!(word & ~cycle & VALID) || cycle - r->last > LEAP_MIN)
+    size_t room = TRACE_BATCH - r->count, n = count < room ? count : room, i;
+    uint64_t *pcs = r->pcs + r->count, *cycles = r->cycles + r->count;
+    uint64_t last = r->last, skew = r->skew;
+    for (i = 0; i < n; i++) {
+        uint64_t cycle = word_at(p + i * 16), word = word_at(p + i * 16 + 8);
+        if (!(word & ~cycle & VALID) || cycle - last > LEAP_MIN)
             break;
-        trace_reader_add(r, word & (VALID - 1), cycle);
+        pcs[i] = trace_address(word & (VALID - 1));
+        cycles[i] = cycle + skew;
+        last = cycle;
     }
+    r->count += i;
+    r->last = last;
     return i;
 }
 
@@ -149,11 +156,11 @@ static size_t take_some(struct trace_reader *r, size_t count, struct layout layo
 
 /* --- Damage -------------------------------------------------------------------------- */
 
-/* So many records in order are no chance. */
+/* This many records in order are not there by chance. */
 #define RECORDS_IN_ORDER 8
 
-/* Whether records begin at p whose cycles go on from `cycle`; `left` bytes are at hand,
- * and `last` says that nothing follows them. */
+/* Whether records begin at p whose cycles continue `cycle`; `left` bytes are
+ * available, and `last` is set if nothing follows them. */
 static bool are_in_order(const char *p, size_t left, bool last, uint64_t cycle,
                          struct layout layout)
 {
@@ -171,7 +178,7 @@ static bool are_in_order(const char *p, size_t left, bool last, uint64_t cycle,
 static bool skip_damage(struct trace_reader *r, struct layout layout, struct error *err)
 {
     struct source *in = r->in;
-    size_t wanted = (RECORDS_IN_ORDER + 1) * layout.words * 8;
+    size_t needed = (RECORDS_IN_ORDER + 1) * layout.words * 8;
     trace_reader_flaw(r, "damaged bytes are skipped, up to records that are in order", 0,
                       in->offset, STR(""));
     if (!trace_reader_flush(r, err))
@@ -179,7 +186,7 @@ static bool skip_damage(struct trace_reader *r, struct layout layout, struct err
     do {
         in->begin++;
         in->offset++;
-        if ((size_t)(in->end - in->begin) < wanted && !source_peek(in, wanted, err))
+        if ((size_t)(in->end - in->begin) < needed && !source_peek(in, needed, err))
             return false;
     } while (in->begin < in->end &&
              !are_in_order(in->begin, (size_t)(in->end - in->begin), in->last, r->last,
@@ -189,8 +196,8 @@ static bool skip_damage(struct trace_reader *r, struct layout layout, struct err
     return true;
 }
 
-/* A record that does not go on from the one before: the counter may have been reset, or
- * much time may have passed, if what follows goes on from it; else it is damaged. */
+/* A record that does not continue the one before. If the next records continue this
+ * one, the counter was reset, or much time has passed; otherwise it is damaged. */
 static bool take_odd(struct trace_reader *r, struct layout layout, struct error *err)
 {
     struct source *in = r->in;
@@ -207,8 +214,8 @@ static bool take_odd(struct trace_reader *r, struct layout layout, struct error 
     return true;
 }
 
-/* The words of a record, told or found. One that was told is refused where another one
- * makes sense of the file and it does not. */
+/* The number of words per record, given or found. A given number is rejected if it
+ * does not fit the file and another number does. */
 static bool choose_words(struct str head, unsigned ipc, size_t *words, uint64_t *valid,
                          struct error *err)
 {
@@ -221,13 +228,15 @@ static bool choose_words(struct str head, unsigned ipc, size_t *words, uint64_t 
             return true;
         error_set(err, "its records are of %u addresses, not %u", (unsigned)found - 1,
                   (unsigned)*words - 1);
-        return error_hint(err, "--ipc %u, or none: it is found out", (unsigned)found - 1);
+        return error_hint(err, "use --ipc %u, or omit it to detect the number",
+                          (unsigned)found - 1);
     }
     if (found)
         return true;
-    error_set(err, "no size of a record makes sense: not a binary trace, or damaged");
-    return error_hint(err, "--ipc N tells how many instructions the core can retire in a "
-                           "cycle; 'stoke trace --list-formats' lists the others");
+    error_set(err, "no record size fits: not a binary trace, or damaged");
+    return error_hint(
+        err, "--ipc N sets the number of instructions that the core can retire in a "
+             "cycle; 'stoke trace --list-formats' lists other formats");
 }
 
 static bool binary_read(struct trace_reader *r, struct error *err)

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instruction logs of log.h. */
+#include "base/array.h"
 #include "base/lines.h"
 #include "trace/log.h"
 #include "trace/reader.h"
 
-#define BATCH 1024     /* instructions of a core that are followed at once */
-#define MATCH_BYTES 64 /* of the code that a binary is recognised by */
+#define BATCH 1024     /* instructions of a core per batch */
+#define MATCH_BYTES 64 /* bytes of code that identify a binary */
 #define STEPS_MAX \
-    ((uint64_t)1 << 19) /* of repeated instructions, see tracer_take_again */
+    ((uint64_t)1 << 19) /* steps for repeated instructions, see tracer_take_again */
 #define TIMES_MAX ((uint64_t)1 << 40)
 
 struct entry {
-    uint64_t pc, now, again; /* executed so many times more */
-    uint64_t context;        /* the memory that `stack` is about */
+    uint64_t pc, now, again; /* number of further executions */
+    uint64_t context;        /* the address of the memory access for `stack` */
+    uint64_t number;         /* in the order of the log, over all cores */
     uint32_t bits;           /* 0: not in the log */
     enum instruction_stack stack;
 };
 
-/* An instruction as it was last seen at its address. */
+/* The last instruction that was seen at an address. */
 struct known {
     struct trace_block block;
     struct trace_site site;
@@ -28,14 +30,15 @@ struct log_core {
     struct trace_core *core;
     struct idmap known; /* by address: struct known * */
     struct entry entries[BATCH];
-    size_t count;
-    uint64_t executed; /* instructions: the time, where the log has no cycles */
+    size_t count, followed;
+    uint64_t executed; /* instructions, which are the time if the log has no cycles */
 
-    /* Cycles: the one read last; added, as the counter wrapped or was reset. */
+    /* Cycles: the last value that was read; the sum that is added, because the counter
+     * wrapped or was reset. */
     uint64_t cycle, skew;
 
-    /* The instruction added last: what may state it once more, and how often it was added
-     * in a row. */
+    /* The instruction added last: whether the next line may repeat it, and how often
+     * it was added in a row. */
     uint64_t pc, in_a_row;
     bool is_disassembly;
 };
@@ -48,11 +51,13 @@ struct reading {
     uint64_t expanded; /* instructions of 2 bytes that the log shows as 4 */
     uint64_t steps;
     uint64_t line;
+    uint64_t entries; /* of all cores so far */
+    struct trace_shared shared;
 };
 
 /* --- Instructions -------------------------------------------------------------------- */
 
-/* The instruction of the binary at an address; 0: none. */
+/* The instruction in the binary at an address; 0: none. */
 static uint32_t bits_in_binary(const struct trace_code *c, struct trace_where where,
                                uint64_t pc)
 {
@@ -64,7 +69,7 @@ static uint32_t bits_in_binary(const struct trace_code *c, struct trace_where wh
     return s && trace_segment_bits(s, pc - where.bias, &bits) ? bits : 0;
 }
 
-/* The bytes from an entry on, as far as the instructions follow one another. */
+/* The bytes from an entry on, as long as instructions are contiguous. */
 static size_t code_from(const struct log_core *c, size_t at, char bytes[MATCH_BYTES])
 {
     size_t size = 0;
@@ -81,9 +86,9 @@ static size_t code_from(const struct log_core *c, size_t at, char bytes[MATCH_BY
     return size;
 }
 
-/* Tracers of cores that expand compressed instructions show the expanded word: where the
- * next instruction is 2 bytes behind it, or, for a jump in such a log, where the binary
- * has one of 2 bytes. */
+/* Tracers of cores that expand compressed instructions log the expanded word. An
+ * instruction is compressed if the next one is 2 bytes after it, or, for a jump in
+ * such a log, if the binary has one of 2 bytes there. */
 static bool is_expanded(struct reading *q, const struct log_core *c, size_t at,
                         uint32_t in_binary)
 {
@@ -102,7 +107,7 @@ static bool is_expanded(struct reading *q, const struct log_core *c, size_t at,
     return is_short_in_binary && q->expanded > 0;
 }
 
-/* Decodes an entry. False when memory is short. */
+/* Decodes an entry. False if memory is short. */
 static bool make_known(struct reading *q, struct log_core *c, size_t at, struct known *k)
 {
     struct tracer *t = &c->core->tracer;
@@ -129,7 +134,7 @@ static bool make_known(struct reading *q, struct log_core *c, size_t at, struct 
     return trace_block_ready(t, &k->block);
 }
 
-/* Sites stay where they are, so another instruction at an address is another one. */
+/* A site never changes: if an address gets another instruction, it gets a new site. */
 static struct known *known_of(struct reading *q, struct log_core *c, size_t at)
 {
     struct arena *a = &c->core->tracer.arena;
@@ -150,7 +155,7 @@ static void follow(struct reading *q, struct log_core *c, size_t at)
     struct tracer *t = &c->core->tracer;
     bool passes = q->r->options->trigger.selector == TRACE_ALWAYS ||
                   trace_reader_pass(q->r, c->core, e->pc, e->bits, e->now);
-    c->core->kept_out += passes ? 0 : e->again;
+    c->core->left_out += passes ? 0 : e->again;
     tracer_mute(t, !passes, e->now);
     if (e->bits == 0) {
         tracer_take(t, &e->pc, &e->now, 1);
@@ -170,17 +175,66 @@ static void follow(struct reading *q, struct log_core *c, size_t at)
                           q->line, 0, STR(""));
 }
 
-/* The last entry waits for the one behind it, unless the log ends. */
-static bool follow_all(struct reading *q, struct log_core *c, bool at_end)
+/* Processes the entries of a core up to one that stores or loads a context. */
+static void follow_to_context(struct reading *q, struct log_core *c, size_t count)
 {
-    size_t count = at_end || c->count == 0 ? c->count : c->count - 1;
-    struct tracer *t = &c->core->tracer;
-    for (size_t i = 0; i < count && !tracer_failed(t); i++)
-        follow(q, c, i);
-    if (count < c->count)
-        c->entries[0] = c->entries[count];
-    c->count -= count;
-    return !tracer_failed(t);
+    const struct tracer *t = &c->core->tracer;
+    while (c->followed < count && !tracer_failed(t) &&
+           c->entries[c->followed].stack == STACK_NEITHER)
+        follow(q, c, c->followed++);
+}
+
+/* The last entry of a core waits for the next one, unless the log ends. An entry with
+ * a context does not wait, because other cores may wait for it. */
+static size_t count_ready(const struct log_core *c, bool at_end)
+{
+    bool waits =
+        !at_end && c->count > 0 && c->entries[c->count - 1].stack == STACK_NEITHER;
+    return c->count - waits;
+}
+
+/* The core with the first context in the log; NULL: no core has one. */
+static struct log_core *first_context(const struct reading *q)
+{
+    struct log_core *first = NULL;
+    for (size_t i = 0; i < q->core_count; i++) {
+        struct log_core *c = q->cores[i];
+        bool has =
+            c->followed < c->count && c->entries[c->followed].stack != STACK_NEITHER;
+        if (has && (!first || c->entries[c->followed].number <
+                                  first->entries[first->followed].number))
+            first = c;
+    }
+    return first;
+}
+
+/* Removes processed entries. False if memory is short. */
+static bool remove_followed(struct reading *q)
+{
+    bool ok = true;
+    for (size_t i = 0; i < q->core_count; i++) {
+        struct log_core *c = q->cores[i];
+        size_t rest = c->count - c->followed;
+        memmove(c->entries, c->entries + c->followed, rest * sizeof *c->entries);
+        c->count = rest;
+        c->followed = 0;
+        ok = ok && !tracer_failed(&c->core->tracer);
+    }
+    return ok;
+}
+
+/* Processes the entries of all cores: contexts in the order of the log, because a task
+ * may continue on another core. */
+static bool follow_all(struct reading *q, bool at_end)
+{
+    struct log_core *c;
+    for (size_t i = 0; i < q->core_count; i++)
+        follow_to_context(q, q->cores[i], count_ready(q->cores[i], at_end));
+    while ((c = first_context(q)) != NULL && !tracer_failed(&c->core->tracer)) {
+        follow(q, c, c->followed++);
+        follow_to_context(q, c, count_ready(c, at_end));
+    }
+    return remove_followed(q);
 }
 
 /* --- Lines --------------------------------------------------------------------------- */
@@ -205,20 +259,18 @@ static struct log_core *core_of(struct reading *q, int64_t number)
     for (size_t i = 0; i < q->core_count; i++)
         if (q->cores[i]->core->number == number)
             return q->cores[i];
-    struct log_core **grown = arena_grow(&r->arena, q->cores, &q->core_cap,
-                                         q->core_count + 1, sizeof(struct log_core *));
     struct log_core *c = arena_zalloc(&r->arena, 1, sizeof *c);
-    if (!grown || !c)
+    if (!c || !ARRAY_RESERVE(&r->arena, q->cores, q->core_cap, q->core_count + 1))
         return NULL;
-    q->cores = grown;
     c->core = trace_reader_core(r, number);
     if (!c->core)
         return NULL;
-    grown[q->core_count++] = c;
+    c->core->tracer.shared = &q->shared;
+    q->cores[q->core_count++] = c;
     return c;
 }
 
-/* The core of a line. NULL when memory is short, or where there are too many cores. */
+/* The core of a line. NULL if memory is short, or if there are too many cores. */
 static struct log_core *find_core(struct reading *q, const struct log_line *line)
 {
     int64_t number = line->core;
@@ -232,7 +284,8 @@ static struct log_core *find_core(struct reading *q, const struct log_line *line
     return q->current;
 }
 
-/* Where the last instruction stores or loads the stack pointer, if the log says so. */
+/* The address at which the last instruction stores or loads the stack pointer, if the
+ * log contains it. */
 static void note_memory(struct log_core *c, const struct log_line *line)
 {
     if (c->count == 0)
@@ -252,22 +305,23 @@ static bool add(struct reading *q, struct log_core *c, const struct log_line *li
     if (line->is_32 && q->r->options->binary_count == 0)
         c->core->tracer.code.is_32 = true;
     c->is_disassembly = is_disassembly;
-    if (repeats) { /* the commit of what was disassembled */
+    if (repeats) { /* the commit of the instruction that was logged before */
         note_memory(c, line);
         return true;
     }
-    if (c->count == BATCH && !follow_all(q, c, false))
+    if (c->count == BATCH && !follow_all(q, false))
         return false;
     c->in_a_row = line->pc == c->pc ? c->in_a_row + 1 : 1;
     c->pc = line->pc;
     uint64_t now = line->has_cycle ? cycle_of(q, c, line->cycle) : c->executed;
-    c->entries[c->count++] = (struct entry){.pc = pc, .now = now, .bits = line->bits};
+    c->entries[c->count++] =
+        (struct entry){.pc = pc, .now = now, .bits = line->bits, .number = q->entries++};
     note_memory(c, line);
     c->executed++;
     return true;
 }
 
-/* The instruction before was executed `times` times in all. */
+/* The instruction before was executed `times` times in total. */
 static void repeat(struct log_core *c, uint64_t times)
 {
     if (times > TIMES_MAX)
@@ -279,7 +333,7 @@ static void repeat(struct log_core *c, uint64_t times)
     c->in_a_row = 0;
 }
 
-/* `cut`: there is no line end behind it. */
+/* `cut`: the line has no line end. */
 static bool read_line(struct reading *q, log_parser parse, struct str text, bool cut)
 {
     struct log_line line;
@@ -314,8 +368,11 @@ static bool read_log(struct trace_reader *r, log_parser parse, struct error *err
         q.line = lines.number;
         ok = read_line(&q, parse, line, lines.cut);
     }
-    for (size_t i = 0; ok && i < q.core_count; i++)
-        ok = follow_all(&q, q.cores[i], true);
+    ok = ok && follow_all(&q, true);
+    for (size_t i = 0; i < q.core_count; i++)
+        q.cores[i]->core->tracer.shared = NULL;
+    ok = ok && !q.shared.arena.failed;
+    arena_deinit(&q.shared.arena);
     if (!ok)
         return error_memory(err);
     return !lines.failed;
@@ -326,7 +383,7 @@ static bool read_log(struct trace_reader *r, log_parser parse, struct error *err
 #define LINES_PROBED 256
 #define LINES_ENOUGH 4
 
-/* A program's own output, and that of the simulator, may stand between the lines. */
+/* Output of the program or of the simulator may be between the lines. */
 static int probe_log(struct str head, log_parser parse)
 {
     size_t executed = 0, other = 0, known = 0;

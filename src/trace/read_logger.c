@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The logger's text: an instruction a line, its address and its cycle, 16 hexadecimal
- * digits each, with spaces between them or none. */
+/* The logger's text: one instruction per line, its address and its cycle, 16
+ * hexadecimal digits each, with or without spaces between them. */
 #include "base/lines.h"
 #include "base/number.h"
 #include "trace/reader.h"
@@ -18,8 +18,8 @@ static bool parse_line(struct str line, uint64_t *pc, uint64_t *cycle)
     struct str second = str_trim_left(str_skip(line, DIGITS));
     if (!parse_word(str_head(line, DIGITS), pc) || !parse_word(second, cycle))
         return false;
-    /* The valid bit may have been left where it was: an address has other bits behind it.
-     */
+    /* The valid bit may be present: then the other high bits of the address differ
+     * from it. */
     if (*pc >> 40 == VALID >> 40)
         *pc &= ~VALID;
     return true;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TracerV's text, a line an instruction:
+/* TracerV's text: one instruction per line.
  *
  *   Cycle: 0000000000000337 I1: 0000000000010014
  *
- * The cycle is decimal, the address hexadecimal; the number of the slot may skip. */
+ * The cycle is decimal, the address hexadecimal; numbers of slots may be missing. */
 #include "base/number.h"
 #include "trace/reader.h"
 
 #define LINE_MAX ((size_t)4096)
-#define LINE_SIZE ((size_t)45) /* as it is written, with its end */
+#define LINE_SIZE ((size_t)45) /* of a line in TracerV's own layout, with its end */
 #define ADDRESS_DIGITS ((size_t)16)
 
-/* --- A line as it is written ------------------------------------------------------- */
+/* --- Lines in TracerV's own layout -------------------------------------------------- */
 
 #define EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
 
@@ -25,7 +25,7 @@ static uint64_t load(const char *text)
     return x;
 }
 
-/* The bytes that are at least `low` have their top bit set; all are below 0x80. */
+/* Sets the top bit of each byte that is at least `low`; all bytes are below 0x80. */
 static uint64_t at_least(uint64_t x, unsigned low)
 {
     return x + EACH(0x80 - low);
@@ -98,7 +98,7 @@ struct reading {
     size_t digits; /* of the addresses */
 };
 
-/* An address without a line end behind it may lack digits that the others have. */
+/* The last address of a file without a line end may lack digits that the others have. */
 static bool is_truncated(const struct reading *at, struct str line)
 {
     size_t digits = line.len - str_rfind(line, ' ') - 1;
@@ -123,7 +123,7 @@ static void read_line(struct reading *at, struct str line, bool cut)
 
 /* --- All of them ------------------------------------------------------------------- */
 
-/* Takes lines off the window while they are as they are written. */
+/* Processes lines of the window as long as they have TracerV's own layout. */
 static void take_lines(struct reading *at)
 {
     struct trace_reader *r = at->r;
@@ -141,7 +141,7 @@ static void take_lines(struct reading *at)
     in->offset += i * LINE_SIZE;
 }
 
-/* The next line, whatever it is like. False at the end. */
+/* The next line, in any layout. False at the end. */
 static bool next_line(struct reading *at, struct error *err, bool *failed)
 {
     struct source *in = at->r->in;

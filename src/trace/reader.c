@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/reader.h"
+#include "base/array.h"
 #include "base/number.h"
 #include <stdlib.h>
 
@@ -48,12 +49,8 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
             return r->cores[i];
     if (r->core_count == TRACE_CORES_MAX)
         return NULL;
-    struct trace_core **grown =
-        arena_grow(&r->arena, r->cores, &r->core_cap, r->core_count + 1,
-                   sizeof(struct trace_core *));
-    struct trace_core *core = grown ? malloc(sizeof *core) : NULL;
-    if (grown)
-        r->cores = grown;
+    bool has_room = ARRAY_RESERVE(&r->arena, r->cores, r->core_cap, r->core_count + 1);
+    struct trace_core *core = has_room ? malloc(sizeof *core) : NULL;
     if (!core) {
         r->arena.failed = true;
         return NULL;
@@ -62,8 +59,8 @@ struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number)
     core->process = ID_NONE;
     core->name = STR("");
     core->gate = trace_gate_of(o->trigger);
-    core->kept_out = 0;
-    r->cores[r->core_count++] = core; /* to be deinitialised, whatever is next */
+    core->left_out = 0;
+    r->cores[r->core_count++] = core; /* to be deinitialised in any case */
     if (!tracer_init(&core->tracer, o->binaries, o->binary_count, o->keeps)) {
         r->arena.failed = true;
         return NULL;
@@ -86,25 +83,25 @@ void trace_reader_flaw(struct trace_reader *r, const char *what, uint64_t line,
         r->flaw_count++;
         r->flaws[i].what = what;
         r->flaws[i].count = 0;
-        r->flaws[i].place = PLACE_NONE;
+        r->flaws[i].location = LOCATION_NONE;
         if (line)
-            place_set_line(&r->flaws[i].place, line, 1, text);
+            input_location_set_line(&r->flaws[i].location, line, 1, text);
         else
-            r->flaws[i].place.offset = offset;
+            r->flaws[i].location.offset = offset;
     }
     r->flaws[i].count++;
 }
 
 uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle)
 {
-    trace_reader_flaw(r, "time goes back: the cycles are counted from there on anew", 0,
+    trace_reader_flaw(r, "time goes back: the cycles are counted again from there", 0,
                       UINT64_MAX, STR(""));
     r->skew += r->last - cycle;
     r->last = cycle;
     return cycle;
 }
 
-/* Cycles of ours, in the base clock. */
+/* Cycles of this clock as cycles of the base clock. */
 static uint64_t base_cycle(const struct trace_reader *r, uint64_t cycle)
 {
     return r->multiply == r->divide ? cycle
@@ -116,11 +113,12 @@ bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t
                        uint32_t bits, uint64_t cycle)
 {
     bool passes = trace_gate_pass(&core->gate, pc, bits, base_cycle(r, cycle));
-    core->kept_out += !passes;
+    core->left_out += !passes;
     return passes;
 }
 
-/* Hands on what the trigger lets pass, and what it does not, a run at a time. */
+/* Passes instructions to the tracer: runs that the trigger selects, and gaps for the
+ * others. */
 static void take_gated(struct trace_reader *r)
 {
     struct trace_core *core = r->core;
@@ -167,11 +165,11 @@ uint64_t trace_reader_instructions(const struct trace_reader *r)
     return sum;
 }
 
-uint64_t trace_reader_kept_out(const struct trace_reader *r)
+uint64_t trace_reader_left_out(const struct trace_reader *r)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < r->core_count; i++)
-        sum += r->cores[i]->kept_out;
+        sum += r->cores[i]->left_out;
     return sum;
 }
 
@@ -193,7 +191,7 @@ static void read_clock(struct trace_reader *r, struct str line)
         trace_reader_flaw(r, "a clock domain without a frequency", 1, 0, line);
         return;
     }
-    /* Our clock ticks multiply times for divide ticks of the base clock. */
+    /* This clock ticks `multiply` times in `divide` ticks of the base clock. */
     r->multiply = divide;
     r->divide = multiply;
 }
@@ -229,7 +227,7 @@ static const struct trace_format *probe(struct str head)
     return best;
 }
 
-/* What a profile of another kind may look like too is not taken for one. */
+/* A file that may also be a profile of another kind is not recognised. */
 #define SURE 85
 
 const struct trace_format *trace_reader_knows(struct source *in, struct error *err)
@@ -244,16 +242,48 @@ const struct trace_format *trace_reader_knows(struct source *in, struct error *e
     return format && (has_clock || format->probe(head) >= SURE) ? format : NULL;
 }
 
-/* The trace is not empty, and there is no instruction in it. */
+#define TRACE_QEMU_HINT                                                                \
+    "record with stoke's plugin: qemu-riscv64 -plugin libstoke_qemu.so,out=trace.bin " \
+    "PROGRAM"
+
+/* The trace is not empty, and contains no instruction. */
 static bool nothing_read(const struct trace_reader *r, const struct trace_format *format,
                          const struct trace_format *other, struct error *err)
 {
     error_set(err, "there is no instruction of the format '%s' in it: %s", format->name,
               r->flaws[0].what);
-    err->place = r->flaws[0].place;
+    err->location = r->flaws[0].location;
     if (other && other != format)
         return error_hint(err, "--format %s, which it looks like", other->name);
     return error_hint(err, "'stoke trace --list-formats' lists the formats");
+}
+
+/* Text of FireSim or QEMU that is known, but not a trace: the message names the right
+ * file. */
+static bool refuse_text(struct str head, struct error *err)
+{
+    bool is_listing = false;
+    if (str_starts(head, STR("Indent: "))) {
+        error_set(err, "this is FireSim's stack text: it has stacks, not instructions");
+        return error_hint(err, "'stoke fold FILE' and 'stoke flamegraph FILE' read it");
+    }
+    while (head.len > 0) {
+        struct str line = str_trim(str_cut(&head, '\n'));
+        bool is_entry = str_starts(line, STR("Trace ")) && str_has(line, STR(": 0x")) &&
+                        str_has(line, STR(" ["));
+        if (is_entry) {
+            error_set(err, "this is the log of QEMU's -d exec: it has the blocks that "
+                           "QEMU entered, not the instructions that ran");
+            return error_hint(err, TRACE_QEMU_HINT);
+        }
+        is_listing |= str_starts(line, STR("IN:"));
+        if (is_listing && str_starts(line, STR("0x")) && str_has(line, STR(":  "))) {
+            error_set(err, "this is the log of QEMU's -d in_asm: it has the code that "
+                           "QEMU translated, not the instructions that ran");
+            return error_hint(err, TRACE_QEMU_HINT);
+        }
+    }
+    return true;
 }
 
 bool trace_read(struct trace_reader *r, const struct trace_format *format,
@@ -267,17 +297,18 @@ bool trace_read(struct trace_reader *r, const struct trace_format *format,
     const struct trace_format *other = probe(head);
     if (!format)
         format = other;
-    if (!format && str_starts(head, STR("Indent: "))) {
-        error_set(err, "this is FireSim's stack text: it has stacks, not instructions");
-        return error_hint(err, "'stoke fold FILE' and 'stoke flamegraph FILE' read it");
-    }
+    bool is_guess =
+        !format || (format == other && !format->is_text &&
+                    format->probe(head) < SURE); /* any bytes can be binary records */
+    if (is_guess && !refuse_text(head, err))
+        return false;
     if (!format) {
-        error_set(err, "this is no trace of a format that is known");
+        error_set(err, "the trace format is unknown");
         return error_hint(err, "--format NAME; 'stoke trace --list-formats' lists them");
     }
     if (!format->read(r, err) || !trace_reader_flush(r, err))
         return false;
-    if (r->flaw_count && !trace_reader_instructions(r) && !trace_reader_kept_out(r) &&
+    if (r->flaw_count && !trace_reader_instructions(r) && !trace_reader_left_out(r) &&
         format->is_text)
         return nothing_read(r, format, other, err);
     for (size_t i = 0; i < r->core_count; i++) {
@@ -304,6 +335,7 @@ bool trace_reader_finish(struct trace_reader *r, struct builder *b,
             return false;
     }
     for (size_t i = 0; i < r->flaw_count; i++)
-        builder_warn_place(b, r->flaws[i].what, r->flaws[i].count, &r->flaws[i].place);
+        builder_warn_location(b, r->flaws[i].what, r->flaws[i].count,
+                              &r->flaws[i].location);
     return true;
 }

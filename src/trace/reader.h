@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading traces: bytes of a format in, the instructions of each core to its tracer.
+/* Reads traces: the bytes of a format become the instructions of each core, for its
+ * tracer.
  *
  * To add a format:
  *   1. src/trace/read_NAME.c with one `const struct trace_format trace_format_NAME`
- *   2. its line in formats.def (a more particular format before a more general one)
+ *   2. its line in formats.def (specific formats before general ones)
  *   3. its line in src/trace/meson.build
- *   4. tests/trace/NAME with a trace and what it is to become
- * `stoke trace --list-formats`, the manual, the probe and the fuzzer find it in the list.
+ *   4. tests/trace/NAME with a trace and its expected output
+ * `stoke trace --list-formats`, the manual, the probe and the fuzzer use the list.
  *
- * A reader is pure, and its input hostile: what is readable is kept, what is left out is
- * counted in the reader. */
+ * A reader is pure, and its input hostile: it uses readable data, and counts omitted
+ * data. */
 #ifndef STOKE_TRACE_READER_H
 #define STOKE_TRACE_READER_H
 
@@ -19,33 +20,32 @@
 #include "trace/tracer.h"
 #include "trace/trigger.h"
 
-#define TRACE_BATCH ((size_t)4096) /* instructions handed on at once */
+#define TRACE_BATCH ((size_t)4096) /* instructions passed on at once */
 #define TRACE_HEAD_SIZE ((size_t)64 << 10)
 #define TRACE_CORES_MAX 1024
 
 struct trace_reader_options {
     const struct trace_binary *binaries;
     size_t binary_count;
-    bool keeps;   /* the order of what happened, see tracer.h */
-    unsigned ipc; /* words of a binary record but the first; 0: found out */
-    int64_t core; /* of a trace that does not tell, or ID_NONE */
-    struct trace_trigger trigger; /* what it lets pass is all there is */
-    const char *const
-        *switches; /* functions that switch tasks; NULL: those that are known */
+    bool keeps;   /* record the order of stacks, see tracer.h */
+    unsigned ipc; /* words of a binary record except the first; 0: detect */
+    int64_t core; /* pid of a trace that does not contain one, or ID_NONE */
+    struct trace_trigger trigger; /* only what it selects is in the profile */
+    const char *const *switches;  /* functions that switch tasks; NULL: the known ones */
 
-    /* The file that a trace says was mapped, or NULL; it outlives the reader. May be
-     * asked by several threads. NULL: nobody finds files. */
+    /* Returns the file that a trace names as mapped, or NULL; it outlives the reader.
+     * Several threads may call it. NULL: no files are found. */
     const struct trace_binary *(*find)(void *context, struct str path);
     void *find_context;
 };
 
 struct trace_core {
-    int64_t number;  /* of the core, or the thread */
+    int64_t number;  /* number of the core, or of the thread */
     int64_t process; /* or ID_NONE */
     struct str name; /* of the thread, or empty */
     struct tracer tracer;
     struct trace_gate gate;
-    uint64_t kept_out; /* instructions: by the trigger */
+    uint64_t left_out; /* counted instructions: those that the trigger selects */
 };
 
 struct trace_reader {
@@ -55,25 +55,27 @@ struct trace_reader {
     struct trace_core **cores;
     size_t core_count, core_cap;
 
-    /* The clock domain's header: cycles of the base clock are multiply / divide of ours.
-     */
+    /* The header of the clock domain: cycles of the base clock are multiply / divide
+     * of this clock. */
     bool has_clock;
     uint64_t multiply, divide;
     struct str clock; /* its name */
 
-    struct trace_trigger recorded; /* the trigger that the trace says it was made with */
+    struct trace_trigger recorded; /* according to the header of the trace */
 
-    /* Of formats that are one core's. */
+    /* State of formats with one core. */
     struct trace_core *core;
-    uint64_t last, skew; /* cycles: the last one read; added, as time went back */
+    /* Cycles: the last value; the sum that is added, because time went back. */
+    uint64_t last, skew;
     size_t count;
     uint64_t pcs[TRACE_BATCH], cycles[TRACE_BATCH];
 
-    /* What was left out or repaired. */
+    /* Omitted or repaired data. */
     struct {
         const char *what;
-        uint64_t count, line, offset; /* where it was first; 0 and UINT64_MAX: not told */
-        struct place place;
+        uint64_t count, line,
+            offset; /* first offset and line; 0 and UINT64_MAX: unknown */
+        struct input_location location;
     } flaws[8];
     size_t flaw_count;
 };
@@ -83,62 +85,63 @@ struct trace_format {
     const char *summary; /* for --list-formats */
     bool is_text;
 
-    /* How sure it is that a trace beginning with `head` (behind the header of the clock
-     * domain) is its own: 0 no, 100 surely. */
+    /* How likely it is that a trace beginning with `head` (after the header of the
+     * clock domain) has this format: 0 no, 100 certain. */
     int (*probe)(struct str head);
 
-    /* Reads all of the source. False, with err set, where nothing can be read. */
+    /* Reads the whole source. False, with err set, if nothing can be read. */
     bool (*read)(struct trace_reader *r, struct error *err);
 };
 
-extern const struct trace_format *const trace_formats[]; /* and a NULL behind them */
+extern const struct trace_format *const trace_formats[]; /* ends in NULL */
 
 const struct trace_format *trace_format_named(struct str name);
 
-/* Makes a reader ready, which allocates nothing yet. */
+/* Initialises a reader; it allocates no memory yet. */
 void trace_reader_init(struct trace_reader *r, struct source *in,
                        const struct trace_reader_options *options);
 void trace_reader_deinit(struct trace_reader *r);
 
-/* The format of a source that looks like a trace, and like nothing else, or NULL; some of
- * it is in its window then. */
+/* The format of a source that looks like a trace and like no other input, or NULL. The
+ * start of the source is in its window then. */
 const struct trace_format *trace_reader_knows(struct source *in, struct error *err);
 
-/* Reads the trace, of the format or, where that is NULL, of the one that it looks like,
- * and ends all tracers. False, with err set, where nothing could be read. */
+/* Reads the trace in the format, or, if that is NULL, in the detected format, and ends
+ * all tracers. False, with err set, if nothing can be read. */
 bool trace_read(struct trace_reader *r, const struct trace_format *format,
                 struct error *err);
 
-/* The instructions read, but for those that the trigger kept out. */
+/* The instructions that were read, without those that the trigger excludes. */
 uint64_t trace_reader_instructions(const struct trace_reader *r);
-uint64_t trace_reader_kept_out(const struct trace_reader *r);
+uint64_t trace_reader_left_out(const struct trace_reader *r);
 
-/* Adds what was read to a builder: the stacks, and what is to be told. */
+/* Adds the stacks and the warnings to a builder. */
 bool trace_reader_finish(struct trace_reader *r, struct builder *b,
                          enum demangle demangle, struct error *err);
 
 /* --- For formats -------------------------------------------------------------------- */
 
-/* The core of that number, made where it is new; NULL when memory is short, which
- * arena.failed then tells, or where there are too many. */
+/* The core of that number, which is created if it is new; NULL if memory is short
+ * (arena.failed is set), or if there are too many. */
 struct trace_core *trace_reader_core(struct trace_reader *r, int64_t number);
 
-/* Counts what is left out or repaired; `what` is a literal. */
+/* Counts omitted or repaired data; `what` is a literal. */
 void trace_reader_flaw(struct trace_reader *r, const char *what, uint64_t line,
                        uint64_t offset, struct str text);
 
-/* Hands on what was added. False where the reader should stop: memory is short. */
+/* Passes on the added instructions. False if the reader must stop: memory is short. */
 bool trace_reader_flush(struct trace_reader *r, struct error *err);
 
-/* A cycle that is before the one before it. */
+/* Reports a cycle that is less than the one before. */
 uint64_t trace_reader_back(struct trace_reader *r, uint64_t cycle);
 
-/* Whether the core's trigger lets an instruction pass; tells its tracer of the gap where
- * it is the first one behind others that did not. `cycle` is of the core's clock. */
+/* Whether the trigger of the core selects an instruction. If it is the first one after
+ * excluded ones, reports the gap to the tracer. `cycle` is in cycles of the core's
+ * clock. */
 bool trace_reader_pass(struct trace_reader *r, struct trace_core *core, uint64_t pc,
                        uint32_t bits, uint64_t cycle);
 
-/* 40 bits of an address are all that is recorded of it. */
+/* Sign-extends an address: the trace has 40 bits of it. */
 static inline uint64_t trace_address(uint64_t pc)
 {
     return pc >> 40 ? pc : (uint64_t)((int64_t)(pc << 24) >> 24);

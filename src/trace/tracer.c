@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/tracer.h"
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 
 bool tracer_init(struct tracer *t, const struct trace_binary *binaries, size_t count,
                  bool keeps)
 {
-    *t = (struct tracer){.keeps = keeps, .arena = ARENA_INIT};
+    *t = (struct tracer){
+        .keeps = keeps, .arena = ARENA_INIT, .credit = TRACE_ECALL_FRAMES};
     bool ok = trace_tree_init(&t->tree);
     ok = trace_tree_init(&t->trial) && ok;
     return ok && trace_code_init(&t->code, &t->arena, binaries, count);
@@ -19,17 +21,15 @@ void tracer_deinit(struct tracer *t)
     arena_deinit(&t->arena);
 }
 
-/* --- What is spent ----------------------------------------------------------------- */
+/* --- Counts ------------------------------------------------------------------------- */
 
 static void keep_stretch(struct tracer *t, struct trace_count spent)
 {
-    struct trace_stretch *grown = arena_grow(&t->arena, t->stretches, &t->stretch_cap,
-                                             t->stretch_count + 1, sizeof *grown);
-    if (!grown)
+    struct trace_stretch *item =
+        ARRAY_APPEND(&t->arena, t->stretches, t->stretch_count, t->stretch_cap);
+    if (!item)
         return;
-    t->stretches = grown;
-    grown[t->stretch_count++] =
-        (struct trace_stretch){t->since, spent.cycles, spent.instructions, t->leaf};
+    *item = (struct trace_stretch){t->since, spent.cycles, spent.instructions, t->leaf};
 }
 
 void tracer_charge(struct tracer *t)
@@ -46,19 +46,22 @@ void tracer_charge(struct tracer *t)
     t->counted_since = t->counted;
 }
 
-#define INLINED_MAX 64 /* deeper ones are left out */
+#define INLINED_MAX 64 /* deeper inlined calls are left out */
 
-static trace_node find_leaf(struct tracer *t, const struct trace_frame *f,
-                            trace_place_id place)
+/* Not inlined: its array would add stack protection to tracer_leaf, which most steps
+ * call. */
+static __attribute__((noinline)) trace_node find_leaf(struct tracer *t,
+                                                      const struct trace_frame *f,
+                                                      trace_location_id location)
 {
-    const struct trie_node *places = t->code.places.nodes;
+    const struct trie_node *locations = t->code.locations.nodes;
     uint32_t inlined[INLINED_MAX];
     size_t count = 0;
-    for (; places[place].parent; place = places[place].parent)
+    for (; locations[location].parent; location = locations[location].parent)
         if (count < INLINED_MAX)
-            inlined[count++] = places[place].key;
-    if (places[place].key != f->function)
-        return f->node; /* a label's code, which its function goes on in */
+            inlined[count++] = locations[location].key;
+    if (locations[location].key != f->function)
+        return f->node; /* code of a label continues the function */
     trace_node leaf = f->node;
     while (count > 0)
         leaf = trace_tree_child(tracer_tree(t), leaf, inlined[--count]);
@@ -66,21 +69,21 @@ static trace_node find_leaf(struct tracer *t, const struct trace_frame *f,
 }
 
 trace_node tracer_leaf(struct tracer *t, const struct trace_frame *f,
-                       trace_place_id place)
+                       trace_location_id location)
 {
-    if (!t->code.places.nodes[place].parent)
+    if (!t->code.locations.nodes[location].parent)
         return f->node;
-    struct trace_leaf *kept = &t->leaves[(f->node * 31 + place) % TRACE_LEAF_CACHE];
-    if (kept->node != f->node || kept->place != place)
-        *kept = (struct trace_leaf){f->node, find_leaf(t, f, place), place};
-    return kept->leaf;
+    struct trace_leaf *cached = &t->leaves[(f->node * 31 + location) % TRACE_LEAF_CACHE];
+    if (cached->node != f->node || cached->location != location)
+        *cached = (struct trace_leaf){f->node, find_leaf(t, f, location), location};
+    return cached->leaf;
 }
 
-/* The stack or the place in its innermost function changed. */
-static void settle(struct tracer *t, trace_place_id place)
+/* The stack changed, or the location in its innermost function. */
+static void settle(struct tracer *t, trace_location_id location)
 {
-    trace_node leaf = tracer_leaf(t, tracer_top(t), place);
-    t->place = place;
+    trace_node leaf = tracer_leaf(t, tracer_top(t), location);
+    t->location = location;
     if (leaf == t->leaf)
         return;
     tracer_charge(t);
@@ -89,28 +92,29 @@ static void settle(struct tracer *t, trace_place_id place)
 
 /* --- One instruction after the other ----------------------------------------------- */
 
-/* To where a jump or a call leads by itself. */
+/* The target of the jump or call. */
 static bool leads_to(const struct trace_site *s, uint64_t from, uint64_t to)
 {
     return to == from + (uint64_t)(int64_t)s->displacement;
 }
 
-/* A function that switches stacks may return by any register. */
+/* A function that switches stacks can return by any register. */
 static bool leaves_by_register(struct tracer *t, const struct trace_step *s)
 {
     return tracer_switches(t) && s->from_site->kind == INSTRUCTION_JUMP_REGISTER &&
            (s->function != tracer_top(t)->function || s->to == tracer_top(t)->returns);
 }
 
-/* A jump to a function that is to return behind the jump. */
+/* A jump to a function that returns after the jump. */
 static bool calls_by_jump(const struct trace_step *s)
 {
     return (s->from_site->flags & TRACE_SITE_LINKS) &&
            (s->to_site->flags & TRACE_SITE_ENTRY);
 }
 
-/* x5 is a link register, but compilers take it for any pointer, too: Go calls closures by
- * it. A swap goes on behind a call; a return does not lead to where a function begins. */
+/* x5 is a link register, but compilers also use it for other pointers: Go calls closures
+ * by it. A coroutine swap continues after a call. A return never leads to the start of a
+ * function. */
 static bool calls_by_link(struct tracer *t, const struct trace_step *s)
 {
     return s->from_site->kind == INSTRUCTION_SWAP && s->to != tracer_top(t)->returns &&
@@ -141,7 +145,7 @@ static void transfer_register(struct tracer *t, const struct trace_step *s)
         tracer_flow(t, s);
 }
 
-/* A jump or call that is not where it leads to was interrupted there. */
+/* A jump or call that does not continue at its target was interrupted there. */
 static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
 {
     uint64_t target = s->from + (uint64_t)(int64_t)s->from_site->displacement;
@@ -156,12 +160,12 @@ static void transfer_interrupted(struct tracer *t, const struct trace_step *s)
         tracer_call(t, &first, s->from + s->from_site->length);
     else
         tracer_flow(t, &first);
-    settle(t, site->place);
+    settle(t, site->location);
     tracer_stray(t, &second);
 }
 
-/* A jump and link within a function, which only reads where it is: what it leads to uses
- * the link as a number before anything else could return by it. */
+/* A jump and link within a function, which only reads the PC: the code at the target
+ * uses the link as a value before a return by it is possible. */
 static bool reads_pc(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_site *site = s->to_site;
@@ -225,10 +229,10 @@ void tracer_repeat(struct tracer *t, const struct trace_step *s)
     t->repeats = true;
 }
 
-/* A step is repeated when what it is about was found out: twice is the most. */
+/* A step is repeated after an open question about it was answered: twice at most. */
 #define REPEATS_MAX 4
 
-/* Does what an instruction that was followed by another one does to the stack. */
+/* Changes the stack for an instruction and the one that follows it. */
 static void transfer(struct tracer *t, const struct trace_step *s)
 {
     struct trace_step again;
@@ -238,12 +242,12 @@ static void transfer(struct tracer *t, const struct trace_step *s)
             transfer_once(t, s);
         if (!t->repeats)
             return;
-        again = t->repeat; /* it is seldom: a copy for each step takes longer than all */
+        again = t->repeat; /* rare; a copy for each step would cost more than all else */
         s = &again;
     }
 }
 
-/* The first instruction, and the first one behind a gap. */
+/* The first instruction, and the first one after a gap. */
 static void begin(struct tracer *t, const struct trace_step *s)
 {
     bool is_first = t->task_count == 0;
@@ -265,7 +269,7 @@ static void begin(struct tracer *t, const struct trace_step *s)
         tracer_begin_stack(t, tracer_task(t), s->function);
 }
 
-/* From the instruction told last to that at `pc`. */
+/* From the last instruction to the one at `pc`. */
 static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
 {
     struct trace_step s = {.from = t->pc,
@@ -276,19 +280,20 @@ static void step(struct tracer *t, uint64_t pc, const struct trace_site *to)
     bool unknown = to->kind == INSTRUCTION_UNKNOWN;
     if (!t->site)
         begin(t, &s);
-    else if (!unknown || t->site->kind != INSTRUCTION_UNKNOWN || to->place != t->place) {
+    else if (!unknown || t->site->kind != INSTRUCTION_UNKNOWN ||
+             to->location != t->location || tracer_is_sigreturn(t, t->pc)) {
         s.next = t->site->advance ? t->pc + t->site->advance : 0;
         transfer(t, &s);
     }
     if (tracer_failed(t))
         return;
-    settle(t, to->place);
+    settle(t, to->location);
     t->pc = pc;
     t->site = to;
 }
 
-/* Where several programs may be, which one it is is asked when they are entered: what
- * goes on in them is the same program. */
+/* If several programs share the addresses, the program is determined when they are
+ * entered, and does not change until they are left. */
 static void choose_program(struct tracer *t, const uint64_t *pcs, size_t count)
 {
     bool inside = t->site && trace_code_is_shared(&t->code, t->pc);
@@ -297,7 +302,7 @@ static void choose_program(struct tracer *t, const uint64_t *pcs, size_t count)
                           t->task_count ? tracer_task(t)->program : 0);
 }
 
-/* The site at an address, which is a function's first where a call by register led to. */
+/* The site at an address; a function begins there if a call by register leads to it. */
 static const struct trace_site *find_site(struct tracer *t, uint64_t pc)
 {
     const struct trace_site *site = trace_code_find(&t->code, pc);
@@ -307,8 +312,8 @@ static const struct trace_site *find_site(struct tracer *t, uint64_t pc)
     return site;
 }
 
-/* Most instructions follow the one before, in the same place: for them nothing is done
- * but to see that it is so. */
+/* Most instructions follow the one before in the same location: then this check is
+ * all. */
 void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
                  size_t count)
 {
@@ -327,12 +332,12 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
             tracer_task(t)->program = t->code.program;
         const struct trace_site *site = t->site;
         uint64_t pc = t->pc;
-        trace_place_id place = t->place;
-        for (; i + 1 < count; i++) {
+        trace_location_id location = t->location;
+        for (; i + 1 < count && site->advance; i++) {
             const struct trace_site *next = site + site->advance / 2;
             pc += site->advance;
-            if (pcs[i + 1] != pc || next->place != place || next->length == 0)
-                break;
+            if (pcs[i + 1] != pc || next->location != location)
+                break; /* an unknown site has no location yet */
             site = next;
         }
         if (site != t->site) {
@@ -345,7 +350,7 @@ void tracer_take(struct tracer *t, const uint64_t *pcs, const uint64_t *cycles,
     t->counted = counted + count;
 }
 
-/* Another function may begin in the middle of a block, or another call be inlined. */
+/* Another function can begin in the middle of a block, or an inlined call. */
 static void flow_in_block(struct tracer *t, uint64_t from, const struct trace_site *site)
 {
     struct trace_step s = {.from = from,
@@ -354,14 +359,14 @@ static void flow_in_block(struct tracer *t, uint64_t from, const struct trace_si
                            .to_site = site + 1,
                            .function = trace_site_function(&t->code, site + 1)};
     tracer_flow(t, &s);
-    settle(t, site[1].place);
+    settle(t, site[1].location);
 }
 
 bool trace_block_ready(struct tracer *t, struct trace_block *b)
 {
     uint32_t turns = 0;
     for (uint32_t i = 1; i < b->count; i++)
-        turns += b->sites[i].place != b->sites[i - 1].place;
+        turns += b->sites[i].location != b->sites[i - 1].location;
     b->turn = turns ? arena_alloc(&t->arena, turns * sizeof *b->turn) : NULL;
     if (turns && !b->turn)
         return false;
@@ -370,15 +375,14 @@ bool trace_block_ready(struct tracer *t, struct trace_block *b)
     b->from[0] = b->from[1] = NULL;
     b->last = b->pc;
     for (uint32_t i = 1; i < b->count; b->last += b->sites[i++ - 1].length)
-        if (b->sites[i].place != b->sites[i - 1].place)
+        if (b->sites[i].location != b->sites[i - 1].location)
             b->turn[b->turn_count++] =
-                (struct trace_turn){i, (uint32_t)(b->last - b->pc), b->sites[i].place,
+                (struct trace_turn){i, (uint32_t)(b->last - b->pc), b->sites[i].location,
                                     trace_site_function(&t->code, b->sites + i)};
     return true;
 }
 
-/* From the first of a block on, in which another function begins, or a call is inlined.
- */
+/* From an instruction of a block in which another function begins, or an inlined call. */
 static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t first,
                        uint32_t count)
 {
@@ -387,7 +391,7 @@ static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t f
     for (; site < last && !tracer_failed(t); site++) {
         t->now++;
         t->counted++;
-        if (site[1].place != t->place)
+        if (site[1].location != t->location)
             flow_in_block(t, pc, site);
         pc += site->length;
     }
@@ -396,7 +400,7 @@ static void walk_block(struct tracer *t, const struct trace_block *b, uint32_t f
     t->site = last;
 }
 
-/* From the instruction told last to the block. */
+/* From the last instruction to the first of the block. */
 static enum trace_way find_way(const struct tracer *t, const struct trace_block *b)
 {
     const struct trace_site *from = t->site, *to = b->sites;
@@ -416,7 +420,7 @@ static enum trace_way find_way(const struct tracer *t, const struct trace_block 
         bool local = !(to->flags & TRACE_SITE_ENTRY);
         return twice || local ? TRACE_WAY_OTHER : TRACE_WAY_CALLS;
     }
-    return to->place == from->place ? TRACE_WAY_STAYS : TRACE_WAY_FLOWS;
+    return to->location == from->location ? TRACE_WAY_STAYS : TRACE_WAY_FLOWS;
 }
 
 static enum trace_way way_of(const struct tracer *t, struct trace_block *b)
@@ -431,7 +435,7 @@ static enum trace_way way_of(const struct tracer *t, struct trace_block *b)
     return b->way[0] = (uint8_t)find_way(t, b);
 }
 
-/* A return to where the function was called from; false for all others. */
+/* A return to the call of the function; false for all other returns. */
 static bool return_block(struct tracer *t, const struct trace_block *b)
 {
     const struct trace_task *task = tracer_task(t);
@@ -444,7 +448,12 @@ static bool return_block(struct tracer *t, const struct trace_block *b)
     return true;
 }
 
-/* What step does, where it is one of the ways that are common; false for all others. */
+static bool has_vectors(const struct tracer *t)
+{
+    return t->vector_count || (t->shared && t->shared->vector_count);
+}
+
+/* The same as step, for the common cases; false for all others. */
 static bool enter_block(struct tracer *t, struct trace_block *b)
 {
     enum trace_way way;
@@ -456,17 +465,17 @@ static bool enter_block(struct tracer *t, struct trace_block *b)
     } else if ((way = way_of(t, b)) == TRACE_WAY_STAYS) {
         return true;
     } else if (way == TRACE_WAY_CALLS ||
-               (way == TRACE_WAY_CALLS_REGISTER && t->vector_count == 0)) {
+               (way == TRACE_WAY_CALLS_REGISTER && !has_vectors(t))) {
         t->report.calls++;
         tracer_push(t, b->function, t->pc + t->site->length);
     } else if (way != TRACE_WAY_FLOWS || tracer_top(t)->function != b->function) {
         return false;
     }
-    settle(t, b->sites->place);
+    settle(t, b->sites->location);
     return true;
 }
 
-/* The rest of a whole block, whose first instruction was entered. */
+/* The rest of a whole block after its first instruction. */
 static void turn_in_block(struct tracer *t, const struct trace_block *b)
 {
     uint64_t now = t->now, counted = t->counted;
@@ -475,7 +484,7 @@ static void turn_in_block(struct tracer *t, const struct trace_block *b)
         t->now = now + turn->at;
         t->counted = counted + turn->at;
         if (tracer_top(t)->function == turn->function)
-            settle(t, turn->place);
+            settle(t, turn->location);
         else
             flow_in_block(t, b->pc + turn->before, b->sites + turn->at - 1);
     }
@@ -510,18 +519,18 @@ void tracer_take_block(struct tracer *t, struct trace_block *b, uint32_t first,
         walk_block(t, b, first, count);
 }
 
-/* Adds what a block spends each time it runs, in the same stack. */
+/* Adds the cycles of a block for each repetition in the same stack. */
 static void spend_again(struct tracer *t, const struct trace_block *b, uint32_t first,
                         uint32_t count, uint64_t times)
 {
     for (uint32_t i = first, n = 1; i < first + count; i += n, n = 1) {
-        while (i + n < first + count && b->sites[i + n].place == b->sites[i].place)
+        while (i + n < first + count && b->sites[i + n].location == b->sites[i].location)
             n++;
-        settle(t, b->sites[i].place);
+        settle(t, b->sites[i].location);
         t->now += n * times;
         t->counted += n * times;
     }
-    t->now--; /* that of the last instruction */
+    t->now--; /* for the last instruction */
 }
 
 bool tracer_take_again(struct tracer *t, struct trace_block *b, uint32_t first,
@@ -567,9 +576,9 @@ void tracer_mute(struct tracer *t, bool mute, uint64_t now)
         tracer_charge(t);
     }
     if (mute)
-        t->kept = t->report;
+        t->counted_report = t->report;
     else
-        t->report = t->kept;
+        t->report = t->counted_report;
     t->now = t->since = now;
     t->is_muted = mute;
 }
@@ -584,6 +593,6 @@ void tracer_end(struct tracer *t)
     if (t->on_trial.is_on)
         tracer_decide(t);
     if (t->is_muted)
-        t->report = t->kept;
+        t->report = t->counted_report;
     t->report.instructions = tracer_instructions(t);
 }

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts: what a stack that is switched away from leaves in memory.
+/* Contexts: the registers that a suspended stack stores in memory.
  *
- * A trace may tell where a context is stored and loaded. Loading it prepares a change of
- * the stack, which takes place with the next jump that leaves the function: to the stack
- * that stored it last, cut to the frame that did. That is a task's switch, a coroutine's,
- * and longjmp. A context that was never stored is prepared for something new: a task
- * that begins. */
+ * A trace can contain the addresses at which contexts are stored and loaded. A load
+ * prepares a switch of the stack, which the next jump out of the function makes: to the
+ * stack that stored the context last, down to the frame that stored it. Task switches,
+ * swaps of coroutines and longjmp work so. A context that was never stored belongs to a
+ * new task. */
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 
 static uint64_t context_key(struct tracer *t, uint64_t address)
 {
-    /* Programs may lie at the same addresses. */
+    /* Programs may be at the same addresses. */
     return address ^ (uint64_t)tracer_task(t)->program << 48;
+}
+
+static void set_has_contexts(struct tracer *t)
+{
+    t->has_contexts = true;
+    if (t->shared)
+        t->shared->has_contexts = true;
 }
 
 void tracer_save_context(struct tracer *t, uint64_t address)
 {
-    struct trace_context *contexts = arena_grow(&t->arena, t->contexts, &t->context_cap,
-                                                t->context_count + 1, sizeof *contexts);
-    t->has_contexts = true;
-    if (!contexts || t->task_count == 0 || t->on_trial.is_on)
+    set_has_contexts(t);
+    if (t->task_count == 0 || t->on_trial.is_on ||
+        !ARRAY_RESERVE(&t->arena, t->contexts, t->context_cap, t->context_count + 1))
         return;
-    t->contexts = contexts;
     uint64_t key = context_key(t, address);
     uint64_t *slot = idmap_put(&t->by_address, &t->arena, key);
     if (!slot)
@@ -31,7 +37,7 @@ void tracer_save_context(struct tracer *t, uint64_t address)
         *slot = ++t->context_count;
     const struct trace_task *task = tracer_task(t);
     const struct trace_frame *top = tracer_top(t);
-    struct trace_context *c = &contexts[*slot - 1];
+    struct trace_context *c = &t->contexts[*slot - 1];
     *c = (struct trace_context){.task = t->current,
                                 .depth = task->count,
                                 .returns = top->returns,
@@ -43,7 +49,7 @@ void tracer_save_context(struct tracer *t, uint64_t address)
     }
 }
 
-/* The frames below that which stored the context are still there. */
+/* Checks that the frames below the one that stored the context are unchanged. */
 static bool is_there(const struct tracer *t, const struct trace_context *c)
 {
     const struct trace_task *task = &t->tasks[c->task];
@@ -63,7 +69,8 @@ static bool has_trap_at(const struct trace_task *task, size_t frame)
     return i > 0 && task->traps[i - 1].frame == frame;
 }
 
-/* The frame that stored the context is still there, too. A handler goes on at labels. */
+/* Checks that the frame that stored the context is unchanged, too. A handler continues
+ * at labels. */
 static bool is_whole(const struct tracer *t, const struct trace_context *c)
 {
     const struct trace_task *task = &t->tasks[c->task];
@@ -74,7 +81,7 @@ static bool is_whole(const struct tracer *t, const struct trace_context *c)
 
 void tracer_load_context(struct tracer *t, uint64_t address)
 {
-    t->has_contexts = true;
+    set_has_contexts(t);
     if (t->task_count == 0 || t->on_trial.is_on)
         return;
     struct trace_context copy;
@@ -83,7 +90,7 @@ void tracer_load_context(struct tracer *t, uint64_t address)
     if (c && !is_there(t, c))
         c = NULL;
     if (!c && t->load.is_on)
-        return; /* one word of a context tells more than another */
+        return; /* several words of a context are reported; one identifies it better */
     t->load.is_on = true;
     t->load.is_known = c != NULL;
     if (c)
@@ -136,7 +143,21 @@ static bool leads_anywhere(enum instruction_kind kind)
            kind == INSTRUCTION_SWAP;
 }
 
-/* Goes on in the stack that stored the context; true where that was all. */
+bool tracer_can_return_to(const struct tracer *t, const struct trace_loaded *load)
+{
+    return load->is_known && load->context.depth > 1 && is_there(t, &load->context);
+}
+
+uint64_t tracer_return_to(struct tracer *t, const struct trace_loaded *load)
+{
+    const struct trace_context c = load->context;
+    t->load.is_on = t->load.is_known = false;
+    tracer_resume_task(t, c.task, c.depth - 1);
+    t->report.returns++;
+    return c.returns;
+}
+
+/* Continues in the stack that stored the context; true if nothing else is to do. */
 static bool go_on(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_context *c = &t->load.context;
@@ -144,18 +165,18 @@ static bool go_on(struct tracer *t, const struct trace_step *s)
     const struct trace_task *task = &t->tasks[c->task];
     bool whole = is_whole(t, c);
     if (leads_anywhere(kind) && s->to == c->returns && c->depth > 1) {
-        tracer_resume_task(t, c->task, c->depth - 1); /* it returns */
+        tracer_resume_task(t, c->task, c->depth - 1); /* the function returns */
         t->report.returns++;
         return true;
     }
     if (leads_anywhere(kind) && whole && s->function == c->function &&
         !(s->to_site->flags & TRACE_SITE_ENTRY)) {
-        tracer_resume_task(t, c->task, c->depth); /* behind the switch */
+        tracer_resume_task(t, c->task, c->depth); /* after the switch */
         return true;
     }
     if (leads_anywhere(kind) && c->depth == 1 && whole &&
         !(s->to_site->flags & TRACE_SITE_ENTRY)) {
-        tracer_resume_task(t, c->task, 1); /* its callers are not known */
+        tracer_resume_task(t, c->task, 1); /* its callers are unknown */
         return false;
     }
     if (kind == INSTRUCTION_TRAP_RETURN && c->task != t->current && whole &&
@@ -167,11 +188,11 @@ static bool go_on(struct tracer *t, const struct trace_step *s)
         tracer_resume_task(t, c->task, c->depth);
         return false;
     }
-    t->load.is_known = c->task == t->current && whole; /* it goes on as it was */
+    t->load.is_known = c->task == t->current && whole; /* it continues without a change */
     return false;
 }
 
-/* The trap's return goes on in what was interrupted. */
+/* The return of the trap continues in the interrupted stack. */
 static bool is_resumed(const struct trace_task *task, const struct trace_step *s)
 {
     const struct trace_trap *trap =
@@ -179,13 +200,14 @@ static bool is_resumed(const struct trace_task *task, const struct trace_step *s
     if (!trap || trap->frame == 0)
         return false;
     const struct trace_frame *interrupted = &task->frames[trap->frame - 1];
-    return trace_trap_leads_to(trap, s->to) ||
+    return trace_trap_leads_to(trap, s->to) || trace_trap_may_enter(trap, s) ||
            (trap->next == 0 && interrupted->returns == s->to) ||
            (interrupted->function == s->function &&
             !(s->to_site->flags & TRACE_SITE_ENTRY));
 }
 
-/* What was prepared begins where nothing of the stack that loads it leads to. */
+/* A prepared stack begins at an address that the loading stack cannot reach. A trap
+ * handler loads the stack that it continues on. */
 static bool is_start(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
@@ -193,7 +215,8 @@ static bool is_start(struct tracer *t, const struct trace_step *s)
     bool entry = s->to_site->flags & TRACE_SITE_ENTRY;
     if (kind == INSTRUCTION_TRAP_RETURN)
         return !is_resumed(task, s) && tracer_begins_by_trap(t, task, s);
-    if (!leads_anywhere(kind) || s->to == tracer_top(t)->returns ||
+    bool in_trap = tracer_in_trap(task) || (task->begins_in_trap && task->count == 1);
+    if (!leads_anywhere(kind) || in_trap || s->to == tracer_top(t)->returns ||
         s->function == tracer_top(t)->function || tracer_find_return(t, s->to) > 1)
         return false;
     return entry || (task->count > 1 && !tracer_find_function(t, s->function) &&
@@ -210,6 +233,9 @@ bool tracer_change_stack(struct tracer *t, const struct trace_step *s)
          s->function == tracer_top(t)->function &&
          !(s->to_site->flags & TRACE_SITE_ENTRY)))
         return false;
+    if (leads_anywhere(kind) && tracer_is_vector(t, s->to) &&
+        s->to != tracer_top(t)->returns)
+        return false; /* interrupted at the target */
     if (t->load.is_known)
         done = go_on(t, s);
     if (!done && !t->load.is_known && is_start(t, s)) {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls and returns, jumps from function to function.
+/* Calls, returns, and jumps between functions.
  *
- * Looking for a frame costs as many steps as there are frames above it. A search that
- * finds one leaves those frames, so it is paid for; one that fails is paid for by calls:
- * each allows for some steps, so that no trace takes longer than its length. */
+ * A search for a frame takes as many steps as there are frames above it. A successful
+ * search removes these frames, so its cost is bounded by the calls that pushed them.
+ * Each call also allows a number of steps for searches that fail, so the total time is
+ * proportional to the length of the trace. */
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 
 #define CREDIT_PER_CALL 8
 #define CREDIT_MAX ((size_t)64 << 20)
-#define CREDIT_FREE 256 /* frames that every search may look at */
+#define CREDIT_FREE 256 /* frames that every search may check */
 
 /* --- Frames ------------------------------------------------------------------------ */
 
-/* Unknown code is one frame, however it calls itself. */
+/* Unknown code is one frame, even if it calls itself. */
 static trace_node node_for(struct tracer *t, trace_node parent, trace_node below,
                            trace_function_id below_function, trace_function_id function)
 {
@@ -23,12 +25,11 @@ static trace_node node_for(struct tracer *t, trace_node parent, trace_node below
 
 static void add_frame(struct tracer *t, struct trace_task *task, struct trace_frame f)
 {
-    struct trace_frame *frames =
-        arena_grow(&t->arena, task->frames, &task->cap, task->count + 1, sizeof *frames);
-    if (!frames)
+    struct trace_frame *frame =
+        ARRAY_APPEND(&t->arena, task->frames, task->count, task->cap);
+    if (!frame)
         return;
-    task->frames = frames;
-    frames[task->count++] = f;
+    *frame = f;
     if (task->count > t->report.deepest)
         t->report.deepest = task->count;
 }
@@ -57,7 +58,7 @@ void tracer_pop_to(struct tracer *t, size_t count)
         task->trap_count--;
 }
 
-/* The stack that the innermost frame was called from. */
+/* The stack of the caller of the innermost frame. */
 static trace_node caller_node(struct tracer *t)
 {
     struct trace_task *task = tracer_task(t);
@@ -79,20 +80,42 @@ void tracer_replace(struct tracer *t, trace_function_id function)
     top->function = function;
 }
 
+static void begin_below(struct tracer *t, struct trace_task *task, trace_node base,
+                        trace_function_id function)
+{
+    trace_node node = trace_tree_child(tracer_tree(t), base, function);
+    task->count = task->trap_count = 0;
+    task->beyond = 0;
+    task->begun = function;
+    add_frame(t, task, (struct trace_frame){0, node, function});
+}
+
 void tracer_begin_stack(struct tracer *t, struct trace_task *task,
                         trace_function_id function)
 {
-    struct trace_tree *tree = tracer_tree(t);
-    trace_node base = trace_tree_base(tree, (uint32_t)(task - t->tasks));
-    task->count = task->trap_count = 0;
-    task->beyond = 0;
-    add_frame(t, task,
-              (struct trace_frame){0, trace_tree_child(tree, base, function), function});
+    begin_below(t, task, trace_tree_base(tracer_tree(t), (uint32_t)(task - t->tasks)),
+                function);
+}
+
+void tracer_begin_again(struct tracer *t, struct trace_task *task,
+                        const struct trace_step *s)
+{
+    const struct trace_tree *tree = tracer_tree(t);
+    trace_node base = task->count ? trace_node_parent(tree, task->frames[0].node) : 0;
+    bool is_equal = base && task->begun == s->function && task->begun_from == s->from &&
+                    task->begun_to == s->to && trace_node_is_base(tree, base) &&
+                    tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link == 0;
+    if (is_equal)
+        begin_below(t, task, base, s->function);
+    else
+        tracer_begin_stack(t, task, s->function);
+    task->begun_from = s->from;
+    task->begun_to = s->to;
 }
 
 /* --- Searches ---------------------------------------------------------------------- */
 
-/* How many frames may be looked at. */
+/* How many frames a search may check. */
 static size_t search_limit(const struct tracer *t)
 {
     return t->credit + CREDIT_FREE;
@@ -129,7 +152,7 @@ size_t tracer_find_function(struct tracer *t, trace_function_id function)
 
 /* --- Calls ------------------------------------------------------------------------- */
 
-/* Remembers where a function that returns twice was called. */
+/* Stores where a function that returns twice was called. */
 static void mark_call(struct tracer *t, uint64_t returns)
 {
     size_t max = sizeof t->marks / sizeof *t->marks;
@@ -158,8 +181,8 @@ static void unwind_to(struct tracer *t, size_t count)
     tracer_pop_to(t, count);
 }
 
-/* longjmp: the newest call that returns twice there, in a frame that is still on the
- * stack. */
+/* longjmp: the newest call of a function that returns twice at this address, in a
+ * frame that is still on the stack. */
 static bool return_twice(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
@@ -175,8 +198,8 @@ static bool return_twice(struct tracer *t, const struct trace_step *s)
     return false;
 }
 
-/* The outermost frame known returns, so it was called by what it returns to: what was
- * counted for its stack is that of a stack one frame deeper. */
+/* The outermost known frame returns, so the function at the return address is its
+ * caller: the counts of its stack belong to a stack one frame deeper. */
 void tracer_infer_caller(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
@@ -186,15 +209,15 @@ void tracer_infer_caller(struct tracer *t, const struct trace_step *s)
     t->report.callers += !t->on_trial.is_on;
     task->callers++;
     tracer_begin_stack(t, task, s->function);
-    trace_place_id call = tracer_call_before(t, s);
-    trace_place_id place = call ? call : s->to_site->place;
-    trace_node caller = tracer_leaf(t, &task->frames[0], place);
+    trace_location_id call = tracer_call_before(t, s);
+    trace_location_id location = call ? call : s->to_site->location;
+    trace_node caller = tracer_leaf(t, &task->frames[0], location);
     if (known)
         tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link = caller;
 }
 
-/* An exception: one more than the number of the innermost frame that has a landing pad
- * there for the call that it is in; 0 for none. */
+/* An exception: 1 + the index of the innermost frame with a landing pad there for its
+ * current call; 0: none. */
 static size_t find_landing(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
@@ -213,8 +236,8 @@ static size_t find_landing(struct tracer *t, const struct trace_step *s)
     return searched(t, 0, landing->count ? task->count - i : 0);
 }
 
-/* longjmp or an exception, where nothing tells which of the function's frames it is that
- * goes on: the innermost, but not that which calls. */
+/* longjmp or an exception, when several frames of the function can continue: the
+ * innermost, but not the current one. */
 static size_t find_caught(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
@@ -224,21 +247,21 @@ static size_t find_caught(struct tracer *t, const struct trace_step *s)
     return found < task->count ? found : 0;
 }
 
-/* Code may jump by a link register, too. */
+/* Code can use a link register for jumps, too. */
 static bool is_behind_call(struct tracer *t, const struct trace_step *s)
 {
     return s->to_site->kind == INSTRUCTION_UNKNOWN || tracer_call_before(t, s);
 }
 
-/* A new task returns from the first function that it was in to where another begins: what
- * made the task has set it up so, as if it had been called from there. */
+/* A new task returns from its first function to the start of another one: the creator
+ * of the task has set the return address as if that function had made the call. */
 static bool goes_on_beyond(const struct trace_task *task, const struct trace_step *s)
 {
     return task->is_born && !task->begins_in_trap &&
            (s->to_site->flags & TRACE_SITE_ENTRY);
 }
 
-/* Unknown code is one frame, however it returns to itself. */
+/* Unknown code is one frame, even if it returns to itself. */
 static bool is_same_unknown(struct tracer *t, const struct trace_step *s)
 {
     return tracer_top(t)->function == s->function &&
@@ -251,8 +274,8 @@ static void lose_caller(struct tracer *t, const struct trace_step *s)
     tracer_replace(t, s->function);
 }
 
-/* A return that matches no call: longjmp, an exception, or code that sets the return
- * address itself. */
+/* A return without a matching call: longjmp, an exception, or code that sets the
+ * return address. */
 static void return_unmatched(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
@@ -270,13 +293,13 @@ static void return_unmatched(struct tracer *t, const struct trace_step *s)
             tracer_infer_caller(t, s);
         else
             lose_caller(t, s);
-    } else if (tracer_resume(t, s)) {
+    } else if (tracer_return_to_trampoline(t, s) || tracer_resume(t, s)) {
         return;
     } else if (!tracer_in_trap(task) && (found = find_caught(t, s)) > 0) {
         unwind_to(t, found);
     } else if (!tracer_return_to_handler(t, s)) {
         if (s->function == TRACE_UNKNOWN_USER)
-            tracer_return_from_handler(t);
+            tracer_return_from_handler(t, s);
         t->report.unmatched += !tracer_in_trap(task);
         tracer_replace(t, s->function);
     }
@@ -303,8 +326,8 @@ void tracer_return(struct tracer *t, const struct trace_step *s)
     }
 }
 
-/* A coroutine goes on where it swapped away, in place of this one; or this one was called
- * from there. */
+/* A coroutine continues after its last swap and replaces the current one; or the
+ * current one called it. */
 void tracer_swap(struct tracer *t, const struct trace_step *s)
 {
     size_t count = tracer_task(t)->count;
@@ -328,9 +351,12 @@ void tracer_flow(struct tracer *t, const struct trace_step *s)
         return;
     if (top->returns == s->to && s->to && task->count > 1 && !task->beyond &&
         s->from_site->kind == INSTRUCTION_JUMP_REGISTER) {
-        tracer_pop_to(t, task->count - 1); /* a return by another register */
+        tracer_pop_to(t, task->count -
+                             1); /* a return by another register than a link register */
         return;
     }
+    if (s->from_site->kind == INSTRUCTION_JUMP_REGISTER && tracer_leave_handler(t, s))
+        return;
     t->report.tails++;
     tracer_replace(t, s->function);
     tracer_name_task(t, s);

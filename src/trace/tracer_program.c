@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs above a kernel: how they start, and how they are forked. */
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 
-static struct trace_ecall *slot_of(struct tracer *t, uint64_t next)
+static size_t slot_of(uint64_t next)
 {
-    return &t->ecalls[next / 2 % TRACE_ECALLS];
+    return next / 2 % TRACE_ECALLS;
 }
 
 void tracer_keep_ecall(struct tracer *t, const struct trace_step *s)
@@ -13,23 +14,23 @@ void tracer_keep_ecall(struct tracer *t, const struct trace_step *s)
     bool is_call = s->from_site->kind == INSTRUCTION_ENVIRONMENT && !(s->from >> 63);
     if (!is_call || t->on_trial.is_on || task->count > TRACE_ECALL_FRAMES || !s->next)
         return;
-    struct trace_ecall *e = slot_of(t, s->next);
-    struct trace_frame *frames =
-        arena_grow(&t->arena, e->frames, &e->cap, task->count, sizeof *frames);
-    if (!frames)
+    struct trace_ecall *e = &t->ecalls[slot_of(s->next)];
+    if (!ARRAY_RESERVE(&t->arena, e->frames, e->cap, task->count))
         return;
-    e->frames = frames;
     e->count = task->count;
     e->next = s->next;
     e->name = task->name;
-    memcpy(frames, task->frames, task->count * sizeof *frames);
+    memcpy(e->frames, task->frames, task->count * sizeof *e->frames);
+    if (t->shared)
+        t->shared->ecalls[slot_of(s->next)] = t;
 }
 
 /* --- Fork -------------------------------------------------------------------------- */
 
-#define BETWEEN_MAX 66 /* nodes from a frame to the next: itself, and what is inlined */
+#define BETWEEN_MAX 66 /* nodes from a frame to the next: its own, and inlined calls */
 
-/* Makes the nodes of a stack once more, below another base; the frames then have them. */
+/* Copies the nodes of a stack below another base, and assigns the copies to the
+ * frames. */
 static void copy_nodes(struct tracer *t, struct trace_frame *frames, size_t count,
                        trace_node base)
 {
@@ -49,34 +50,69 @@ static void copy_nodes(struct tracer *t, struct trace_frame *frames, size_t coun
     }
 }
 
-/* The task's outermost stack so far is what was called from where it goes on. */
+/* The outermost known stack of the task was called from the address at which it
+ * continues. */
 static void link_base(struct tracer *t, trace_node first, const struct trace_step *s)
 {
     struct trace_tree *tree = &t->tree;
     trace_node base = trace_node_parent(tree, first);
     if (trace_node_is_base(tree, base))
         tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link =
-            tracer_leaf(t, tracer_top(t), s->to_site->place);
+            tracer_leaf(t, tracer_top(t), s->to_site->location);
+}
+
+/* The tracer with the last kernel call that returns to an address. */
+static struct tracer *tracer_of_ecall(struct tracer *t, uint64_t next)
+{
+    struct tracer *last = t->shared ? t->shared->ecalls[slot_of(next)] : t;
+    return last ? last : t;
+}
+
+/* Copies the frames of the call to the task. */
+static bool copy_ecall(struct tracer *t, const struct tracer *from,
+                       const struct trace_ecall *e)
+{
+    struct trace_task *task = tracer_task(t);
+    if (!ARRAY_RESERVE(&t->arena, task->frames, task->cap, e->count))
+        return false;
+    struct trace_frame *frames = task->frames;
+    if (from != t)
+        return tracer_adopt_ecall(t, from, e, frames);
+    trace_node base = trace_tree_base(&t->tree, t->current);
+    if (!base)
+        return false;
+    memcpy(frames, e->frames, e->count * sizeof *frames);
+    t->tree.bases[t->tree.trie.nodes[base].key & ~TRACE_BASE_KEY].link =
+        trace_node_parent(&t->tree, frames[0].node);
+    copy_nodes(t, frames, e->count, base);
+    return true;
+}
+
+/* Whether the call was made in the function that continues. */
+static bool is_in_function(const struct tracer *t, const struct tracer *from,
+                           const struct trace_ecall *e, trace_function_id function)
+{
+    const struct trace_function *mine = &t->code.functions[function];
+    const struct trace_function *theirs =
+        &from->code.functions[e->frames[e->count - 1].function];
+    return mine->start == theirs->start && str_equal(mine->name, theirs->name) &&
+           trace_code_binary(&t->code, mine->binary) ==
+               trace_code_binary(&from->code, theirs->binary);
 }
 
 bool tracer_fork(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
-    const struct trace_ecall *e = slot_of(t, s->to);
+    const struct tracer *from = tracer_of_ecall(t, s->to);
+    const struct trace_ecall *e = &from->ecalls[slot_of(s->to)];
     if (t->on_trial.is_on || !s->to || e->next != s->to || e->count == 0 ||
-        e->frames[e->count - 1].function != s->function)
+        !is_in_function(t, from, e, s->function) || t->credit < e->count)
         return false;
     trace_node first = task->frames[0].node;
-    struct trace_frame *frames =
-        arena_grow(&t->arena, task->frames, &task->cap, e->count, sizeof *frames);
-    trace_node base = trace_tree_base(&t->tree, t->current);
-    if (!frames || !base)
+    if (!copy_ecall(t, from, e))
         return false;
-    task->frames = frames;
-    memcpy(frames, e->frames, e->count * sizeof *frames);
-    t->tree.bases[t->tree.trie.nodes[base].key & ~TRACE_BASE_KEY].link =
-        trace_node_parent(&t->tree, frames[0].node);
-    copy_nodes(t, frames, e->count, base);
+    t->credit -= e->count; /* calls limit the cost of copied stacks */
+    task->begun = 0;
     task->count = e->count;
     task->trap_count = 0;
     task->beyond = 0;
@@ -116,7 +152,10 @@ bool tracer_exec(struct tracer *t, const struct trace_step *s)
     }
     bool linked = task->begins_in_trap && task->trap_count == 0;
     trace_node first = task->frames[0].node;
-    tracer_begin_stack(t, task, s->function);
+    if (linked)
+        tracer_begin_stack(t, task, s->function);
+    else
+        tracer_begin_again(t, task, s);
     task->program = binary;
     task->begins_in_trap = task->is_born = false;
     task->before = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks that go on in another core than the one that they were left in.
+/* Tasks that continue on another core.
  *
- * Each core has a tracer, with tasks of its own. A task that several cores run has the same
- * identity in all of them. One of the tracers holds it: the one that ran it last, whose
- * frames are right. When a context is loaded that another tracer has stored, or whose task
- * another one holds, the frames are copied from there. */
+ * Each core has a tracer with its own tasks. A task that runs on several cores has the
+ * same identity in all tracers. One tracer owns it: the one that ran it last, whose
+ * frames are right. When a context is loaded that another tracer stored, or whose task
+ * another tracer owns, the frames are copied from that tracer. */
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 
 static struct tracer *tracer_in(const struct idmap *m, uint64_t key)
@@ -38,7 +39,7 @@ void tracer_identify_task(struct tracer *t, uint32_t number)
         identify(t, number, ++t->shared->identities);
 }
 
-/* The number of the task of that identity; t->task_count where there is none. */
+/* The number of the task with that identity; t->task_count if there is none. */
 static uint32_t number_of(const struct tracer *t, uint64_t identity)
 {
     const uint64_t *value = idmap_find(&t->by_identity, identity);
@@ -57,8 +58,8 @@ void tracer_share_context(struct tracer *t, uint64_t key)
 {
     if (!t->shared)
         return;
-    /* The task has gone on in another core: what still runs in its place here is no part
-     * of it. */
+    /* The task has continued on another core: the code that still runs here is not
+     * part of it. */
     const struct tracer *holder =
         tracer_in(&t->shared->holders, tracer_task(t)->identity);
     if (holder && holder != t)
@@ -81,29 +82,38 @@ static trace_function_id adopt_function(struct tracer *t, const struct tracer *f
     return *known ? (trace_function_id)*known : TRACE_UNKNOWN_USER;
 }
 
-#define BETWEEN_MAX 66 /* nodes from a frame to the next: itself, and what is inlined */
+#define BETWEEN_MAX 66 /* nodes from a frame to the next: its own, and inlined calls */
 
 static void adopt_nodes(struct tracer *t, const struct tracer *from,
-                        const struct trace_task *task, struct trace_frame *frames,
-                        trace_node at)
+                        const struct trace_frame *theirs, size_t count,
+                        struct trace_frame *frames, trace_node at)
 {
     const struct trace_tree *tree = &from->tree;
-    trace_node outer = trace_node_parent(tree, task->frames[0].node);
-    for (size_t i = 0; i < task->count; i++) {
+    trace_node outer = trace_node_parent(tree, theirs[0].node);
+    for (size_t i = 0; i < count; i++) {
         uint32_t keys[BETWEEN_MAX];
         size_t depth = 0;
-        trace_node mine = task->frames[i].node;
+        trace_node mine = theirs[i].node;
         for (trace_node n = mine; n != outer && n && depth < BETWEEN_MAX;
              n = trace_node_parent(tree, n))
             keys[depth++] = tree->trie.nodes[n].key;
         while (depth > 0)
             if (!(keys[--depth] & TRACE_BASE_KEY))
                 at = trace_tree_child(&t->tree, at, adopt_function(t, from, keys[depth]));
-        frames[i] = task->frames[i];
+        frames[i] = theirs[i];
         frames[i].node = at;
         frames[i].function = adopt_function(t, from, frames[i].function);
         outer = mine;
     }
+}
+
+bool tracer_adopt_ecall(struct tracer *t, const struct tracer *from,
+                        const struct trace_ecall *e, struct trace_frame *frames)
+{
+    trace_node base = trace_tree_base(&t->tree, t->current);
+    if (base)
+        adopt_nodes(t, from, e->frames, e->count, frames, base);
+    return base && !tracer_failed(t);
 }
 
 static void adopt_traps(struct tracer *t, const struct trace_task *from,
@@ -111,17 +121,19 @@ static void adopt_traps(struct tracer *t, const struct trace_task *from,
 {
     for (size_t i = 0; i < from->trap_count; i++) {
         struct trace_trap trap = from->traps[i];
+        trap.load = 0;
+        trap.waited = 0;
         trace_function_id function =
             to->frames[trap.frame > 0 ? trap.frame - 1 : 0].function;
-        trap.site.place = trace_code_find(&t->code, trap.again)->place;
-        if (trace_place_function(&t->code, trap.site.place) != function)
-            trap.site.place = t->code.functions[function].place;
+        trap.site.location = trace_code_find(&t->code, trap.again)->location;
+        if (trace_location_function(&t->code, trap.site.location) != function)
+            trap.site.location = t->code.functions[function].location;
         to->traps[i] = trap;
     }
     to->trap_count = from->trap_count;
 }
 
-/* The base below which a task that was copied stands. */
+/* The base of a task that was copied. */
 static trace_node base_of(struct tracer *t, uint32_t number)
 {
     struct trace_tree *tree = &t->tree;
@@ -138,16 +150,12 @@ static bool copy_task(struct tracer *t, uint32_t number, const struct tracer *fr
 {
     const struct trace_task *source = &from->tasks[theirs];
     struct trace_task *task = &t->tasks[number];
-    struct trace_frame *frames =
-        arena_grow(&t->arena, task->frames, &task->cap, source->count, sizeof *frames);
-    struct trace_trap *traps = arena_grow(&t->arena, task->traps, &task->trap_cap,
-                                          source->trap_count + 1, sizeof *traps);
     trace_node base = base_of(t, number);
-    if (!frames || !traps || !base)
+    if (!ARRAY_RESERVE(&t->arena, task->frames, task->cap, source->count) ||
+        !ARRAY_RESERVE(&t->arena, task->traps, task->trap_cap, source->trap_count + 1) ||
+        !base)
         return false;
-    task->frames = frames;
-    task->traps = traps;
-    adopt_nodes(t, from, source, frames, base);
+    adopt_nodes(t, from, source->frames, source->count, task->frames, base);
     task->count = source->count;
     task->beyond = source->beyond;
     adopt_traps(t, source, task);
@@ -156,7 +164,7 @@ static bool copy_task(struct tracer *t, uint32_t number, const struct tracer *fr
     task->is_boot = source->is_boot;
     task->is_born = source->is_born;
     task->name = source->name;
-    task->before = 0;
+    task->before = task->begun = 0;
     task->is_away = true;
     task->left = t->counted;
     task->program =
@@ -166,12 +174,12 @@ static bool copy_task(struct tracer *t, uint32_t number, const struct tracer *fr
     return !tracer_failed(t);
 }
 
-/* A task that may be copied into: that of the identity, or a new one. */
-static uint32_t place_for(struct tracer *t, uint64_t identity)
+/* The task that receives a copy: the one with that identity, or a new one. */
+static uint32_t task_for_copy(struct tracer *t, uint64_t identity)
 {
     uint32_t number = number_of(t, identity);
     if (number < t->task_count && number == t->current) {
-        tracer_identify_task(t, number); /* it runs on in place of the task */
+        tracer_identify_task(t, number); /* it continues instead of the task */
         number = (uint32_t)t->task_count;
     }
     if (number < t->task_count)
@@ -189,8 +197,8 @@ static bool is_on_trial(const struct tracer *t, uint32_t number)
     return t->on_trial.task && number == t->on_trial.task;
 }
 
-/* Copies the task of a context from the tracer that holds it. The number of the task
- * here; t->task_count where there is none. */
+/* Copies the task of a context from its owner. Returns the number of the task in this
+ * tracer; t->task_count if there is none. */
 static uint32_t fetch_task(struct tracer *t, struct tracer *holder, uint64_t identity)
 {
     uint32_t none = (uint32_t)t->task_count;
@@ -200,7 +208,7 @@ static uint32_t fetch_task(struct tracer *t, struct tracer *holder, uint64_t ide
     if (theirs >= holder->task_count || holder->tasks[theirs].count == 0 ||
         is_on_trial(holder, theirs))
         return none;
-    uint32_t number = place_for(t, identity);
+    uint32_t number = task_for_copy(t, identity);
     return number < t->task_count && copy_task(t, number, holder, theirs)
                ? number
                : (uint32_t)t->task_count;

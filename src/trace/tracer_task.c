@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks: a stack each.
+/* Tasks: each has a stack.
  *
- * A kernel switches tasks in one function, which is called by one task and returns as
- * another: to the same address, whichever it is. Which one it is shows as the functions
- * below return, each to where one of the tasks that are away had called it. Until then
- * the task is *on trial*: what it spends is counted in a tree of its own, and moved below
- * the right task's stack once that is known. */
+ * A kernel switches tasks in one function. One task calls it, and another one returns
+ * from it, to the same address in all tasks. The task is identified when the calling
+ * functions return: each returns to an address at which one of the suspended tasks
+ * called it. Until then the task is *on trial*: its cycles are counted in a separate
+ * tree, which is moved below the stack of the right task when it is known. */
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 #include <stdlib.h>
 
@@ -13,12 +14,9 @@
 
 uint32_t tracer_new_task(struct tracer *t)
 {
-    struct trace_task *tasks =
-        arena_grow(&t->arena, t->tasks, &t->task_cap, t->task_count + 1, sizeof *tasks);
-    if (!tasks)
+    if (!ARRAY_RESERVE(&t->arena, t->tasks, t->task_cap, t->task_count + 1))
         return 0;
-    t->tasks = tasks;
-    tasks[t->task_count] = (struct trace_task){.name = STR("")};
+    t->tasks[t->task_count] = (struct trace_task){.name = STR("")};
     tracer_identify_task(t, (uint32_t)t->task_count);
     return (uint32_t)t->task_count++;
 }
@@ -39,7 +37,7 @@ uint32_t tracer_free_task(struct tracer *t)
     return t->reused;
 }
 
-/* The numbers of nodes mean others from here on. */
+/* The numbers of nodes have another meaning from here on. */
 static void forget_leaves(struct tracer *t)
 {
     memset(t->leaves, 0, sizeof t->leaves);
@@ -47,15 +45,15 @@ static void forget_leaves(struct tracer *t)
 
 /* --- The end of a trial ------------------------------------------------------------ */
 
-/* Where the nodes of the trial's tree are in the other one. */
+/* Maps nodes of the tree of the trial to the main tree. */
 struct move {
     struct tracer *t;
-    struct trace_task *to; /* whose stack it is; NULL: a new task's */
+    struct trace_task *to; /* owner of the stack; NULL: a new task */
     uint32_t task;
     trace_node *nodes;
 };
 
-/* The frame of the task that stands for the outermost one of a base of the trial. */
+/* The frame of the task that corresponds to the outermost one of a base of the trial. */
 static size_t frame_of_base(const struct trace_task *to, size_t base)
 {
     return to->count - 2 - base;
@@ -80,7 +78,7 @@ static trace_node move_node(struct move *m, trace_node n)
     return caller_of(t, m->to, frame_of_base(m->to, node.key & ~TRACE_BASE_KEY));
 }
 
-/* A new task's bases are called as those on trial were. */
+/* The bases of a new task have the same callers as those on trial. */
 static void move_links(struct move *m)
 {
     struct tracer *t = m->t;
@@ -111,8 +109,8 @@ static void move_tree(struct move *m)
     t->leaf = m->nodes[t->leaf];
 }
 
-/* The frames on trial become those of the task, the outermost of them in place of the
- * frame that it was. */
+/* The frames on trial become those of the task; the outermost of them replaces the
+ * frame that it continues. */
 static void move_frames(struct move *m, struct trace_task *to, size_t at)
 {
     struct tracer *t = m->t;
@@ -138,13 +136,16 @@ static void move_frames(struct move *m, struct trace_task *to, size_t at)
         frames[at + i].node = m->nodes[from->frames[i].node];
     }
     frames[at].returns = from->frames[0].returns ? from->frames[0].returns : returns;
+    if (at == 0)
+        to->begun = 0;
     to->count = at + from->count;
     to->beyond = from->beyond;
     if (from->program)
         to->program = from->program;
 }
 
-/* Ends the trial: the task is `to`, or a new one where that is the trial's own number. */
+/* Ends the trial: the task is `to`, or a new one if `to` is the number of the task on
+ * trial. */
 static void end_trial(struct tracer *t, uint32_t to)
 {
     tracer_charge(t);
@@ -195,7 +196,7 @@ static bool trap_resumes(const struct trace_task *task, size_t frame,
     return false;
 }
 
-/* The outermost frame on trial, which returns, could be the task's. */
+/* Whether the outermost frame on trial, which returns, can be a frame of the task. */
 static bool may_be(const struct tracer *t, const struct trace_task *task,
                    const struct trace_step *s)
 {
@@ -210,21 +211,21 @@ static bool may_be(const struct tracer *t, const struct trace_task *task,
 void tracer_trial_return(struct tracer *t, const struct trace_step *s)
 {
     struct trial *trial = &t->on_trial;
-    size_t kept = 0;
+    size_t remaining = 0;
     bool at_end = s->from_site->kind == INSTRUCTION_TRAP_RETURN;
     for (size_t i = 0; i < trial->count; i++) {
         const struct trace_task *task = &t->tasks[trial->candidates[i]];
         if (!may_be(t, task, s))
             continue;
         at_end |= task->count - 1 == trial->matched;
-        trial->candidates[kept++] = trial->candidates[i];
+        trial->candidates[remaining++] = trial->candidates[i];
     }
-    trial->count = kept;
-    if (kept == 0)
-        end_trial(t, trial->task); /* one that was not seen before */
+    trial->count = remaining;
+    if (remaining == 0)
+        end_trial(t, trial->task); /* a task that was not seen before */
     else if (at_end)
         tracer_decide(t);
-    if (kept == 0 || at_end) {
+    if (remaining == 0 || at_end) {
         tracer_repeat(t, s);
         return;
     }
@@ -248,17 +249,16 @@ static bool find_candidates(struct tracer *t, uint64_t returns)
     for (uint32_t i = 0; i < t->task_count; i++) {
         if (!is_candidate(t, i, returns))
             continue;
-        uint32_t *grown = arena_grow(&t->arena, trial->candidates, &trial->cap,
-                                     trial->count + 1, sizeof *grown);
-        if (!grown)
+        uint32_t *item =
+            ARRAY_APPEND(&t->arena, trial->candidates, trial->count, trial->cap);
+        if (!item)
             return false;
-        trial->candidates = grown;
-        grown[trial->count++] = i;
+        *item = i;
     }
     return trial->count > 0;
 }
 
-/* A task that was not seen before. One that is not returned to a call begins here. */
+/* A task that was not seen before. If it does not return to a call, it begins here. */
 static void switch_to_new(struct tracer *t, const struct trace_step *s)
 {
     bool called = tracer_call_before(t, s);
@@ -271,7 +271,7 @@ static void begin_trial(struct tracer *t, const struct trace_step *s)
 {
     struct trial *trial = &t->on_trial;
     if (trial->task == 0)
-        trial->task = tracer_new_task(t); /* never the first */
+        trial->task = tracer_new_task(t); /* never the first task */
     if (trial->task == 0)
         return;
     trace_tree_clear(&t->trial);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traps: an address that no instruction leads to, until sret or mret. */
+/* Traps: an address that does not follow from the instruction before, until sret or
+ * mret. */
+#include "base/array.h"
 #include "trace/tracer_parts.h"
 
-/* How many of the traps under way a return from one may end at once. */
+/* Maximum number of nested traps that one return can end. */
 #define TRAPS_SEARCHED 64
 
-/* --- What is under way ------------------------------------------------------------- */
+/* --- Nested traps ------------------------------------------------------------------- */
 
-/* Leaves the trap's handler. What is tried again was a call perhaps, which is then still
- * to be made. */
-static void leave_trap(struct tracer *t, const struct trace_trap *left, uint64_t address)
+void tracer_leave_trap(struct tracer *t, const struct trace_trap *left, uint64_t address)
 {
     struct trace_task *task = tracer_task(t);
     const struct trace_trap trap = *left;
     t->report.unwound += task->count - 1 - trap.frame;
     tracer_pop_to(t, trap.frame);
+    if (trap.load && trap.load == t->interrupted_loads)
+        t->load = t->interrupted;
     if (address == trap.again && trap.site.kind == INSTRUCTION_CALL && task->count > 1 &&
         tracer_top(t)->returns == trap.again + trap.site.length)
         tracer_pop_to(t, task->count - 1);
@@ -28,7 +30,7 @@ bool tracer_resume(struct tracer *t, const struct trace_step *s)
         const struct trace_trap *trap = &task->traps[i - 1];
         if (!trace_trap_leads_to(trap, s->to) || trap->frame == 0)
             continue;
-        leave_trap(t, trap, s->to);
+        tracer_leave_trap(t, trap, s->to);
         return true;
     }
     return false;
@@ -49,26 +51,40 @@ bool tracer_trap_resumes(const struct trace_task *task, size_t depth,
 
 /* --- Entering ---------------------------------------------------------------------- */
 
-static bool is_vector(const struct tracer *t, uint64_t address)
+static bool has_vector(const uint64_t *vectors, size_t count, uint64_t address)
 {
-    for (size_t i = 0; i < t->vector_count; i++)
-        if (t->vectors[i] == address)
+    for (size_t i = 0; i < count; i++)
+        if (vectors[i] == address)
             return true;
     return false;
 }
 
-/* The entry of a handler that has come to its end is one for sure. */
-static void learn_vector(struct tracer *t, uint64_t address)
+bool tracer_is_vector(const struct tracer *t, uint64_t address)
 {
-    if (is_vector(t, address))
-        return;
-    if (t->vector_count == TRACE_VECTORS_MAX)
-        memmove(t->vectors, t->vectors + 1, --t->vector_count * sizeof *t->vectors);
-    t->vectors[t->vector_count++] = address;
+    const struct trace_shared *shared = t->shared;
+    return has_vector(t->vectors, t->vector_count, address) ||
+           (shared && has_vector(shared->vectors, shared->vector_count, address));
 }
 
-/* A kernel returns to a program, and calls its handlers of signals. But where the one who
- * returns is of the same binary as what goes on, both are tasks of one program. */
+static void add_vector(uint64_t *vectors, size_t *count, uint64_t address)
+{
+    if (has_vector(vectors, *count, address))
+        return;
+    if (*count == TRACE_VECTORS_MAX)
+        memmove(vectors, vectors + 1, --*count * sizeof *vectors);
+    vectors[(*count)++] = address;
+}
+
+void tracer_learn_vector(struct tracer *t, uint64_t address)
+{
+    add_vector(t->vectors, &t->vector_count, address);
+    if (t->shared)
+        add_vector(t->shared->vectors, &t->shared->vector_count, address);
+}
+
+/* A kernel returns to a program, and calls its signal handlers. But if the returning
+ * code and the code that continues are in the same binary, both are tasks of one
+ * program. */
 bool tracer_begins_by_trap(const struct tracer *t, const struct trace_task *task,
                            const struct trace_step *s)
 {
@@ -76,38 +92,53 @@ bool tracer_begins_by_trap(const struct tracer *t, const struct trace_task *task
     uint32_t binary = functions[task->frames[task->count - 1].function].binary;
     const struct trace_trap *trap =
         task->trap_count ? &task->traps[task->trap_count - 1] : NULL;
-    if (is_vector(t, s->to) || (trap && trap->entry == s->to))
-        return false; /* a trap at once */
+    if (tracer_is_vector(t, s->to) || (trap && trap->entry == s->to))
+        return false; /* a trap at the first instruction */
     return binary && binary == functions[s->function].binary &&
            !trace_code_binary(&t->code, binary)->is_user;
 }
 
-static void add_trap(struct tracer *t, struct trace_trap trap)
+void tracer_add_trap(struct tracer *t, struct trace_trap trap)
 {
     struct trace_task *task = tracer_task(t);
-    struct trace_trap *traps = arena_grow(&t->arena, task->traps, &task->trap_cap,
-                                          task->trap_count + 1, sizeof *traps);
-    if (!traps)
+    struct trace_trap *added =
+        ARRAY_APPEND(&t->arena, task->traps, task->trap_count, task->trap_cap);
+    if (!added)
         return;
-    task->traps = traps;
-    traps[task->trap_count++] = trap;
+    *added = trap;
 }
 
-static void enter_trap(struct tracer *t, const struct trace_step *s)
+void tracer_enter_trap(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
     size_t frame = task->count;
     t->report.traps++;
     tracer_keep_ecall(t, s);
+    if (task->trap_count >= TRACE_TRAPS_MAX) {
+        t->report.too_deep++;
+        tracer_replace(t, s->function);
+        return;
+    }
     tracer_push(t, s->function, 0);
     if (task->count == frame)
         return; /* too deep */
-    add_trap(t, (struct trace_trap){frame, s->from, s->next, s->to, *s->from_site});
-    /* Patched code may call where a trap might be. */
-    task->frames[frame].returns = s->next;
+    struct trace_trap trap = {.frame = frame,
+                              .again = s->from,
+                              .next = s->next,
+                              .entry = s->to,
+                              .site = *s->from_site};
+    if (t->load.is_on) {
+        t->interrupted = t->load;
+        t->load.is_on = t->load.is_known = false;
+        trap.load = ++t->interrupted_loads;
+    }
+    tracer_add_trap(t, trap);
+    /* Patched code can call where this looks like a trap; a handler does not return to
+     * a trampoline that it interrupted. */
+    task->frames[frame].returns = s->next == s->from ? 0 : s->next;
 }
 
-/* A return was interrupted when it was done: it has led to the caller. */
+/* A return was interrupted when it was complete: it has returned to the caller. */
 static void return_interrupted(struct tracer *t, const struct trace_step *s)
 {
     struct trace_step after = *s;
@@ -116,17 +147,17 @@ static void return_interrupted(struct tracer *t, const struct trace_step *s)
     after.next = tracer_top(t)->returns;
     tracer_pop_to(t, tracer_task(t)->count - 1);
     const struct trace_site *site = trace_code_find(&t->code, after.next);
-    t->leaf = tracer_leaf(t, tracer_top(t), site->place);
-    enter_trap(t, &after);
+    t->leaf = tracer_leaf(t, tracer_top(t), site->location);
+    tracer_enter_trap(t, &after);
 }
 
-/* A jump by a register was interrupted: where it led is known when the trap returns. Until
- * then what the handler spends is that of a base. */
+/* A jump by register was interrupted: its target is known when the trap returns. Until
+ * then the cycles of the handler belong to a base. */
 static void jump_interrupted(struct tracer *t, const struct trace_step *s)
 {
     size_t frame = tracer_task(t)->count;
     trace_node before = t->leaf;
-    enter_trap(t, s);
+    tracer_enter_trap(t, s);
     if (t->on_trial.is_on || tracer_task(t)->count == frame)
         return;
     trace_node base = trace_tree_base(&t->tree, t->current);
@@ -139,20 +170,30 @@ static void jump_interrupted(struct tracer *t, const struct trace_step *s)
 static void interrupt(struct tracer *t, const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
+    if (tracer_interrupt_trampoline(t, s))
+        return;
     bool returns = s->from_site->kind == INSTRUCTION_RETURN && task->count > 1 &&
                    !task->beyond && tracer_top(t)->returns && !tracer_switches(t);
-    if (returns)
+    bool is_own = t->load.is_known && t->load.context.task == t->current &&
+                  t->load.context.returns == tracer_top(t)->returns;
+    if (returns && is_own)
+        t->load.is_on = t->load.is_known = false; /* it does not change the stack */
+    bool jumps = s->next == 0 && s->from_site->kind != INSTRUCTION_RETURN;
+    if (returns && !t->load.is_on)
         return_interrupted(t, s);
-    else if (s->next == 0 && s->from_site->kind != INSTRUCTION_RETURN)
+    else if (jumps && !t->load.is_on)
         jump_interrupted(t, s);
     else
-        enter_trap(t, s);
+        tracer_enter_trap(t, s);
 }
 
 bool tracer_interrupted(struct tracer *t, const struct trace_step *s)
 {
-    if (!is_vector(t, s->to) || tracer_top(t)->returns == s->to)
+    if (tracer_top(t)->returns == s->to)
         return false;
+    if (!tracer_is_vector(t, s->to))
+        return (s->to_site->flags & TRACE_SITE_ENTRY) &&
+               tracer_interrupt_trampoline(t, s);
     interrupt(t, s);
     return true;
 }
@@ -167,32 +208,17 @@ bool tracer_return_to_handler(struct tracer *t, const struct trace_step *s)
     return true;
 }
 
-/* The call of a handler looked like that of a function. What it came from called, or
- * jumped, by a register: it still does when the handler has returned. */
-void tracer_return_from_handler(struct tracer *t)
-{
-    const struct trace_task *task = tracer_task(t);
-    uint64_t returns = tracer_top(t)->returns;
-    if (task->count < 2 || !returns || tracer_in_trap(task))
-        return;
-    struct trace_trap trap = {.frame = task->count - 1,
-                              .again = returns - 4,
-                              .site = {.kind = INSTRUCTION_CALL_REGISTER, .length = 4}};
-    trap.site.place = t->code.functions[task->frames[trap.frame - 1].function].place;
-    add_trap(t, trap);
-}
-
-/* Where a handler may begin. */
+/* Whether a handler can begin here. */
 static bool is_handler(const struct tracer *t, const struct trace_step *s)
 {
-    if (is_vector(t, s->to) || s->from_site->kind == INSTRUCTION_ENVIRONMENT)
+    if (tracer_is_vector(t, s->to) || s->from_site->kind == INSTRUCTION_ENVIRONMENT)
         return true;
     if (s->to_site->kind == INSTRUCTION_UNKNOWN)
         return true;
     return s->to_site->flags & TRACE_SITE_ENTRY;
 }
 
-/* A table of handlers is made of jumps. */
+/* A table of handlers consists of jumps. */
 static bool is_vector_table(const struct trace_step *s)
 {
     return s->to_site->kind == INSTRUCTION_JUMP && s->to % 4 == 0;
@@ -200,8 +226,9 @@ static bool is_vector_table(const struct trace_step *s)
 
 /* --- Returning --------------------------------------------------------------------- */
 
-/* The trap began before the trace did, so all that was seen was above what it returns to;
- * but a return to where a function begins is how a system starts what runs above it. */
+/* The trap began before the trace, so all frames that were seen are above the return
+ * address. But a return to the start of a function is how a system starts a program
+ * above itself. */
 static void return_beyond(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
@@ -220,22 +247,22 @@ static void return_beyond(struct tracer *t, const struct trace_step *s)
     }
     if (!(s->to_site->flags & TRACE_SITE_ENTRY) && tracer_fork(t, s))
         return;
-    bool interrupts = !starts || task->begins_in_trap;
+    bool interrupts = (!starts || task->begins_in_trap) &&
+                      trace_node_is_base(tree, base) && task->callers < TRACE_CALLERS_MAX;
     task->begins_in_trap = task->is_boot = false;
     task->before = 0;
-    tracer_begin_stack(t, task, s->function);
-    if (!interrupts || !trace_node_is_base(tree, base) ||
-        task->callers >= TRACE_CALLERS_MAX)
+    if (!interrupts) {
+        tracer_begin_again(t, task, s);
         return;
+    }
+    tracer_begin_stack(t, task, s->function);
     task->callers++;
     t->report.callers++;
-    trace_node caller = tracer_leaf(t, &task->frames[0], s->to_site->place);
+    trace_node caller = tracer_leaf(t, &task->frames[0], s->to_site->location);
     tree->bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link = caller;
 }
 
-/* It goes on in the function that was interrupted: the handler did what an instruction
- * was to do, and passed over it. */
-static bool passes_over(struct tracer *t, const struct trace_trap *trap,
+bool tracer_passes_over(struct tracer *t, const struct trace_trap *trap,
                         const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
@@ -243,7 +270,7 @@ static bool passes_over(struct tracer *t, const struct trace_trap *trap,
            !(s->to_site->flags & TRACE_SITE_ENTRY);
 }
 
-/* The stack that the interrupted jump by a register led to. */
+/* The stack at the target of the interrupted jump by register. */
 static trace_node led_to(struct tracer *t, const struct trace_trap *trap,
                          const struct trace_step *s)
 {
@@ -255,15 +282,14 @@ static trace_node led_to(struct tracer *t, const struct trace_trap *trap,
     if (trap->site.kind != INSTRUCTION_JUMP_REGISTER)
         return t->leaf;
     if (top->function == s->function)
-        return tracer_leaf(t, top, s->to_site->place);
+        return tracer_leaf(t, top, s->to_site->location);
     if (!entry && task->count > 1 && top->returns == s->to)
-        return tracer_leaf(t, top - 1, s->to_site->place);
+        return tracer_leaf(t, top - 1, s->to_site->location);
     return trace_tree_child(&t->tree, trace_node_parent(&t->tree, top->node),
                             s->function);
 }
 
-/* The interrupted instruction led elsewhere than to the handler: now it does. */
-static void transfer_late(struct tracer *t, const struct trace_trap *left,
+void tracer_transfer_late(struct tracer *t, const struct trace_trap *left,
                           const struct trace_step *s)
 {
     const struct trace_trap trap = *left;
@@ -277,22 +303,27 @@ static void transfer_late(struct tracer *t, const struct trace_trap *left,
         t->on_trial.is_on
             ? 0
             : trace_node_parent(tree, tracer_task(t)->frames[trap.frame].node);
+    if (base && trap.waited)
+        base = tree->bases[tree->trie.nodes[trap.waited].key & ~TRACE_BASE_KEY].link;
     tracer_charge(t);
-    leave_trap(t, &trap, 0);
-    t->leaf = tracer_leaf(t, tracer_top(t), trap.site.place);
+    tracer_leave_trap(t, &trap, 0);
+    t->leaf = tracer_leaf(t, tracer_top(t), trap.site.location);
     if (base && trace_node_is_base(tree, base))
         t->tree.bases[tree->trie.nodes[base].key & ~TRACE_BASE_KEY].link =
             led_to(t, &trap, s);
     tracer_repeat(t, &late);
 }
 
-/* The interrupted jump, of which it is not known where it led, led here. */
+/* The interrupted jump, whose target was unknown, led here. */
 static bool fits_late(const struct tracer *t, const struct trace_trap *trap,
                       const struct trace_step *s)
 {
     const struct trace_task *task = &t->tasks[t->current];
     if (trap->next || trap->frame == 0)
         return false;
+    if (trap->load && trap->load == t->interrupted_loads)
+        return t->interrupted.is_known ? s->to == t->interrupted.context.returns
+                                       : s->to_site->flags & TRACE_SITE_ENTRY;
     switch ((enum instruction_kind)trap->site.kind) {
     case INSTRUCTION_RETURN:
         return task->frames[trap->frame - 1].returns == s->to;
@@ -306,8 +337,26 @@ static bool fits_late(const struct tracer *t, const struct trace_trap *trap,
     }
 }
 
-/* Another task that a trap has interrupted there, and that was left in the handler: the
- * one that is away longest; the current one where there is none. */
+bool tracer_leave_handler(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_task *task = tracer_task(t);
+    if (!tracer_in_trap(task))
+        return false;
+    const struct trace_trap *trap = &task->traps[task->trap_count - 1];
+    /* A handler that ends with mret or sret to the start of a function calls it. */
+    bool is_late = !tracer_is_vector(t, trap->entry) && fits_late(t, trap, s);
+    if (trap->frame == 0 || (!is_late && !trace_trap_leads_to(trap, s->to)))
+        return false;
+    tracer_charge(t);
+    if (is_late)
+        tracer_transfer_late(t, trap, s);
+    else
+        tracer_leave_trap(t, trap, s->to);
+    return true;
+}
+
+/* Another task that a trap interrupted there, and that was suspended in the handler:
+ * the one that was suspended for the longest time; the current task if there is none. */
 static uint32_t find_interrupted(const struct tracer *t, const struct trace_step *s)
 {
     uint32_t found = t->current;
@@ -324,14 +373,14 @@ static uint32_t find_interrupted(const struct tracer *t, const struct trace_step
     return found;
 }
 
-/* The handler returns to a task that is not the one that was interrupted: both are of the
- * handler's own program. */
+/* The handler returns to another task than the interrupted one: both belong to the
+ * program of the handler. */
 static bool switch_by_trap(struct tracer *t, const struct trace_trap *trap,
                            const struct trace_step *s)
 {
     const struct trace_task *task = tracer_task(t);
     if (t->on_trial.is_on || trap->frame + 1 != task->count || fits_late(t, trap, s) ||
-        !tracer_begins_by_trap(t, task, s))
+        trace_trap_may_enter(trap, s) || !tracer_begins_by_trap(t, task, s))
         return false;
     uint32_t other = find_interrupted(t, s);
     if (other != t->current) {
@@ -344,16 +393,29 @@ static bool switch_by_trap(struct tracer *t, const struct trace_trap *trap,
     return true;
 }
 
-/* A handler returns to neither of the two: it is a signal's, that the kernel has called,
- * or the start of another program. */
+/* The frame of the trap in which the kernel calls a signal handler. If rt_sigreturn
+ * has called the kernel, it is the trap of that signal, which is over. */
+static size_t first_of_signal(const struct tracer *t, const struct trace_trap *trap)
+{
+    bool ends =
+        (trap->site.flags & TRACE_SITE_SIGRETURN) || tracer_is_sigreturn(t, trap->again);
+    const struct trace_task *task = &t->tasks[t->current];
+    bool has_signal =
+        task->trap_count > 1 && trap[-1].by_kernel && trap[-1].frame + 1 == trap->frame;
+    return ends && has_signal ? trap[-1].frame : trap->frame;
+}
+
+/* A handler returns neither to the interrupted instruction nor after it: the target is
+ * a signal handler that the kernel calls, or the start of another program. */
 static void return_elsewhere(struct tracer *t, const struct trace_trap *trap,
                              const struct trace_step *s)
 {
     if (s->to_site->flags & TRACE_SITE_ENTRY) {
-        struct trace_trap kept = *trap;
-        tracer_pop_to(t, kept.frame + 1);
+        struct trace_task *task = tracer_task(t);
+        tracer_pop_to(t, first_of_signal(t, trap) + 1);
         tracer_replace(t, s->function);
         tracer_top(t)->returns = 0;
+        task->traps[task->trap_count - 1].by_kernel = true;
         return;
     }
     t->report.astray++;
@@ -361,8 +423,8 @@ static void return_elsewhere(struct tracer *t, const struct trace_trap *trap,
     tracer_replace(t, s->function);
 }
 
-/* Where it returned to, the first instruction has trapped before it was seen: it is the
- * same place still that the handler was called from. */
+/* The first instruction at the return address trapped before it was seen: the location
+ * of the handler's call is unchanged. */
 static void trap_again(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
@@ -380,12 +442,12 @@ static void trap_again(struct tracer *t, const struct trace_step *s)
 void tracer_trap_return(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
-    if (t->on_trial.is_on && task->trap_count == 0 && is_vector(t, s->to)) {
+    if (t->on_trial.is_on && task->trap_count == 0 && tracer_is_vector(t, s->to)) {
         tracer_decide(t);
         tracer_repeat(t, s);
         return;
     }
-    if (is_vector(t, s->to)) {
+    if (tracer_is_vector(t, s->to)) {
         trap_again(t, s);
         return;
     }
@@ -395,84 +457,59 @@ void tracer_trap_return(struct tracer *t, const struct trace_step *s)
         return;
     }
     const struct trace_trap *trap = &task->traps[task->trap_count - 1];
-    learn_vector(t, trap->entry);
-    /* What is being spent is the handler's still. */
+    tracer_learn_vector(t, trap->entry);
+    /* The current cycles still belong to the handler. */
     tracer_charge(t);
     if (tracer_exec(t, s) || tracer_resume(t, s) || switch_by_trap(t, trap, s))
         return;
-    if (trap->next == 0)
-        transfer_late(t, trap, s);
-    else if (passes_over(t, trap, s))
-        leave_trap(t, trap, s->to);
+    if (trap->next == 0 && !tracer_is_sigreturn(t, trap->again))
+        tracer_transfer_late(t, trap, s);
+    else if (tracer_passes_over(t, trap, s))
+        tracer_leave_trap(t, trap, s->to);
     else
         return_elsewhere(t, trap, s);
 }
 
-/* --- Where no instruction leads ------------------------------------------------------ */
-
-/* rt_sigreturn, or the unknown code that calls it, ends the handler that it was called
- * from. */
-static bool return_from_signal(struct tracer *t, const struct trace_step *s)
-{
-    const struct trace_task *task = tracer_task(t);
-    if (!tracer_in_trap(task))
-        return false;
-    struct trace_trap *trap = &task->traps[task->trap_count - 1];
-    if (trap->frame == 0)
-        return false;
-    tracer_charge(t);
-    learn_vector(t, trap->entry);
-    if (is_vector(t, s->to) || (trap->next && (s->to_site->flags & TRACE_SITE_ENTRY) &&
-                                !trace_trap_leads_to(trap, s->to))) {
-        trap->entry = s->to; /* the next signal has waited for the end of this one */
-        tracer_replace(t, s->function);
-        return true;
-    }
-    if (trap->next == 0 && (trap->again != s->to || trap->again == 0))
-        transfer_late(t, trap, s);
-    else if (trace_trap_leads_to(trap, s->to) || passes_over(t, trap, s))
-        leave_trap(t, trap, s->to);
-    else
-        return false;
-    return true;
-}
-
-/* rt_sigreturn is called by code that is in no program: the kernel's own. */
-static bool may_end_signal(const struct tracer *t, const struct trace_step *s)
-{
-    const struct trace_task *task = &t->tasks[t->current];
-    trace_function_id function = task->frames[task->count - 1].function;
-    return (s->from_site->flags & TRACE_SITE_SIGRETURN) ||
-           (s->from_site->kind == INSTRUCTION_ENVIRONMENT &&
-            (t->code.functions[function].flags & TRACE_FUNCTION_UNKNOWN));
-}
+/* --- Addresses that do not follow --------------------------------------------------- */
 
 void tracer_stray(struct tracer *t, const struct trace_step *s)
 {
     struct trace_task *task = tracer_task(t);
     size_t found;
-    if (may_end_signal(t, s) && return_from_signal(t, s))
+    if (tracer_may_end_signal(t, s) && tracer_end_signal(t, s))
         return;
     if (tracer_resume(t, s))
         return;
     if (is_handler(t, s)) {
-        enter_trap(t, s);
+        tracer_enter_trap(t, s);
         return;
     }
     t->report.jumps++;
     if (s->function == tracer_top(t)->function)
-        return; /* code that was patched: the binary has no jump there */
+        return; /* patched code: the binary has no jump there */
     if ((found = tracer_find_return(t, s->to)) > 1)
         tracer_pop_to(t, found - 1);
     else if ((found = tracer_find_function(t, s->function)) > 0)
         tracer_pop_to(t, found);
     else if (is_vector_table(s))
-        enter_trap(t, s);
+        tracer_enter_trap(t, s);
     else if (task->count > 0)
         tracer_replace(t, s->function);
 }
 
 /* --- Unknown code ------------------------------------------------------------------ */
+
+/* True if a kernel begins in the middle of a function: code without a binary and without
+ * a known caller continues at an address of the kernel, without a call or a trap. The
+ * kernel has then enabled its virtual addresses. The code before is not called by it. */
+static bool begins_kernel(struct tracer *t, const struct trace_step *s)
+{
+    const struct trace_task *task = tracer_task(t);
+    return !(s->from >> 63) && s->to >> 63 && !(s->to_site->flags & TRACE_SITE_ENTRY) &&
+           task->count == 1 && task->trap_count == 0 && !t->on_trial.is_on &&
+           task->frames[0].function == TRACE_UNKNOWN_FIRMWARE &&
+           trace_code_find(&t->code, s->to - 4)->kind != INSTRUCTION_ENVIRONMENT;
+}
 
 void tracer_unknown(struct tracer *t, const struct trace_step *s)
 {
@@ -480,17 +517,23 @@ void tracer_unknown(struct tracer *t, const struct trace_step *s)
     bool from_low = !(s->from >> 63), to_high = s->to >> 63;
     bool entry = s->to_site->flags & TRACE_SITE_ENTRY;
     size_t found;
-    if (s->function != tracer_top(t)->function && return_from_signal(t, s))
+    bool ends = s->function != tracer_top(t)->function || tracer_is_sigreturn(t, s->from);
+    if (tracer_interrupt_sigreturn(t, s) || (ends && tracer_end_signal(t, s)))
         return;
     if (tracer_resume(t, s) || s->function == tracer_top(t)->function)
         return;
     if ((s->to_site->flags & TRACE_SITE_START) && task->trap_count == 0 &&
         !t->on_trial.is_on) {
-        tracer_begin_stack(t, task, s->function); /* what boots it is no caller */
+        tracer_begin_again(t, task, s); /* the boot code is not its caller */
         return;
     }
-    if (is_vector(t, s->to) || (from_low && to_high && entry && task->trap_count == 0))
-        enter_trap(t, s);
+    if (begins_kernel(t, s)) {
+        tracer_begin_again(t, task, s);
+        return;
+    }
+    if (tracer_is_vector(t, s->to) ||
+        (from_low && to_high && entry && task->trap_count == 0))
+        tracer_enter_trap(t, s);
     else if ((found = tracer_find_return(t, s->to)) > 1)
         tracer_pop_to(t, found - 1);
     else if (entry)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/tree.h"
+#include "base/array.h"
 
 bool trace_tree_init(struct trace_tree *t)
 {
@@ -28,25 +29,14 @@ void trace_tree_clear(struct trace_tree *t)
 
 trace_node trace_tree_base(struct trace_tree *t, uint32_t task)
 {
-    struct trace_base *bases = t->base_count < TRACE_BASE_KEY
-                                   ? arena_grow(&t->arena, t->bases, &t->base_cap,
-                                                t->base_count + 1, sizeof *bases)
-                                   : NULL;
-    if (!bases)
+    if (t->base_count >= TRACE_BASE_KEY ||
+        !ARRAY_RESERVE(&t->arena, t->bases, t->base_cap, t->base_count + 1))
         return 0;
-    t->bases = bases;
-    bases[t->base_count] = (struct trace_base){.task = task};
+    t->bases[t->base_count] = (struct trace_base){.task = task};
     return trie_child(&t->trie, 0, TRACE_BASE_KEY | (uint32_t)t->base_count++);
 }
 
 bool trace_tree_reserve(struct trace_tree *t)
 {
-    size_t before = t->count_cap;
-    struct trace_count *counts =
-        arena_grow(&t->arena, t->counts, &t->count_cap, t->trie.count, sizeof *counts);
-    if (!counts)
-        return false;
-    memset(counts + before, 0, (t->count_cap - before) * sizeof *counts);
-    t->counts = counts;
-    return true;
+    return ARRAY_RESERVE_ZEROED(&t->arena, t->counts, t->count_cap, t->trie.count);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacks of a trace, and the cycles that were spent in each.
+/* The stacks of a trace, and the cycles spent in each.
  *
- * A tree of functions; a node is a stack. Below the root stand *bases*: a base is what a
- * task's stack begins with, whose callers are not known. They may become known later,
- * when the outermost function returns: then the base is linked to the stack that it
- * stands for, and what was counted before is in the right place afterwards. */
+ * A tree of functions; a node is a stack. The children of the root are *bases*: a base
+ * is the start of a task's stack whose callers are unknown. They may become known
+ * later, when the outermost function returns: then the base is linked to the calling
+ * stack, and earlier counts belong to the right stack. */
 #ifndef STOKE_TRACE_TREE_H
 #define STOKE_TRACE_TREE_H
 
@@ -12,7 +12,8 @@
 
 typedef uint32_t trace_node;
 
-#define TRACE_BASE_KEY 0x80000000u /* of a node: the rest is the number of the base */
+#define TRACE_BASE_KEY \
+    0x80000000u /* flag in a node: the other bits are the number of the base */
 
 struct trace_count {
     uint64_t cycles, instructions;
@@ -20,7 +21,7 @@ struct trace_count {
 
 struct trace_base {
     uint32_t task;
-    trace_node link; /* the caller's stack, in the same tree; 0: nothing calls it */
+    trace_node link; /* the caller's stack, in the same tree; 0: no caller */
 };
 
 struct trace_tree {
@@ -32,7 +33,7 @@ struct trace_tree {
     size_t base_count, base_cap;
 };
 
-/* False when memory is short; then, and later, arena.failed tells. */
+/* False if memory is short; arena.failed is then set, and stays set. */
 bool trace_tree_init(struct trace_tree *t);
 void trace_tree_deinit(struct trace_tree *t);
 
@@ -61,7 +62,7 @@ static inline trace_node trace_tree_child(struct trace_tree *t, trace_node paren
 /* Makes room for the counts of all nodes. False when memory is short. */
 bool trace_tree_reserve(struct trace_tree *t);
 
-/* Adds to what was spent in a node. */
+/* Adds cycles and instructions to a node. */
 static inline void trace_tree_add(struct trace_tree *t, trace_node n,
                                   struct trace_count c)
 {

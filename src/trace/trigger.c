@@ -3,21 +3,21 @@
 
 #define NEVER UINT64_MAX
 
-static bool is_at(uint64_t pc, uint64_t wanted)
+static bool is_at(uint64_t pc, uint64_t value)
 {
-    bool extends = wanted >> 40 == 0 && wanted >> 39 & 1;
-    return pc == wanted || (extends && pc == (wanted | UINT64_MAX << 40));
+    bool extends = value >> 40 == 0 && value >> 39 & 1;
+    return pc == value || (extends && pc == (value | UINT64_MAX << 40));
 }
 
-static bool is_like(uint32_t bits, uint64_t wanted)
+static bool is_like(uint32_t bits, uint64_t value)
 {
-    return ((bits ^ (uint32_t)wanted) & (uint32_t)(wanted >> 32)) == 0;
+    return ((bits ^ (uint32_t)value) & (uint32_t)(value >> 32)) == 0;
 }
 
 static bool matches(const struct trace_trigger *t, uint64_t pc, uint32_t bits,
-                    uint64_t wanted)
+                    uint64_t value)
 {
-    return t->selector == TRACE_BY_ADDRESS ? is_at(pc, wanted) : is_like(bits, wanted);
+    return t->selector == TRACE_BY_ADDRESS ? is_at(pc, value) : is_like(bits, value);
 }
 
 bool trace_trigger_turns(const struct trace_trigger *t, uint64_t pc, uint32_t bits)
@@ -27,7 +27,7 @@ bool trace_trigger_turns(const struct trace_trigger *t, uint64_t pc, uint32_t bi
             (t->has_end && matches(t, pc, bits, t->end)));
 }
 
-/* The register follows a cycle late: so does what is told by the cycle. */
+/* The register changes one cycle later, and so does a trigger by cycles. */
 static bool is_within(const struct trace_trigger *t, uint64_t cycle)
 {
     return cycle > t->start && (!t->has_end || cycle - 1 <= t->end);
@@ -43,7 +43,7 @@ uint64_t trace_trigger_edge(const struct trace_trigger *t, uint64_t cycle)
     return ends ? t->end + 2 : NEVER;
 }
 
-/* What the instruction makes of the state of the next cycle. */
+/* Computes the state of the next cycle from the instruction. */
 static void turn(struct trace_gate *g, uint64_t pc, uint32_t bits)
 {
     const struct trace_trigger *t = &g->trigger;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trigger of TracerV, applied to a trace that was recorded without one.
  *
- * Source of the rules: FireSim's documentation of TracerV ("Setting a TracerV Trigger")
- * and its driver. The state is kept in a register, so it follows a cycle late: what turns
- * it is seen in one cycle, and the next one is the first that is traced, or is not. Of
- * several instructions that retire in a cycle any may turn it, and a start counts for
- * more than an end. */
+ * Source of the rules: FireSim's documentation of TracerV ("Setting a TracerV
+ * Trigger") and its driver. The state is in a register, so a change in one cycle has
+ * its effect in the next cycle. Of several instructions that retire in a cycle, any
+ * may change the state, and a start has priority over an end. */
 #ifndef STOKE_TRACE_TRIGGER_H
 #define STOKE_TRACE_TRIGGER_H
 
@@ -22,15 +21,15 @@ enum trace_selector {
 struct trace_trigger {
     enum trace_selector selector;
     uint64_t start, end;
-    bool has_end; /* else it is never turned off */
+    bool has_end; /* otherwise it never ends */
 };
 
 /* The trigger of a core, and its register. */
 struct trace_gate {
     struct trace_trigger trigger;
-    uint64_t cycle;   /* that of the instruction seen last */
-    bool on, next;    /* in this cycle, in the one after it */
-    bool is_starting; /* something in this cycle has turned it on */
+    uint64_t cycle;   /* cycle of the last instruction */
+    bool on, next;    /* state in this cycle, and in the next one */
+    bool is_starting; /* an instruction of this cycle has started it */
     bool fired;       /* it was on at any time */
 };
 
@@ -39,15 +38,16 @@ static inline struct trace_gate trace_gate_of(struct trace_trigger trigger)
     return (struct trace_gate){.trigger = trigger};
 }
 
-/* Whether the instruction at that cycle of the base clock, which never goes back, is
- * traced. Each is to be shown, in order, but for those that turn nothing. */
+/* Whether the instruction in that cycle of the base clock is traced; cycles never
+ * decrease. Call it for each instruction in order; those that do not change the state
+ * may be omitted. */
 bool trace_gate_pass(struct trace_gate *g, uint64_t pc, uint32_t bits, uint64_t cycle);
 
-/* An instruction that turns a trigger by address or by instruction. */
+/* Whether an instruction changes a trigger by address or by instruction. */
 bool trace_trigger_turns(const struct trace_trigger *t, uint64_t pc, uint32_t bits);
 
-/* The first cycle behind `cycle` in which a trigger by cycle has another state;
- * UINT64_MAX where there is none, and for the others. */
+/* The first cycle after `cycle` in which a trigger by cycle has another state;
+ * UINT64_MAX if there is none, and for other triggers. */
 uint64_t trace_trigger_edge(const struct trace_trigger *t, uint64_t cycle);
 
 #endif

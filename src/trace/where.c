@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which binary is at an address, where that is not plain: by the bytes that ran there, or
- * by what follows what. */
+/* Finds the binary at an address in unclear cases: by the executed bytes, or by the
+ * order of addresses. */
+#include "base/array.h"
 #include "trace/code.h"
 
 /* --- By the bytes ------------------------------------------------------------------ */
 
-/* A binary is looked for by at least so many bytes: fewer are found by chance. */
+/* A binary is searched by this many bytes at least: fewer are found by chance. */
 #define SEARCH_BYTES 12
 #define SEARCHES_OF_PAGE 8
 #define FOUND_MAX 4096
@@ -19,8 +20,8 @@ static bool has_bytes(const struct trace_binary *b, uint64_t address, struct str
            memcmp(s->bytes.ptr + (address - s->start), bytes.ptr, bytes.len) == 0;
 }
 
-/* How often a segment has the bytes, at as many bytes in a page; *address is the first.
- */
+/* How often a segment contains the bytes, at as many bytes in a page; *address is the
+ * first. */
 static size_t search_segment(const struct trace_segment *s, uint64_t pc, struct str bytes,
                              uint64_t *address)
 {
@@ -42,7 +43,7 @@ static bool may_search(struct trace_code *c, uint64_t pc, size_t count)
     return times && (*times)++ < SEARCHES_OF_PAGE;
 }
 
-/* Looks in all pages of all binaries; what is there twice tells nothing. */
+/* Searches all pages of all binaries; a match that occurs twice is ignored. */
 static struct trace_where search(struct trace_code *c, uint64_t pc, struct str bytes)
 {
     struct trace_where where = {0, 0};
@@ -63,17 +64,15 @@ static struct trace_where search(struct trace_code *c, uint64_t pc, struct str b
     }
     if (times != 1)
         return (struct trace_where){0, 0};
-    struct trace_where *grown =
-        arena_grow(c->arena, c->found, &c->found_cap, c->found_count + 1, sizeof *grown);
-    if (grown) {
-        c->found = grown;
-        grown[c->found_count++] = where;
-    }
+    struct trace_where *added =
+        ARRAY_APPEND(c->arena, c->found, c->found_count, c->found_cap);
+    if (added)
+        *added = where;
     return where;
 }
 
-/* Binaries that lie where their files say: of those with these bytes the one that was met
- * last. */
+/* Binaries at the addresses of their files: of those with these bytes the one that was
+ * found last. */
 static struct trace_where match_fixed(const struct trace_code *c, uint64_t pc,
                                       struct str bytes, uint32_t *other)
 {
@@ -136,7 +135,7 @@ struct trace_where trace_code_where_in(const struct trace_code *c, uint64_t pc,
 
 /* --- Programs at one address ------------------------------------------------------- */
 
-/* How far ahead is looked. */
+/* Maximum number of addresses that are examined ahead. */
 #define AHEAD_MAX 48
 
 static bool leads(const struct trace_site *s, uint64_t from, uint64_t to)
@@ -163,8 +162,8 @@ static bool leads(const struct trace_site *s, uint64_t from, uint64_t to)
     return false;
 }
 
-/* From how many addresses on the program's code leads to the next one. It may be left at
- * any of them. */
+/* The number of addresses from which the code of the program leads to the next
+ * address. The program may end at any of them. */
 static size_t follows(struct trace_code *c, uint32_t program, const uint64_t *pcs,
                       size_t count)
 {

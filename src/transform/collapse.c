@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recursion made short: a frame that is met again in its stack becomes the earlier one.
- * Frames are the same when their names are; the outer one's details stay. */
+/* Shortens recursion: a frame that occurs again in its stack becomes the earlier frame.
+ * Frames with the same name are the same; the address and line of the outer frame
+ * remain. */
 #include "analysis/paths.h"
 #include "transform/rewrite.h"
 
@@ -17,19 +18,20 @@ static stack_id *collapse_adjacent(struct rewrite *r, const uint32_t *number)
     return instead;
 }
 
-/* A walk over the tree of stacks, root to leaf and back, with the stack as it is after
- * collapsing in an array. A name is open where the place noted for it still holds it. */
+/* A walk over the tree of stacks, from the root to the leaves and back. An array
+ * contains the current stack after collapsing. A name is on this stack if the array
+ * contains it at the index that is stored for the name. */
 struct walk {
     const struct profile *from;
     const uint32_t *number;
     struct children children;
     uint32_t *next;       /* by stack: its next child to be visited */
-    stack_id *instead;    /* by stack: what it becomes */
-    uint32_t *depth;      /* by stack: how many frames it then has */
-    stack_id *overridden; /* by stack: what the array held where it went */
-    uint32_t *noted;      /* by stack: the place noted for its name before it */
+    stack_id *instead;    /* by stack: the stack that replaces it */
+    uint32_t *depth;      /* by stack: its number of frames after collapsing */
+    stack_id *overridden; /* by stack: the entry of the array that it replaced */
+    uint32_t *noted;      /* by stack: the index that was stored for its name before */
     stack_id *open;       /* the stack, outermost first, from 1 on */
-    uint32_t *place;      /* by name: where it was put into `open` */
+    uint32_t *index;      /* by name: its index in `open` */
 };
 
 static uint32_t parent_of(const void *context, uint32_t stack)
@@ -47,7 +49,7 @@ static bool walk_init(struct walk *w, struct rewrite *r, size_t names)
     w->overridden = arena_zalloc(a, count, sizeof *w->overridden);
     w->noted = arena_zalloc(a, count, sizeof *w->noted);
     w->open = arena_zalloc(a, count + 1, sizeof *w->open);
-    w->place = arena_zalloc(a, names, sizeof *w->place);
+    w->index = arena_zalloc(a, names, sizeof *w->index);
     return !a->failed && children_init(&w->children, a, count, parent_of, r->from);
 }
 
@@ -60,18 +62,18 @@ static void enter(struct walk *w, stack_id stack)
 {
     stack_id parent = w->from->stacks[stack].parent;
     uint32_t depth = w->depth[parent], number = number_of(w, stack);
-    uint32_t place = w->place[number];
-    if (place && place <= depth && number_of(w, w->open[place]) == number) {
-        w->instead[stack] = w->open[place];
-        w->depth[stack] = place;
+    uint32_t index = w->index[number];
+    if (index && index <= depth && number_of(w, w->open[index]) == number) {
+        w->instead[stack] = w->open[index];
+        w->depth[stack] = index;
         return;
     }
     w->depth[stack] = ++depth;
     w->instead[stack] = stack;
     w->overridden[stack] = w->open[depth];
-    w->noted[stack] = place;
+    w->noted[stack] = index;
     w->open[depth] = stack;
-    w->place[number] = depth;
+    w->index[number] = depth;
 }
 
 static void leave(struct walk *w, stack_id stack)
@@ -79,7 +81,7 @@ static void leave(struct walk *w, stack_id stack)
     if (w->instead[stack] != stack)
         return;
     w->open[w->depth[stack]] = w->overridden[stack];
-    w->place[number_of(w, stack)] = w->noted[stack];
+    w->index[number_of(w, stack)] = w->noted[stack];
 }
 
 static stack_id *collapse_cycles(struct rewrite *r, const uint32_t *number, size_t names)
@@ -101,7 +103,7 @@ static stack_id *collapse_cycles(struct rewrite *r, const uint32_t *number, size
     }
 }
 
-static bool collapse_wanted(const struct transform_options *o)
+static bool collapse_requested(const struct transform_options *o)
 {
     return o->collapse != COLLAPSE_NONE;
 }
@@ -127,6 +129,6 @@ static bool collapse_run(const struct profile *from, const struct transform_opti
 const struct transform transform_collapse = {
     .name = "collapse",
     .summary = "make recursion one frame",
-    .wanted = collapse_wanted,
+    .requested = collapse_requested,
     .run = collapse_run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens inside of a module made short: consecutive frames of one that matches are
- * one frame, called like the module without its folders. */
+/* Shortens calls inside a module: consecutive frames of a matching module become one
+ * frame with the name of the module. */
 #include "transform/pattern.h"
 #include "transform/rewrite.h"
 
@@ -9,7 +9,7 @@ static bool of_same_module(const struct profile *p, stack_id a, stack_id b)
     return p->frames[p->stacks[a].frame].module == p->frames[p->stacks[b].frame].module;
 }
 
-/* Stacks whose caller lies in the same module become that caller. */
+/* A stack whose caller is in the same module becomes that caller. */
 static stack_id *stacks_collapsed(struct rewrite *r)
 {
     const struct profile *from = r->from;
@@ -40,7 +40,7 @@ static frame_id copy_frame(struct rewrite *r, frame_id old)
     return builder_frame(r->to, &whole);
 }
 
-static bool collapse_module_wanted(const struct transform_options *o)
+static bool collapse_module_requested(const struct transform_options *o)
 {
     return o->collapse_module.count > 0;
 }
@@ -67,6 +67,6 @@ static bool collapse_module_run(const struct profile *from,
 const struct transform transform_collapse_module = {
     .name = "collapse-module",
     .summary = "make what happens inside of a module one frame",
-    .wanted = collapse_module_wanted,
+    .requested = collapse_module_requested,
     .run = collapse_module_run,
 };

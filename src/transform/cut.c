@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where stacks begin: the callers of a frame are cut off. */
+/* Removes the callers of a frame. */
 #include "transform/pattern.h"
 #include "transform/rewrite.h"
 
-/* --- show-from: from the outermost match on; stacks without one go ------------------ */
+/* --- show-from: starts at the outermost match; other stacks are dropped ------------ */
 
-/* By stack: itself where it or a caller of it has a frame that matches, else dropped. */
+/* By stack: itself if it or a caller has a matching frame, else dropped. */
 static stack_id *stacks_from_outermost(struct rewrite *r, const uint32_t *of_frame)
 {
     const struct profile *from = r->from;
@@ -21,7 +21,7 @@ static stack_id *stacks_from_outermost(struct rewrite *r, const uint32_t *of_fra
     return instead;
 }
 
-static bool show_from_wanted(const struct transform_options *o)
+static bool show_from_requested(const struct transform_options *o)
 {
     return o->show_from.count > 0;
 }
@@ -42,7 +42,7 @@ static bool show_from_run(const struct profile *from, const struct transform_opt
     return ok;
 }
 
-/* --- base: from the innermost frame of such a name on; stacks without one go -------- */
+/* --- base: starts at the innermost match; other stacks are dropped ----------------- */
 
 static uint32_t *find_bases(struct rewrite *r, const struct transform_words *names)
 {
@@ -57,7 +57,7 @@ static uint32_t *find_bases(struct rewrite *r, const struct transform_words *nam
     return is_base;
 }
 
-static bool base_wanted(const struct transform_options *o)
+static bool base_requested(const struct transform_options *o)
 {
     return o->base.count > 0;
 }
@@ -79,13 +79,13 @@ static bool base_run(const struct profile *from, const struct transform_options 
 const struct transform transform_show_from = {
     .name = "show-from",
     .summary = "begin stacks at the outermost frame that matches",
-    .wanted = show_from_wanted,
+    .requested = show_from_requested,
     .run = show_from_run,
 };
 
 const struct transform transform_base = {
     .name = "base",
-    .summary = "keep the stacks with such a function, from the innermost one on",
-    .wanted = base_wanted,
+    .summary = "only stacks with a matching function; begin them at the innermost match",
+    .requested = base_requested,
     .run = base_run,
 };

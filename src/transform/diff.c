@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/rewrite.h"
 
-/* One of the two profiles on its way into the result. */
+/* One of the two profiles. */
 struct side {
     const struct profile *profile;
-    event_id event; /* whose weights are taken */
+    event_id event; /* the event whose weights are used */
     double factor;
 };
 
@@ -25,7 +25,7 @@ static bool weigh(const struct rewrite *r, struct sample *s)
     return true;
 }
 
-/* Threads by what they are called; `style` tells how much of their numbers counts. */
+/* Maps threads by name; `style` selects the IDs that are part of the name. */
 static void map_threads(struct rewrite *r, enum thread_style style)
 {
     const struct profile *from = r->from;
@@ -57,7 +57,7 @@ static bool add_side(struct builder *b, struct side *side, event_id as,
     return ok;
 }
 
-/* The event of `before` that is called like the first one of `after`; else its first. */
+/* The event of `before` with the name of the first one of `after`; else its first one. */
 static void choose_events(struct side *before, struct side *after)
 {
     const struct profile *p = after->profile;
@@ -71,9 +71,9 @@ static void choose_events(struct side *before, struct side *after)
 static void normalise(struct side *before, const struct side *after)
 {
     double total = total_of(before->profile, before->event);
-    double wanted = total_of(after->profile, after->event);
-    if (total > 0 && wanted > 0)
-        before->factor = wanted / total;
+    double requested = total_of(after->profile, after->event);
+    if (total > 0 && requested > 0)
+        before->factor = requested / total;
 }
 
 static bool fill(struct builder *b, struct side *before, struct side *after,
@@ -85,11 +85,11 @@ static bool fill(struct builder *b, struct side *before, struct side *after,
     builder_merge_facts(b, before->profile);
     builder_merge_facts(b, after->profile);
     b->profile->facts.differential = true;
-    /* what was recorded at two times has no time of its own, nor have its samples */
+    /* a comparison of two times has no time, and its samples have none */
     b->profile->facts.time_first = b->profile->facts.time_last = TIME_NONE;
     if (before->profile->events[before->event].unit != unit)
         builder_warn(b, "the two profiles count different things", 0, 0, STR(""));
-    bool filtered = b->profile->facts.filtered; /* to compare one event is no filter */
+    bool filtered = b->profile->facts.filtered; /* comparing one event is not a filter */
     bool ok = add_side(b, before, first, o, err) && add_side(b, after, second, o, err);
     b->profile->facts.filtered = filtered;
     return ok;

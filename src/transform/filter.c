@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which samples are looked at: by event, thread, CPU and time. */
+/* Which samples remain: by event, thread, CPU, label and time. */
 #include "base/nearest.h"
+#include "model/sample_labels.h"
 #include "transform/pattern.h"
 #include "transform/rewrite.h"
 
-/* What was asked for, worked out for one profile. */
+/* The options, prepared for one profile. */
 struct filter {
     const struct filter_options *o;
-    unsigned char *threads; /* by thread: whether its samples stay */
-    frame_id *outermost;    /* by stack; NULL where comms are not asked for */
-    unsigned char *frames;  /* by frame: whether it stays as a comm */
+    unsigned char *threads; /* by thread: its samples remain */
+    frame_id *outermost;    /* by stack; NULL without a filter by comm */
+    unsigned char *frames;  /* by frame: it matches as a comm */
+    unsigned char *labels;  /* by label set: its samples remain; NULL: all do */
     uint64_t start, end;
 };
 
-/* `none` says that the sample does not tell the number: it is in no set. */
+/* `none`: the number is unknown, so it is in no set. */
 static bool number_stays(const struct number_set *keep, const struct number_set *drop,
                          uint64_t number, bool none)
 {
@@ -37,7 +39,7 @@ static bool name_stays(const struct transform_words *keep,
 
 /* --- Events ------------------------------------------------------------------------- */
 
-/* The name without the modifiers that perf puts behind it: cycles:ppp -> cycles. */
+/* The name without the modifiers of perf: cycles:ppp -> cycles. */
 static struct str without_modifiers(struct str event)
 {
     struct str modifiers = STR("ukhGHpPSDIWeb");
@@ -48,9 +50,9 @@ static struct str without_modifiers(struct str event)
     return str_head(event, colon);
 }
 
-bool event_matches(struct str wanted, struct str name)
+bool event_matches(struct str requested, struct str name)
 {
-    return glob_match(wanted, name) || glob_match(wanted, without_modifiers(name));
+    return glob_match(requested, name) || glob_match(requested, without_modifiers(name));
 }
 
 static bool event_in(const struct transform_words *words, struct str name)
@@ -61,36 +63,37 @@ static bool event_in(const struct transform_words *words, struct str name)
     return false;
 }
 
-static bool no_such_event(const struct profile *p, const char *wanted, struct error *err)
+static bool no_such_event(const struct profile *p, const char *requested,
+                          struct error *err)
 {
     char all[200];
     size_t used = format_text(all, sizeof all, "it has: ");
-    struct nearest nearest = {.word = str_of(wanted)};
+    struct nearest nearest = {.word = str_of(requested)};
     for (event_id e = 1; e < p->event_count; e++)
         nearest_offer(&nearest, profile_string(p, p->events[e].name));
     for (event_id e = 1; e < p->event_count && used < sizeof all - 1; e++)
         used += format_text(all + used, sizeof all - used, "%s%.*s", e > 1 ? ", " : "",
                             STR_ARG(profile_string(p, p->events[e].name)));
-    error_set(err, "there is no event '%s' in the input", wanted);
+    error_set(err, "there is no event '%s' in the input", requested);
     return nearest_hint(&nearest, "", all, err);
 }
 
-/* A name that is asked for and not there is a mistake; one to be dropped is not. */
-static bool check_events(const struct profile *p, const struct transform_words *wanted,
+/* An unknown event to keep is an error; an unknown event to drop is not. */
+static bool check_events(const struct profile *p, const struct transform_words *requested,
                          struct error *err)
 {
-    for (size_t i = 0; i < wanted->count; i++) {
-        struct transform_words one = {{wanted->items[i]}, 1};
+    for (size_t i = 0; i < requested->count; i++) {
+        struct transform_words one = {{requested->items[i]}, 1};
         bool found = false;
         for (event_id e = 1; e < p->event_count; e++)
             found |= event_in(&one, profile_string(p, p->events[e].name));
         if (!found)
-            return no_such_event(p, wanted->items[i], err);
+            return no_such_event(p, requested->items[i], err);
     }
     return true;
 }
 
-/* The map of the events that stay. */
+/* The map of the events that remain. */
 static event_id *choose_events(struct rewrite *r, const struct filter_options *o)
 {
     const struct profile *p = r->from;
@@ -120,8 +123,7 @@ static unsigned char *choose_threads(struct rewrite *r, const struct filter_opti
     return stays;
 }
 
-/* Where the input has no threads, as folded stacks have none, the outermost frame is the
- * comm. */
+/* In an input without threads, such as folded stacks, the outermost frame is the comm. */
 static bool choose_outermost(struct rewrite *r, struct filter *f)
 {
     const struct profile *p = r->from;
@@ -135,18 +137,104 @@ static bool choose_outermost(struct rewrite *r, struct filter *f)
     return f->outermost && f->frames;
 }
 
+/* --- Labels ------------------------------------------------------------------------- */
+
+static struct str key_of(const char *word)
+{
+    return str_head(str_of(word), str_find(str_of(word), '='));
+}
+
+/* True if the label matches "KEY" or "KEY=VALUE". A number matches with and without its
+ * unit. */
+static bool label_matches(const struct profile *p, label_id label, const char *word,
+                          struct output *value)
+{
+    struct str key = key_of(word), rest = str_skip(str_of(word), key.len);
+    if (!str_equal(sample_label_key(p, label), key))
+        return false;
+    if (rest.len == 0)
+        return true;
+    value->used = 0;
+    sample_label_write(value, p, label);
+    struct str text = output_contents(value), requested = str_skip(rest, 1);
+    bool has_unit = p->labels[label].is_number && p->labels[label].unit;
+    return glob_match(requested, text) ||
+           (has_unit && glob_match(requested, str_head(text, str_find(text, ' '))));
+}
+
+/* By label: one bit for each word that matches it. */
+static uint32_t *match_labels(struct rewrite *r, const struct transform_words *words)
+{
+    const struct profile *p = r->from;
+    struct output value = OUTPUT_BUFFER;
+    uint32_t *bits = arena_zalloc(&r->arena, p->label_count + 1, sizeof *bits);
+    for (label_id i = 1; bits && i < p->label_count; i++)
+        for (size_t w = 0; w < words->count; w++)
+            if (label_matches(p, i, words->items[w], &value))
+                bits[i] |= (uint32_t)1 << w;
+    bool ok = !value.failed;
+    output_deinit(&value);
+    return ok ? bits : NULL;
+}
+
+/* True if the bits contain a word for each key of the words. */
+static bool every_key_matches(const struct transform_words *words, uint32_t bits)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        bool any = false;
+        for (size_t w = 0; w < words->count && !any; w++)
+            any = (bits >> w & 1) &&
+                  str_equal(key_of(words->items[w]), key_of(words->items[i]));
+        if (!any)
+            return false;
+    }
+    return true;
+}
+
+/* A set has the bits of its parent and of its label. */
+static bool choose_labels(struct rewrite *r, struct filter *f)
+{
+    const struct profile *p = r->from;
+    const struct transform_words *keep = &f->o->labels, *drop = &f->o->drop_labels;
+    if (keep->count + drop->count == 0)
+        return true;
+    uint32_t *keeps = match_labels(r, keep), *drops = match_labels(r, drop);
+    uint32_t *matched = arena_zalloc(&r->arena, p->label_set_count + 1, sizeof *matched);
+    uint32_t *dropped = arena_zalloc(&r->arena, p->label_set_count + 1, sizeof *dropped);
+    f->labels = arena_zalloc(&r->arena, p->label_set_count + 1, 1);
+    if (!keeps || !drops || !matched || !dropped || !f->labels)
+        return false;
+    f->labels[0] = keep->count == 0;
+    for (label_set_id i = 1; i < p->label_set_count; i++) {
+        struct label_set s = p->label_sets[i];
+        matched[i] = matched[s.parent] | keeps[s.label];
+        dropped[i] = dropped[s.parent] | drops[s.label];
+        f->labels[i] = !dropped[i] && every_key_matches(keep, matched[i]);
+    }
+    return true;
+}
+
+static bool check_labels(const struct profile *p, const struct transform_words *words,
+                         struct error *err)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (!label_key_check(p, key_of(words->items[i]), err))
+            return false;
+    return true;
+}
+
 /* --- Time --------------------------------------------------------------------------- */
 
 static bool resolve_times(struct filter *f, const struct facts *facts, struct error *err)
 {
     const struct filter_options *o = f->o;
-    bool wanted = o->start.at || o->end.at;
+    bool requested = o->start.at || o->end.at;
     f->start = 0;
     f->end = UINT64_MAX;
-    if (!wanted)
+    if (!requested)
         return true;
     if (facts->time_first == TIME_NONE)
-        return error_set(err, "the input tells no times to choose by");
+        return error_set(err, "the input has no times to filter by");
     if (o->start.at)
         f->start = time_point_resolve(&o->start, facts->time_first, facts->time_last);
     if (o->end.at)
@@ -164,7 +252,7 @@ static bool sample_stays(const struct rewrite *r, struct sample *s)
 {
     const struct filter *f = r->context;
     const struct filter_options *o = f->o;
-    if (!f->threads[s->thread])
+    if (!f->threads[s->thread] || (f->labels && !f->labels[r->labels]))
         return false;
     if (s->thread == 0 && f->outermost && !f->frames[f->outermost[s->stack]])
         return false;
@@ -175,7 +263,7 @@ static bool sample_stays(const struct rewrite *r, struct sample *s)
     return s->time != TIME_NONE && s->time >= f->start && s->time < f->end;
 }
 
-/* Numbers that the input does not tell cannot be chosen by. */
+/* Unknown numbers cannot be filtered by. */
 static bool check_numbers(const struct profile *p, const struct filter_options *o,
                           struct error *err)
 {
@@ -187,18 +275,18 @@ static bool check_numbers(const struct profile *p, const struct filter_options *
     for (size_t i = 0; !cpu && i < p->sample_count; i++)
         cpu = p->samples[i].cpu != CPU_NONE;
     if (!pid || !tid)
-        return error_set(err, "the input tells no %s ids to choose by",
+        return error_set(err, "the input has no %s IDs to filter by",
                          pid ? "thread" : "process");
-    return cpu || error_set(err, "the input tells no CPUs to choose by");
+    return cpu || error_set(err, "the input has no CPUs to filter by");
 }
 
-static bool filter_wanted(const struct transform_options *o)
+static bool filter_requested(const struct transform_options *o)
 {
     const struct filter_options *f = &o->filter;
-    return f->events.count || f->drop_events.count || f->comms.count ||
-           f->drop_comms.count || f->pids.count || f->drop_pids.count || f->tids.count ||
-           f->drop_tids.count || f->cpus.count || f->drop_cpus.count || f->start.at ||
-           f->end.at;
+    return f->events.count || f->drop_events.count || f->labels.count ||
+           f->drop_labels.count || f->comms.count || f->drop_comms.count ||
+           f->pids.count || f->drop_pids.count || f->tids.count || f->drop_tids.count ||
+           f->cpus.count || f->drop_cpus.count || f->start.at || f->end.at;
 }
 
 static bool filter_run(const struct profile *from, const struct transform_options *o,
@@ -207,15 +295,17 @@ static bool filter_run(const struct profile *from, const struct transform_option
     struct rewrite r;
     struct filter f = {.o = &o->filter};
     bool ok = rewrite_init(&r, from, to, err) && check_events(from, &f.o->events, err) &&
-              check_numbers(from, f.o, err) && resolve_times(&f, &from->facts, err);
+              check_labels(from, &f.o->labels, err) && check_numbers(from, f.o, err) &&
+              resolve_times(&f, &from->facts, err);
     if (ok) {
         r.events = choose_events(&r, f.o);
         f.threads = choose_threads(&r, f.o);
         r.row = sample_stays;
         r.context = &f;
-        ok = r.events && f.threads && choose_outermost(&r, &f) ? rewrite_run(&r, err)
-                                                               : error_memory(err);
-        /* One of two sides alone is a profile like others. */
+        bool chosen =
+            r.events && f.threads && choose_outermost(&r, &f) && choose_labels(&r, &f);
+        ok = chosen ? rewrite_run(&r, err) : error_memory(err);
+        /* One side of a differential profile is an ordinary profile. */
         to->profile->facts.differential &= to->profile->event_count > 2;
     }
     rewrite_deinit(&r);
@@ -224,7 +314,7 @@ static bool filter_run(const struct profile *from, const struct transform_option
 
 const struct transform transform_filter = {
     .name = "filter",
-    .summary = "keep samples by event, comm, process, thread, CPU and time",
-    .wanted = filter_wanted,
+    .summary = "keep samples by event, comm, process, thread, CPU, label and time",
+    .requested = filter_requested,
     .run = filter_run,
 };

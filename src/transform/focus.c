@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which stacks are looked at: those that hold a frame, or hold none. */
+/* Keeps or drops the stacks with a matching frame. */
 #include "transform/pattern.h"
 #include "transform/rewrite.h"
 
-/* By stack: the patterns that match any of its frames. */
+/* By stack: the patterns that match one of its frames. */
 static uint32_t *match_stacks(struct rewrite *r, const struct transform_words *patterns,
                               struct error *err)
 {
@@ -51,7 +51,7 @@ static bool choose(const struct profile *from, const struct transform_words *pat
     return ok;
 }
 
-static bool focus_wanted(const struct transform_options *o)
+static bool focus_requested(const struct transform_options *o)
 {
     return o->focus.count > 0;
 }
@@ -62,7 +62,7 @@ static bool focus_run(const struct profile *from, const struct transform_options
     return choose(from, &o->focus, matches_all, to, err);
 }
 
-static bool ignore_wanted(const struct transform_options *o)
+static bool ignore_requested(const struct transform_options *o)
 {
     return o->ignore.count > 0;
 }
@@ -76,13 +76,13 @@ static bool ignore_run(const struct profile *from, const struct transform_option
 const struct transform transform_focus = {
     .name = "focus",
     .summary = "keep the stacks with a frame that matches",
-    .wanted = focus_wanted,
+    .requested = focus_requested,
     .run = focus_run,
 };
 
 const struct transform transform_ignore = {
     .name = "ignore",
     .summary = "drop the stacks with a frame that matches",
-    .wanted = ignore_wanted,
+    .requested = ignore_requested,
     .run = ignore_run,
 };

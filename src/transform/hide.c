@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which frames of a stack are shown. A stack of which none is left goes with its samples,
- * as in pprof. */
+/* Removes frames. A stack without remaining frames is dropped with its samples, as in
+ * pprof. */
 #include "transform/pattern.h"
 #include "transform/rewrite.h"
 
-/* The stacks that remain of each: those without the frames that are not shown. */
+/* The remaining stack of each stack: without the hidden frames. */
 static stack_id *stacks_shown(struct rewrite *r, const uint32_t *of_frame, bool shown)
 {
     const struct profile *from = r->from;
@@ -37,7 +37,7 @@ static bool choose(const struct profile *from, const struct transform_words *pat
     return ok;
 }
 
-static bool hide_wanted(const struct transform_options *o)
+static bool hide_requested(const struct transform_options *o)
 {
     return o->hide.count > 0;
 }
@@ -48,7 +48,7 @@ static bool hide_run(const struct profile *from, const struct transform_options 
     return choose(from, &o->hide, false, to, err);
 }
 
-static bool show_wanted(const struct transform_options *o)
+static bool show_requested(const struct transform_options *o)
 {
     return o->show.count > 0;
 }
@@ -62,13 +62,13 @@ static bool show_run(const struct profile *from, const struct transform_options 
 const struct transform transform_hide = {
     .name = "hide",
     .summary = "leave out the frames that match",
-    .wanted = hide_wanted,
+    .requested = hide_requested,
     .run = hide_run,
 };
 
 const struct transform transform_show = {
     .name = "show",
     .summary = "leave out the frames that do not match",
-    .wanted = show_wanted,
+    .requested = show_requested,
     .run = show_run,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/pattern.h"
+#include "base/array.h"
 #include <regex.h>
 
-/* --- From what users write to what regcomp understands ------------------------------ */
+/* --- From the user's syntax to the syntax of regcomp ------------------------------- */
 
-/* Where a bracket expression that opens at `at` ends: behind its ']', or s.len. */
+/* The end of the bracket expression that opens at `at`: after its ']', or s.len. */
 static size_t skip_class(struct str s, size_t at)
 {
     at++;
@@ -23,7 +24,7 @@ static size_t skip_class(struct str s, size_t at)
     return at < s.len ? at + 1 : s.len;
 }
 
-/* Writes the pattern as a POSIX one, zero-terminated. */
+/* Writes the pattern in POSIX syntax, zero-terminated. */
 static void translate(struct output *o, struct str s)
 {
     size_t at = 0;
@@ -50,10 +51,9 @@ static void translate(struct output *o, struct str s)
     output_char(o, 0);
 }
 
-/* --- What is wrong with one --------------------------------------------------------- */
+/* --- Errors in a pattern ----------------------------------------------------------- */
 
-/* Finds the bracket that is never closed, or that closes nothing: its place, s.len where
- * there is none. */
+/* The position of a parenthesis without its partner; s.len if there is none. */
 static size_t find_unpaired(struct str s)
 {
     size_t depth = 0, at = 0, open = s.len;
@@ -75,7 +75,7 @@ static size_t find_unpaired(struct str s)
     return depth ? open : s.len;
 }
 
-/* A repetition with nothing before it. */
+/* A repetition without an operand. */
 static size_t find_stray_repetition(struct str s)
 {
     for (size_t at = 0; at < s.len;) {
@@ -92,52 +92,51 @@ static bool bad_pattern(struct str s, const char *reason, struct error *err)
 {
     size_t at = find_unpaired(s), perl = str_search(s, STR("(?"));
     if (perl < s.len && !str_starts(str_skip(s, perl), STR("(?:"))) {
-        error_set(err, "'%.*s' is not a pattern: '(?' in column %zu", STR_ARG(s),
+        error_set(err, "invalid pattern '%.*s': '(?' in column %zu", STR_ARG(s),
                   perl + 1);
-        return error_hint(err, "of Perl's groups, (?:...) is understood, and (?i) at the "
-                               "beginning");
+        return error_hint(err, "supported: (?:...), and (?i) at the beginning");
     }
     if (at == s.len)
         at = find_stray_repetition(s);
     if (at < s.len) {
-        error_set(err, "'%.*s' is not a pattern: %s, at the '%c' in column %zu",
+        error_set(err, "invalid pattern '%.*s': %s, at the '%c' in column %zu",
                   STR_ARG(s), reason, s.ptr[at], at + 1);
         return error_hint(err, "'\\%c' for the character itself", s.ptr[at]);
     }
-    return error_set(err, "'%.*s' is not a pattern: %s", STR_ARG(s), reason);
+    return error_set(err, "invalid pattern '%.*s': %s", STR_ARG(s), reason);
 }
 
-/* Words of our own: those of libraries differ. */
+/* Our own messages: the messages of C libraries differ. */
 static const char *reason_of(int code)
 {
     switch (code) {
     case REG_EBRACK:
         return "a '[' is not closed";
     case REG_EPAREN:
-        return "round brackets do not pair";
+        return "round brackets are not balanced";
     case REG_EBRACE:
     case REG_BADBR:
-        return "a repetition in '{}' is not one";
+        return "the repetition in '{}' is invalid";
     case REG_BADRPT:
         return "a repetition has nothing to repeat";
     case REG_ERANGE:
         return "a range ends before it begins";
     case REG_EESCAPE:
-        return "nothing stands behind the last '\\'";
+        return "the last '\\' escapes nothing";
     case REG_ECTYPE:
-        return "there is no such class of characters";
+        return "unknown class of characters";
     case REG_ESUBREG:
-        return "there is no such group";
+        return "unknown group";
     default:
         return "it is not a POSIX extended regular expression";
     }
 }
 
-/* Compiles; the regex is to be freed where true is given back. */
+/* Compiles the pattern. The caller frees the regex if true is returned. */
 static bool pattern_compile(const char *text, regex_t *regex, struct error *err)
 {
     struct str s = str_of(text);
-    struct output posix = OUTPUT_KEEP;
+    struct output posix = OUTPUT_BUFFER;
     int flags = REG_EXTENDED | REG_NOSUB;
     if (s.len == 0)
         return error_set(err, "an empty pattern would match every name");
@@ -150,7 +149,7 @@ static bool pattern_compile(const char *text, regex_t *regex, struct error *err)
         output_deinit(&posix);
         return error_memory(err);
     }
-    /* Most libraries take a lone ')' for itself; people mean a group. */
+    /* Most libraries accept a lone ')' as a character; users mean a group. */
     size_t lone = find_unpaired(s);
     int code = lone < s.len && s.ptr[lone] == ')' ? REG_EPAREN
                                                   : regcomp(regex, posix.bytes, flags);
@@ -181,7 +180,7 @@ struct matching {
     struct output text;
 };
 
-/* Which words are the text. */
+/* The words that equal the text. */
 static uint32_t match_exactly(const struct transform_words *words, struct str text)
 {
     uint32_t mask = 0;
@@ -191,7 +190,7 @@ static uint32_t match_exactly(const struct transform_words *words, struct str te
     return mask;
 }
 
-/* Which patterns match the text, made zero-terminated. */
+/* The patterns that match the text, which is zero-terminated here. */
 static uint32_t match_text(struct matching *m, struct str name)
 {
     uint32_t mask = 0;
@@ -207,7 +206,7 @@ static uint32_t match_text(struct matching *m, struct str name)
     return mask;
 }
 
-/* The patterns that match a name that may end in a mark, with it or without. */
+/* The patterns that match a name with or without its suffix. */
 static uint32_t match_name(struct matching *m, struct str name)
 {
     struct str plain = label_without_suffix(name);
@@ -219,18 +218,16 @@ static bool match_frames(struct matching *m, const struct profile *p, struct are
                          uint32_t *of_frame)
 {
     static const struct label_style marked = {.kernel = true, .jit = true};
-    struct output label = OUTPUT_KEEP;
+    struct output label = OUTPUT_BUFFER;
     for (frame_id f = 1; f < p->frame_count && !a->failed; f++) {
         size_t known = m->names.count;
         label.used = 0;
         label_frame(&label, p, f, &marked);
-        string_id name = strings_add(&m->names, output_kept(&label));
+        string_id name = strings_add(&m->names, output_contents(&label));
         if (m->names.count > known) {
-            uint32_t *masks = arena_grow(a, m->masks, &m->cap, name + 1, sizeof *masks);
-            if (!masks)
+            if (!ARRAY_RESERVE(a, m->masks, m->cap, name + 1))
                 break;
-            m->masks = masks;
-            masks[name] = match_name(m, output_kept(&label));
+            m->masks[name] = match_name(m, output_contents(&label));
         }
         of_frame[f] = name ? m->masks[name] : 0;
     }
@@ -260,7 +257,7 @@ static void matching_deinit(struct matching *m)
 uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
                                const struct transform_words *patterns, struct error *err)
 {
-    struct matching m = {.words = patterns, .text = OUTPUT_KEEP};
+    struct matching m = {.words = patterns, .text = OUTPUT_BUFFER};
     struct arena names = ARENA_INIT;
     uint32_t *of_frame = arena_zalloc(a, p->frame_count, sizeof *of_frame);
     if (!of_frame) {
@@ -279,7 +276,7 @@ uint32_t *pattern_match_frames(struct arena *a, const struct profile *p,
 uint32_t *pattern_match_modules(struct arena *a, const struct profile *p,
                                 const struct transform_words *patterns, struct error *err)
 {
-    struct matching m = {.words = patterns, .text = OUTPUT_KEEP};
+    struct matching m = {.words = patterns, .text = OUTPUT_BUFFER};
     uint32_t *of_module = arena_zalloc(a, p->module_count, sizeof *of_module);
     if (!of_module) {
         error_memory(err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers, ranges and moments as users write them. */
+/* Parses numbers, ranges and times. */
 #include "base/number.h"
 #include "transform/transform.h"
 
 static bool bad_range(struct str text, struct error *err)
 {
-    error_set(err, "'%.*s' is not a list of numbers", STR_ARG(text));
+    error_set(err, "invalid list of numbers '%.*s'", STR_ARG(text));
     return error_hint(err, "for example 3 or 3,7,10-12");
 }
 
@@ -42,12 +42,12 @@ bool number_set_add(struct number_set *set, struct str text, struct error *err)
 
 static bool bad_time(struct str text, struct error *err)
 {
-    error_set(err, "'%.*s' is not a time", STR_ARG(text));
+    error_set(err, "invalid time '%.*s'", STR_ARG(text));
     return error_hint(err, "12.5 (seconds by the input's clock), +1.5 or +200ms (from "
                            "its first sample on), or 20%%");
 }
 
-/* How many decimals a number in this unit has in nanoseconds; the unit is taken off. */
+/* The number of decimals that the unit has in nanoseconds. Removes the unit. */
 static int take_unit(struct str *s)
 {
     static const struct {
@@ -63,7 +63,8 @@ static int take_unit(struct str *s)
     return 9;
 }
 
-/* A decimal number as its value times 10^decimals, exact; what is finer is cut off. */
+/* Parses a decimal number as value * 10^decimals, exactly; further decimals are
+ * ignored. */
 static bool parse_scaled(struct str s, int decimals, uint64_t *out)
 {
     struct str fraction = s, whole = str_cut(&fraction, '.');

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks turned around: what ran comes first, who called it below. */
+/* Reverses stacks: the leaf comes first, its callers below it. */
 #include "transform/rewrite.h"
 
-/* Reversing stacks that share their callers shares no more: a chain of n frames with
- * samples at each becomes n * n / 2. No real profile comes near this many. */
+/* Stacks with shared callers share nothing when reversed: a chain of n frames with
+ * samples at each becomes n * n / 2 frames. Real profiles are far below this limit. */
 #define FRAMES_MAX 400000000u
 
 struct reversal {
-    stack_id *known; /* by old stack: its reversal, 0 where not made yet */
-    uint64_t frames; /* walked over so far */
+    stack_id *known; /* by old stack: its reversal, 0: not made yet */
+    uint64_t frames; /* frames visited so far */
 };
 
-static stack_id place_reversed(struct rewrite *r, struct sample *s)
+static stack_id reversed_stack(struct rewrite *r, struct sample *s)
 {
     struct reversal *v = r->context;
     stack_id stack = v->known[s->stack];
@@ -25,7 +25,7 @@ static stack_id place_reversed(struct rewrite *r, struct sample *s)
     return stack;
 }
 
-static bool reverse_wanted(const struct transform_options *o)
+static bool reverse_requested(const struct transform_options *o)
 {
     return o->reverse;
 }
@@ -40,13 +40,13 @@ static bool reverse_run(const struct profile *from, const struct transform_optio
     if (ok) {
         v.known = arena_zalloc(&r.arena, from->stack_count, sizeof *v.known);
         r.context = &v;
-        r.place = place_reversed;
+        r.make_stack = reversed_stack;
         ok = v.known ? rewrite_run(&r, err) : error_memory(err);
     }
     rewrite_deinit(&r);
     if (ok && v.frames > FRAMES_MAX) {
-        error_set(err, "the stacks have too many frames to be reversed");
-        ok = error_hint(err, "cut them first, with --base or --show-from");
+        error_set(err, "the stacks have too many frames to reverse");
+        ok = error_hint(err, "shorten them with --base or --show-from");
     }
     return ok;
 }
@@ -54,6 +54,6 @@ static bool reverse_run(const struct profile *from, const struct transform_optio
 const struct transform transform_reverse = {
     .name = "reverse",
     .summary = "turn stacks around, leaf first",
-    .wanted = reverse_wanted,
+    .requested = reverse_requested,
     .run = reverse_run,
 };

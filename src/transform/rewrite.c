@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transform/rewrite.h"
+#include "model/sample_labels.h"
 
 bool rewrite_init(struct rewrite *r, const struct profile *from, struct builder *to,
                   struct error *err)
@@ -10,6 +11,7 @@ bool rewrite_init(struct rewrite *r, const struct profile *from, struct builder 
     r->frames = arena_zalloc(a, from->frame_count, sizeof *r->frames);
     r->threads = arena_zalloc(a, from->thread_count, sizeof *r->threads);
     r->stacks = arena_zalloc(a, from->stack_count, sizeof *r->stacks);
+    r->label_sets = arena_zalloc(a, from->label_set_count + 1, sizeof *r->label_sets);
     return !a->failed || error_memory(err);
 }
 
@@ -52,10 +54,18 @@ static thread_id rewrite_thread(struct rewrite *r, thread_id old)
     return r->threads[old];
 }
 
-/* Whether the sample stays; *s is then the copy that is to be added. */
-static bool row_stays(const struct rewrite *r, size_t i, struct sample *s)
+static label_set_id rewrite_labels(struct rewrite *r, label_set_id old)
+{
+    if (old && !r->label_sets[old])
+        r->label_sets[old] = builder_copy_label_set(r->to, r->from, old);
+    return r->label_sets[old];
+}
+
+/* True if the sample remains; *s is then the copy to add. */
+static bool row_stays(struct rewrite *r, size_t i, struct sample *s)
 {
     *s = r->from->samples[i];
+    r->labels = profile_labels(r->from, i);
     return (r->events[s->event] || !s->event) && (!r->row || r->row(r, s));
 }
 
@@ -64,7 +74,7 @@ static stack_id stand_in(const struct rewrite *r, stack_id old)
     return r->instead ? r->instead[old] : old;
 }
 
-/* The old stack that the new one of `old` is to stand on. */
+/* The old stack whose new stack is the caller of the new stack for `old`. */
 static stack_id caller_of(const struct rewrite *r, stack_id old)
 {
     const struct stack *s = &r->from->stacks[old];
@@ -72,7 +82,7 @@ static stack_id caller_of(const struct rewrite *r, stack_id old)
     return caller == STACK_DROPPED ? 0 : caller;
 }
 
-/* Marks the stacks that samples go to, callers included. */
+/* Marks the stacks of samples and their callers. */
 static unsigned char *mark_needed(struct rewrite *r)
 {
     const struct profile *from = r->from;
@@ -106,11 +116,11 @@ static bool map_stacks(struct rewrite *r)
     return needed != NULL;
 }
 
-/* The new stack of a sample of old ids. */
-static stack_id place_sample(struct rewrite *r, struct sample *s)
+/* The new stack of a sample with old IDs. */
+static stack_id stack_of_sample(struct rewrite *r, struct sample *s)
 {
-    if (r->place)
-        return r->place(r, s);
+    if (r->make_stack)
+        return r->make_stack(r, s);
     stack_id to = stand_in(r, s->stack);
     return to == STACK_DROPPED ? to : r->stacks[to];
 }
@@ -120,11 +130,11 @@ bool rewrite_run(struct rewrite *r, struct error *err)
     struct sample s;
     if (!r->events)
         r->events = builder_map_events(r->to, r->from);
-    if (!r->events || (!r->place && !map_stacks(r)))
+    if (!r->events || (!r->make_stack && !map_stacks(r)))
         return error_memory(err);
     for (size_t i = 0; i < r->from->sample_count && !builder_failed(r->to); i++) {
         bool stays = row_stays(r, i, &s);
-        stack_id stack = stays ? place_sample(r, &s) : STACK_DROPPED;
+        stack_id stack = stays ? stack_of_sample(r, &s) : STACK_DROPPED;
         if (stack == STACK_DROPPED) {
             r->to->profile->facts.filtered = true;
             continue;
@@ -132,7 +142,7 @@ bool rewrite_run(struct rewrite *r, struct error *err)
         s.event = r->events[s.event];
         s.thread = rewrite_thread(r, s.thread);
         s.stack = stack;
-        builder_add_mapped(r->to, &s);
+        builder_add_mapped_labelled(r->to, &s, rewrite_labels(r, r->labels));
     }
     return !r->arena.failed || error_memory(err);
 }
@@ -151,13 +161,13 @@ frame_id *rewrite_outermost_frames(struct rewrite *r)
 frame_id *rewrite_thread_frames(struct rewrite *r, enum thread_style style)
 {
     const struct profile *from = r->from;
-    struct output label = OUTPUT_KEEP;
+    struct output label = OUTPUT_BUFFER;
     frame_id *frames = arena_zalloc(&r->arena, from->thread_count, sizeof *frames);
     for (thread_id i = 1; frames && i < from->thread_count; i++) {
         label.used = 0;
         label_thread(&label, from, i, style);
         if (label.used)
-            frames[i] = builder_named_frame(r->to, output_kept(&label));
+            frames[i] = builder_named_frame(r->to, output_contents(&label));
     }
     bool ok = !label.failed;
     output_deinit(&label);

@@ -1,57 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rewriting of a profile's stacks: what the verbs are made of.
+/* Rewrites the stacks of a profile: the base of most transforms.
  *
- * A verb says what differs from plain copying and calls rewrite_run. Only the stacks that
- * samples end up in, and their callers, are made in the new profile, parent before child;
- * their frames, modules and threads are taken over when they are first needed. */
+ * A transform sets what differs from copying and calls rewrite_run. The new profile gets
+ * only the stacks of samples and their callers, parent before child; frames, modules and
+ * threads are copied when they are first needed. */
 #ifndef STOKE_TRANSFORM_REWRITE_H
 #define STOKE_TRANSFORM_REWRITE_H
 
 #include "transform/transform.h"
 
-/* No stack: its samples are left out. */
+/* No stack: its samples are dropped. */
 #define STACK_DROPPED UINT32_MAX
 
 struct rewrite {
     const struct profile *from;
     struct builder *to;
-    void *context;      /* the verb's own */
-    struct arena arena; /* scratch; gone with rewrite_deinit */
+    void *context;      /* for the transform */
+    struct arena arena; /* scratch, freed by rewrite_deinit */
 
-    /* --- What a verb may say ------------------------------------------------------- */
+    /* --- Functions of a verb ------------------------------------------------------- */
 
-    /* By old stack: the old stack that its samples go to: itself, one of its callers, 0,
-     * or STACK_DROPPED. A stack's caller is then the one that stands in its caller's
-     * place. NULL: each stays itself. */
+    /* By old stack: the old stack that its samples are moved to: itself, one of its
+     * callers, 0, or STACK_DROPPED. Callees move with it. NULL: no stack moves. */
     const stack_id *instead;
 
-    /* By old frame: whether stacks begin there, without its callers. NULL: none. */
+    /* By old frame: stacks start there, without its callers. NULL: none. */
     const uint32_t *begins;
 
-    /* Whether the sample stays. May change its weight. Called twice a sample, on a copy
-     * with the old ids. NULL: all stay. */
+    /* True if the sample remains. May change its weight. Called twice per sample, on a
+     * copy with the old IDs. NULL: all remain. */
     bool (*row)(const struct rewrite *r, struct sample *s);
 
-    /* The new stack for `old`, whose caller became `parent`. NULL: its frame on top. */
+    /* The new stack for `old`, whose caller became `parent`. NULL: pushes its frame. */
     stack_id (*push)(struct rewrite *r, stack_id parent, stack_id old);
 
-    /* The new frame for an old one. NULL: rewrite_copy_frame. 0 leaves it out. */
+    /* The new frame for an old one. NULL: rewrite_copy_frame. 0: the frame is removed. */
     frame_id (*frame)(struct rewrite *r, frame_id old);
 
-    /* The new stack of a sample, for verbs that make each stack as a whole: then none of
-     * `instead`, `begins` and `push` is used. May change the sample's thread, still an
-     * old id. */
-    stack_id (*place)(struct rewrite *r, struct sample *s);
+    /* The new stack of a sample, for transforms that make each stack as a whole:
+     * `instead`, `begins` and `push` are then unused. May change the thread of the
+     * sample, which is an old ID. */
+    stack_id (*make_stack)(struct rewrite *r, struct sample *s);
 
-    /* --- New ids by old ones -------------------------------------------------------- */
+    /* The labels of the sample that `row` and `make_stack` are called with, an old ID.
+     * Labels of samples do not change. */
+    label_set_id labels;
 
-    /* Events are all taken over, unless the verb sets a map of its own, in which 0 drops
-     * the event's samples. In the others 0 is "not met yet". */
+    /* --- New IDs by old ones ------------------------------------------------------- */
+
+    /* All events are copied, unless the transform sets a map, in which 0 drops the
+     * samples of the event. In the other maps, 0 is "not copied yet". */
     const event_id *events;
     module_id *modules;
     frame_id *frames;
     thread_id *threads;
     stack_id *stacks;
+    label_set_id *label_sets;
 };
 
 /* False, with err set, when memory is short; deinit in every case. */
@@ -59,25 +63,25 @@ bool rewrite_init(struct rewrite *r, const struct profile *from, struct builder 
                   struct error *err);
 void rewrite_deinit(struct rewrite *r);
 
-/* Adds all samples that stay to the builder. False, with err set, when the scratch memory
- * ran out. */
+/* Adds all remaining samples to the builder. False, with err set, when scratch memory is
+ * short. */
 bool rewrite_run(struct rewrite *r, struct error *err);
 
-/* The new frame for an old one, made at the first call. */
+/* The new frame for an old one; the first call makes it. */
 frame_id rewrite_frame(struct rewrite *r, frame_id old);
 
-/* A copy of an old frame, under another name where `name` is not NULL. */
+/* A copy of an old frame, with another name if `name` is not NULL. */
 frame_id rewrite_copy_frame(struct rewrite *r, frame_id old, const struct str *name);
 
 /* By old stack: its outermost frame. NULL when memory is short. */
 frame_id *rewrite_outermost_frames(struct rewrite *r);
 
-/* By old thread: a new frame called like it; 0 where it has no name. NULL when memory is
+/* By old thread: a new frame with its name; 0 if it has none. NULL when memory is
  * short. */
 frame_id *rewrite_thread_frames(struct rewrite *r, enum thread_style style);
 
-/* By old frame: a number that frames of the same name share (unknown frames: of the same
- * module), below *limit. NULL when memory is short. */
+/* By old frame: a number below *limit, equal for frames of the same name (without a name:
+ * of the same module). NULL when memory is short. */
 uint32_t *rewrite_name_numbers(struct rewrite *r, size_t *limit);
 
 #endif

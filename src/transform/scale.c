@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights times a factor, or to a total. */
+/* Multiplies weights by a factor, or scales them to a total. */
 #include "transform/rewrite.h"
 
 static bool weigh(const struct rewrite *r, struct sample *s)
@@ -27,7 +27,7 @@ static double *find_factors(struct rewrite *r, const struct transform_options *o
     return factors;
 }
 
-static bool scale_wanted(const struct transform_options *o)
+static bool scale_requested(const struct transform_options *o)
 {
     return o->scale != 0 || o->scale_to != 0;
 }
@@ -49,6 +49,6 @@ static bool scale_run(const struct profile *from, const struct transform_options
 const struct transform transform_scale = {
     .name = "scale",
     .summary = "multiply the weights, or make them add up to a total",
-    .wanted = scale_wanted,
+    .requested = scale_requested,
     .run = scale_run,
 };

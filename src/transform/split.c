@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packages as frames: what stands before a function's own name becomes frames above it.
- * std::vector<int>::at is std, vector<int>, at; java.util.HashMap.get and
- * java/util/HashMap.get likewise; net/http.(*Client).Do is net, http.(*Client).Do. */
+/* Makes frames of packages: the parts of a name before the function become frames.
+ * std::vector<int>::at becomes std, vector<int>, at; java.util.HashMap.get and
+ * java/util/HashMap.get become java, util, HashMap, get; net/http.(*Client).Do becomes
+ * net, http.(*Client).Do. */
+#include "base/array.h"
 #include "transform/rewrite.h"
 
-/* --- A name in parts ---------------------------------------------------------------- */
+/* --- Parts of a name --------------------------------------------------------------- */
 
-/* Whether dots part the name: at least two of them, between words that begin with a
- * letter. foo.isra.0 and libc.so.6 are no packages. */
+/* True if dots separate parts of the name: at least two dots, between words that start
+ * with a letter. foo.isra.0 and libc.so.6 are not packages. */
 static bool is_dotted(struct str name)
 {
     size_t dots = 0;
@@ -30,7 +32,7 @@ static bool is_dotted(struct str name)
     return dots >= 2 && !begin;
 }
 
-/* How slashes and dots of a name are to be taken. */
+/* How slashes and dots of a name are interpreted. */
 struct separators {
     bool slash, dot;
 };
@@ -43,7 +45,7 @@ static struct separators separators_of(struct str name)
                                .dot = is_dotted(name)};
 }
 
-/* The length of the separator at `at`, 0 where there is none. */
+/* The length of the separator at `at`, 0 if there is none. */
 static size_t separator_at(struct str s, size_t at, struct separators by)
 {
     if (s.ptr[at] == ':')
@@ -53,7 +55,7 @@ static size_t separator_at(struct str s, size_t at, struct separators by)
     return by.slash && s.ptr[at] == '/' && !str_ends(str_head(s, at), STR("operator"));
 }
 
-/* Takes the next part off *rest; empty at the end. Brackets are not looked into. */
+/* Removes the next part from *rest; empty at the end. Ignores separators in brackets. */
 static struct str next_part(struct str *rest, struct separators by)
 {
     struct str s = *rest;
@@ -87,18 +89,15 @@ struct splitting {
 static bool add_part(struct rewrite *r, frame_id old, struct str name, bool last)
 {
     struct splitting *s = r->context;
-    frame_id *parts =
-        arena_grow(&r->arena, s->parts, &s->cap, s->count + 1, sizeof *parts);
-    if (!parts)
+    frame_id *part = ARRAY_APPEND(&r->arena, s->parts, s->count, s->cap);
+    if (!part)
         return false;
-    s->parts = parts;
-    parts[s->count++] =
-        last ? rewrite_copy_frame(r, old, &name) : builder_named_frame(r->to, name);
+    *part = last ? rewrite_copy_frame(r, old, &name) : builder_named_frame(r->to, name);
     s->runs[old].count++;
     return true;
 }
 
-/* Splits a frame, the first time that it is met. */
+/* Splits a frame when it is first used. */
 static const struct run *split_frame(struct rewrite *r, frame_id old)
 {
     struct splitting *s = r->context;
@@ -133,12 +132,12 @@ static stack_id push_split(struct rewrite *r, stack_id parent, stack_id old)
     return push_parts(r, parent, r->from->stacks[old].frame);
 }
 
-static stack_id place_leaf(struct rewrite *r, struct sample *s)
+static stack_id leaf_packages(struct rewrite *r, struct sample *s)
 {
     return s->stack ? push_parts(r, 0, r->from->stacks[s->stack].frame) : 0;
 }
 
-static bool split_wanted(const struct transform_options *o)
+static bool split_requested(const struct transform_options *o)
 {
     return o->split != SPLIT_NONE;
 }
@@ -153,7 +152,7 @@ static bool split_run(const struct profile *from, const struct transform_options
         s.runs = arena_zalloc(&r.arena, from->frame_count, sizeof *s.runs);
         r.context = &s;
         if (o->split == SPLIT_LEAF)
-            r.place = place_leaf;
+            r.make_stack = leaf_packages;
         else
             r.push = push_split;
         ok = s.runs ? rewrite_run(&r, err) : error_memory(err);
@@ -165,6 +164,6 @@ static bool split_run(const struct profile *from, const struct transform_options
 const struct transform transform_split = {
     .name = "split",
     .summary = "make frames of the packages in names",
-    .wanted = split_wanted,
+    .requested = split_requested,
     .run = split_run,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names without what tells one build, one call or one type from the next. */
+/* Removes the parts of names that differ between builds, calls or types. */
 #include "model/name.h"
 #include "transform/rewrite.h"
 
 struct stripping {
     const struct strip_options *o;
-    string_id *renamed; /* by old name: the new profile's; 0 where not met yet */
+    string_id *renamed; /* by old name: the new name; 0: not made yet */
     struct output text, next;
 };
 
@@ -25,7 +25,7 @@ static void write_without_hex(struct output *o, struct str name)
     }
 }
 
-/* Writes the name stripped to s->text. */
+/* Writes the stripped name to s->text. */
 static void strip_name(struct stripping *s, struct str name)
 {
     struct str plain = label_without_suffix(name), mark = str_skip(name, plain.len);
@@ -36,7 +36,7 @@ static void strip_name(struct stripping *s, struct str name)
     s->text.used = s->next.used = 0;
     if (s->o->templates) {
         name_write_without_templates(&s->next, plain);
-        plain = output_kept(&s->next);
+        plain = output_contents(&s->next);
     }
     if (s->o->hex)
         write_without_hex(&s->text, plain);
@@ -51,13 +51,13 @@ static frame_id copy_stripped(struct rewrite *r, frame_id old)
     string_id name = r->from->frames[old].name;
     if (name && !s->renamed[name]) {
         strip_name(s, profile_string(r->from, name));
-        s->renamed[name] = builder_string(r->to, output_kept(&s->text));
+        s->renamed[name] = builder_string(r->to, output_contents(&s->text));
     }
     struct str stripped = profile_string(r->to->profile, s->renamed[name]);
     return rewrite_copy_frame(r, old, &stripped);
 }
 
-static bool strip_wanted(const struct transform_options *o)
+static bool strip_requested(const struct transform_options *o)
 {
     const struct strip_options *s = &o->strip;
     return s->arguments || s->templates || s->offsets || s->hex;
@@ -86,6 +86,6 @@ static bool strip_run(const struct profile *from, const struct transform_options
 const struct transform transform_strip = {
     .name = "strip",
     .summary = "take arguments, templates, offsets and addresses off names",
-    .wanted = strip_wanted,
+    .requested = strip_requested,
     .run = strip_run,
 };

@@ -24,7 +24,7 @@ struct profile *transform_run(const struct transform *t, const struct profile *f
 {
     struct builder b;
     struct profile *p = NULL;
-    if (builder_init(&b, from->kept ? BUILD_KEEP : BUILD_COUNT)) {
+    if (builder_init(&b, from->all_samples ? BUILD_KEEP : BUILD_COUNT)) {
         builder_merge_facts(&b, from);
         if (t->run(from, o, &b, err))
             p = builder_finish(&b, err);
@@ -40,7 +40,7 @@ struct profile *transform_apply(const struct transform_options *o, struct profil
 {
     *emptied = NULL;
     for (size_t i = 0; p && transforms[i]; i++) {
-        if (!transforms[i]->wanted(o))
+        if (!transforms[i]->requested(o))
             continue;
         struct profile *to = transform_run(transforms[i], p, o, err);
         if (to && p->sample_count && !to->sample_count)

@@ -2,33 +2,33 @@
 /* Transforms: a profile in, a profile out. One file per verb.
  *
  * To add a verb:
- *   1. its options in struct transform_options, where all zero means "not asked for"
+ *   1. its options in struct transform_options, where all zero means "not requested"
  *   2. src/transform/NAME.c with one `const struct transform transform_NAME`
  *   3. its line in transforms.def, which is the order in which verbs are applied
  *   4. its line in src/transform/meson.build
- *   5. its option in src/cli/options/view.c, tests/transform/test_NAME.c
+ *   5. its option in src/cli/options/transforms.c, tests/transform/test_NAME.c
  *
- * A verb never changes the profile that it is given. It fills a builder, most easily with
- * the rewriting of stacks that rewrite.h offers: one pass, parent before child, no
- * recursion. What it leaves out leaves nothing behind: no frame, no thread. The facts are
- * carried over by transform_run; they go on counting what was read, and say so when
- * samples were left out (facts.filtered). */
+ * A verb never changes its input profile. It fills a builder, in most cases by rewriting
+ * stacks (rewrite.h): one pass, parent before child, no recursion. Frames and threads
+ * that only dropped samples use are dropped, too. transform_run copies the facts; they
+ * describe the samples that were read, and facts.filtered is set if samples were
+ * dropped. */
 #ifndef STOKE_TRANSFORM_TRANSFORM_H
 #define STOKE_TRANSFORM_TRANSFORM_H
 
 #include "model/builder.h"
-#include "model/label.h"
+#include "model/frame_label.h"
 
 #define TRANSFORM_WORDS_MAX 32
 
-/* Words of the user's, each zero-terminated and outliving the options. */
+/* Words from the user: zero-terminated, valid as long as the options. */
 struct transform_words {
     const char *items[TRANSFORM_WORDS_MAX];
     size_t count;
-    bool exact; /* where patterns are asked for: they are whole names instead */
+    bool exact; /* for patterns: they are full names instead */
 };
 
-/* Numbers and ranges of numbers, both ends included. */
+/* Numbers and ranges of numbers, inclusive. */
 struct number_set {
     struct {
         uint64_t first, last;
@@ -36,7 +36,7 @@ struct number_set {
     size_t count;
 };
 
-/* A moment, as it can be told before the profile is known. */
+/* A time that is specified before the profile is read. */
 struct time_point {
     enum {
         TIME_POINT_NONE,
@@ -44,15 +44,19 @@ struct time_point {
         TIME_POINT_FROM_FIRST,
         TIME_POINT_PERCENT
     } at;
-    uint64_t ns;    /* by the input's clock, or from its first sample on */
-    double percent; /* of the way from the first sample to the last */
+    uint64_t ns;    /* on the clock of the input, or from its first sample */
+    double percent; /* of the time from the first sample to the last */
 };
 
-/* Where something is named to be kept, all else goes; what is named to be dropped goes.
- * Names of events and comms may hold '*' and '?'. A sample belongs to a time range from
- * its `start` on and up to, not including, its `end`. */
+/* If items to keep are given, all others are dropped; items to drop are dropped. Names of
+ * events and comms may contain the wildcards '*' and '?'. A time range includes its
+ * `start` and excludes its `end`. */
 struct filter_options {
     struct transform_words events, drop_events;
+    /* "KEY=VALUE", where VALUE may contain '*' and '?'; or "KEY" for any value. If
+     * several words have the same key, one of them must match; this holds for each
+     * key. */
+    struct transform_words labels, drop_labels;
     struct transform_words comms, drop_comms;
     struct number_set pids, drop_pids;
     struct number_set tids, drop_tids;
@@ -67,7 +71,7 @@ struct strip_options {
     bool hex;       /* lambda_0x7f00 -> lambda_0x... */
 };
 
-/* What stands for a frame instead of its function. */
+/* The unit that becomes a frame. */
 enum group_by {
     GROUP_FUNCTION,
     GROUP_MODULE,
@@ -75,22 +79,23 @@ enum group_by {
     GROUP_COMM,    /* the whole stack becomes one frame: the thread's name, */
     GROUP_PROCESS, /* with the process, */
     GROUP_THREAD,  /* with process and thread */
+    GROUP_LABEL,   /* the whole stack becomes one frame: the value of a label */
 };
 
 enum collapse {
     COLLAPSE_NONE,
     COLLAPSE_ADJACENT, /* a;a;b;a -> a;b;a */
-    COLLAPSE_CYCLES,   /* a;b;a;c -> a;c: back to where the function was met first */
+    COLLAPSE_CYCLES,   /* a;b;a;c -> a;c: back to the first occurrence of the function */
 };
 
 enum split {
     SPLIT_NONE,
     SPLIT_EACH, /* a::b;c::d -> a;b;c;d */
-    SPLIT_LEAF, /* a::b;c::d -> c;d: the packages of the functions that ran */
+    SPLIT_LEAF, /* a::b;c::d -> c;d: the packages of the leaf functions */
 };
 
-/* Patterns are POSIX extended regular expressions, see pattern.h; several of `focus` must
- * all match, of the others one is enough. */
+/* Patterns are POSIX extended regular expressions, see pattern.h. Several patterns of
+ * `focus` must all match; of the others, one must match. */
 struct transform_options {
     struct filter_options filter;
     struct strip_options strip;
@@ -98,76 +103,79 @@ struct transform_options {
     struct transform_words ignore;    /* drop the stacks with such a frame */
     struct transform_words hide;      /* drop such frames */
     struct transform_words show;      /* drop all other frames */
-    struct transform_words show_from; /* begin stacks at the outermost such frame */
+    struct transform_words show_from; /* start stacks at the outermost such frame */
     struct transform_words
-        base; /* names: keep the stacks with one, from the innermost on */
+        base; /* names: keep the stacks with one, starting at the innermost */
     struct transform_words
         collapse_module;    /* patterns of modules, see collapse_module.c */
-    bool wall;              /* running and waiting as one event, see wall.c */
-    const char *wall_event; /* of the running; NULL: the first */
+    bool wall;              /* running and waiting in one event, see wall.c */
+    const char *wall_event; /* the event of running; NULL: the first */
     enum group_by group;
+    const char *group_label; /* GROUP_LABEL: the key */
     enum collapse collapse;
     enum split split;
     bool thread_frames;        /* threads become the outermost frames */
-    enum thread_style threads; /* and this is what they are called */
+    enum thread_style threads; /* the form of their names */
+    bool process_frames;       /* with thread_frames: processes, then the threads of those
+                                  with several; samples keep their threads */
     bool reverse;              /* leaf first; threads become frames */
-    double scale;              /* weights times this; 0: as they are */
-    double scale_to;           /* each event's weights add up to this; 0: as they do */
+    double scale;              /* factor for weights; 0: none */
+    double scale_to;           /* total of the weights of each event; 0: unchanged */
 };
 
 struct transform {
     const char *name;    /* lower case */
     const char *summary; /* a phrase: "keep the stacks that match" */
-    bool (*wanted)(const struct transform_options *o);
+    bool (*requested)(const struct transform_options *o);
 
-    /* Fills `to`, an empty builder of the same mode as `from`, its facts already those of
-     * `from`. False, with err set, where the options do not fit the profile; shortness of
-     * memory in the builder need not be looked at. */
+    /* Fills `to`, an empty builder with the mode of `from` and a copy of its facts.
+     * False, with err set, if the options do not fit the profile; the caller checks the
+     * builder for memory shortage. */
     bool (*run)(const struct profile *from, const struct transform_options *o,
                 struct builder *to, struct error *err);
 };
 
-/* All verbs, in the order of transforms.def, and a NULL behind them. */
+/* All transforms, in the order of transforms.def, followed by NULL. */
 extern const struct transform *const transforms[];
 
 const struct transform *transform_named(struct str name);
 
-/* Runs one verb. The result is the caller's; NULL with err set on failure. */
+/* Runs one transform. The caller owns the result; NULL, with err set, on failure. */
 struct profile *transform_run(const struct transform *t, const struct profile *from,
                               const struct transform_options *o, struct error *err);
 
-/* Runs all that the options want, in order. Takes `p` over: gives back p itself where
- * nothing is wanted, else a new profile with p destroyed; NULL, with err set and p
- * destroyed, on failure. *emptied is the verb after which no sample was left, else NULL;
- * that is no failure. p may be NULL: nothing happens then. */
+/* Runs all transforms that the options request, in order. Takes over p: returns p if
+ * there are none, else a new profile, and destroys p. On failure it destroys p and
+ * returns NULL, with err set. *emptied is the transform that removed the last sample, or
+ * NULL; this is not a failure. p may be NULL: nothing happens. */
 struct profile *transform_apply(const struct transform_options *o, struct profile *p,
                                 const struct transform **emptied, struct error *err);
 
 struct diff_options {
-    bool normalise;            /* before is scaled to after's total */
-    enum thread_style threads; /* THREAD_COMM: runs have other numbers, names stay */
+    bool normalise;            /* scale before to the total of after */
+    enum thread_style threads; /* THREAD_COMM: IDs differ between runs, names do not */
 };
 
-/* Two profiles as one that is differential: event 1 holds the weights before, event 2
- * those after. Of each the first event is taken; of `before` the one called like the
- * first of `after`, where there is one. */
+/* Makes one differential profile of two: event 1 has the weights before, event 2 those
+ * after. The first event of `after` is used, and of `before` the event of that name, or
+ * else the first. */
 struct profile *transform_diff(const struct profile *before, const struct profile *after,
                                const struct diff_options *o, struct error *err);
 
-/* Whether the event is one that the user wants: the name may have '*' and '?', and be
- * without the modifiers that perf puts behind it (cycles:ppp). */
-bool event_matches(struct str wanted, struct str name);
+/* True if the event matches: `requested` may contain '*' and '?', and omit the modifiers of
+ * perf (cycles:ppp). */
+bool event_matches(struct str requested, struct str name);
 
-/* What users write: "3,7,10-12", added to the set. */
+/* Adds numbers from text to the set: "3,7,10-12". */
 bool number_set_add(struct number_set *set, struct str text, struct error *err);
 bool number_set_has(const struct number_set *set, uint64_t number);
 
-/* "12.5" (seconds by the input's clock; also 12500ms, us, ns), "+1.5" (from the first
- * sample on), "20%". */
+/* "12.5" (seconds on the clock of the input; also 12500ms, us, ns), "+1.5" (from the
+ * first sample), "20%". */
 bool time_point_parse(struct str text, struct time_point *out, struct error *err);
 
-/* The moment by the clock of an input whose samples are from `first` to `last`. The last
- * sample lies before 100 percent. */
+/* The time on the clock of an input whose samples are from `first` to `last`. The last
+ * sample is before 100 percent. */
 uint64_t time_point_resolve(const struct time_point *t, uint64_t first, uint64_t last);
 
 #endif

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where threads spend their time, running and waiting together: the samples of an event
- * that is measured on CPUs and the waits (perf/off_cpu.h) become one event, in ns.
+/* Wall-clock time of threads, running and waiting: the samples of an on-CPU event and the
+ * waits (perf/off_cpu.h) become one event, in ns.
  *
- * A sample on a CPU stands for the time that its event says; else for one period of the
- * sampling: by the rate that the recording tells, or the middle of the times between two
- * samples of a thread. Above a wait whose reason is not known stands a marker, so that it
- * can be told from running. */
+ * A sample on a CPU has the time of its event, or else one period of the sampling: from
+ * the rate of the recording, or the median time between two samples of a thread. A wait
+ * without a known reason gets a marker on top of its stack, to distinguish it from
+ * running. */
+#include "base/array.h"
 #include "base/sort.h"
 #include "transform/rewrite.h"
 
-#define NOT_LOOKED_AT UINT32_MAX
+#define NOT_COPIED UINT32_MAX
 
 struct wall {
     event_id on, off; /* 0: none */
-    double period;    /* ns of a sample whose weight is no time */
-    frame_id waits;   /* new: stands above what waits for no known reason */
-    stack_id *copies; /* by old stack; NOT_LOOKED_AT */
-    bool *marked;     /* by old stack: a marker is in it */
+    double period;    /* ns per sample if its weight is not a time */
+    frame_id waits;   /* new: the marker of waits without a known reason */
+    stack_id *copies; /* by old stack; NOT_COPIED */
+    bool *marked;     /* by old stack: it has a marker */
     stack_id *climb;
     size_t climb_cap;
 };
 
-static event_id find_on(const struct profile *p, const char *wanted, event_id off)
+static event_id find_on(const struct profile *p, const char *requested, event_id off)
 {
-    event_id named = wanted ? profile_find_event(p, str_of(wanted)) : 0;
+    event_id named = requested ? profile_find_event(p, str_of(requested)) : 0;
     if (named && named != off)
         return named;
     for (event_id e = 1; e < p->event_count; e++)
@@ -32,7 +33,7 @@ static event_id find_on(const struct profile *p, const char *wanted, event_id of
     return 0;
 }
 
-/* The median of the times between two samples of a thread; 0 where there are no times. */
+/* The median time between two samples of a thread; 0 without times. */
 static double middle_gap(struct rewrite *r, event_id event)
 {
     const struct profile *p = r->from;
@@ -76,19 +77,17 @@ static bool weigh(const struct rewrite *r, struct sample *s)
     return true;
 }
 
-/* The new stack for an old one, made from its outermost frame that is new on. */
+/* The new stack for an old one; makes the frames that are missing. */
 static stack_id copy_stack(struct rewrite *r, stack_id old)
 {
     struct wall *w = r->context;
     size_t count = 0;
     stack_id at = old;
-    for (; at && w->copies[at] == NOT_LOOKED_AT; at = r->from->stacks[at].parent) {
-        stack_id *climb =
-            arena_grow(&r->arena, w->climb, &w->climb_cap, count + 1, sizeof *climb);
-        if (!climb)
+    for (; at && w->copies[at] == NOT_COPIED; at = r->from->stacks[at].parent) {
+        stack_id *next = ARRAY_APPEND(&r->arena, w->climb, count, w->climb_cap);
+        if (!next)
             return 0;
-        w->climb = climb;
-        climb[count++] = at;
+        *next = at;
     }
     stack_id made = at ? w->copies[at] : 0;
     while (count-- > 0) {
@@ -101,7 +100,7 @@ static stack_id copy_stack(struct rewrite *r, stack_id old)
     return made;
 }
 
-static stack_id place(struct rewrite *r, struct sample *s)
+static stack_id wall_stack(struct rewrite *r, struct sample *s)
 {
     struct wall *w = r->context;
     stack_id stack = copy_stack(r, s->stack);
@@ -131,12 +130,12 @@ static bool wall_prepare(struct rewrite *r, struct wall *w,
         return error_memory(err);
     if (w->on && w->period <= 0 && unit != UNIT_NANOSECONDS &&
         unit != UNIT_MILLISECONDS) {
-        error_set(err, "how much time a sample stands for is not known");
-        return error_hint(err, "that needs samples with times, or a sampler that counts "
+        error_set(err, "the time per sample is unknown");
+        return error_hint(err, "this needs samples with times, or an event that counts "
                                "time (-e cpu-clock)");
     }
     for (size_t i = 0; i < p->stack_count; i++)
-        w->copies[i] = NOT_LOOKED_AT;
+        w->copies[i] = NOT_COPIED;
     event_id time = builder_event(r->to, STR("time"), UNIT_NANOSECONDS);
     events[w->on] = events[w->off] = time;
     events[0] = 0;
@@ -144,7 +143,7 @@ static bool wall_prepare(struct rewrite *r, struct wall *w,
     return true;
 }
 
-static bool wall_wanted(const struct transform_options *o)
+static bool wall_requested(const struct transform_options *o)
 {
     return o->wall;
 }
@@ -158,7 +157,7 @@ static bool wall_run(const struct profile *from, const struct transform_options 
     if (ok) {
         r.context = &w;
         r.row = weigh;
-        r.place = place;
+        r.make_stack = wall_stack;
         ok = rewrite_run(&r, err);
     }
     rewrite_deinit(&r);
@@ -168,6 +167,6 @@ static bool wall_run(const struct profile *from, const struct transform_options 
 const struct transform transform_wall = {
     .name = "wall-clock",
     .summary = "weigh by time, waits included",
-    .wanted = wall_wanted,
+    .requested = wall_requested,
     .run = wall_run,
 };

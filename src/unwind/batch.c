@@ -32,12 +32,13 @@ bool unwind_dump_read(const struct unwind_job *job, uint64_t address, unsigned s
     return !in.failed;
 }
 
-bool unwind_find_place(const struct unwind_objects *objects, const struct unwind_job *job,
-                       uint64_t address, struct unwind_place *place)
+bool unwind_find_location(const struct unwind_objects *objects,
+                          const struct unwind_job *job, uint64_t address,
+                          struct unwind_location *location)
 {
     const struct address_map *map = space_find(job->spaces, job->space, address);
     uint64_t in_file;
-    *place = (struct unwind_place){NULL, 0};
+    *location = (struct unwind_location){NULL, 0};
     if (!map || map->no_code)
         return false;
     uint64_t offset = address - map->start + map->offset;
@@ -46,7 +47,7 @@ bool unwind_find_place(const struct unwind_objects *objects, const struct unwind
                           : objects->table(objects->context, map->object);
     if (table && table->machine == job->machine &&
         unwind_table_address(table, offset, &in_file))
-        *place = (struct unwind_place){table, address - in_file};
+        *location = (struct unwind_location){table, address - in_file};
     return true;
 }
 
@@ -65,10 +66,10 @@ static bool job_read(void *context, uint64_t address, unsigned size, uint64_t *v
             j->objects->read(j->objects->context, j->job, address, size, value));
 }
 
-static bool job_find(void *context, uint64_t address, struct unwind_place *place)
+static bool job_find(void *context, uint64_t address, struct unwind_location *location)
 {
     const struct job_context *j = context;
-    return unwind_find_place(j->objects, j->job, address, place);
+    return unwind_find_location(j->objects, j->job, address, location);
 }
 
 static void set_signal(struct unwind_job *job, size_t frame)
@@ -121,7 +122,7 @@ void unwind_by_cursor(const struct unwind_objects *objects, struct unwind_job *j
 
 struct cached {
     uint64_t address;
-    uint64_t space; /* what is mapped, by which machine; 0: empty */
+    uint64_t space; /* hash of the mappings and the architecture; 0: empty */
     struct unwind_rule rule;
 };
 
@@ -152,14 +153,14 @@ static uint64_t space_of(const struct unwind_job *job)
 
 #define LANES 12
 
-/* One stack in flight. What the caller's frame will be is worked out first, and its
- * memory asked for; it is read when the turn comes round again. */
+/* A stack that is being unwound. A step first computes where the caller's registers are
+ * and prefetches that memory; it is read when this lane's turn comes again. */
 struct lane {
     struct unwind_job *job;
     uint64_t pc, sp, fp, link;
     uint64_t stack_at; /* the address of the dump's first byte */
     const char *stack; /* the dump */
-    uint64_t readable; /* words begin at offsets below it */
+    uint64_t readable; /* words below this offset are readable */
     uint64_t code_mask, address_max;
     uint64_t next_sp;
     const char *return_from, *fp_from; /* a word in the dump, or in the lane */
@@ -178,8 +179,8 @@ static bool lane_ends(const struct lane *l, enum unwind_end why)
     return false;
 }
 
-/* The slow way has the last word, from the first frame on. */
-static bool leave_to_cursor(const struct flight *f, const struct lane *l)
+/* Unwinds the stack again with the cursor, from the first frame on. */
+static bool use_cursor(const struct flight *f, const struct lane *l)
 {
     unwind_job_by_cursor(f->objects, l->job);
     return false;
@@ -194,27 +195,28 @@ static bool lane_read(const struct lane *l, uint64_t address, uint64_t *value)
     return true;
 }
 
-/* The rule for the lane's place is looked up for good, and put into the cache. */
+/* Looks up the rule for the lane's address and stores it in the cache. */
 static __attribute__((noinline)) void find_rule(const struct flight *f, struct lane *l,
                                                 uint64_t address, struct cached *slot)
 {
-    struct unwind_place place;
+    struct unwind_location location;
     slot->address = address;
     slot->space = l->space;
     slot->rule = (struct unwind_rule){.cfa = CFA_NO_CODE};
-    bool mapped = unwind_find_place(f->objects, l->job, address, &place);
-    if (!mapped && !unwind_find_place(f->objects, l->job, l->pc, &place))
+    bool mapped = unwind_find_location(f->objects, l->job, address, &location);
+    if (!mapped && !unwind_find_location(f->objects, l->job, l->pc, &location))
         return;
     slot->rule.cfa = CFA_NONE;
-    if (!place.table)
+    if (!location.table)
         return;
-    slot->rule = *unwind_table_find(place.table, address - place.bias);
+    slot->rule = *unwind_table_find(location.table, address - location.bias);
     if (slot->rule.cfa != CFA_NONE)
         return;
-    /* A trampoline is never called: it is met where it begins, and, while the kernel does
-     * what it asks for, where it ends. */
+    /* A signal trampoline is never called: the address is its start, or, during its
+     * system call, its end. */
     uint64_t beside = l->is_call ? address + 1 : address - 1;
-    const struct unwind_rule *other = unwind_table_find(place.table, beside - place.bias);
+    const struct unwind_rule *other =
+        unwind_table_find(location.table, beside - location.bias);
     if (other->from & RETURN_SIGNAL)
         slot->rule = *other;
     else if (l->is_call && other->cfa != CFA_NONE)
@@ -222,10 +224,10 @@ static __attribute__((noinline)) void find_rule(const struct flight *f, struct l
             CFA_GENERAL; /* the cursor knows whether a function begins there */
 }
 
-/* As the cursor does it: code that nothing is known of. */
+/* Code without information, as in the cursor. */
 static bool plan_by_frame_pointer(const struct flight *f, struct lane *l)
 {
-    struct unwind_place place;
+    struct unwind_location location;
     uint64_t caller_fp, pc;
     if (l->fp == 0 && l->is_call) /* the ABI's mark of the outermost frame */
         return lane_ends(l, UNWIND_WHOLE);
@@ -233,7 +235,8 @@ static bool plan_by_frame_pointer(const struct flight *f, struct lane *l)
         !lane_read(l, l->fp + WORD, &pc))
         return lane_ends(l, UNWIND_NO_TABLE);
     pc &= l->code_mask;
-    if (pc < UNWIND_ADDRESS_MIN || !unwind_find_place(f->objects, l->job, pc - 1, &place))
+    if (pc < UNWIND_ADDRESS_MIN ||
+        !unwind_find_location(f->objects, l->job, pc - 1, &location))
         return lane_ends(l, UNWIND_NO_TABLE);
     l->next_sp = l->fp + 2 * (uint64_t)WORD;
     l->return_from = l->stack + (l->fp + WORD - l->stack_at);
@@ -243,7 +246,7 @@ static bool plan_by_frame_pointer(const struct flight *f, struct lane *l)
     return true;
 }
 
-/* The CFA of the rarer rules; false where it takes more than is known here. */
+/* The CFA of rare rules; false if it cannot be computed here. */
 static bool odd_cfa(const struct lane *l, const struct unwind_rule *rule, uint64_t *cfa)
 {
     uint64_t offset = (uint64_t)(int64_t)rule->cfa_offset;
@@ -297,15 +300,14 @@ static bool odd_return(struct lane *l, const struct unwind_rule *rule, uint64_t 
     return !at_sp || lane_read(l, at - 2 * (uint64_t)WORD, &l->link);
 }
 
-/* The rules that are not simple. Where anything is out of the ordinary, the cursor finds
- * out what to make of it. */
+/* Rules that are not simple. In unusual cases the cursor decides. */
 static __attribute__((noinline)) bool plan_odd(const struct flight *f, struct lane *l,
                                                const struct unwind_rule *rule)
 {
     bool is_signal = rule->from & RETURN_SIGNAL;
     uint64_t cfa;
     if (rule->cfa == CFA_NO_CODE && l->is_call) {
-        l->job->count--; /* that was no return address */
+        l->job->count--; /* it was not a return address */
         return lane_ends(l, UNWIND_BAD_RULE);
     }
     if (rule->cfa >= CFA_NONE)
@@ -313,26 +315,26 @@ static __attribute__((noinline)) bool plan_odd(const struct flight *f, struct la
     if ((rule->from & ~RETURN_SIGNAL) == RETURN_NONE)
         return lane_ends(l, UNWIND_WHOLE);
     if (rule->from == RETURN_SWITCHED)
-        return leave_to_cursor(f, l);
+        return use_cursor(f, l);
     if (!odd_cfa(l, rule, &cfa) || !odd_fp(l, rule, cfa) || !odd_return(l, rule, cfa))
-        return leave_to_cursor(f, l);
+        return use_cursor(f, l);
     l->next_sp = cfa;
     l->is_call = !is_signal;
     l->has_link = is_signal;
     return true;
 }
 
-/* Why a simple rule leads nowhere. */
+/* Finds the reason why a simple rule fails. */
 static __attribute__((noinline)) bool end_simple(const struct flight *f,
                                                  const struct lane *l, uint64_t cfa,
                                                  uint64_t return_at)
 {
     if (cfa <= l->sp || l->stack_at + return_at < l->sp || f->objects->read)
-        return leave_to_cursor(f, l);
+        return use_cursor(f, l);
     return lane_ends(l, UNWIND_CUT);
 }
 
-/* Works out where the caller's registers are, and asks for them. False where there is no
+/* Computes where the caller's registers are, and prefetches them. False if there is no
  * caller. */
 static inline bool plan(const struct flight *f, struct lane *l)
 {
@@ -351,7 +353,7 @@ static inline bool plan(const struct flight *f, struct lane *l)
     if (cfa <= l->sp || return_at >= l->readable)
         return end_simple(f, l, cfa, return_at);
     if (rule->fp != FP_SAME && fp_at >= l->readable)
-        return leave_to_cursor(f, l);
+        return use_cursor(f, l);
     l->return_from = l->stack + return_at;
     l->fp_from = rule->fp == FP_SAME ? (const char *)&l->fp : l->stack + fp_at;
     l->next_sp = cfa;
@@ -362,20 +364,20 @@ static inline bool plan(const struct flight *f, struct lane *l)
     return true;
 }
 
-/* Whether a caller may be there: behind a call, or where a function begins to which a
- * stack was made to return. */
+/* Returns true if the address may be a caller: after a call, or the start of a function
+ * to which a hand-made stack returns. */
 static bool is_code(const struct unwind_objects *objects, const struct unwind_job *job,
                     uint64_t pc)
 {
-    struct unwind_place place;
-    return unwind_find_place(objects, job, pc - 1, &place) ||
-           unwind_find_place(objects, job, pc, &place);
+    struct unwind_location location;
+    return unwind_find_location(objects, job, pc - 1, &location) ||
+           unwind_find_location(objects, job, pc, &location);
 }
 
 static inline bool record(const struct flight *f, struct lane *l)
 {
     struct unwind_job *job = l->job;
-    if (!l->is_call && job->count) /* that was the trampoline */
+    if (!l->is_call && job->count) /* it was the trampoline */
         set_signal(job, job->count - 1);
     if (job->count == job->room)
         return lane_ends(l, !l->is_call || is_code(f->objects, job, l->pc)
@@ -387,7 +389,7 @@ static inline bool record(const struct flight *f, struct lane *l)
     return true;
 }
 
-/* One frame further. */
+/* Unwinds one frame. */
 static inline bool advance(const struct flight *f, struct lane *l)
 {
     uint64_t pc = load_word(l->return_from) & l->code_mask;
@@ -401,8 +403,8 @@ static inline bool advance(const struct flight *f, struct lane *l)
     return record(f, l) && plan(f, l);
 }
 
-/* Asks for what a job will touch first. */
-static void expect(const struct unwind_job *job)
+/* Prefetches the memory that a job reads first. */
+static void prefetch(const struct unwind_job *job)
 {
     for (size_t i = 0; i < 32; i += 8)
         __builtin_prefetch(job->registers + i);
@@ -412,7 +414,7 @@ static void expect(const struct unwind_job *job)
     __builtin_prefetch(job->stack.ptr + 64);
 }
 
-/* The next job that has a caller, into the lane; false when there are no more. */
+/* Puts the next job that has a caller into the lane; false if there are no more. */
 static bool launch(const struct flight *f, struct lane *l, struct unwind_job *jobs,
                    size_t count, size_t *next)
 {
@@ -420,7 +422,7 @@ static bool launch(const struct flight *f, struct lane *l, struct unwind_job *jo
         struct unwind_job *job = &jobs[(*next)++];
         const struct register_roles *roles = register_roles_of(job->machine);
         if (*next < count)
-            expect(&jobs[*next]);
+            prefetch(&jobs[*next]);
         clear_job(job);
         uint64_t needed = roles ? (uint64_t)1 << roles->perf_pc |
                                       (uint64_t)1 << roles->perf[roles->sp] |
@@ -462,7 +464,8 @@ void unwind_batch(struct unwind_cache *cache, const struct unwind_objects *objec
         for (size_t i = 0; i < flying;) {
             struct lane *l = &lanes[i];
             if (!advance(&f, l) && !launch(&f, l, jobs, count, &next))
-                *l = lanes[--flying]; /* what it points to in itself stays there */
+                /* pointers into the lane itself still refer to the old one */
+                *l = lanes[--flying];
             else
                 i++;
         }

@@ -26,9 +26,9 @@ enum {
 
 #define WIDE_LENGTH 0xffffffffu /* a 64-bit length follows */
 
-/* An augmentation has a letter or five; the instructions of a CIE are about ten bytes.
- * Both are read anew for every FDE that has another CIE than the one before it, so they
- * are bounded. */
+/* An augmentation has one to five letters, and the instructions of a CIE have about ten
+ * bytes. Both are limited, because they are read again for every FDE whose CIE differs
+ * from that of the previous FDE. */
 #define AUGMENTATION_MAX 16
 #define INITIAL_MAX 1024
 
@@ -48,7 +48,7 @@ static int64_t sign_extended(uint64_t value, unsigned size)
     return (int64_t)(value << shift) >> shift;
 }
 
-/* The bytes of a pointer, without what it is relative to. */
+/* Reads the bytes of a pointer, without adding its base. */
 static uint64_t pointer_bytes(struct bytes *in, uint8_t encoding, unsigned address_size)
 {
     switch (encoding & PE_FORMAT) {
@@ -125,12 +125,13 @@ bool cfi_pointer(const struct cfi_section *s, struct bytes *in, uint8_t encoding
 struct entry {
     uint64_t id_at; /* offset of the id */
     uint64_t id;
-    uint64_t next; /* offset of the entry behind it */
+    uint64_t next; /* offset of the next entry */
     bool is_wide;
-    struct bytes in; /* behind the id; its begin is the section's, its end the entry's */
+    /* after the id; its beginning is that of the section, its end that of the entry */
+    struct bytes in;
 };
 
-/* False where there is no whole entry, so none behind it can be found either. */
+/* False if the entry is truncated; the next entry cannot be found then. */
 static bool read_entry(const struct cfi_section *s, uint64_t offset, struct entry *e)
 {
     struct bytes in = bytes_of(s->bytes, s->big_endian);
@@ -156,8 +157,8 @@ static bool is_cie(const struct cfi_section *s, const struct entry *e)
     return e->id == (e->is_wide ? UINT64_MAX : UINT32_MAX);
 }
 
-/* A 64-bit entry of .eh_frame has an id of four bytes by the standard and of eight by
- * some writers. What follows is a version, never 0. */
+/* The id of a 64-bit entry of .eh_frame has four bytes in the standard, and eight from
+ * some writers. The version that follows is never 0. */
 static uint8_t skip_wide_id(const struct cfi_section *s, struct entry *e)
 {
     if (s->is_debug_frame)
@@ -168,7 +169,7 @@ static uint8_t skip_wide_id(const struct cfi_section *s, struct entry *e)
     return 8;
 }
 
-/* The letters of a 'z' augmentation, and the data that they stand for. */
+/* Reads the letters of a 'z' augmentation, and their data. */
 static bool read_augmentation(const struct cfi_section *s, struct str letters,
                               struct bytes *in, struct cfi_cie *cie)
 {
@@ -179,7 +180,7 @@ static bool read_augmentation(const struct cfi_section *s, struct str letters,
         case 'R':
             cie->pointer_encoding = bytes_u8(in);
             break;
-        case 'P': /* the personality routine: often indirect, which does not matter */
+        case 'P': /* the personality routine: usually indirect, and not needed */
             encoding = bytes_u8(in);
             cfi_pointer(s, in, encoding, cie->address_size, 0, &ignored);
             break;
@@ -194,7 +195,7 @@ static bool read_augmentation(const struct cfi_section *s, struct str letters,
             break;
         case 'G': /* AArch64: memory tagging of the stack */
             break;
-        default: /* the size tells where the instructions are all the same */
+        default: /* the size still locates the instructions */
             return true;
         }
     }
@@ -246,13 +247,13 @@ static bool read_cie(const struct cfi_section *s, uint64_t offset, struct cfi_ci
         if (e.in.failed || !read_augmentation(s, str_skip(augmentation, 1), &data, cie))
             return false;
     } else if (augmentation.len && !str_equal(augmentation, STR("eh"))) {
-        return false; /* where the instructions begin cannot be known */
+        return false; /* the start of the instructions is unknown */
     }
     cie->instructions = bytes_take(&e.in, bytes_left(&e.in));
     return cie->instructions.len <= INITIAL_MAX;
 }
 
-/* Where the CIE of an FDE is: .eh_frame says how far back from the id. */
+/* Offset of the CIE of an FDE: .eh_frame stores the distance from the id. */
 static bool cie_offset(const struct cfi_section *s, const struct entry *e,
                        uint64_t *offset)
 {
@@ -283,7 +284,7 @@ struct cfi_reader cfi_reader_of(const struct cfi_section *section)
     return (struct cfi_reader){.section = section};
 }
 
-/* The FDE of an entry that is none's CIE. */
+/* Reads the FDE of an entry that is not a CIE. */
 static bool read_described(struct cfi_reader *r, struct entry *e, struct cfi_fde *fde)
 {
     uint64_t offset;
@@ -309,7 +310,7 @@ bool cfi_next(struct cfi_reader *r, struct cfi_fde *fde)
             return false;
         }
         r->at = e.next;
-        if (e.next == e.id_at) /* an end mark: linkers leave some in the middle */
+        if (e.next == e.id_at) /* a terminator: linkers leave some in the middle */
             continue;
         if (!e.in.failed && is_cie(s, &e))
             continue;
@@ -374,7 +375,7 @@ static uint64_t header_number(const struct cfi_header *h, uint64_t row, unsigned
 
 bool cfi_header_find(const struct cfi_header *h, uint64_t address, uint64_t *fde)
 {
-    uint64_t low = 0, high = h->count; /* the answer's row is below high */
+    uint64_t low = 0, high = h->count; /* the result is below high */
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (header_number(h, middle, 0) <= address)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of FDEs (DWARF 5, 6.4.2): they make the rows one after the other. */
+/* Runs the programs of FDEs (DWARF 5, 6.4.2), which produce the rows one by one. */
 #include "unwind/cfi.h"
 
-/* DW_CFA_*. The first three hold an operand in their low six bits. */
+/* DW_CFA_*. The first three have an operand in their low six bits. */
 enum {
     OP_ADVANCE = 0x40,
     OP_OFFSET = 0x80,
@@ -43,8 +43,8 @@ struct str cfi_expression(const struct cfi_section *section, int64_t value)
     return str_part(section->bytes, v >> 32, v & UINT32_MAX);
 }
 
-/* Takes an expression: where it lies, as a rule's value. */
-static int64_t take_expression(struct cfi_program *p)
+/* Reads an expression; returns its offset, as the value of a rule. */
+static int64_t read_expression(struct cfi_program *p)
 {
     uint64_t size = bytes_uleb(&p->in);
     struct str code = bytes_take(&p->in, size);
@@ -63,7 +63,7 @@ static void set_rule(struct cfi_program *p, uint64_t number, enum cfi_how how,
     }
 }
 
-/* An offset in units of the CIE's; wraps rather than overflows. */
+/* A factored offset; wraps instead of overflowing. */
 static int64_t factored(const struct cfi_program *p, uint64_t operand)
 {
     return (int64_t)(operand * (uint64_t)p->fde.cie.data_align);
@@ -101,7 +101,7 @@ static void set_cfa(struct cfi_program *p, uint64_t number, int64_t offset)
     p->row.cfa_value = offset;
 }
 
-/* Those about the CFA; false where it is none of them. */
+/* Operations on the CFA; false if it is another operation. */
 static bool run_cfa(struct cfi_program *p, uint8_t op)
 {
     struct bytes *in = &p->in;
@@ -131,14 +131,14 @@ static bool run_cfa(struct cfi_program *p, uint8_t op)
         return true;
     case OP_DEF_CFA_EXPRESSION:
         p->row.cfa = CFI_CFA_EXPRESSION;
-        p->row.cfa_value = take_expression(p);
+        p->row.cfa_value = read_expression(p);
         return true;
     default:
         return false;
     }
 }
 
-/* Those about one register; false where it is none of them. */
+/* Operations on one register; false if it is another operation. */
 static bool run_register(struct cfi_program *p, uint8_t op)
 {
     struct bytes *in = &p->in;
@@ -179,14 +179,13 @@ static bool run_register(struct cfi_program *p, uint8_t op)
         break;
     default:
         set_rule(p, number, op == OP_EXPRESSION ? CFI_EXPRESSION : CFI_VALUE_EXPRESSION,
-                 take_expression(p));
+                 read_expression(p));
         break;
     }
     return true;
 }
 
-/* Those that do not move on to the next row. False where the operation is not known, or
- * must not stand here. */
+/* Operations within a row. False if the operation is unknown or not allowed here. */
 static bool run(struct cfi_program *p, uint8_t op)
 {
     uint64_t low = op & 0x3f;
@@ -207,7 +206,7 @@ static bool run(struct cfi_program *p, uint8_t op)
         return remember(p);
     case OP_RESTORE_STATE:
         return restore_state(p);
-    case OP_ARGS_SIZE: /* what a landing pad has to pop: no matter here */
+    case OP_ARGS_SIZE: /* the stack space that a landing pad pops: not needed here */
         bytes_uleb(&p->in);
         return true;
     case OP_NEGATE_RA_STATE:
@@ -219,7 +218,7 @@ static bool run(struct cfi_program *p, uint8_t op)
     }
 }
 
-/* Whether the operation moves on, and if so, where to. */
+/* Returns true if the operation advances to a new row, and sets *to to its address. */
 static bool advances(struct cfi_program *p, uint8_t op, uint64_t *to)
 {
     uint64_t units;
@@ -252,7 +251,7 @@ static bool advances(struct cfi_program *p, uint8_t op, uint64_t *to)
     return true;
 }
 
-/* A cursor over instructions, whose begin is the section's. */
+/* A cursor over instructions; it begins at the section. */
 static struct bytes cursor_over(const struct cfi_section *s, struct str code)
 {
     struct bytes in = bytes_of(s->bytes, s->big_endian);
@@ -261,7 +260,8 @@ static struct bytes cursor_over(const struct cfi_section *s, struct str code)
     return in;
 }
 
-/* Runs up to the next row; its address in *to, or false at the end of the program. */
+/* Runs up to the next row and sets *to to its address; false at the end of the
+ * program. */
 static bool run_row(struct cfi_program *p, uint64_t *to)
 {
     while (bytes_left(&p->in)) {
@@ -290,14 +290,14 @@ static void run_initial(struct cfi_program *p)
     p->has_initial = false;
     memset(&p->row, 0, sizeof p->row);
     p->in = cursor_over(p->section, p->fde.cie.instructions);
-    while (run_row(p, &to)) /* a location has no meaning here */
+    while (run_row(p, &to)) /* the location is meaningless here */
         p->row.start = to;
     p->initial = p->row;
     p->has_initial = !p->broken;
 }
 
-/* Whether the place of a register lies below the stack pointer, as far as the row knows
- * where that is. */
+/* Returns true if the slot of a register is below the stack pointer, as far as the row
+ * knows the stack pointer. */
 static bool is_below_stack(const struct cfi_program *p, unsigned number)
 {
     uint64_t stack_pointer = p->section->machine == ARCH_ARM64 ? 31 : 7;

@@ -27,12 +27,12 @@ bool unwind_cursor_init(struct unwind_cursor *c, enum architecture machine,
 
 /* --- One step ----------------------------------------------------------------------- */
 
-/* The caller in the making. */
+/* The caller's frame while it is computed. */
 struct step {
     struct unwind_cursor *c;
     const struct unwind_access *access;
     const struct register_roles *roles;
-    const struct cfi_section *section; /* of the expressions; NULL: there are none */
+    const struct cfi_section *section; /* section of the expressions; NULL: none */
     uint64_t bias;
     uint64_t registers[CFI_REGISTERS];
     uint64_t known;
@@ -61,7 +61,7 @@ static bool current(const struct step *s, uint64_t number, uint64_t *value)
     return true;
 }
 
-/* *value stays as it is where nothing can be read. */
+/* value is unchanged if the address is unreadable. */
 static bool read_word(const struct step *s, uint64_t address, uint64_t *value)
 {
     uint64_t word;
@@ -76,8 +76,8 @@ static uint64_t stack_pointer(const struct step *s)
     return s->c->registers[s->roles->sp];
 }
 
-/* What an unreadable address of the stack means: what lies above the stack pointer was
- * not recorded, what lies below is no caller's. */
+/* The reason for an unreadable stack address: memory above the stack pointer was not
+ * recorded, memory below it cannot belong to a caller. */
 static enum unwind_end unreadable(const struct step *s, uint64_t address)
 {
     return address < stack_pointer(s) ? UNWIND_BAD_RULE : UNWIND_CUT;
@@ -129,8 +129,8 @@ static bool find_cfa(struct step *s, const struct cfi_row *row, uint64_t *cfa)
     }
 }
 
-/* The caller's value of a register: 1 where it has one, 0 where it is lost, -1 where it
- * should be in memory that cannot be read (its address in *value). */
+/* The caller's value of a register. Returns 1 if it is known, 0 if it is lost, -1 if it
+ * is in unreadable memory (its address is in *value). */
 static int caller_value(struct step *s, const struct cfi_row *row, unsigned number,
                         uint64_t cfa, uint64_t *value)
 {
@@ -160,8 +160,8 @@ static int caller_value(struct step *s, const struct cfi_row *row, unsigned numb
     }
 }
 
-static bool take_return(struct step *s, const struct cfi_row *row, uint64_t column,
-                        uint64_t cfa)
+static bool set_return(struct step *s, const struct cfi_row *row, uint64_t column,
+                       uint64_t cfa)
 {
     uint64_t value = 0;
     if (column >= CFI_REGISTERS)
@@ -170,7 +170,7 @@ static bool take_return(struct step *s, const struct cfi_row *row, uint64_t colu
     bool stays = row->how[number] == CFI_UNSPECIFIED || row->how[number] == CFI_SAME;
     if (row->how[number] == CFI_UNDEFINED)
         return step_ends(s, UNWIND_WHOLE);
-    /* A link that is still in its register is so only until this code calls. */
+    /* The link register has the return address only until this code calls a function. */
     if (stays && (number != s->roles->link || s->c->is_call))
         return step_ends(s, UNWIND_BAD_RULE);
     int got = caller_value(s, row, number, cfa, &value);
@@ -180,9 +180,10 @@ static bool take_return(struct step *s, const struct cfi_row *row, uint64_t colu
     return true;
 }
 
-/* Rules that find the CFA without a look into memory find it further up, but where the
- * return address is in a register: in code that has not called yet, and on x86-64 in such
- * as vfork's, which takes it off the stack for the time of the system call. */
+/* Returns true if the CFA is valid. If it was computed without reading memory, it must
+ * be above the stack pointer, unless the return address is in a register: in code that
+ * has not called a function yet, and on x86-64 in functions such as vfork, which pops
+ * it during the system call. */
 static bool grows(const struct step *s, const struct cfi_row *row, uint64_t cfa)
 {
     bool in_link =
@@ -197,7 +198,7 @@ static bool step_by_row(struct step *s, const struct cfi_row *row,
                         const struct cfi_cie *cie)
 {
     uint64_t cfa, value;
-    /* the outermost frame may have no CFA that makes sense */
+    /* the outermost frame may have an invalid CFA */
     if (cie->return_register < CFI_REGISTERS &&
         row->how[cie->return_register] == CFI_UNDEFINED)
         return step_ends(s, UNWIND_WHOLE);
@@ -205,7 +206,7 @@ static bool step_by_row(struct step *s, const struct cfi_row *row,
         return false;
     if (!cie->is_signal && !grows(s, row, cfa))
         return step_ends(s, UNWIND_BAD_RULE);
-    if (!take_return(s, row, cie->return_register, cfa))
+    if (!set_return(s, row, cie->return_register, cfa))
         return false;
     for (unsigned i = 0; i < s->roles->count; i++)
         if (i != s->roles->sp && caller_value(s, row, i, cfa, &value) == 1)
@@ -222,7 +223,7 @@ static bool step_by_row(struct step *s, const struct cfi_row *row,
 
 /* --- By a compact rule, the frame pointer, or a signal's frame ---------------------- */
 
-/* The registers that the kernel stored when it called the handler. */
+/* Restores the registers that the kernel stored when it called the signal handler. */
 static bool step_by_signal_frame(struct step *s)
 {
     static const uint8_t x86_64[] = {8, 9, 10, 11, 12, 13, 14, 15, 5,
@@ -242,7 +243,7 @@ static bool step_by_signal_frame(struct step *s)
     return true;
 }
 
-/* Where the sections are not at hand: the three registers of the rule alone. */
+/* Without the sections: only the three registers of the rule. */
 static bool step_by_rule(struct step *s, const struct unwind_rule *rule)
 {
     uint64_t cfa, fp;
@@ -268,11 +269,11 @@ static bool step_by_rule(struct step *s, const struct unwind_rule *rule)
     return true;
 }
 
-/* Code that nothing is known of: where the frame pointer leads up the stack to an address
- * of code, it is believed. */
+/* Code without information: the frame pointer is used if it leads up the stack to a
+ * return address in mapped code. */
 static bool step_by_frame_pointer(struct step *s)
 {
-    struct unwind_place place;
+    struct unwind_location location;
     uint64_t fp, caller_fp, pc;
     bool known = current(s, s->roles->fp, &fp);
     if (known && fp == 0 && s->c->is_call) /* the ABI's mark of the outermost frame */
@@ -281,7 +282,8 @@ static bool step_by_frame_pointer(struct step *s)
         !read_word(s, fp + WORD, &pc))
         return step_ends(s, UNWIND_NO_TABLE);
     pc &= s->roles->code_mask;
-    if (pc < UNWIND_ADDRESS_MIN || !s->access->find(s->access->context, pc - 1, &place))
+    if (pc < UNWIND_ADDRESS_MIN ||
+        !s->access->find(s->access->context, pc - 1, &location))
         return step_ends(s, UNWIND_NO_TABLE);
     s->pc = pc;
     set(s, s->roles->sp, fp + 2 * (uint64_t)WORD);
@@ -289,32 +291,32 @@ static bool step_by_frame_pointer(struct step *s)
     return true;
 }
 
-/* Code that has switched stacks (Go's goroutines and the system's stack of a thread): the
- * frame pointer is the other stack's. Mostly that is not in the dump. */
+/* Code that has switched stacks (from a goroutine to the thread's system stack in Go):
+ * the frame pointer belongs to the other stack, which is usually not in the dump. */
 static bool step_by_switch(struct step *s)
 {
-    return step_by_frame_pointer(s) || step_ends(s, UNWIND_CUT);
+    return step_by_frame_pointer(s) || step_ends(s, UNWIND_SWITCHED);
 }
 
 /* --- Choosing ----------------------------------------------------------------------- */
 
-/* The rule for the current place, and the address in the file that it is for. */
+/* The rule for the current address, and the file address that it was found for. */
 static const struct unwind_rule *find_rule(struct unwind_cursor *c,
-                                           const struct unwind_place *place,
+                                           const struct unwind_location *location,
                                            uint64_t *address)
 {
     const struct cfi_section *section;
     struct cfi_fde fde;
-    uint64_t pc = c->pc - place->bias;
+    uint64_t pc = c->pc - location->bias;
     *address = pc - c->is_call;
-    const struct unwind_rule *rule = unwind_table_find(place->table, *address);
+    const struct unwind_rule *rule = unwind_table_find(location->table, *address);
     if (rule->cfa != CFA_NONE)
         return rule;
-    /* A trampoline is never called: it is met where it begins, and, while the kernel does
-     * what it asks for, where it ends. */
+    /* A signal trampoline is never called: the address is its start, or, during its
+     * system call, its end. */
     uint64_t beside = c->is_call ? pc : pc - 1;
-    const struct unwind_rule *other = unwind_table_find(place->table, beside);
-    c->is_entry = c->is_call && unwind_table_fde(place->table, pc, &section, &fde) &&
+    const struct unwind_rule *other = unwind_table_find(location->table, beside);
+    c->is_entry = c->is_call && unwind_table_fde(location->table, pc, &section, &fde) &&
                   fde.start == pc;
     if (!(other->from & RETURN_SIGNAL) && !c->is_entry)
         return rule;
@@ -322,19 +324,19 @@ static const struct unwind_rule *find_rule(struct unwind_cursor *c,
     return other;
 }
 
-static bool step_by_table(struct step *s, const struct unwind_place *place)
+static bool step_by_table(struct step *s, const struct unwind_location *location)
 {
     struct unwind_cursor *c = s->c;
     uint64_t address;
     struct cfi_fde fde;
-    const struct unwind_rule *rule = find_rule(c, place, &address);
+    const struct unwind_rule *rule = find_rule(c, location, &address);
     if (rule->cfa == CFA_NONE)
         return step_by_frame_pointer(s);
     if ((rule->from & ~RETURN_SIGNAL) == RETURN_NONE)
         return step_ends(s, UNWIND_WHOLE);
     if (rule->from == RETURN_SWITCHED)
         return step_by_switch(s);
-    bool has_fde = unwind_table_fde(place->table, address, &s->section, &fde);
+    bool has_fde = unwind_table_fde(location->table, address, &s->section, &fde);
     if (rule->from & RETURN_SIGNAL && (!has_fde || c->machine == ARCH_ARM64))
         return step_by_signal_frame(s);
     if (!has_fde)
@@ -342,19 +344,19 @@ static bool step_by_table(struct step *s, const struct unwind_place *place)
     c->instructions += fde.instructions.len + fde.cie.instructions.len;
     if (c->instructions > UNWIND_INSTRUCTIONS_MAX)
         return step_ends(s, UNWIND_BAD_RULE);
-    s->bias = place->bias;
+    s->bias = location->bias;
     cfi_program_init(&c->program, s->section);
     if (!cfi_row_at(&c->program, &fde, address))
         return step_ends(s, UNWIND_BAD_RULE);
     return step_by_row(s, &c->program.row, &fde.cie);
 }
 
-/* A caller is behind a call, or where a function begins. */
+/* A return address is after a call, or at the start of a function. */
 static bool is_code(const struct step *s, uint64_t pc)
 {
-    struct unwind_place place;
-    return s->access->find(s->access->context, pc - 1, &place) ||
-           s->access->find(s->access->context, pc, &place);
+    struct unwind_location location;
+    return s->access->find(s->access->context, pc - 1, &location) ||
+           s->access->find(s->access->context, pc, &location);
 }
 
 static bool accept(struct step *s)
@@ -381,7 +383,7 @@ bool unwind_step(struct unwind_cursor *c, const struct unwind_access *access,
                  enum unwind_end *end)
 {
     struct step s;
-    struct unwind_place place;
+    struct unwind_location location;
     s.c = c;
     s.access = access;
     s.roles = register_roles_of(c->machine);
@@ -390,10 +392,10 @@ bool unwind_step(struct unwind_cursor *c, const struct unwind_access *access,
     s.is_signal = false;
     memset(s.registers, 0, sizeof s.registers);
     c->is_entry = false;
-    bool mapped = access->find(access->context, c->pc - c->is_call, &place) ||
-                  access->find(access->context, c->pc, &place);
-    bool stepped =
-        mapped && place.table ? step_by_table(&s, &place) : step_by_frame_pointer(&s);
+    bool mapped = access->find(access->context, c->pc - c->is_call, &location) ||
+                  access->find(access->context, c->pc, &location);
+    bool stepped = mapped && location.table ? step_by_table(&s, &location)
+                                            : step_by_frame_pointer(&s);
     if (stepped && accept(&s))
         return true;
     *end = s.end;

@@ -110,7 +110,7 @@ static void dereference(struct evaluation *e, unsigned size)
     push(e, value);
 }
 
-/* Constants; false where it is none. */
+/* Constants; false if it is another operation. */
 static bool run_constant(struct evaluation *e, uint8_t op)
 {
     struct bytes *in = &e->in;
@@ -155,7 +155,7 @@ static bool run_constant(struct evaluation *e, uint8_t op)
     }
 }
 
-/* What moves items about; false where it is none. */
+/* Stack operations; false if it is another operation. */
 static bool run_stack(struct evaluation *e, uint8_t op)
 {
     uint64_t top, second, third;
@@ -191,7 +191,7 @@ static bool run_stack(struct evaluation *e, uint8_t op)
     }
 }
 
-/* Operations on the top alone; false where it is none. */
+/* Operations on the top item; false if it is another operation. */
 static bool run_unary(struct evaluation *e, uint8_t op)
 {
     uint64_t value;
@@ -221,7 +221,7 @@ static bool run_unary(struct evaluation *e, uint8_t op)
     }
 }
 
-/* Signed (DWARF 5, 2.5.1.4). The one quotient that does not fit wraps. */
+/* Signed (DWARF 5, 2.5.1.4). The only quotient that does not fit wraps. */
 static uint64_t divide(struct evaluation *e, uint64_t a, uint64_t b)
 {
     if (b == 0) {
@@ -269,7 +269,7 @@ static bool compare(uint8_t op, int64_t a, int64_t b)
     }
 }
 
-/* Operations on the top two. False where it is none. */
+/* Operations on the top two items; false if it is another operation. */
 static bool run_binary(struct evaluation *e, uint8_t op)
 {
     bool known = op == OP_AND || (op >= OP_DIV && op <= OP_MUL) || op == OP_OR ||
@@ -315,7 +315,7 @@ static bool run_binary(struct evaluation *e, uint8_t op)
     return true;
 }
 
-/* Goes on `by` bytes further, or back. */
+/* Moves `by` bytes forward or back. */
 static void jump(struct evaluation *e, int16_t by)
 {
     int64_t at = (int64_t)bytes_offset(&e->in) + by;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DWARF expressions (DWARF 5, 2.5), as far as call frame information uses them: numbers
- * on a stack, registers and memory through accessors.
+/* DWARF expressions (DWARF 5, 2.5), the subset that call frame information uses: a
+ * stack of numbers, and registers and memory through callbacks.
  *
- * Bounded: a depth of stack, and a number of steps, since an expression may jump back. */
+ * The depth of the stack and the number of steps are limited, because an expression may
+ * jump back. */
 #ifndef STOKE_UNWIND_EXPRESSION_H
 #define STOKE_UNWIND_EXPRESSION_H
 
@@ -11,19 +12,19 @@
 #define EXPRESSION_STEPS_MAX 1000
 #define EXPRESSION_STACK_MAX 64
 
-/* What an expression may ask for. The functions return false where the value is not
- * known, which ends the evaluation. */
+/* Callbacks for registers and memory. They return false if the value is unknown, which
+ * ends the evaluation. */
 struct expression_access {
     void *context;
     bool (*memory)(void *context, uint64_t address, unsigned size, uint64_t *value);
-    bool (*reg)(void *context, uint64_t number, uint64_t *value); /* DWARF's numbers */
-    uint64_t bias; /* what is added to an address of the file where it is loaded */
+    bool (*reg)(void *context, uint64_t number, uint64_t *value); /* DWARF numbers */
+    uint64_t bias; /* load address minus file address */
     bool big_endian;
 };
 
-/* Evaluates `code` with *first, where it is not NULL, on the stack to begin with. False
- * where an operation is not known or not allowed, something cannot be read, or a bound is
- * reached; *value is then not set. */
+/* Evaluates `code`; *first, if `first` is not NULL, is on the stack at the start.
+ * Returns false if an operation is unknown or not allowed, a read fails, or a limit is
+ * reached; *value is unchanged then. */
 bool expression_evaluate(struct str code, const struct expression_access *access,
                          const uint64_t *first, uint64_t *value);
 

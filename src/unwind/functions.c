@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/functions.h"
+#include "base/array.h"
 
 bool unwind_functions_init(struct unwind_functions *f, const struct unwind_source *source,
                            struct elf *e, struct arena *arena)
@@ -20,7 +21,7 @@ static const void *copied(struct arena *a, const void *from, size_t size)
     return to && size ? memcpy(to, from, size) : to;
 }
 
-/* A copy that takes no more room than it needs. */
+/* Copies a table to memory of its exact size. */
 static struct unwind_table *copy_table(struct arena *a, const struct unwind_table *from)
 {
     struct unwind_table *t = arena_alloc(a, sizeof *t);
@@ -40,21 +41,18 @@ static struct unwind_table *make_table(struct unwind_functions *f, uint64_t entr
     struct error ignored;
     struct arena scratch = ARENA_INIT;
     struct unwind_table made, *t = NULL;
-    struct unwind_table **tables = arena_grow(f->arena, f->tables, &f->table_cap,
-                                              f->table_count + 2, sizeof(*tables));
-    if (!tables)
+    if (!ARRAY_RESERVE(f->arena, f->tables, f->table_cap, f->table_count + 2))
         return NULL;
-    f->tables = tables;
     if (unwind_table_build_function(&made, &f->source, entry, &scratch, &ignored))
         t = copy_table(f->arena, &made);
     arena_deinit(&scratch);
     if (t)
-        tables[++f->table_count] = t;
+        f->tables[++f->table_count] = t;
     return t;
 }
 
-/* The place of the function that holds the address; 0 for none. */
-static size_t place_of(struct unwind_functions *f, uint64_t address)
+/* The index of the function that contains the address; 0 if there is none. */
+static size_t index_of(struct unwind_functions *f, uint64_t address)
 {
     const struct cfi_section *section = &f->source.sections[0];
     struct cfi_fde fde;
@@ -63,12 +61,12 @@ static size_t place_of(struct unwind_functions *f, uint64_t address)
         !cfi_at(section, at - section->address, &fde) ||
         address - fde.start >= fde.end - fde.start)
         return 0;
-    uint64_t *place = idmap_put(&f->by_start, f->arena, fde.start);
-    if (!place)
+    uint64_t *index = idmap_put(&f->by_start, f->arena, fde.start);
+    if (!index)
         return 0;
-    if (*place == 0 && make_table(f, fde.offset))
-        *place = f->table_count;
-    return (size_t)*place;
+    if (*index == 0 && make_table(f, fde.offset))
+        *index = f->table_count;
+    return (size_t)*index;
 }
 
 const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
@@ -78,22 +76,22 @@ const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
     if (!known || !unwind_table_address(&f->segments, offset, &address))
         return NULL;
     if (*known == 0) {
-        size_t place = place_of(f, address);
-        place = place ? place : place_of(f, address - 1);
-        *known = 1 + (place ? place : place_of(f, address + 1));
+        size_t index = index_of(f, address);
+        index = index ? index : index_of(f, address - 1);
+        *known = 1 + (index ? index : index_of(f, address + 1));
     }
     return *known > 1 ? f->tables[*known - 1] : NULL;
 }
 
 /* --- Frame pointers ---------------------------------------------------------------- */
 
-/* So many functions tell of all. */
-#define LOOKED_AT 48
+/* Maximum number of functions that are sampled. */
+#define FUNCTIONS_SAMPLED 48
 
-/* A row of the list: address and FDE, relative to the list's own address. */
+/* A row of the list: address and FDE, relative to the address of the list. */
 #define LIST_ROW 8
 
-/* Bytes of code, and those of them that find their frame by the frame pointer. */
+/* Bytes of code, and how many of them compute the CFA from the frame pointer. */
 struct framing {
     uint64_t all, by_frame;
 };
@@ -110,16 +108,16 @@ static void add_framing(struct framing *f, const struct unwind_table *t)
     }
 }
 
-static bool keeps(const struct framing *f)
+static bool uses_frame_pointers(const struct framing *f)
 {
     return f->by_frame * 2 > f->all;
 }
 
-bool unwind_table_keeps_frames(const struct unwind_table *t)
+bool unwind_table_uses_frame_pointers(const struct unwind_table *t)
 {
     struct framing framing = {0};
     add_framing(&framing, t);
-    return keeps(&framing);
+    return uses_frame_pointers(&framing);
 }
 
 bool unwind_table_go_code(const struct unwind_table *t, uint64_t *start, uint64_t *end)
@@ -138,12 +136,12 @@ bool unwind_table_go_code(const struct unwind_table *t, uint64_t *start, uint64_
     return *start < *end;
 }
 
-bool unwind_functions_keep_frames(const struct unwind_functions *f)
+bool unwind_functions_use_frame_pointers(const struct unwind_functions *f)
 {
     struct framing framing = {0};
     struct error ignored;
     uint64_t count = f->header.count;
-    uint64_t step = count > LOOKED_AT ? count / LOOKED_AT : 1;
+    uint64_t step = count > FUNCTIONS_SAMPLED ? count / FUNCTIONS_SAMPLED : 1;
     for (uint64_t i = 0; i < count; i += step) {
         struct bytes row = bytes_of(str_part(f->header.table, i * LIST_ROW + 4, 4),
                                     f->header.big_endian);
@@ -155,5 +153,5 @@ bool unwind_functions_keep_frames(const struct unwind_functions *f)
             add_framing(&framing, &t);
         arena_deinit(&scratch);
     }
-    return keeps(&framing);
+    return uses_frame_pointers(&framing);
 }

@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of single functions, each made when an address of it is first met: for those who
- * meet few addresses of many large files, as a recorder does. A whole module's table
- * (table.h) takes time and memory of its size; here both are of what is met.
+/* Unwind tables of single functions, each built when one of its addresses is first
+ * needed: for users that need few addresses of many large files, such as the recorder.
+ * A table of a whole module (table.h) takes time and memory proportional to its size.
  *
- * Functions are found by .eh_frame_hdr, the linker's sorted list; a file without one, or
- * a small one, is better served by a whole table. */
+ * Functions are found with .eh_frame_hdr, the linker's sorted list. For a small file,
+ * or one without the list, a table of the whole module is better. */
 #ifndef STOKE_UNWIND_FUNCTIONS_H
 #define STOKE_UNWIND_FUNCTIONS_H
 
 #include "base/idmap.h"
 #include "symbol/elf.h"
-#include "unwind/table.h"
+#include "unwind/unwind_table.h"
 
 struct unwind_functions {
     struct unwind_source source;
     struct cfi_header header;
     struct arena *arena;
-    struct unwind_table segments; /* without rows: what turns offsets into addresses */
-    struct unwind_table **tables; /* [0] is none */
+    struct unwind_table segments; /* without rows: converts offsets to addresses */
+    struct unwind_table **tables; /* [0] is unused */
     size_t table_count, table_cap;
-    struct idmap by_start;  /* from a function's address to its place */
-    struct idmap by_offset; /* from an offset that was asked for to the place + 1 */
+    struct idmap by_start;  /* from a function's address to its index */
+    struct idmap by_offset; /* from a requested offset to 1 + index */
 };
 
-/* `source` is what unwind_source_of made of the file. The file's bytes and the arena
- * outlive the functions, and the tables are the arena's. False where the file has no list
- * of functions, and a whole table is to be made. */
+/* `source` comes from unwind_source_of. The file's bytes and the arena must outlive the
+ * functions; the arena owns the tables. Returns false if the file has no list of
+ * functions; the caller then builds a whole table. */
 bool unwind_functions_init(struct unwind_functions *f, const struct unwind_source *source,
                            struct elf *e, struct arena *arena);
 
-/* The table of the function at an offset in the file, or of one that ends or begins right
- * beside it: a signal's trampoline is also met there. NULL where there is none, and when
- * memory is short. */
+/* The table of the function at an offset in the file. A function directly before or
+ * after the offset is also accepted, because samples in a signal trampoline have such
+ * addresses. NULL if there is none, and when memory is short. */
 const struct unwind_table *unwind_functions_table(struct unwind_functions *f,
                                                   uint64_t offset);
 
-/* Whether the code keeps frame pointers: most of it finds its frame by them. Of many
- * functions, some are looked at. */
-bool unwind_functions_keep_frames(const struct unwind_functions *f);
-bool unwind_table_keeps_frames(const struct unwind_table *t);
+/* Return true if the code uses frame pointers: most of it computes the CFA from them.
+ * In a large file, only some functions are checked. */
+bool unwind_functions_use_frame_pointers(const struct unwind_functions *f);
+bool unwind_table_uses_frame_pointers(const struct unwind_table *t);
 
-/* Where the code lies that Go has made, which always keeps frame pointers: [*start, *end).
- * The tables of Go's linker are .debug_frame, those of C beside it .eh_frame; a program
- * without any has no other code. False where there is none. */
+/* The address range of code compiled by Go, which always uses frame pointers: [*start,
+ * *end). Go's linker writes .debug_frame, C code beside it has .eh_frame; an executable
+ * without .eh_frame contains only Go code. False if there is no Go code. */
 bool unwind_table_go_code(const struct unwind_table *t, uint64_t *start, uint64_t *end);
 
 #endif

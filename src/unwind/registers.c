@@ -13,14 +13,15 @@ static const struct register_roles x86_64 = {
     .return_to = 16,
     .count = 17,
     .perf_pc = 8,
-    .address_max = (uint64_t)1 << 56, /* five levels of pages */
+    .address_max = (uint64_t)1 << 56, /* five-level page tables */
     .code_mask = UINT64_MAX,
     .perf = x86_64_perf,
 };
 
-/* DWARF for the Arm 64-bit Architecture, 4.1: x0..x30, sp. perf has the same, then pc.
- * Signed return addresses, and tags, are in the bits that no user's address has: 48
- * bits unless a program asks for more, which no code does. */
+/* DWARF for the Arm 64-bit Architecture, 4.1: x0..x30, sp. perf uses the same order,
+ * then pc. Pointer authentication codes and tags are in the bits that user addresses do
+ * not use: addresses have 48 bits unless a process requests more, and code never has
+ * more. */
 static const uint8_t arm64_perf[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                      11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
                                      22, 23, 24, 25, 26, 27, 28, 29, 30, 31};

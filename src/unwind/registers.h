@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers under their two numberings: DWARF's, which call frame information speaks, and
- * perf's (PERF_REG_X86_*, PERF_REG_ARM64_* of the kernel's perf_regs.h), which recordings
- * hold. */
+/* Register numbers in two schemes: DWARF's, which call frame information uses, and
+ * perf's (PERF_REG_X86_*, PERF_REG_ARM64_* in the kernel's perf_regs.h), which
+ * recordings use. */
 #ifndef STOKE_UNWIND_REGISTERS_H
 #define STOKE_UNWIND_REGISTERS_H
 
@@ -10,26 +10,27 @@
 
 #define REGISTER_NONE 0xff
 
-/* Where the registers of the interrupted code begin, counted from the stack pointer of
- * the code to which a signal handler returns: x86-64's r8..r15, di, si, bp, bx, dx, ax,
- * cx, sp, ip; AArch64's x0..x30, sp, pc. */
+/* Offset of the saved registers from the stack pointer in the code that a signal
+ * handler returns to: x86-64's r8..r15, di, si, bp, bx, dx, ax, cx, sp, ip; AArch64's
+ * x0..x30, sp, pc. */
 #define SIGNAL_X86_64 40
 #define SIGNAL_ARM64 312
 
-/* The part that registers play for an unwinder. */
+/* The roles of registers in unwinding. */
 struct register_roles {
-    uint8_t sp, fp; /* DWARF's numbers */
-    uint8_t link;   /* where a call leaves the return address, or REGISTER_NONE */
+    uint8_t sp, fp; /* DWARF numbers */
+    uint8_t link;   /* holds the return address after a call, or REGISTER_NONE */
     uint8_t
         return_to;   /* the column of the return address: a number of its own, or link */
-    uint8_t count;   /* DWARF's numbers below it are of interest */
+    uint8_t count;   /* DWARF numbers below this are tracked */
     uint8_t perf_pc; /* perf's number of the program counter */
-    uint64_t address_max; /* of code that a user's program runs */
-    uint64_t code_mask;   /* what of a return address is an address: the rest signs it */
-    const uint8_t *perf;  /* perf's number by DWARF's, or REGISTER_NONE */
+    uint64_t address_max; /* upper limit of code addresses in user space */
+    /* the address bits of a return address: the others may hold a signature */
+    uint64_t code_mask;
+    const uint8_t *perf; /* perf's number, by DWARF number; or REGISTER_NONE */
 };
 
-/* The roles on a machine; NULL where it is none that can be unwound. */
+/* The roles on an architecture; NULL if unwinding is not supported for it. */
 const struct register_roles *register_roles_of(enum architecture machine);
 
 #endif

@@ -2,7 +2,8 @@
 #include "unwind/source.h"
 #include "symbol/go_frames.h"
 
-/* Trampolines that have no FDE are looked for in code no larger than a C library's. */
+/* Maximum size of code in which trampolines without an FDE are searched: the size of a
+ * C library. */
 #define CODE_MAX ((uint64_t)8 << 20)
 
 enum architecture unwind_machine_of(const struct elf *e)
@@ -27,7 +28,7 @@ static uint64_t section_address(const struct elf *e, struct str name)
     return s ? s->address : 0;
 }
 
-/* `loaded` is the file whose code the section tells of. */
+/* `loaded` is the file that contains the code. */
 static bool add_section(struct unwind_source *source, struct elf *e,
                         const struct elf *loaded, struct str name, bool is_debug_frame)
 {
@@ -46,7 +47,7 @@ static bool add_section(struct unwind_source *source, struct elf *e,
     return true;
 }
 
-/* From Go's own table, where the program has no DWARF. */
+/* Generates sections from Go's function table, if there is no DWARF. */
 static void add_go_frames(struct unwind_source *source, const struct go_table *go)
 {
     struct str bytes = go_frames(go, go->elf->arena);

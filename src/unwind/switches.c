@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Go runtime's functions that leave a goroutine's stack for the system's (runtime,
- * asm_amd64.s, sys_linux_amd64.s and those of arm64). Their call frame information tells of the stack that they
- * were called on, which is wrong from the instruction on that sets the stack pointer. */
+/* Finds functions of the Go runtime that switch from a goroutine's stack to the system
+ * stack (runtime, asm_amd64.s, sys_linux_amd64.s and those of arm64). Their call frame
+ * information describes the stack they were called on, which is wrong after the
+ * instruction that sets the stack pointer. */
 #include "symbol/go_table.h"
 #include "unwind/source.h"
 
-/* No such function is longer. */
+/* maximum size of such a function */
 #define FUNCTION_MAX 1024
 
 #define SYMBOL_SIZE 24
 
 struct switching {
     const char *name;
-    bool returns; /* else nothing that was on the other stack goes on */
+    bool returns; /* otherwise nothing on the other stack continues */
 };
 
 static const struct switching functions[] = {{"runtime.systemstack", true},
@@ -26,17 +27,11 @@ static const struct switching functions[] = {{"runtime.systemstack", true},
                                              {"runtime.gogo", false},
                                              {"gogo", false}};
 
-static bool is_go(const struct elf *e)
-{
-    return elf_section_named(e, STR(".gopclntab")) ||
-           elf_section_named(e, STR(".go.buildinfo")) ||
-           elf_section_named(e, STR(".note.go.buildid"));
-}
-
-/* What an instruction does to the stack pointer that CFI of Go cannot tell. */
+/* Effects of instructions on the stack pointer that Go's CFI cannot describe. */
 enum effect { EFFECT_NONE, EFFECT_SET, EFFECT_ALIGN };
 
-/* mov to %rsp from a register or from memory, and $imm8,%rsp: the length, or 0. */
+/* Decodes mov to %rsp from a register or from memory, and and $imm8,%rsp: returns the
+ * length, or 0. */
 static size_t x86_64_effect(struct str code, enum effect *effect)
 {
     const unsigned char *c = (const unsigned char *)code.ptr;
@@ -69,7 +64,8 @@ static void add_switch(struct unwind_source *source, uint64_t start, uint64_t en
             (struct unwind_switch){start, end, returns};
 }
 
-/* From where the function sets the stack pointer to where it sets it back. */
+/* Adds the ranges from where the function sets the stack pointer to where it restores
+ * it. */
 static void add_function(struct unwind_source *source, const struct elf *e,
                          uint64_t address, uint64_t size, bool returns)
 {
@@ -96,7 +92,7 @@ static void add_function(struct unwind_source *source, const struct elf *e,
         add_switch(source, from, address + code.len, returns);
 }
 
-/* Its name may have the suffix of its calling convention. */
+/* The name may have the suffix of its calling convention. */
 static const struct switching *switching_of(struct str name)
 {
     if (str_ends(name, STR(".abi0")))
@@ -107,8 +103,8 @@ static const struct switching *switching_of(struct str name)
     return NULL;
 }
 
-/* A wrapper for another calling convention has the name without the suffix and sets no
- * stack pointer. */
+/* A wrapper for another calling convention has the name without the suffix and does not
+ * set the stack pointer. */
 static void read_symbols(struct unwind_source *source, const struct elf *loaded,
                          struct elf *e)
 {
@@ -129,7 +125,7 @@ static void read_symbols(struct unwind_source *source, const struct elf *loaded,
     }
 }
 
-/* The same by Go's own table, of a program without symbols. */
+/* The same with Go's function table, for an executable without symbols. */
 static void read_go_table(struct unwind_source *source, const struct elf *e,
                           const struct go_table *go)
 {
@@ -155,7 +151,7 @@ static void order_switches(struct unwind_source *source)
 void unwind_source_switches(struct unwind_source *source, struct elf *e,
                             struct elf *debug, const struct go_table *go)
 {
-    source->is_go = go || is_go(e) || (debug && is_go(debug));
+    source->is_go = go || go_table_is_go(e) || (debug && go_table_is_go(debug));
     if (!source->is_go)
         return;
     read_symbols(source, e, e);

@@ -3,7 +3,7 @@
 
 static unsigned long seen, failing, failures;
 static bool all_after;
-static long living;
+static long live;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -31,9 +31,9 @@ unsigned long fail_count(void)
     return failures;
 }
 
-long fail_living(void)
+long fail_live_count(void)
 {
-    return living;
+    return live;
 }
 
 static bool fails(void)
@@ -47,26 +47,26 @@ static bool fails(void)
 void *__wrap_malloc(size_t size)
 {
     void *made = fails() ? NULL : __real_malloc(size);
-    living += made != NULL;
+    live += made != NULL;
     return made;
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
     void *made = fails() ? NULL : __real_calloc(count, size);
-    living += made != NULL;
+    live += made != NULL;
     return made;
 }
 
 void *__wrap_realloc(void *old, size_t size)
 {
     void *made = fails() ? NULL : __real_realloc(old, size);
-    living += made && !old;
+    live += made && !old;
     return made;
 }
 
 void __wrap_free(void *old)
 {
-    living -= old != NULL;
+    live -= old != NULL;
     __real_free(old);
 }

@@ -1,8 +1,9 @@
-/* Lets every allocation fail in turn, in every importer over its own goldens, in every
- * exporter and transform over small profiles, and in the decoder. Each time the work must
- * say "out of memory", or come to the same result all the same; and leave nothing behind.
+/* Makes every allocation fail in turn, in every importer with its own goldens, in every
+ * exporter and transform with small profiles, and in the decoder. Each time the code
+ * must report "out of memory" or give the same result as without the failure, and must
+ * free everything.
  *
- * sweep TESTS-FOLDER */
+ *    sweep TESTS-FOLDER */
 #include "sweep.h"
 #include "codec/decode.h"
 #include "dwarf_input.h"
@@ -10,8 +11,9 @@
 #include "export/table.h"
 #include "fail.h"
 #include "import/importer.h"
+#include "model/sample_labels.h"
 #include "transform/transform.h"
-#include "unwind/table.h"
+#include "unwind/unwind_table.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 
 #define FILE_MAX ((size_t)64 << 10)
 
-/* More allocations than this are not failed one by one but in steps. */
+/* With more allocations than this, only some of them are made to fail. */
 #define POINTS_MAX 300
 
 static unsigned count, failed;
@@ -34,27 +36,27 @@ static void report(const struct work *w, unsigned long points, const char *wrong
     fflush(stdout);
 }
 
-/* Runs with the n-th allocation failing; what was wrong, or NULL. */
+/* Runs with the n-th allocation failing; returns what is wrong, or NULL. */
 static const char *check_point(const struct work *w, unsigned long n, bool all_after,
-                               struct str wanted)
+                               struct str expected)
 {
     static char wrong[800];
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct error err = {.message = ""};
-    long before = fail_living();
+    long before = fail_live_count();
     fail_at(n, all_after);
     bool ok = w->run(w->context, &text, &err) && !text.failed;
     bool hit = fail_count() > 0;
     fail_at(0, false);
-    bool same = str_equal(output_kept(&text), wanted);
-    bool told = text.failed || strcmp(err.message, "out of memory") == 0;
+    bool same = str_equal(output_contents(&text), expected);
+    bool reported = text.failed || strcmp(err.message, "out of memory") == 0;
     output_deinit(&text);
-    long left = fail_living() - before;
-    const char *what = left                  ? "it leaves allocations behind"
-                       : ok && !same         ? "it says all is well, with another result"
-                       : !ok && hit && !told ? "it does not say 'out of memory'"
-                       : !ok && !hit         ? "it failed with no allocation failing"
-                                             : NULL;
+    long left = fail_live_count() - before;
+    const char *what = left                      ? "it leaks allocations"
+                       : ok && !same             ? "it succeeds with a different result"
+                       : !ok && hit && !reported ? "it does not report 'out of memory'"
+                       : !ok && !hit ? "it fails although no allocation failed"
+                                     : NULL;
     if (!what)
         return NULL;
     snprintf(wrong, sizeof wrong, "%s%lu: %s (%ld) %s", all_after ? "from " : "", n, what,
@@ -64,22 +66,22 @@ static const char *check_point(const struct work *w, unsigned long n, bool all_a
 
 void sweep(const struct work *w)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct error err = {.message = ""};
     fail_at(0, false);
     bool ok = w->run(w->context, &text, &err);
     unsigned long points = fail_seen(), step = 1 + points / POINTS_MAX;
     const char *wrong = NULL;
     for (unsigned long n = 1; ok && !wrong && n <= points; n += step) {
-        wrong = check_point(w, n, false, output_kept(&text));
+        wrong = check_point(w, n, false, output_contents(&text));
         if (!wrong)
-            wrong = check_point(w, n, true, output_kept(&text));
+            wrong = check_point(w, n, true, output_contents(&text));
     }
     output_deinit(&text);
     report(w, points, wrong);
 }
 
-/* What a profile is, as text; no allocation fails here. */
+/* Writes a profile as text; no allocation fails here. */
 static bool describe(const struct profile *p, struct output *text, struct error *err)
 {
     struct export_options options = {0};
@@ -108,7 +110,7 @@ static bool run_import(const void *context, struct output *text, struct error *e
     builder_deinit(&b);
     ok = p && (fail_count() || describe(p, text, err));
     if (ok &&
-        fail_count()) /* it went well in spite of a failure: then it must be whole */
+        fail_count()) /* it succeeded despite a failure: the result must be complete */
         ok = describe(p, text, err);
     profile_destroy(p);
     return ok;
@@ -134,7 +136,7 @@ static void sweep_file(const struct importer *im, const char *folder, const char
     struct input input = {im, read_file(path)};
     struct source in = source_of(input.bytes, STR("input"));
     const struct import_options none = {.lines = true};
-    /* What is refused with all the memory there is tells nothing here. */
+    /* Inputs that are rejected even with enough memory are not used. */
     bool readable = builder_init(&b, BUILD_KEEP) && import_read(im, &in, &none, &b, &err);
     builder_deinit(&b);
     if (readable)
@@ -161,8 +163,8 @@ static void sweep_importer(const struct importer *im, const char *tests)
 
 /* --- Exporters and transforms -------------------------------------------------- */
 
-/* A profile with what can be in one: threads, times, modules, kinds, recursion, two
- * events, an unknown frame, a stack of no frames. */
+/* A profile with everything that a profile can contain: threads, times, modules, kinds,
+ * recursion, two events, an unknown frame, an empty stack. */
 static struct profile *make_profile(void)
 {
     static const char *const names[] = {"main",     "std::vector<int>::push_back(int)",
@@ -193,7 +195,9 @@ static struct profile *make_profile(void)
                               .kind = depth % 3 ? FRAME_USER : FRAME_KERNEL};
             s.stack = builder_push(&b, s.stack, builder_frame(&b, &f));
         }
-        builder_add(&b, &s);
+        label_id labels[] = {builder_label_number(&b, STR("size"), i % 5, STR("bytes")),
+                             builder_label_text(&b, STR("host"), str_of(comm))};
+        builder_add_labelled(&b, &s, builder_label_set(&b, labels, i % 3));
     }
     struct profile *p = builder_finish(&b, &err);
     builder_deinit(&b);
@@ -217,12 +221,12 @@ struct transform_work {
     const struct profile *profile;
 };
 
-/* transform_apply takes what it is given. */
+/* transform_apply takes ownership of its profile. */
 static struct profile *copy_of(const struct profile *p, struct error *err)
 {
     struct builder b;
     struct profile *copy = NULL;
-    if (builder_init(&b, p->kept ? BUILD_KEEP : BUILD_COUNT)) {
+    if (builder_init(&b, p->all_samples ? BUILD_KEEP : BUILD_COUNT)) {
         builder_merge(&b, p);
         copy = builder_finish(&b, err);
     } else {
@@ -274,7 +278,7 @@ static bool run_table(const void *context, struct output *text, struct error *er
     return ok && w->exporter->write(w->profile, &options, text, err);
 }
 
-/* Rows by keys, in all forms, with call graphs both ways. */
+/* Rows by keys, in all forms, with call graphs in both directions. */
 static bool run_rows(const void *context, struct output *text, struct error *err)
 {
     const struct export_work *w = context;
@@ -284,7 +288,7 @@ static bool run_rows(const void *context, struct output *text, struct error *err
                .key_count = 6,
                .children = true,
                .symbols = {&word, 1}},
-        .graph = {.order = CALLGRAPH_CALLER}};
+        .graph = {.order = CHAINS_CALLER}};
     struct table_options table = {.form = TABLE_JSON, .rows = &rows};
     struct export_options options = {.table = &table};
     bool ok = w->exporter->write(w->profile, &options, text, err);
@@ -300,6 +304,8 @@ static void sweep_transforms(const struct profile *p)
 {
     static const struct transform_options options[] = {
         {.filter = {.comms = {{"worker*"}, 1}}},
+        {.filter = {.labels = {{"host=worker 1"}, 1}, .drop_labels = {{"size=1"}, 1}}},
+        {.group = GROUP_LABEL, .group_label = "host"},
         {.strip = {true, true, true, true}},
         {.focus = {{"f"}, 1}, .ignore = {{"script"}, 1}},
         {.hide = {{"main"}, 1}, .show = {{"[a-z]"}, 1}, .show_from = {{"f"}, 1}},
@@ -451,7 +457,7 @@ int main(int argc, char **argv)
     sweep_exporters(p);
     sweep_transforms(p);
     sweep_decoder();
-    sweep(&(struct work){"unwind/table", run_unwind, NULL});
+    sweep(&(struct work){"unwind/unwind_table", run_unwind, NULL});
     if (argc > 1) {
         sweep_symbols(argv[1]);
         sweep_traces(argv[1]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lets every allocation of some work fail in turn. */
+/* Makes every allocation of some code fail in turn. */
 #ifndef STOKE_TESTS_SWEEP_H
 #define STOKE_TESTS_SWEEP_H
 
 #include "base/error.h"
 #include "base/output.h"
 
-/* Work under test: true with its result in `text`, or false with err set. Its output has
- * no memory of its own to begin with. */
+/* Code under test: returns true with its result in `text`, or false with err set.
+ * `text` has no memory at first. */
 struct work {
     const char *name;
     bool (*run)(const void *context, struct output *text, struct error *err);
@@ -17,10 +17,10 @@ struct work {
 /* Runs it with each allocation failing, and reports a test. */
 void sweep(const struct work *w);
 
-/* The work of src/symbol, over files of tests/fuzz/corpus. */
+/* Tests src/symbol, with files of tests/fuzz/corpus. */
 void sweep_symbols(const char *tests);
 
-/* The readers of instruction traces, over tests/man and tests/trace/inputs. */
+/* Tests the readers of instruction traces, with tests/man and tests/trace/inputs. */
 void sweep_traces(const char *tests);
 
 #endif

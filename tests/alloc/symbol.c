@@ -92,10 +92,10 @@ static bool run_jitdump(const void *context, struct output *text, struct error *
     return ok;
 }
 
-/* Names stay as they are where memory is short: only that nothing is left is tested. */
+/* Names are unchanged when memory is short: only leaks are tested. */
 static bool run_names(const void *context, struct output *text, struct error *err)
 {
-    struct output scratch = OUTPUT_KEEP;
+    struct output scratch = OUTPUT_BUFFER;
     struct str names = *(const struct str *)context;
     (void)err;
     while (names.len)

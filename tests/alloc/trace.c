@@ -12,7 +12,7 @@
 
 struct trace_work {
     struct str elf, trace;
-    bool keeps;
+    bool in_order;
 };
 
 static struct str read_file(const char *path)
@@ -29,7 +29,7 @@ static bool read_trace(const struct trace_work *w, const struct trace_binary *bi
                        struct builder *b, struct error *err)
 {
     struct trace_reader_options options = {
-        .binaries = binary, .binary_count = 1, .keeps = w->keeps};
+        .binaries = binary, .binary_count = 1, .keeps = w->in_order};
     struct source in = source_of(w->trace, STR("trace"));
     struct trace_reader *r = malloc(sizeof *r);
     if (!r)
@@ -66,12 +66,14 @@ static bool run_trace(const void *context, struct output *text, struct error *er
     struct arena arena = ARENA_INIT;
     struct trace_binary binary;
     struct builder b;
-    bool ok = builder_init(&b, w->keeps ? BUILD_KEEP : BUILD_COUNT) || error_memory(err);
+    bool ok =
+        builder_init(&b, w->in_order ? BUILD_KEEP : BUILD_COUNT) || error_memory(err);
     ok = ok && make_binary(w, &binary, &arena, err) && read_trace(w, &binary, &b, err);
     struct profile *p = ok ? builder_finish(&b, err) : NULL;
     bool failed_once = fail_count() > 0;
     if (p && failed_once)
-        fail_at(0, false); /* it went well all the same: then it must be whole */
+        /* it succeeded despite a failure: the result must be complete */
+        fail_at(0, false);
     ok = p && exporter_named(STR("folded"))->write(p, &options, text, err);
     profile_destroy(p);
     builder_deinit(&b);
@@ -79,13 +81,13 @@ static bool run_trace(const void *context, struct output *text, struct error *er
     return ok;
 }
 
-static void sweep_trace(const char *tests, const char *path, bool keeps)
+static void sweep_trace(const char *tests, const char *path, bool in_order)
 {
     char whole[4096], name[600];
     snprintf(whole, sizeof whole, "%s/man/small-bin-dwarf", tests);
-    struct trace_work w = {.elf = read_file(whole), .keeps = keeps};
+    struct trace_work w = {.elf = read_file(whole), .in_order = in_order};
     snprintf(whole, sizeof whole, "%s/%s", tests, path);
-    snprintf(name, sizeof name, "%s%s", path, keeps ? ", in order" : "");
+    snprintf(name, sizeof name, "%s%s", path, in_order ? ", in order" : "");
     w.trace = read_file(whole);
     sweep(&(struct work){name, run_trace, &w});
     free((void *)(uintptr_t)w.elf.ptr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../transform/profiles.h"
 #include "analysis/breakdown.h"
-#include "analysis/callgraph.h"
+#include "analysis/chain_tree.h"
 
 static const struct row rows[] = {
     {"main;parse;parse;alloc", 3, "web/1"},
@@ -27,15 +27,15 @@ static void write_rows(const struct breakdown *b, struct output *out)
 }
 
 static void assert_rows(const struct breakdown_options *o, const char *event,
-                        const char *wanted)
+                        const char *expected)
 {
     struct profile *p = PROFILE(rows);
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct breakdown b;
     struct error err;
     assert_true(breakdown_init(&b, p, o, profile_find_event(p, str_of(event)), &err));
     write_rows(&b, &out);
-    assert_str(output_kept(&out), wanted);
+    assert_str(output_contents(&out), expected);
     output_deinit(&out);
     breakdown_deinit(&b);
     profile_destroy(p);
@@ -86,34 +86,34 @@ static void words_leave_rows_out_and_shares_alone(void **state)
 }
 
 /* Graphs as "name total depth;...". */
-static void assert_graph(bool children, enum callgraph_order order, const char *row,
-                         const char *wanted)
+static void assert_graph(bool children, enum chain_order order, const char *row,
+                         const char *expected)
 {
     struct breakdown_options o = {
         .keys = {KEY_SYM}, .key_count = 1, .children = children};
-    struct callgraph_options how = {.order = order, .min_weight = 2.5};
+    struct chain_tree_options how = {.order = order, .min_weight = 2.5};
     struct profile *p = PROFILE(rows);
-    struct output out = OUTPUT_KEEP;
-    struct callgraphs graphs;
-    struct callgraph graph;
+    struct output out = OUTPUT_BUFFER;
+    struct chain_trees graphs;
+    struct chain_tree graph;
     struct breakdown b;
     struct error err;
     uint32_t number = 0;
     assert_true(breakdown_init(&b, p, &o, 1, &err));
-    assert_true(callgraphs_init(&graphs, &b, &how, &err));
+    assert_true(chain_trees_init(&graphs, &b, &how, &err));
     for (uint32_t r = 1; r < b.row_count; r++) {
         uint32_t symbol = (uint32_t)breakdown_value(&b, &b.rows[r], KEY_SYM);
         if (str_equal(breakdown_symbol_name(&b, symbol), str_of(row)))
             number = r;
     }
-    assert_true(callgraph_init(&graph, &graphs, number, &err));
+    assert_true(chain_tree_init(&graph, &graphs, number, &err));
     for (uint32_t n = 1; n < graph.count; n++)
         output_format(&out, "%.*s %g %u;",
                       STR_ARG(breakdown_symbol_name(&b, graph.nodes[n].symbol)),
                       graph.nodes[n].total, graph.nodes[n].depth);
-    assert_str(output_kept(&out), wanted);
-    callgraph_deinit(&graph);
-    callgraphs_deinit(&graphs);
+    assert_str(output_contents(&out), expected);
+    chain_tree_deinit(&graph);
+    chain_trees_deinit(&graphs);
     breakdown_deinit(&b);
     output_deinit(&out);
     profile_destroy(p);
@@ -122,24 +122,24 @@ static void assert_graph(bool children, enum callgraph_order order, const char *
 static void graphs_lead_to_callers_and_callees(void **state)
 {
     (void)state;
-    assert_graph(true, CALLGRAPH_CALLER, "main",
+    assert_graph(true, CHAINS_CALLER, "main",
                  "main 9 1;parse 5 2;parse 3 3;alloc 3 4;emit 4 2;");
-    assert_graph(true, CALLGRAPH_CALLER, "parse", "parse 5 1;parse 3 2;alloc 3 3;");
-    assert_graph(true, CALLGRAPH_CALLEE, "parse", "parse 5 1;main 5 2;");
-    assert_graph(false, CALLGRAPH_CALLEE, "alloc",
+    assert_graph(true, CHAINS_CALLER, "parse", "parse 5 1;parse 3 2;alloc 3 3;");
+    assert_graph(true, CHAINS_CALLEE, "parse", "parse 5 1;main 5 2;");
+    assert_graph(false, CHAINS_CALLEE, "alloc",
                  "alloc 3 1;parse 3 2;parse 3 3;main 3 4;");
-    assert_graph(false, CALLGRAPH_CALLER, "alloc",
+    assert_graph(false, CHAINS_CALLER, "alloc",
                  "main 3 1;parse 3 2;parse 3 3;alloc 3 4;");
-    assert_graph(false, CALLGRAPH_CALLER, "idle", ""); /* too small */
+    assert_graph(false, CHAINS_CALLER, "idle", ""); /* too small */
 }
 
 static void a_stack_may_be_deep(void **state)
 {
     enum { DEPTH = 300000 };
     struct breakdown_options o = {.keys = {KEY_SYM}, .key_count = 1, .children = true};
-    struct callgraph_options how = {.order = CALLGRAPH_CALLER};
-    struct callgraphs graphs;
-    struct callgraph graph;
+    struct chain_tree_options how = {.order = CHAINS_CALLER};
+    struct chain_trees graphs;
+    struct chain_tree graph;
     struct breakdown b;
     struct builder builder;
     struct error err;
@@ -157,11 +157,11 @@ static void a_stack_may_be_deep(void **state)
     assert_int_equal(b.row_count, 3);
     assert_true(b.rows[b.order[0]].total == DEPTH &&
                 b.rows[b.order[1]].total == DEPTH - 1);
-    assert_true(callgraphs_init(&graphs, &b, &how, &err));
-    assert_true(callgraph_init(&graph, &graphs, b.order[0], &err));
-    assert_int_equal(graph.count, CALLGRAPH_DEPTH + 1);
-    callgraph_deinit(&graph);
-    callgraphs_deinit(&graphs);
+    assert_true(chain_trees_init(&graphs, &b, &how, &err));
+    assert_true(chain_tree_init(&graph, &graphs, b.order[0], &err));
+    assert_int_equal(graph.count, CHAIN_DEPTH + 1);
+    chain_tree_deinit(&graph);
+    chain_trees_deinit(&graphs);
     breakdown_deinit(&b);
     profile_destroy(p);
     builder_deinit(&builder);

@@ -41,15 +41,15 @@ static void assert_sound(const struct calltree *t)
 }
 
 static void assert_tree(const struct profile *p, struct calltree_options options,
-                        const char *wanted)
+                        const char *expected)
 {
     struct calltree t;
     struct error err;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     assert_true(calltree_init(&t, p, &options, &err));
     assert_sound(&t);
     write_tree(&o, &t);
-    assert_str(output_kept(&o), wanted);
+    assert_str(output_contents(&o), expected);
     output_deinit(&o);
     calltree_deinit(&t);
 }
@@ -145,7 +145,7 @@ static void threads_are_children_of_the_root(void **state)
     profile_destroy(p);
 }
 
-/* Threads under the limit are left out as they are, without a look at their stacks. */
+/* Threads under the limit are dropped whole: their stacks are not visited. */
 static void small_threads_are_elided_into_the_root(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void small_threads_are_elided_into_the_root(void **state)
     struct calltree_options options = {.threads = THREAD_COMM, .min_share = 0.03};
     assert_tree(p, options,
                 "all 0/100 elided 2:4(big 0/91(m 0/91 elided 1:1(a 90/90)) m 5/5)");
-    options.min_share = 0.02; /* right at the limit is kept */
+    options.min_share = 0.02; /* a share equal to the limit remains */
     assert_tree(
         p, options,
         "all 0/100(big 0/91(m 0/91 elided 1:1(a 90/90)) m 5/5 s1 0/2(m 0/2(a 2/2)) "
@@ -214,12 +214,12 @@ static void a_differential_profile_shows_both_sides(void **state)
 {
     (void)state;
     struct profile *p =
-        PROFILE(BUILD_COUNT, {NULL, "m;gone", 3, "before"}, {NULL, "m;kept", 1, "before"},
-                {NULL, "m;kept", 5, "after"}, {NULL, "m;new", 2, "after"});
+        PROFILE(BUILD_COUNT, {NULL, "m;gone", 3, "before"}, {NULL, "m;live", 1, "before"},
+                {NULL, "m;live", 5, "after"}, {NULL, "m;new", 2, "after"});
     p->facts.differential = true;
     assert_tree(p, (struct calltree_options){0},
                 "all 0/7 was 0/4(m 0/7 was 0/4(gone 0/0 was 3/3 "
-                "kept 5/5 was 1/1 new 2/2 was 0/0))");
+                "live 5/5 was 1/1 new 2/2 was 0/0))");
     profile_destroy(p);
 }
 
@@ -340,8 +340,8 @@ static void shared_labels_merge_paths(void **state)
     builder_deinit(&b);
 }
 
-/* Stacks of random frames that share labels, some often and some never, in random order:
- * two have one path where they have the same labels all the way, and nowhere else. */
+/* Stacks of random frames with shared labels, some frequent and some unused, in random
+ * order: two stacks share a path only as far as all labels are equal. */
 static void check_merged(unsigned seed, uint32_t frame_count, uint32_t label_count)
 {
     struct builder b;
@@ -376,8 +376,8 @@ static void check_merged(unsigned seed, uint32_t frame_count, uint32_t label_cou
                          paths.label_of_frame[p->stacks[s].frame]);
         seen += first[path]++ == 0;
     }
-    assert_int_equal(seen, paths.count - 1);         /* none that is no stack's */
-    for (uint32_t one = 1; one < paths.count; one++) /* and none twice */
+    assert_int_equal(seen, paths.count - 1);         /* each path belongs to a stack */
+    for (uint32_t one = 1; one < paths.count; one++) /* and occurs once */
         for (uint32_t two = one + 1; two < paths.count; two++)
             assert_false(paths.nodes[one].parent == paths.nodes[two].parent &&
                          path_label(&paths, one) == path_label(&paths, two));

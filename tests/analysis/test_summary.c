@@ -61,7 +61,7 @@ static void everything_is_counted(void **state)
     assert_double(s.events[2].weight, 5);
     assert_int_equal(s.stacks, 4);
     assert_int_equal(s.deepest, 3);
-    assert_int_equal(s.functions, 3); /* the two leaves differ in their address alone */
+    assert_int_equal(s.functions, 3); /* the two leaves have different addresses only */
     assert_double(s.unknown_leaf, 30);
     assert_double(s.unknown_any, 60);
     assert_int_equal(s.thread_count, 2);

@@ -23,7 +23,7 @@ static void pieces_do_not_overlap(void **state)
     assert_int_equal(a.total, 0);
 }
 
-static void nothing_has_a_place_too(void **state)
+static void size_zero_gets_an_address(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -45,8 +45,8 @@ static void zeroed_memory_is_zero(void **state)
     arena_deinit(&a);
 }
 
-/* Through the step from a piece of a chunk to a block of its own, and on. */
-static void growing_keeps_what_is_there(void **state)
+/* Grows from a piece of a chunk to a block of its own, and further. */
+static void growing_preserves_items(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -63,7 +63,7 @@ static void growing_keeps_what_is_there(void **state)
     arena_deinit(&a);
 }
 
-static void a_released_block_is_given_back(void **state)
+static void a_released_block_is_freed(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -75,11 +75,11 @@ static void a_released_block_is_given_back(void **state)
     arena_release(&a, second, 200000);
     assert_int_equal(a.total, before);
     arena_release(&a, NULL, 5);
-    arena_release(&a, arena_alloc(&a, 100), 100); /* small: stays */
+    arena_release(&a, arena_alloc(&a, 100), 100); /* small: not freed early */
     arena_deinit(&a);
 }
 
-static void failure_sticks(void **state)
+static void failure_is_sticky(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -90,7 +90,7 @@ static void failure_sticks(void **state)
     assert_false(a.failed);
 }
 
-static void a_product_that_does_not_fit_fails(void **state)
+static void an_overflowing_product_fails(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -104,7 +104,7 @@ static void a_product_that_does_not_fit_fails(void **state)
     arena_deinit(&a);
 }
 
-static void a_failed_growth_leaves_the_old_array(void **state)
+static void a_failed_growth_preserves_the_old_array(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -129,25 +129,25 @@ static void strings_are_copied(void **state)
     arena_deinit(&a);
 }
 
-/* A source that counts what is out. */
-static size_t taken, moves;
+/* A source that counts its open blocks. */
+static size_t allocated, moves;
 
-static void *take(size_t size)
+static void *allocate(size_t size)
 {
-    taken += size;
+    allocated += size;
     return calloc(1, size);
 }
 
 static void *resize(void *block, size_t before, size_t size)
 {
     moves++;
-    taken += size - before;
+    allocated += size - before;
     return realloc(block, size);
 }
 
-static void give_back(void *block, size_t size)
+static void release(void *block, size_t size)
 {
-    taken -= size;
+    allocated -= size;
     free(block);
 }
 
@@ -156,65 +156,65 @@ static void large_blocks_come_from_the_source(void **state)
     (void)state;
     struct arena a = ARENA_INIT;
     size_t cap = 0;
-    char *items = arena_grow(&a, NULL, &cap, 40000, 1); /* malloc's */
+    char *items = arena_grow(&a, NULL, &cap, 40000, 1); /* from malloc */
     memset(items, 'x', 40000);
-    arena_take_from(&(struct arena_source){50000, take, resize, give_back});
-    assert_int_equal(taken, 0);
-    items = arena_grow(&a, items, &cap, 60000, 1); /* moved there */
-    assert_true(taken > 60000 && moves == 0);
+    arena_set_source(&(struct arena_source){50000, allocate, resize, release});
+    assert_int_equal(allocated, 0);
+    items = arena_grow(&a, items, &cap, 60000, 1); /* moved to the source */
+    assert_true(allocated > 60000 && moves == 0);
     items = arena_grow(&a, items, &cap, 500000, 1);
-    assert_true(taken > 500000 && moves == 1);
+    assert_true(allocated > 500000 && moves == 1);
     for (size_t i = 0; i < 40000; i++)
         assert_int_equal(items[i], 'x');
     arena_release(&a, items, cap);
-    assert_int_equal(taken, 0);
+    assert_int_equal(allocated, 0);
     assert_non_null(arena_zalloc(&a, 100000, 1));
     for (int i = 0; i < 10000; i++) /* chunks */
         assert_non_null(arena_alloc(&a, 100));
-    assert_true(taken > 600000);
+    assert_true(allocated > 600000);
     arena_deinit(&a);
-    assert_int_equal(taken, 0);
-    arena_take_from(&(struct arena_source){.least = SIZE_MAX});
+    assert_int_equal(allocated, 0);
+    arena_set_source(&(struct arena_source){.min_size = SIZE_MAX});
 }
 
-/* All arenas of the thread together, pieces that grow and chunks included. */
-static void a_thread_takes_no_more_than_it_may(void **state)
+/* The limit covers all arenas of the thread, including growing pieces and chunks. */
+static void a_thread_stays_within_its_limit(void **state)
 {
     (void)state;
-    int64_t before = arena_held();
+    struct arena_bound bound = {.most = 700000};
+    struct arena_bound *before = arena_count_in(&bound);
     struct arena a = ARENA_INIT, b = ARENA_INIT;
     size_t cap = 0;
+    assert_null(before);
     char *items = arena_grow(&a, NULL, &cap, 300000, 1);
-    assert_true(arena_held() - before >= 300000);
-    arena_allow(before + 700000);
+    assert_true(bound.held >= 300000);
     assert_non_null(arena_alloc(&b, 200000));
-    assert_false(arena_was_refused());
+    assert_false(bound.refused);
     assert_null(arena_grow(&a, items, &cap, cap + 1, 1));
-    assert_true(a.failed && arena_was_refused());
+    assert_true(a.failed && bound.refused);
     while (arena_alloc(&b, 100)) {
     }
-    assert_true(b.failed && arena_held() - before <= 700000);
-    arena_allow(INT64_MAX);
-    assert_false(arena_was_refused());
+    assert_true(b.failed && bound.held <= 700000);
     arena_deinit(&a);
     arena_deinit(&b);
-    assert_int_equal(arena_held(), before);
+    assert_int_equal(bound.held, 0);
+    assert_ptr_equal(arena_count_in(before), &bound);
 }
 
 int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(pieces_do_not_overlap),
-        UNIT(nothing_has_a_place_too),
+        UNIT(size_zero_gets_an_address),
         UNIT(zeroed_memory_is_zero),
-        UNIT(growing_keeps_what_is_there),
-        UNIT(a_released_block_is_given_back),
-        UNIT(failure_sticks),
-        UNIT(a_product_that_does_not_fit_fails),
-        UNIT(a_failed_growth_leaves_the_old_array),
+        UNIT(growing_preserves_items),
+        UNIT(a_released_block_is_freed),
+        UNIT(failure_is_sticky),
+        UNIT(an_overflowing_product_fails),
+        UNIT(a_failed_growth_preserves_the_old_array),
         UNIT(large_blocks_come_from_the_source),
         UNIT(strings_are_copied),
-        UNIT(a_thread_takes_no_more_than_it_may),
+        UNIT(a_thread_stays_within_its_limit),
     };
     return UNITS_RUN(units);
 }

@@ -11,10 +11,10 @@ static void bits_are_counted(void **state)
     for (int i = 0; i < 10000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         uint64_t v = i % 2 ? random : random & random << 13;
-        unsigned wanted = 0;
+        unsigned expected = 0;
         for (unsigned k = 0; k < 64; k++)
-            wanted += v >> k & 1;
-        assert_int_equal(bits_count(v), wanted);
+            expected += v >> k & 1;
+        assert_int_equal(bits_count(v), expected);
     }
 }
 

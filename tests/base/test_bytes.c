@@ -26,13 +26,13 @@ static void leb128(void **state)
     struct bytes u = bytes_of(STR("\x02\x7f\x80\x01\x81\x01\x82\x01\xb9\x64"), false);
     struct bytes s =
         bytes_of(STR("\x02\x7e\xff\x00\x81\x7f\x80\x01\x80\x7f\x81\x01\xff\x7e"), false);
-    static const uint64_t unsigned_wanted[] = {2, 127, 128, 129, 130, 12857};
-    static const int64_t signed_wanted[] = {2, -2, 127, -127, 128, -128, 129, -129};
+    static const uint64_t unsigned_expected[] = {2, 127, 128, 129, 130, 12857};
+    static const int64_t signed_expected[] = {2, -2, 127, -127, 128, -128, 129, -129};
     (void)state;
     for (size_t i = 0; i < 6; i++)
-        assert_true(bytes_uleb(&u) == unsigned_wanted[i]);
+        assert_true(bytes_uleb(&u) == unsigned_expected[i]);
     for (size_t i = 0; i < 8; i++)
-        assert_true(bytes_sleb(&s) == signed_wanted[i]);
+        assert_true(bytes_sleb(&s) == signed_expected[i]);
     assert_false(u.failed || s.failed);
 }
 
@@ -54,7 +54,7 @@ static void leb128_of_64_bits_and_padded(void **state)
     assert_true(endless.failed);
 }
 
-static void failure_sticks(void **state)
+static void failure_is_sticky(void **state)
 {
     struct bytes b = bytes_of(STR("\x01\x02\x03"), false);
     (void)state;
@@ -93,7 +93,7 @@ int main(void)
         UNIT(numbers_of_both_orders),
         UNIT(leb128),
         UNIT(leb128_of_64_bits_and_padded),
-        UNIT(failure_sticks),
+        UNIT(failure_is_sticky),
         UNIT(strings_and_parts),
     };
     return UNITS_RUN(units);

@@ -13,7 +13,7 @@ static void the_check_value_is_right(void **state)
     assert_int_equal(crc32_sum(&c, STR("")), 0);
 }
 
-static void every_length_is_as_zlib_has_it(void **state)
+static void every_length_matches_zlib(void **state)
 {
     (void)state;
     struct crc32 c;
@@ -29,6 +29,6 @@ static void every_length_is_as_zlib_has_it(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {UNIT(the_check_value_is_right),
-                                       UNIT(every_length_is_as_zlib_has_it)};
+                                       UNIT(every_length_matches_zlib)};
     return UNITS_RUN(units);
 }

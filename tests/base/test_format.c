@@ -2,7 +2,7 @@
 #include "base/format.h"
 #include "unit.h"
 
-/* Ours prints what printf prints. */
+/* The output must equal that of printf. */
 #define assert_like_printf(...)                                 \
     do {                                                        \
         char ours[200], theirs[200];                            \
@@ -39,7 +39,7 @@ static void fractions(void **state)
     assert_like_printf("[%8.2f|%-8.2f|%08.2f]", 3.14159, 3.14159, -3.14159);
 }
 
-static void a_text_that_does_not_fit_is_cut(void **state)
+static void text_that_does_not_fit_is_truncated(void **state)
 {
     (void)state;
     char out[5] = "????";
@@ -49,7 +49,7 @@ static void a_text_that_does_not_fit_is_cut(void **state)
     assert_string_equal(out, "");
 }
 
-static void what_is_not_understood_is_printed(void **state)
+static void unsupported_conversions_are_printed(void **state)
 {
     (void)state;
     char out[20];
@@ -64,8 +64,8 @@ int main(void)
         UNIT(strings_and_characters),
         UNIT(integers),
         UNIT(fractions),
-        UNIT(a_text_that_does_not_fit_is_cut),
-        UNIT(what_is_not_understood_is_printed),
+        UNIT(text_that_does_not_fit_is_truncated),
+        UNIT(unsupported_conversions_are_printed),
     };
     return UNITS_RUN(units);
 }

@@ -2,7 +2,7 @@
 #include "base/idmap.h"
 #include "unit.h"
 
-static void what_was_put_is_found_and_nothing_else(void **state)
+static void only_added_ids_are_found(void **state)
 {
     (void)state;
     struct arena arena = ARENA_INIT;
@@ -16,7 +16,7 @@ static void what_was_put_is_found_and_nothing_else(void **state)
     arena_deinit(&arena);
 }
 
-static void putting_again_gives_the_value_that_is_there(void **state)
+static void adding_again_returns_the_existing_value(void **state)
 {
     (void)state;
     struct arena arena = ARENA_INIT;
@@ -29,7 +29,7 @@ static void putting_again_gives_the_value_that_is_there(void **state)
     arena_deinit(&arena);
 }
 
-static void many_far_apart_cost_no_more_than_many_in_a_row(void **state)
+static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 {
     (void)state;
     struct arena arena = ARENA_INIT;
@@ -46,9 +46,9 @@ static void many_far_apart_cost_no_more_than_many_in_a_row(void **state)
 int main(void)
 {
     static const struct CMUnitTest units[] = {
-        UNIT(what_was_put_is_found_and_nothing_else),
-        UNIT(putting_again_gives_the_value_that_is_there),
-        UNIT(many_far_apart_cost_no_more_than_many_in_a_row),
+        UNIT(only_added_ids_are_found),
+        UNIT(adding_again_returns_the_existing_value),
+        UNIT(sparse_ids_cost_no_more_than_dense_ones),
     };
     return UNITS_RUN(units);
 }

@@ -2,8 +2,9 @@
 #include "base/lines.h"
 #include "unit.h"
 
-/* Reads all lines, each followed by '|', from bites of that size. */
-static void assert_lines(const char *text, size_t length, size_t bite, const char *wanted)
+/* Reads all lines in bites of the given size, and appends '|' to each. */
+static void assert_lines(const char *text, size_t length, size_t bite,
+                         const char *expected)
 {
     struct bites bites = {.text = text, .length = length, .bite = bite};
     struct source s = source_reading(bites_read, &bites, STR("x"));
@@ -22,7 +23,7 @@ static void assert_lines(const char *text, size_t length, size_t bite, const cha
     }
     assert_false(lines.failed);
     assert_int_equal(s.offset, length);
-    assert_str(((struct str){got, used}), wanted);
+    assert_str(((struct str){got, used}), expected);
     source_deinit(&s);
 }
 
@@ -62,7 +63,7 @@ static void a_line_longer_than_the_window(void **state)
     free(text);
 }
 
-/* An input without an end: the window slides, and does not grow. */
+/* An endless input: the window slides and does not grow. */
 static bool endless_read(void *context, char *into, size_t room, size_t *got,
                          struct error *err)
 {
@@ -75,7 +76,7 @@ static bool endless_read(void *context, char *into, size_t room, size_t *got,
     return true;
 }
 
-static void an_endless_input_holds_steady(void **state)
+static void an_endless_input_needs_constant_memory(void **state)
 {
     (void)state;
     uint64_t at = 0;
@@ -92,7 +93,7 @@ static void an_endless_input_holds_steady(void **state)
     source_deinit(&s);
 }
 
-static void what_is_known_of_a_line_is_not_searched(void **state)
+static void known_bytes_are_not_searched(void **state)
 {
     (void)state;
     struct bites pipe = {.text = "abcdef\nabcxyz\nab", .length = 16, .bite = 3};
@@ -101,16 +102,16 @@ static void what_is_known_of_a_line_is_not_searched(void **state)
     struct lines lines = lines_of(&s, &err);
     struct str line;
     assert_true(source_peek(&s, 3, &err));
-    assert_true(lines_next_behind(&lines, 3, &line));
+    assert_true(lines_next_after(&lines, 3, &line));
     assert_str(line, "abcdef");
-    assert_true(lines_next_behind(&lines, 0, &line));
+    assert_true(lines_next_after(&lines, 0, &line));
     assert_str(line, "abcxyz");
     assert_int_equal(lines.number, 2);
     assert_true(source_peek(&s, 2, &err));
-    assert_true(lines_next_behind(&lines, 2, &line));
+    assert_true(lines_next_after(&lines, 2, &line));
     assert_str(line, "ab");
     assert_true(lines.cut);
-    assert_false(lines_next_behind(&lines, 0, &line));
+    assert_false(lines_next_after(&lines, 0, &line));
     source_deinit(&s);
 }
 
@@ -147,7 +148,7 @@ static void a_source_in_memory_is_read_in_place(void **state)
     source_deinit(&s);
 }
 
-static void all_of_a_pipe_is_gathered(void **state)
+static void source_all_reads_a_whole_pipe(void **state)
 {
     (void)state;
     size_t length = 1u << 20;
@@ -173,8 +174,8 @@ static bool bites_map(void *context, struct str *all)
     return b->fail_after == 0;
 }
 
-/* Behind what was read already, a window over all there is. */
-static void an_input_that_can_be_mapped_is(void **state)
+/* After some bytes were read: the window becomes the whole rest. */
+static void a_mappable_input_is_mapped(void **state)
 {
     (void)state;
     struct bites bites = {.text = "abcdefgh", .length = 8, .bite = 3};
@@ -204,12 +205,12 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(lines_end_with_lf_crlf_or_the_end),
         UNIT(a_line_longer_than_the_window),
-        UNIT(an_endless_input_holds_steady),
-        UNIT(what_is_known_of_a_line_is_not_searched),
+        UNIT(an_endless_input_needs_constant_memory),
+        UNIT(known_bytes_are_not_searched),
         UNIT(a_read_error_ends_the_lines),
         UNIT(a_source_in_memory_is_read_in_place),
-        UNIT(all_of_a_pipe_is_gathered),
-        UNIT(an_input_that_can_be_mapped_is),
+        UNIT(source_all_reads_a_whole_pipe),
+        UNIT(a_mappable_input_is_mapped),
     };
     return UNITS_RUN(units);
 }

@@ -7,7 +7,7 @@ static struct hash128 key_of(uint32_t n)
     return hash_bytes128(&n, sizeof n);
 }
 
-static void what_was_put_is_found(void **state)
+static void stored_values_are_found(void **state)
 {
     struct arena a = ARENA_INIT;
     struct memo m;
@@ -20,7 +20,7 @@ static void what_was_put_is_found(void **state)
     arena_deinit(&a);
 }
 
-static void growing_keeps_most_and_changes_none(void **state)
+static void growing_preserves_most_values(void **state)
 {
     struct arena a = ARENA_INIT;
     struct memo m;
@@ -39,7 +39,7 @@ static void growing_keeps_most_and_changes_none(void **state)
     arena_deinit(&a);
 }
 
-static void the_size_has_a_bound(void **state)
+static void the_size_is_limited(void **state)
 {
     struct arena a = ARENA_INIT;
     struct memo m;
@@ -52,8 +52,8 @@ static void the_size_has_a_bound(void **state)
     arena_deinit(&a);
 }
 
-/* The two halves of the hash must not follow from each other. */
-static void near_texts_have_far_hashes(void **state)
+/* The two halves of the hash must be independent. */
+static void similar_texts_have_independent_hashes(void **state)
 {
     char text[100];
     (void)state;
@@ -74,10 +74,10 @@ static void near_texts_have_far_hashes(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(what_was_put_is_found),
-        UNIT(growing_keeps_most_and_changes_none),
-        UNIT(the_size_has_a_bound),
-        UNIT(near_texts_have_far_hashes),
+        UNIT(stored_values_are_found),
+        UNIT(growing_preserves_most_values),
+        UNIT(the_size_is_limited),
+        UNIT(similar_texts_have_independent_hashes),
     };
     return UNITS_RUN(units);
 }

@@ -2,32 +2,32 @@
 #include "base/nearest.h"
 #include "unit.h"
 
-static void assert_nearest(const char *word, const char *names, const char *wanted)
+static void assert_nearest(const char *word, const char *names, const char *expected)
 {
     struct nearest n = {.word = str_of(word)};
     for (struct str rest = str_of(names); rest.len;)
         nearest_offer(&n, str_cut(&rest, ' '));
-    assert_str(n.name, wanted);
+    assert_str(n.name, expected);
 }
 
-static void slips_of_the_hand(void **state)
+static void typing_errors(void **state)
 {
     (void)state;
-    assert_nearest("flod", "fold flamegraph info", "fold"); /* swapped */
-    assert_nearest("titel", "title total", "title");        /* swapped */
-    assert_nearest("wdth", "width height", "width");        /* left out */
-    assert_nearest("reporrt", "report", "report");          /* put in */
-    assert_nearest("colars", "colors comm", "colors");      /* changed */
+    assert_nearest("flod", "fold flamegraph info", "fold"); /* swap */
+    assert_nearest("titel", "title total", "title");        /* swap */
+    assert_nearest("wdth", "width height", "width");        /* omission */
+    assert_nearest("reporrt", "report", "report");          /* insertion */
+    assert_nearest("colars", "colors comm", "colors");      /* change */
     assert_nearest("FOLDED", "perf folded", "folded");      /* case */
     assert_nearest("cycels", "instructions cycles", "cycles");
 }
 
-static void the_beginning_is_enough(void **state)
+static void a_prefix_is_enough(void **state)
 {
     (void)state;
     assert_nearest("thr", "tree threads", "threads");
     assert_nearest("flamegr", "fold flamegraph", "flamegraph");
-    assert_nearest("th", "threads", ""); /* that would be any name */
+    assert_nearest("th", "threads", ""); /* too short: would match any name */
     assert_nearest("perf-script", "folded perf", "perf");
 }
 
@@ -38,7 +38,7 @@ static void the_nearest_wins_and_the_first_of_equals(void **state)
     assert_nearest("fold", "bold cold", "bold");
 }
 
-static void what_is_far_is_not_offered(void **state)
+static void different_names_are_not_offered(void **state)
 {
     (void)state;
     assert_nearest("zebra", "fold report diff", "");
@@ -52,10 +52,10 @@ static void what_is_far_is_not_offered(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(slips_of_the_hand),
-        UNIT(the_beginning_is_enough),
+        UNIT(typing_errors),
+        UNIT(a_prefix_is_enough),
         UNIT(the_nearest_wins_and_the_first_of_equals),
-        UNIT(what_is_far_is_not_offered),
+        UNIT(different_names_are_not_offered),
     };
     return UNITS_RUN(units);
 }

@@ -2,24 +2,24 @@
 #include "base/number.h"
 #include "unit.h"
 
-static void assert_written(double v, const char *wanted)
+static void assert_written(double v, const char *expected)
 {
     char text[NUMBER_TEXT_MAX];
-    assert_str(((struct str){text, number_write_double(v, text)}), wanted);
+    assert_str(((struct str){text, number_write_double(v, text)}), expected);
 }
 
-static void assert_fixed(double v, int decimals, const char *wanted)
+static void assert_fixed(double v, int decimals, const char *expected)
 {
     char text[NUMBER_TEXT_MAX];
-    assert_str(((struct str){text, number_write_fixed(v, decimals, text)}), wanted);
+    assert_str(((struct str){text, number_write_fixed(v, decimals, text)}), expected);
 }
 
-static void assert_read(const char *text, double wanted)
+static void assert_read(const char *text, double expected)
 {
     double v = -12345;
     if (!number_parse_double(str_of(text), &v))
         fail_msg("'%s' was refused", text);
-    assert_double(v, wanted);
+    assert_double(v, expected);
 }
 
 static void unsigned_numbers(void **state)
@@ -68,6 +68,24 @@ static void whole_numbers_are_written_in_full(void **state)
     assert_written(-41, "-41");
     assert_written(9007199254740991, "9007199254740991");
     assert_written(1000000000000000, "1000000000000000");
+}
+
+/* Around each power of ten and of two, where the number of digits changes. */
+static void whole_numbers_of_each_length_read_back(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 84; i++) {
+        uint64_t power = i < 64 ? (uint64_t)1 << i : 1;
+        for (unsigned j = 64; j <= i; j++)
+            power *= 10;
+        for (uint64_t v = power - 2; v != power + 3; v++) {
+            char text[NUMBER_TEXT_MAX];
+            struct str written = {text, number_write_u64(v, text)};
+            uint64_t back;
+            assert_true(number_parse_u64(written, &back));
+            assert_true(back == v && (text[0] != '0' || v == 0));
+        }
+    }
 }
 
 static void fractions_are_written_short(void **state)
@@ -126,7 +144,7 @@ static void decimals_are_read_exactly(void **state)
     assert_read("1.0000000000000000000000000000000000", 1);
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void invalid_numbers_are_rejected(void **state)
 {
     (void)state;
     static const char *const words[] = {
@@ -139,12 +157,12 @@ static void what_is_no_number_is_refused(void **state)
     assert_double(v, 7);
 }
 
-/* What was written reads back as the same number, when it has at most 15 digits. */
+/* Numbers of at most 15 digits are unchanged after writing and reading. */
 static void numbers_survive_the_round_trip(void **state)
 {
     (void)state;
     uint64_t seed = 1;
-    char text[NUMBER_TEXT_MAX], wanted[NUMBER_TEXT_MAX];
+    char text[NUMBER_TEXT_MAX], expected[NUMBER_TEXT_MAX];
     for (int i = 0; i < 200000; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         int decimals = (int)(seed >> 60) % 7;
@@ -153,10 +171,10 @@ static void numbers_survive_the_round_trip(void **state)
             v /= 10;
         size_t n = number_write_double(v, text);
         assert_true(number_parse_double((struct str){text, n}, &back));
-        snprintf(wanted, sizeof wanted, "%.15g", v);
-        double libc = strtod(wanted, NULL);
+        snprintf(expected, sizeof expected, "%.15g", v);
+        double libc = strtod(expected, NULL);
         if (memcmp(&back, &libc, sizeof back) != 0)
-            fail_msg("%.17g became %.*s, libc has %s", v, (int)n, text, wanted);
+            fail_msg("%.17g became %.*s, libc has %s", v, (int)n, text, expected);
     }
 }
 
@@ -172,7 +190,7 @@ static void fixed_decimals(void **state)
     assert_fixed(-12.5, 0, "-13");
     assert_fixed(0.000000001, 9, "0.000000001");
     assert_fixed(1e14, 1, "100000000000000.0");
-    assert_fixed(1e20, 2, "1e+20"); /* no room for decimals */
+    assert_fixed(1e20, 2, "1e+20"); /* too large for decimals */
 }
 
 int main(void)
@@ -181,10 +199,11 @@ int main(void)
         UNIT(unsigned_numbers),
         UNIT(hexadecimal_numbers),
         UNIT(whole_numbers_are_written_in_full),
+        UNIT(whole_numbers_of_each_length_read_back),
         UNIT(fractions_are_written_short),
         UNIT(the_largest_and_the_smallest),
         UNIT(decimals_are_read_exactly),
-        UNIT(what_is_no_number_is_refused),
+        UNIT(invalid_numbers_are_rejected),
         UNIT(numbers_survive_the_round_trip),
         UNIT(fixed_decimals),
     };

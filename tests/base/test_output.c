@@ -20,11 +20,11 @@ static bool sink_write(void *context, const char *bytes, size_t length)
     return true;
 }
 
-static void a_keeping_output_holds_everything(void **state)
+static void a_buffer_output_keeps_everything(void **state)
 {
     (void)state;
-    struct output o = OUTPUT_KEEP;
-    assert_str(output_kept(&o), "");
+    struct output o = OUTPUT_BUFFER;
+    assert_str(output_contents(&o), "");
     output_text(&o, "a");
     output_char(&o, 'b');
     output_str(&o, STR("cd"));
@@ -34,9 +34,28 @@ static void a_keeping_output_holds_everything(void **state)
     output_double(&o, 0.5);
     output_fixed(&o, 1, 2);
     output_format(&o, "<%s %d>", "x", 7);
-    assert_str(output_kept(&o), "abcde420.51.00<x 7>");
+    assert_str(output_contents(&o), "abcde420.51.00<x 7>");
     assert_true(output_finish(&o));
     output_deinit(&o);
+}
+
+/* Numbers are written in place: also where the buffer of a stream is nearly full. */
+static void numbers_cross_the_end_of_a_buffer(void **state)
+{
+    (void)state;
+    for (size_t before = 65400; before < 65540; before++) {
+        struct sink sink = {0};
+        struct output o = {.flush = sink_write, .context = &sink};
+        for (size_t i = 0; i < before; i++)
+            output_char(&o, 'x');
+        output_u64(&o, UINT64_MAX);
+        output_fixed(&o, -2.5, 1);
+        output_short(&o, 0.25, 4);
+        assert_true(output_finish(&o));
+        output_deinit(&o);
+        assert_int_equal(sink.used, before + 20 + 4 + 4);
+        free(sink.bytes);
+    }
 }
 
 static void a_stream_gets_every_byte_in_order(void **state)
@@ -66,7 +85,7 @@ static void a_stream_gets_every_byte_in_order(void **state)
     free(sink.bytes);
 }
 
-static void a_failed_write_sticks(void **state)
+static void a_failed_write_is_sticky(void **state)
 {
     (void)state;
     struct sink sink = {.broken = true};
@@ -82,9 +101,10 @@ static void a_failed_write_sticks(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(a_keeping_output_holds_everything),
+        UNIT(a_buffer_output_keeps_everything),
+        UNIT(numbers_cross_the_end_of_a_buffer),
         UNIT(a_stream_gets_every_byte_in_order),
-        UNIT(a_failed_write_sticks),
+        UNIT(a_failed_write_is_sticky),
     };
     return UNITS_RUN(units);
 }

@@ -14,7 +14,7 @@ static bool matches(const char *pattern, const char *text)
     return regex_matches(&re, str_of(text));
 }
 
-static void patterns_match_all_of_the_text(void **state)
+static void patterns_match_the_whole_text(void **state)
 {
     (void)state;
     assert_true(matches("", ""));
@@ -44,7 +44,7 @@ static void patterns_match_all_of_the_text(void **state)
     assert_false(matches(".", "\n"));
 }
 
-static void what_is_not_understood_is_refused(void **state)
+static void unsupported_patterns_are_rejected(void **state)
 {
     (void)state;
     const char *bad[] = {"(",    ")",    "(a",      "a)",    "*",        "a|*",  "[",
@@ -63,7 +63,7 @@ static void what_is_not_understood_is_refused(void **state)
     free(large);
 }
 
-/* What makes a backtracking matcher take forever takes no time here. */
+/* Patterns that take exponential time in a backtracking matcher are fast here. */
 static void no_pattern_is_slow(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void no_pattern_is_slow(void **state)
     assert_true(matches("((a?a?a?a?a?a?a?a?)*)*", text));
 }
 
-/* Any pattern of a few letters says the same as the C library's. */
+/* Random short patterns give the same result as the C library. */
 static void the_c_library_agrees(void **state)
 {
     (void)state;
@@ -94,9 +94,9 @@ static void the_c_library_agrees(void **state)
                      strstr(pattern, "??") || strstr(pattern, "(?");
         if (!ours || mixed || regcomp(&libc, whole, REG_EXTENDED | REG_NOSUB) != 0)
             continue;
-        bool wanted = regexec(&libc, text, 0, NULL, 0) == 0;
-        if (regex_matches(&re, str_of(text)) != wanted)
-            fail_msg("%s on %s: wanted %d", pattern, text, wanted);
+        bool expected = regexec(&libc, text, 0, NULL, 0) == 0;
+        if (regex_matches(&re, str_of(text)) != expected)
+            fail_msg("%s on %s: expected %d", pattern, text, expected);
         regfree(&libc);
         arena_deinit(&arena);
         compared++;
@@ -114,8 +114,8 @@ static int drop_arena(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        cmocka_unit_test_teardown(patterns_match_all_of_the_text, drop_arena),
-        cmocka_unit_test_teardown(what_is_not_understood_is_refused, drop_arena),
+        cmocka_unit_test_teardown(patterns_match_the_whole_text, drop_arena),
+        cmocka_unit_test_teardown(unsupported_patterns_are_rejected, drop_arena),
         cmocka_unit_test_teardown(no_pattern_is_slow, drop_arena),
         cmocka_unit_test_teardown(the_c_library_agrees, drop_arena),
     };

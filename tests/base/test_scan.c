@@ -2,7 +2,7 @@
 #include "base/scan.h"
 #include "unit.h"
 
-/* What scan_empty_line says, found byte by byte. */
+/* scan_empty_line, byte by byte. */
 static size_t empty_line_slowly(struct str s)
 {
     for (size_t i = 1; i < s.len; i++)
@@ -11,7 +11,7 @@ static size_t empty_line_slowly(struct str s)
     return s.len;
 }
 
-static void an_empty_line_is_found_wherever_it_is(void **state)
+static void an_empty_line_is_found_anywhere(void **state)
 {
     char text[300];
     (void)state;
@@ -35,14 +35,14 @@ static void single_line_ends_are_no_empty_line(void **state)
     assert_int_equal(scan_empty_line(STR("\n\n")), 1);
 }
 
-static void lines_are_told_up_to_the_empty_one(void **state)
+static void lines_are_found_up_to_the_empty_one(void **state)
 {
     char text[700];
     uint32_t starts[101], random = 7;
     size_t count;
     (void)state;
     for (int round = 0; round < 2000; round++) {
-        size_t len = (random >> 7) % sizeof text, wanted = 0, from = 0;
+        size_t len = (random >> 7) % sizeof text, expected = 0, from = 0;
         for (size_t i = 0; i < len; i++) {
             random = random * 1664525 + 1013904223;
             text[i] = random >> 24 < 25 ? '\n' : 'x';
@@ -53,11 +53,11 @@ static void lines_are_told_up_to_the_empty_one(void **state)
         for (size_t i = 0; i < end; i++) {
             if (text[i] != '\n')
                 continue;
-            if (wanted++ < 100)
-                assert_int_equal(starts[wanted - 1], from);
+            if (expected++ < 100)
+                assert_int_equal(starts[expected - 1], from);
             from = i + 1;
         }
-        assert_int_equal(count, wanted);
+        assert_int_equal(count, expected);
         assert_int_equal(starts[count < 100 ? count : 100] <= end, 1);
     }
     assert_int_equal(scan_lines(STR("a\nb\nc\n\n"), starts, 2, &count), 6);
@@ -72,7 +72,7 @@ static void bytes_are_counted(void **state)
     assert_int_equal(scan_count(STR("banana"), 'a'), 3);
 }
 
-static void what_two_texts_share_is_measured(void **state)
+static void common_prefixes_are_measured(void **state)
 {
     char a[260], b[260];
     (void)state;
@@ -89,11 +89,11 @@ static void what_two_texts_share_is_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(an_empty_line_is_found_wherever_it_is),
+        UNIT(an_empty_line_is_found_anywhere),
         UNIT(single_line_ends_are_no_empty_line),
-        UNIT(lines_are_told_up_to_the_empty_one),
+        UNIT(lines_are_found_up_to_the_empty_one),
         UNIT(bytes_are_counted),
-        UNIT(what_two_texts_share_is_measured),
+        UNIT(common_prefixes_are_measured),
     };
     return UNITS_RUN(units);
 }

@@ -11,7 +11,7 @@ static bool before_key(const void *context, uint32_t a, uint32_t b)
     return keys[a] < keys[b];
 }
 
-/* Sorts `count` numbers under keys that repeat, and looks at order and stability. */
+/* Sorts `count` numbers with repeating keys, and checks order and stability. */
 static void assert_sorts(size_t count, uint32_t distinct)
 {
     uint32_t *keys = calloc(count + 1, sizeof *keys), *items = calloc(count + 1, 4);
@@ -41,7 +41,7 @@ static void any_count_is_sorted_and_stable(void **state)
     assert_sorts(65537, UINT32_MAX);
 }
 
-static void sorted_items_are_only_looked_at(void **state)
+static void sorted_items_take_one_pass(void **state)
 {
     (void)state;
     enum { COUNT = 4096 };
@@ -81,7 +81,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(any_count_is_sorted_and_stable),
         UNIT(keys_are_sorted_and_stable),
-        UNIT(sorted_items_are_only_looked_at),
+        UNIT(sorted_items_take_one_pass),
     };
     return UNITS_RUN(units);
 }

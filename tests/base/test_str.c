@@ -28,7 +28,7 @@ static void comparing(void **state)
     (void)state;
     assert_true(str_compare(STR("a"), STR("ab")) < 0);
     assert_true(str_compare(STR("b"), STR("ab")) > 0);
-    assert_true(str_compare(STR("\x80"), STR("a")) > 0); /* bytes have no sign */
+    assert_true(str_compare(STR("\x80"), STR("a")) > 0); /* bytes are unsigned */
     assert_int_equal(str_compare(STR(""), STR("")), 0);
     assert_true(str_starts(STR("perf"), STR("")));
     assert_true(str_ends(STR("perf"), STR("rf")));

@@ -4,7 +4,7 @@
 #include "base/strings.h"
 #include "unit.h"
 
-static void equal_strings_are_one_number(void **state)
+static void equal_strings_have_one_id(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -32,7 +32,7 @@ static void the_empty_string_is_zero(void **state)
     arena_deinit(&a);
 }
 
-static void zero_bytes_and_long_names_are_kept(void **state)
+static void zero_bytes_and_long_names_are_stored(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -81,7 +81,7 @@ static void after_a_failure_nothing_is_added(void **state)
     arena_deinit(&a);
 }
 
-/* Every length takes its own way through the hash; a byte anywhere must count. */
+/* The hash has a separate path for each range of lengths; every byte must change it. */
 static void each_byte_changes_the_hash(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void each_byte_changes_the_hash(void **state)
     }
 }
 
-static void the_memo_remembers_the_newest_two_of_a_place(void **state)
+static void the_memo_retains_the_newest_two_of_a_slot(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
@@ -119,8 +119,8 @@ static void the_memo_remembers_the_newest_two_of_a_place(void **state)
     arena_deinit(&a);
 }
 
-/* Texts over few bytes, of which one begins with another now and then, ends in zeros, or
- * has much in common with the rest. */
+/* Texts of few distinct bytes, some of which are prefixes of others, end in zeros, or
+ * share much with the rest. */
 static size_t make_text(char *text, size_t size)
 {
     static const char bytes[] = {0, 0, 'a', 'b', (char)0xff};
@@ -139,8 +139,8 @@ static void texts_are_sorted_bytewise(void **state)
         struct strings t;
         char text[64];
         assert_true(strings_init(&t, &a));
-        size_t wanted = (size_t)rand() % 400, longest = 1 + (size_t)rand() % 63;
-        for (size_t i = 0; i < wanted; i++)
+        size_t expected = (size_t)rand() % 400, longest = 1 + (size_t)rand() % 63;
+        for (size_t i = 0; i < expected; i++)
             strings_add(&t, (struct str){text, make_text(text, longest)});
         string_id *ids = arena_alloc(&a, (t.count + 1) * sizeof *ids);
         for (size_t i = 0; i < t.count; i++)
@@ -157,14 +157,14 @@ static void texts_are_sorted_bytewise(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(equal_strings_are_one_number),
+        UNIT(equal_strings_have_one_id),
         UNIT(the_empty_string_is_zero),
-        UNIT(zero_bytes_and_long_names_are_kept),
+        UNIT(zero_bytes_and_long_names_are_stored),
         UNIT(texts_are_sorted_bytewise),
         UNIT(many_strings_are_all_found),
         UNIT(after_a_failure_nothing_is_added),
         UNIT(each_byte_changes_the_hash),
-        UNIT(the_memo_remembers_the_newest_two_of_a_place),
+        UNIT(the_memo_retains_the_newest_two_of_a_slot),
     };
     return UNITS_RUN(units);
 }

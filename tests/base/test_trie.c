@@ -24,23 +24,23 @@ static void a_child_is_made_once(void **state)
     arena_deinit(&a);
 }
 
-/* Against the plainest of trees: a list that is searched from its beginning. */
+/* Compares with a linear list. */
 static void any_order_makes_the_same_tree(void **state)
 {
     struct arena a = ARENA_INIT;
     struct trie t;
-    struct trie_node wanted[2000];
+    struct trie_node expected[2000];
     uint32_t count = 1, random = 1;
     (void)state;
     assert_true(trie_init(&t, &a));
     for (int i = 0; i < 6000; i++) {
         random = random * 1664525 + 1013904223;
         uint32_t parent = (random >> 8) % count, key = (random >> 24) % 3 + 1, at = 1;
-        while (at < count && (wanted[at].parent != parent || wanted[at].key != key))
+        while (at < count && (expected[at].parent != parent || expected[at].key != key))
             at++;
         if (at == 2000)
             continue;
-        wanted[at] = (struct trie_node){parent, key};
+        expected[at] = (struct trie_node){parent, key};
         count += at == count;
         assert_int_equal(trie_child(&t, parent, key), at);
     }
@@ -50,41 +50,41 @@ static void any_order_makes_the_same_tree(void **state)
     arena_deinit(&a);
 }
 
-/* A run gives what its keys one by one give, in a tree that has some of it. */
-static void a_run_is_its_keys_one_by_one(void **state)
+/* Descending along several keys equals single steps, also if a part exists already. */
+static void descend_equals_single_steps(void **state)
 {
     struct arena a = ARENA_INIT;
-    struct trie t, wanted;
+    struct trie t, expected;
     uint32_t random = 1, keys[9], nodes[9];
     (void)state;
-    assert_true(trie_init(&t, &a) && trie_init(&wanted, &a));
+    assert_true(trie_init(&t, &a) && trie_init(&expected, &a));
     for (int i = 0; i < 3000; i++) {
         random = random * 1664525 + 1013904223;
-        uint32_t parent = (random >> 8) % (uint32_t)wanted.count, at = parent;
+        uint32_t parent = (random >> 8) % (uint32_t)expected.count, at = parent;
         size_t count = (random >> 4) % 10;
         for (size_t k = 0; k < count; k++)
             keys[k] = (random >> (k + 8)) % 4;
         uint32_t last = trie_descend(&t, parent, keys, count, i % 2 ? nodes : NULL);
         for (size_t k = 0; k < count; k++) {
-            at = keys[k] ? trie_child(&wanted, at, keys[k]) : at;
+            at = keys[k] ? trie_child(&expected, at, keys[k]) : at;
             assert_true(i % 2 == 0 || nodes[k] == at);
         }
         assert_int_equal(last, at);
-        assert_int_equal(t.count, wanted.count);
+        assert_int_equal(t.count, expected.count);
     }
-    assert_memory_equal(t.nodes, wanted.nodes, t.count * sizeof *t.nodes);
+    assert_memory_equal(t.nodes, expected.nodes, t.count * sizeof *t.nodes);
     assert_true(t.count > 1000);
     arena_deinit(&a);
 }
 
-/* The quick way below the newest node, and where it is another, or there is no room. */
-static void extended_is_descended(void **state)
+/* The fast path below the newest node, other parents, and a full trie. */
+static void extend_equals_descend(void **state)
 {
     struct arena a = ARENA_INIT;
-    struct trie t, wanted;
+    struct trie t, expected;
     uint32_t random = 7, keys[9];
     (void)state;
-    assert_true(trie_init(&t, &a) && trie_init(&wanted, &a));
+    assert_true(trie_init(&t, &a) && trie_init(&expected, &a));
     for (int i = 0; i < 3000; i++) {
         random = random * 1664525 + 1013904223;
         bool newest = random >> 31;
@@ -93,10 +93,10 @@ static void extended_is_descended(void **state)
         for (size_t k = 0; k < count; k++)
             keys[k] = (random >> (k + 8)) % 4 + 1;
         assert_int_equal(trie_extend(&t, parent, keys, count),
-                         trie_descend(&wanted, parent, keys, count, NULL));
-        assert_int_equal(t.count, wanted.count);
+                         trie_descend(&expected, parent, keys, count, NULL));
+        assert_int_equal(t.count, expected.count);
     }
-    assert_memory_equal(t.nodes, wanted.nodes, t.count * sizeof *t.nodes);
+    assert_memory_equal(t.nodes, expected.nodes, t.count * sizeof *t.nodes);
     assert_true(t.count > 5000);
     arena_deinit(&a);
 }
@@ -106,8 +106,8 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(a_child_is_made_once),
         UNIT(any_order_makes_the_same_tree),
-        UNIT(a_run_is_its_keys_one_by_one),
-        UNIT(extended_is_descended),
+        UNIT(descend_equals_single_steps),
+        UNIT(extend_equals_descend),
     };
     return UNITS_RUN(units);
 }

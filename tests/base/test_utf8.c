@@ -2,19 +2,19 @@
 #include "base/utf8.h"
 #include "unit.h"
 
-static void assert_cleaned(const char *text, const char *wanted)
+static void assert_cleaned(const char *text, const char *expected)
 {
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     utf8_print(&o, str_of(text));
-    assert_str(output_kept(&o), wanted);
+    assert_str(output_contents(&o), expected);
     size_t valid = utf8_valid(str_of(text));
-    assert_int_equal(valid == strlen(text), strcmp(text, wanted) == 0);
+    assert_int_equal(valid == strlen(text), strcmp(text, expected) == 0);
     output_deinit(&o);
 }
 
 #define BAD "\xef\xbf\xbd"
 
-static void what_is_well_formed_stays(void **state)
+static void well_formed_text_is_unchanged(void **state)
 {
     (void)state;
     assert_cleaned("", "");
@@ -27,8 +27,8 @@ static void what_is_well_formed_stays(void **state)
                    "12345678\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
 }
 
-/* One mark for the longest beginning of a character that is there, or for a byte. */
-static void what_is_not_is_replaced(void **state)
+/* One replacement for the longest valid beginning of a character, or for a byte. */
+static void ill_formed_text_is_replaced(void **state)
 {
     (void)state;
     assert_cleaned("a\x80z", "a" BAD "z");
@@ -43,7 +43,7 @@ static void what_is_not_is_replaced(void **state)
     assert_cleaned("\xe2\xe2\x82\xac", BAD "\xe2\x82\xac");
 }
 
-/* Every code point there is comes back through its bytes, and no surrogate. */
+/* All code points are written and read back; surrogates are rejected. */
 static void all_characters_are_written(void **state)
 {
     (void)state;
@@ -59,8 +59,8 @@ static void all_characters_are_written(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(what_is_well_formed_stays),
-        UNIT(what_is_not_is_replaced),
+        UNIT(well_formed_text_is_unchanged),
+        UNIT(ill_formed_text_is_replaced),
         UNIT(all_characters_are_written),
     };
     return UNITS_RUN(units);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a page still has to do, so that a test waits for that and not for a time. */
+/* Pending work of a page, so that a test waits for it and not for a time. */
 "use strict";
 
-/* Runs in the page before its own scripts: counts the requests to workers that have no answer
- * yet, the frames that were asked for, and the timers that are due soon. */
+/* ms that a test waits for an event. A busy machine is slow; only a fault reaches this. */
+const PATIENCE = 120000;
+
+/* Runs in the page before its own scripts: counts requests to workers without an
+ * answer, requested frames, and timers that are due soon. */
 function watch() {
-    const SOON = 300; /* ms; a longer timer is for a person: a notice goes, a list is read out */
+    const SOON = 300; /* ms; longer timers are for the user: hiding a notice, announcing a list */
     const frames = new Set(), timers = new Set(), requests = new Set();
     const { requestAnimationFrame: frame, cancelAnimationFrame: noFrame, setTimeout: timer, clearTimeout: noTimer } = window;
     window.requestAnimationFrame = (call) => {
@@ -39,7 +42,7 @@ function watch() {
             super(...rest);
             this.number = ++workers;
             this.addEventListener("message", ({ data }) => {
-                if (!("done" in data)) /* progress: the answer is still to come */
+                if (!("done" in data)) /* progress: the answer follows */
                     requests.delete(`${this.number} ${data.id}`);
             });
         }
@@ -56,8 +59,8 @@ function watch() {
             super.terminate();
         }
     };
-    /* Resolves when nothing was left to do at the ends of three frames in turn. */
-    window.settled = async (patience) => {
+    /* Resolves when no work was pending at the ends of three consecutive frames. */
+    window.settled = async (patience = 120000) => {
         const until = performance.now() + patience;
         for (let quiet = 0; quiet < 3;) {
             await new Promise((done) => frame(() => timer(done)));
@@ -68,9 +71,15 @@ function watch() {
     };
 }
 
-/* Waits until the page has nothing left to do. */
+/* Waits until the page has no pending work. */
 function settle(page) {
-    return page.evaluate(() => window.settled(20000));
+    return page.evaluate(() => window.settled());
 }
 
-module.exports = { watch, settle };
+/* The page's address. page.url() is updated by an event that may come later than what the
+ * page shows. */
+function address(page) {
+    return page.evaluate(() => location.href);
+}
+
+module.exports = { PATIENCE, address, settle, watch };

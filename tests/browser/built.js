@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether this stoke was built with its viewer; any other failure is one of the tests. */
+/* Whether this stoke was built with its viewer; any other failure is a failed test. */
 "use strict";
 
 const { spawnSync } = require("child_process");

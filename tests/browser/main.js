@@ -6,20 +6,20 @@ const os = require("os");
 const path = require("path");
 const { spawnSync } = require("child_process");
 const { chromium } = require("playwright-core");
-const { watch } = require("./activity.js");
+const { PATIENCE, watch } = require("./activity.js");
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-/* What a test is given: a browser, an empty folder, and a way to make pictures. */
+/* The context of a test: a browser, an empty folder, and functions that make pictures. */
 class Bench {
     constructor(browser, folder) {
         this.browser = browser;
         this.folder = folder;
         this.notes = [];
-        this.problems = []; /* what went wrong in a page without the test asking */
-        this.children = []; /* to be ended with the test */
-        this.online = /^(file|blob|data):/; /* what pages may ask for */
+        this.problems = []; /* unexpected errors of a page */
+        this.children = []; /* killed at the end of the test */
+        this.online = /^(file|blob|data):/; /* URLs that pages may request */
     }
 
     write(name, content) {
@@ -28,7 +28,7 @@ class Bench {
         return file;
     }
 
-    /* Draws a graph of folded lines and gives the file's address. */
+    /* Draws a graph of folded lines and returns the URL of the file. */
     draw(lines, ...options) {
         const out = path.join(this.folder, "graph" + fs.readdirSync(this.folder).length +
             ".svg");
@@ -46,12 +46,17 @@ class Bench {
         return page;
     }
 
-    context(options) {
-        return this.browser.newContext(Object.assign({ viewport: { width: 1200, height: 800 } }, options));
+    async context(options) {
+        const context = await this.browser.newContext(Object.assign({ viewport: { width: 1200, height: 800 } }, options));
+        context.setDefaultTimeout(PATIENCE);
+        return context;
     }
 
     async openIn(context, options) {
         const page = await context.newPage();
+        /* While there is a listener, the browser reports file choosers. A listener that is
+         * added when a chooser is expected may be too late for it. */
+        page.on("filechooser", () => undefined);
         await page.addInitScript(watch);
         if (options && options.init)
             await page.addInitScript(options.init);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page as stoke view serves it: who gets in, by which address, and what stays usable. */
+/* The page as served by stoke view: access, addresses, and what remains usable. */
 "use strict";
 
 const assert = require("assert").strict;
 const http = require("http");
 const net = require("net");
 const { spawn } = require("child_process");
+const { address: shown } = require("./activity.js");
 
-/* Serves a profile; gives the address that is printed, and those that come after it. */
+/* Serves a profile; returns the printed address, and later ones. */
 async function view(bench, lines, ...options) {
     const input = bench.write(`served${bench.children.length}.folded`, lines);
     const child = spawn(process.env.STOKE, ["view", "--no-browser", ...options, input]);
@@ -44,7 +45,7 @@ function listen(bench, server) {
     return new Promise((done) => server.listen(0, "127.0.0.1", () => done(server.address().port)));
 }
 
-/* A port that leads to another one, as ssh -L makes it. */
+/* A port that forwards to another one, like ssh -L. */
 function forward(bench, port) {
     return listen(bench, net.createServer((from) => {
         const to = net.connect(port, "127.0.0.1");
@@ -64,23 +65,23 @@ module.exports = (test) => {
         return;
     }
 
-    test("the address lets one browser in; it can reload and go back, and shows no token", async (bench) => {
+    test("the address admits one browser, which can reload and go back, and does not show the token", async (bench) => {
         const { address, port, next } = await view(bench, "a;b 3\n");
         const mine = await bench.context();
         const page = await bench.openIn(mine);
         await page.goto(address);
         await ready(page);
         assert.equal(await total(page), 3);
-        assert.equal(page.url(), `http://127.0.0.1:${port}/`);
+        assert.equal(await shown(page), `http://127.0.0.1:${port}/`);
         assert.equal(await page.evaluate(() => document.cookie), "");
         const [cookie] = await mine.cookies();
         assert.deepEqual([cookie.name, cookie.httpOnly, cookie.sameSite, cookie.expires], [`stoke-${port}`, true, "Strict", -1]);
         await page.keyboard.press("3");
         await page.waitForURL(/sandwich/);
-        const link = page.url();
+        const link = await shown(page);
         await page.reload();
         await ready(page);
-        assert.equal(await page.evaluate(() => window.stoke.place.view), "sandwich");
+        assert.equal(await page.evaluate(() => window.stoke.state.view), "sandwich");
         await page.keyboard.press("4");
         await page.waitForURL(/down/);
         await page.goBack();
@@ -90,7 +91,7 @@ module.exports = (test) => {
         await ready(page);
         assert.equal(await total(page), 3);
 
-        /* The same address once more, in this browser and in another one. */
+        /* The same address again, in this browser and in another one. */
         await page.goto(address);
         await ready(page);
         bench.expectsErrors = true;
@@ -107,10 +108,10 @@ module.exports = (test) => {
         assert.equal(await total(other), 3);
         await other.goto(link);
         await ready(other);
-        assert.equal(await other.evaluate(() => window.stoke.place.view), "sandwich");
+        assert.equal(await other.evaluate(() => window.stoke.state.view), "sandwich");
     });
 
-    test("several are open in one browser, each by its own cookie", async (bench) => {
+    test("several servers are open in one browser, each with its own cookie", async (bench) => {
         const all = [await view(bench, "a 1\n"), await view(bench, "a 2\n"), await view(bench, "a 3\n")];
         const context = await bench.context();
         const pages = [];
@@ -128,7 +129,7 @@ module.exports = (test) => {
         assert.equal((await context.cookies()).length, 3);
     });
 
-    test("a forwarded port and localhost lead to it, and those of two machines beside each other", async (bench) => {
+    test("a forwarded port and localhost work, also those of two machines at the same time", async (bench) => {
         const context = await bench.context();
         const pages = [];
         for (const weight of [5, 6]) {
@@ -137,7 +138,7 @@ module.exports = (test) => {
             const page = await bench.openIn(context);
             await page.goto(address.replace(`127.0.0.1:${port}`, `localhost:${other}`));
             await ready(page);
-            assert.equal(page.url(), `http://localhost:${other}/`);
+            assert.equal(await shown(page), `http://localhost:${other}/`);
             pages.push(page);
         }
         for (const [i, page] of pages.entries()) {
@@ -147,7 +148,7 @@ module.exports = (test) => {
         }
     });
 
-    test("links from another site lead in where the browser has the cookie, and only there", async (bench) => {
+    test("links from another site work only if the browser has the cookie", async (bench) => {
         const { address, port } = await view(bench, "a 9\n");
         const site = await listen(bench, http.createServer((request, answer) => {
             const to = decodeURIComponent(request.url.slice(2));
@@ -157,7 +158,7 @@ module.exports = (test) => {
             await page.goto(`http://localhost:${site}/?${encodeURIComponent(to)}`);
             await page.getByText("there").click();
         };
-        bench.expectsErrors = true; /* of what is refused */
+        bench.expectsErrors = true; /* for rejected requests */
         const context = await bench.context();
         const page = await bench.openIn(context);
         await through(page, address);
@@ -166,13 +167,13 @@ module.exports = (test) => {
         await through(page, `http://127.0.0.1:${port}/#%7B%22view%22%3A%22down%22%7D`);
         await ready(page);
         assert.equal(await total(page), 9);
-        assert.equal(await page.evaluate(() => window.stoke.place.view), "down");
+        assert.equal(await page.evaluate(() => window.stoke.state.view), "down");
         const other = await bench.openIn(await bench.context());
         await through(other, `http://127.0.0.1:${port}/`);
         await other.waitForURL(/again/);
         assert.match(await says(other), /may not read the profile yet/);
 
-        /* Nor can a page of another site read it. */
+        /* A page of another site cannot read it either. */
         await page.goto(`http://localhost:${site}/?about:blank`);
         const got = await page.evaluate(async (to) => {
             const cors = await fetch(to, { credentials: "include" }).then(() => "read", () => "refused");

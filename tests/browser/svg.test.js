@@ -1,4 +1,4 @@
-/* The flame graph's page: what a user does with it, and what the page then shows. */
+/* The flame graph's page: actions of the user, and what the page then shows. */
 "use strict";
 
 const assert = require("assert").strict;
@@ -14,13 +14,13 @@ const GRAPH = [
     "app;main;parse;parse;lex 50"
 ].join("\n");
 
-/* Where on the page the box is whose name is told (the first of that name). */
+/* The position of the first box with that name. */
 function boxOf(page, name) {
-    return page.evaluate((wanted) => {
+    return page.evaluate((expected) => {
         const frames = document.querySelector("#frames");
         const box = Array.from(frames.children).find((one) => {
             const title = one.querySelector("title").textContent;
-            return title === wanted || title.startsWith(wanted + " (");
+            return title === expected || title.startsWith(expected + " (");
         });
         const area = box.querySelector("rect").getBoundingClientRect();
         const label = box.querySelector("text");
@@ -35,7 +35,7 @@ function boxOf(page, name) {
     }, name);
 }
 
-/* The middle of what is seen of a box. */
+/* The middle of the visible part of a box. */
 async function middleOf(page, name) {
     const box = await boxOf(page, name), wide = page.viewportSize().width;
     const left = Math.max(box.left, 10), right = Math.min(box.left + box.width, wide - 10);
@@ -63,7 +63,7 @@ async function fills(page, name) {
 }
 
 module.exports = (test) => {
-    test("hovering says what a frame is", async (bench) => {
+    test("hovering shows the details of a frame", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         await hover(page, "eval");
         assert.equal(await textOf(page, "details"), "Function: eval (400 samples, 40.00%)");
@@ -96,7 +96,7 @@ module.exports = (test) => {
         assert.ok((await boxOf(page, "eval")).width < 700);
     });
 
-    test("percent of the zoomed frame", async (bench) => {
+    test("details show the percentage of the zoomed frame", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         await click(page, "eval");
         await hover(page, "std::vector<int>::push_back");
@@ -128,7 +128,7 @@ module.exports = (test) => {
         assert.notEqual((await boxOf(page, "lex")).fill, "rgb(230, 0, 230)");
     });
 
-    test("search is kept through zoom", async (bench) => {
+    test("search remains during zoom", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         await page.fill("#search", "^call$");
         assert.equal(await textOf(page, "matched"), "Matched: 40.00%");
@@ -139,7 +139,7 @@ module.exports = (test) => {
         assert.equal(await textOf(page, "matched"), "Matched: 40.00%");
     });
 
-    test("what is no regular expression is searched for as it stands", async (bench) => {
+    test("an invalid regular expression is searched for literally", async (bench) => {
         const page = await bench.open(bench.draw("a;f(int 1\na;g 3"));
         await page.fill("#search", "f(");
         assert.equal(await textOf(page, "matched"), "Matched: 25.00%");
@@ -160,7 +160,7 @@ module.exports = (test) => {
         assert.equal(await textOf(page, "matched"), "Matched: 25.00%");
     });
 
-    test("the address keeps zoom and search", async (bench) => {
+    test("the address contains zoom and search", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         await click(page, "eval");
         await page.fill("#search", "call|x y");
@@ -176,8 +176,9 @@ module.exports = (test) => {
         assert.equal((await query(again)).get("s"), "call|x y");
     });
 
-    /* Six rows of 16 below 36: in the originals' pictures the fourth from below is at 69. */
-    test("links to the originals' pictures find their frames", async (bench) => {
+    /* Six rows of 16 below 36: in pictures of the original tools, the fourth from
+     * below is at 69. */
+    test("links to FlameGraph's images find their frames", async (bench) => {
         const address = bench.draw(GRAPH);
         for (const link of ["?x=250&y=69", "?x=305.0&y=69"]) { /* by sample, by pixel */
             const page = await bench.open(address + link);
@@ -220,7 +221,7 @@ module.exports = (test) => {
         assert.ok((await boxOf(page, "eval")).width < 500);
     });
 
-    test("the keyboard can leave the frames", async (bench) => {
+    test("the focus can leave the frames", async (bench) => {
         const page = await bench.open(bench.draw("a 1"));
         for (let i = 0; i < 3; i++)
             await page.keyboard.press("Tab");
@@ -229,7 +230,7 @@ module.exports = (test) => {
         assert.equal(await page.locator("#ring").getAttribute("visibility"), "hidden");
     });
 
-    test("an icicle graph's keys are the other way round", async (bench) => {
+    test("the keys of an icicle graph are reversed", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH, "--inverted"));
         assert.ok((await boxOf(page, "all")).top < (await boxOf(page, "eval")).top);
         await page.keyboard.press("Tab");
@@ -237,7 +238,7 @@ module.exports = (test) => {
         assert.match(await textOf(page, "details"), /^Function: app /);
     });
 
-    test("hostile names are text", async (bench) => {
+    test("hostile names are shown as text", async (bench) => {
         const names = ["<script>window.pwned=1</script>", "]]><script>pwned=1</script>",
             "\"onmouseover=\"pwned=1", "__proto__", "constructor", "\x1b[31mred", "&amp;",
             "${pwned=1}", "a\u202egnp.exe", "</title><g onload='pwned=1'>"];
@@ -259,7 +260,7 @@ module.exports = (test) => {
         assert.equal(await page.evaluate(() => window.pwned), undefined);
     });
 
-    test("a name of 64 KB is whole where it is asked for", async (bench) => {
+    test("a name of 64 KB is shown completely on request", async (bench) => {
         const long = "f" + "x".repeat(65000);
         const page = await bench.open(bench.draw("a;" + long + " 2\na;b 2"));
         await page.fill("#search", "x{64000}");
@@ -269,7 +270,7 @@ module.exports = (test) => {
         assert.ok(Math.max(...title) < 2000);
     });
 
-    test("the picture is as wide as the page", async (bench) => {
+    test("the image is as wide as the page", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         await fills(page, "all");
         const label = (await boxOf(page, "std::vector<int>::push_back")).label;
@@ -281,23 +282,23 @@ module.exports = (test) => {
         }
         const narrow = (await boxOf(page, "std::vector<int>::push_back")).label;
         assert.equal(label, "std::vector<int>::push_back");
-        assert.match(narrow, /^\u2026?push_\S*$/, "labels are fitted anew");
+        assert.match(narrow, /^\u2026?push_\S*$/, "labels are fitted again");
     });
 
-    test("--width is the width", async (bench) => {
+    test("--width sets the width", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH, "--width", "800"));
         const box = await boxOf(page, "all");
         assert.ok(Math.abs(box.width - 780) < 0.5, "it is " + box.width);
     });
 
-    test("labels are cut where the user wants it", async (bench) => {
+    test("labels are shortened where the user requests it", async (bench) => {
         const graph = "a;b 90\na;some::name_space::function_name_of_some_length 10";
-        for (const [cut, wanted] of [["qualifiers", /^function_\S*\u2026$/],
+        for (const [cut, expected] of [["qualifiers", /^function_\S*\u2026$/],
             ["end", /^some::name_\S*\u2026$/], ["beginning", /^\u2026\S*_length$/]]) {
             const page = await bench.open(bench.draw(graph, "--truncate", cut));
             const name = "some::name_space::function_name_of_some_length";
             const { label, width } = await boxOf(page, name);
-            assert.match(label, wanted);
+            assert.match(label, expected);
             const text = await page.evaluate((one) => Array.from(
                 document.querySelectorAll("#frames text")).find(
                 (text) => text.textContent === one).getComputedTextLength(), label);
@@ -305,26 +306,25 @@ module.exports = (test) => {
         }
     });
 
-    test("nothing is loaded, and nothing could be", async (bench) => {
+    test("the image loads nothing and cannot load anything", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         const source = await page.content();
         for (const address of source.match(/(href|src)="[^"]*"|url\([^)]*\)/g) || [])
             assert.match(address, /#/, "a reference: " + address);
         bench.expectsErrors = true;
-        const outcome = await page.evaluate(() => Promise.race([
-            fetch("http://127.0.0.1:9/").then(() => "loaded", (error) => error.message),
-            new Promise((done) => setTimeout(done, 3000, "no answer"))]));
+        const outcome = await page.evaluate(() =>
+            fetch("http://127.0.0.1:9/").then(() => "loaded", (error) => error.message));
         const refused = await page.evaluate(() => new Promise((done) => {
             document.addEventListener("securitypolicyviolation",
                 (event) => done(event.effectiveDirective));
             fetch("http://127.0.0.1:9/").catch(() => {});
-            setTimeout(done, 3000, "not refused");
+            setTimeout(done, 30000, "not refused");
         }));
         assert.equal(refused, "connect-src", outcome);
         bench.problems = bench.problems.filter((one) => !one.includes("127.0.0.1:9"));
     });
 
-    test("no script runs but the document's own", async (bench) => {
+    test("only the script of the document runs", async (bench) => {
         const page = await bench.open(bench.draw(GRAPH));
         bench.expectsErrors = true;
         await page.evaluate(() => {
@@ -346,11 +346,11 @@ module.exports = (test) => {
             /<text [^>]*>std::vector&lt;int&gt;::push_back<\/text>/);
     });
 
-    test("inside another page it works and leaves that page alone", async (bench) => {
+    test("the image works inside another page and does not change that page", async (bench) => {
         const svg = fs.readFileSync(bench.draw(GRAPH).slice(7), "utf8");
         const html = bench.write("inline.html", "<!DOCTYPE html><meta charset=utf-8>" +
             "<body style='margin:0'>" + svg.slice(svg.indexOf("<svg")));
-        bench.expectsErrors = true; /* a policy has no place there */
+        bench.expectsErrors = true; /* a policy is not allowed there */
         const page = await bench.open("file://" + html);
         await click(page, "eval");
         const box = await boxOf(page, "eval");
@@ -358,7 +358,7 @@ module.exports = (test) => {
         assert.equal((await query(page)).get("x"), null);
     });
 
-    test("dark where the reader has it dark", async (bench) => {
+    test("the image is dark if the browser prefers dark", async (bench) => {
         const address = bench.draw(GRAPH);
         const ground = async (colorScheme) => {
             const page = await bench.open(address, { colorScheme });
@@ -372,7 +372,7 @@ module.exports = (test) => {
         assert.ok(sum(dark[0]) < 200 && sum(dark[1]) > 600, String(dark));
     });
 
-    test("a differential picture shows what vanished", async (bench) => {
+    test("a differential flame graph shows frames that vanished", async (bench) => {
         const address = bench.draw("m;gone 50 0\nm;less 40 20\nm;more 10 80\nm;same 30 30");
         const page = await bench.open(address);
         assert.equal((await boxOf(page, "gone")).width, 0);
@@ -416,7 +416,7 @@ module.exports = (test) => {
         assert.equal(await page.locator("#frames a").count(), 1, "no link to a script");
     });
 
-    test("a stack of 500,000 frames opens and says what it leaves out", async (bench) => {
+    test("a stack of 500,000 frames opens and reports omitted frames", async (bench) => {
         const page = await bench.open(
             bench.draw("main;" + "f;".repeat(500000) + "leaf 7\nmain;g 3"));
         const tall = await page.evaluate(() => document.documentElement.clientHeight);
@@ -428,7 +428,7 @@ module.exports = (test) => {
         assert.equal(await textOf(page, "matched"), "Matched: 70.00%");
     });
 
-    test("what is too narrow is summed up", async (bench) => {
+    test("narrow frames are summed up", async (bench) => {
         let lines = "a;wide 4000\n";
         for (let i = 0; i < 3000; i++)
             lines += "a;n" + i + " 0.3\n";
@@ -439,8 +439,8 @@ module.exports = (test) => {
         assert.ok(box.width > 100);
     });
 
-    /* Processor time of the page, so that what else the machine does counts little. */
-    test("zoom is quick at 50,000 frames", async (bench) => {
+    /* The page's CPU time, because the machine may be busy. */
+    test("zoom is fast with 50,000 frames", async (bench) => {
         const lines = [];
         for (let i = 0; i < 5000; i++) {
             const stack = ["main", "group_" + (i >> 9), "part_" + (i >> 5)];
@@ -463,16 +463,27 @@ module.exports = (test) => {
             document.querySelector("#frames").children.length);
         const load = await page.evaluate(() =>
             performance.getEntriesByType("navigation")[0].loadEventEnd);
+        const began = await spent();
+        await page.evaluate(() => { /* lays out all frames: the measure for a zoom */
+            const frames = document.querySelector("#frames");
+            for (const display of ["none", ""]) {
+                frames.style.display = display;
+                frames.getBBox();
+            }
+        });
+        const drawn = await spent() - began;
         const times = [];
         for (const name of ["group_3", "all", "part_77", "all"]) {
             const started = await spent();
             await click(page, name);
             times.push(await spent() - started);
         }
-        bench.note(frames + " frames: load " + load.toFixed(0) + " ms, zoom " +
+        bench.note(frames + " frames: load " + load.toFixed(0) + " ms, all frames " +
+            drawn.toFixed(0) + " ms, zoom " +
             times.map((one) => one.toFixed(0) + " ms").join(", ") +
             " of script, style and layout");
         assert.ok(frames > 45000, "there are " + frames);
-        assert.ok(Math.max(...times) < 250, "a zoom takes " + Math.max(...times) + " ms");
+        assert.ok(Math.max(...times) < drawn / 2, "a zoom takes " + Math.max(...times) +
+            " ms, all frames take " + drawn + " ms");
     });
 };

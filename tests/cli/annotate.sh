@@ -27,7 +27,7 @@ echo '{"event":"cycles","unit":"cycles","total":9005,"functions":[{"name":"do_sy
     tr -d '\n' >want
 same want got
 
-# Several recordings: their samples are counted together, whatever their places' numbers.
+# Several recordings: their samples are added, although the ids of locations differ.
 status 0 stoke annotate $names do_syscall_64 perf.data perf.data
 says '^# 6 samples, 6,000 of cycles: 33.31% of the recording.s$' out
 says '^\* 100.00% ffffffff81000010$' out
@@ -39,7 +39,7 @@ status 0 stoke annotate $names do_syscall_64 perf.data "$data/dumps.in" "$data/d
 says '^# 7 samples, 7,000 of cycles: ' out
 echo 'a;b 1' >in.folded
 status 1 stoke annotate $names do_syscall_64 perf.data in.folded
-says 'one of the inputs is no recording'
+says 'one of the inputs is not a recording'
 
 # Events.
 status 0 stoke annotate $names --event context-switches schedule
@@ -52,7 +52,7 @@ says 'it has: cycles, context-switches'
 
 # Functions that are not there, or not only one.
 status 1 stoke annotate $names schedule
-says "no sample was in a function named 'schedule'"
+says "no sample is in a function named 'schedule'"
 status 1 stoke annotate $names _
 says "'_' is a part of the names of 2 functions"
 says 'one of: do_syscall_64, bpf_prog_0123_hook'
@@ -60,7 +60,7 @@ status 2 stoke annotate
 says 'the name of a function is missing'
 echo 'a;b 1' >in.folded
 status 1 stoke annotate a in.folded
-says 'the input is no recording'
+says 'the input is not a recording'
 
 # The rest needs a recording of a program that is compiled here.
 command -v g++ >/dev/null && command -v objdump >/dev/null || exit 0
@@ -109,7 +109,7 @@ status 0 stoke record -q -o work.data ./work
 status 0 stoke annotate --whole work work.data
 cp out whole
 status 0 stoke annotate work work.data
-# What is near the samples, with the source between the instructions and what is inlined.
+# Lines near the samples, with the source between the instructions and inlined functions.
 [ "$(wc -l <out)" -lt "$(wc -l <whole)" ] || fail "as long as the whole function"
 says '^ *\.\.\.$' out
 says '^\* .* [67]  .*[xi]' out
@@ -127,7 +127,7 @@ same all near
 status 0 stoke annotate --json work work.data
 says '"inlined":"Mixer<unsigned long>::mix' out
 
-# A stripped program: its own build, whose debug information is nowhere.
+# A stripped program: it is built separately, and its debug information does not exist.
 g++ -O2 -rdynamic work.cc -o bare
 strip bare
 status 0 stoke record -q -o bare.data ./bare

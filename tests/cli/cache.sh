@@ -57,7 +57,7 @@ if command -v perf >/dev/null; then
         rm -f perf.data
 fi
 
-# prints FOLDER RECORDING: what the commands that ask in different ways make of it.
+# prints FOLDER RECORDING: output of the commands that request names in different ways.
 prints() {
     mkdir -p "$1"
     data=$2
@@ -67,7 +67,7 @@ prints() {
     run fold fold "$data"
 }
 
-# prints_all FOLDER RECORDING: what every command makes of it.
+# prints_all FOLDER RECORDING: output of all commands.
 prints_all() {
     prints "$@"
     run annotate annotate work "$data"
@@ -95,7 +95,7 @@ run() {
     }
 }
 
-# each PRINTS FOLDER: of every recording.
+# each PRINTS FOLDER: calls PRINTS for each recording.
 each() {
     for recording in work.data perf.data; do
         [ -e $recording ] || continue
@@ -104,8 +104,8 @@ each() {
     done
 }
 
-# as_cold NAME [PRINTS]: what is printed with the cache as it is now is what it was with
-# none.
+# as_cold NAME [PRINTS]: the output with the current cache equals the output without a
+# cache.
 as_cold() {
     rm -rf now
     each "${2:-prints}" now
@@ -120,11 +120,11 @@ as_cold() {
 each prints_all cold
 says '^  share    address  ' cold/work.data/annotate.out
 says 'inlined.h$' cold/work.data/annotate.out
-[ -n "$(find cache -type f)" ] || fail "nothing is kept in the cache"
+[ -n "$(find cache -type f)" ] || fail "the cache is empty"
 cp -a cache warm
 as_cold warm prints_all
 
-# Each command alone with a cache that only another command has filled.
+# Each command with a cache that only another command has filled.
 rm -rf cache
 stoke fold -q work.data >/dev/null
 as_cold "filled by stoke fold"
@@ -132,7 +132,7 @@ rm -rf cache
 stoke annotate -q work work.data >/dev/null
 as_cold "filled by stoke annotate"
 
-# harm COMMAND: what it makes of each file of the warm cache.
+# harm COMMAND: runs COMMAND on each file of the warm cache.
 harm() {
     rm -rf cache
     cp -a warm cache
@@ -159,7 +159,7 @@ for tenth in 0 3 6 9; do
     as_cold "wrong in one byte"
 done
 
-# Not to be written: a file where the folder should be; no rights; no such place.
+# The cache cannot be written: a file instead of the directory, no permission, no directory.
 rm -rf cache
 echo file >cache
 as_cold "a file"
@@ -173,7 +173,7 @@ XDG_CACHE_HOME=/proc/none
 as_cold "where nothing can be written"
 XDG_CACHE_HOME="$PWD/cache"
 
-# Another user's: neither read nor written.
+# The cache of another user is neither read nor written.
 [ "$(id -u)" = 0 ] || exit 0
 for file in $(find warm -type f); do
     mkdir -p "cache/$(dirname "${file#warm/}")"

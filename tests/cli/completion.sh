@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion for bash is made of the tables: commands, options, choices, formats.
+# Bash completion is generated from the tables: commands, options, choices, formats.
 . "$TESTS/cli/lib.sh"
 
 stoke help --completion bash >completion
@@ -12,10 +12,10 @@ printf '%s\n' "${COMPREPLY[@]}"
 END
 
 completes() {
-    wanted=$1
+    expected=$1
     shift
     bash complete.bash stoke "$@" >got
-    grep -qx -e "$wanted" got || fail "'stoke $*' does not complete to $wanted: $(cat got)"
+    grep -qx -e "$expected" got || fail "'stoke $*' does not complete to $expected: $(cat got)"
 }
 
 completes fold fo

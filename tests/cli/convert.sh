@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke convert: the format by suffix or by name, what is packed, and that what the whole
-# formats write is read back as it was.
+# stoke convert: output format by suffix or by name, compression, and round trips of the
+# formats that hold complete profiles.
 . "$TESTS/cli/lib.sh"
 
 in=$TESTS/export/two-events.in
 
-# By suffix, by name, to standard output; several files are one profile.
+# By suffix, by name, to standard output; several files are merged.
 for suffix in folded svg json speedscope.json pb.gz pb txt; do
     status 0 stoke convert "$in" -q -o "out.$suffix"
     [ -s "out.$suffix" ] || fail "out.$suffix is empty"
@@ -21,7 +21,7 @@ says '^server;main;handle;copy_user 500000$' out
 stoke convert -q --to d3 <"$in" >out
 same out.json out
 
-# Packed where the name says so, and pprof unless it says not.
+# Compressed if the name implies it; pprof unless the name excludes it.
 is_packed() { [ "$(head -c 2 "$1" | od -An -tx1)" = " 1f 8b" ]; }
 is_packed out.pb.gz || fail "out.pb.gz is not packed"
 ! is_packed out.pb || fail "out.pb is packed"
@@ -35,29 +35,29 @@ gzip -dc out.folded.gz | cmp -s - want || fail "out.folded.gz is not what was fo
 status 0 stoke convert -q "$in" -z -o packed.folded
 is_packed packed.folded || fail "-z does not pack"
 
-# What is wrong with the command line is said, with what to do.
+# Errors in the command line have a message and a hint.
 status 2 stoke convert "$in"
-says 'no format to write is named'
+says 'no output format'
 says '--to NAME, or -o FILE.SUFFIX'
 status 2 stoke convert "$in" -o out.xyz
-says "'out.xyz' does not tell a format"
+says "no output format for the file name 'out.xyz'"
 status 2 stoke convert "$in" -o /dev/null
-says "'/dev/null' does not tell a format"
+says "no output format for the file name '/dev/null'"
 says '^  try: --to NAME'
 status 0 stoke convert "$in" --to svg -o /dev/null
 status 2 stoke convert "$in" --to xyz
-says "no format 'xyz' to write"
+says "unknown output format 'xyz'"
 status 1 stoke convert missing.folded -o out.json
 says 'missing.folded: .*No such file'
 status 1 stoke convert "$in" -o missing/out.json
 status 2 stoke convert "$in" --apart hat --to d3
-says 'it is one of: comm, pid, tid, none'
+says 'one of: comm, pid, tid, none'
 
-# A failure leaves what was there.
-echo old >kept.json
+# A failure does not change an existing file.
+echo old >old.json
 echo nonsense >bad.folded
-status 1 stoke convert --format folded bad.folded -o kept.json
-says '^old$' kept.json
+status 1 stoke convert --format folded bad.folded -o old.json
+says '^old$' old.json
 
 # Round trips: every event, with kernel marks, processes and threads.
 round_trip() {
@@ -81,7 +81,7 @@ events="time" round_trip "$TESTS/import/trace-event/plain.in" \
     "$TESTS/import/trace-event/node.in" "$TESTS/import/trace-event/samples.in"
 events="samples" round_trip "$TESTS/man/one.folded"
 
-# A differential profile stays one in speedscope's format, and in stoke's own.
+# A differential profile stays differential in speedscope and in .stoke.
 stoke fold "$TESTS/export/before-after.in" >want
 for kind in speedscope.json stoke; do
     status 0 stoke convert "$TESTS/export/before-after.in" -o "diff.$kind"
@@ -89,8 +89,8 @@ for kind in speedscope.json stoke; do
     same want got
 done
 
-# All of a profile is in a .stoke: written once more it is the same, times and all, and
-# packed or not makes no difference to who reads it.
+# A .stoke contains the complete profile: writing it again gives the same file, with times,
+# and compression makes no difference to readers.
 for file in "$in" "$TESTS"/import/pprof/cpu.in "$TESTS"/import/trace-event/plain.in; do
     status 0 stoke convert -q "$file" -o one.stoke
     is_packed one.stoke || fail "one.stoke is not packed"
@@ -109,7 +109,7 @@ for file in "$in" "$TESTS"/import/pprof/cpu.in "$TESTS"/import/trace-event/plain
     done
 done
 
-# Cut anywhere, or with a byte changed, it is read as far as it is whole, or refused.
+# A truncated or changed file is read up to the damage, or rejected.
 size=$(wc -c <one.stoke)
 for at in 1 9 20 100 $((size / 2)) $((size - 1)); do
     head -c $at one.stoke >cut.stoke
@@ -117,13 +117,13 @@ for at in 1 9 20 100 $((size / 2)) $((size - 1)); do
     [ -s err ] || fail "nothing is said of a file that is cut at $at"
 done
 
-# Callgrind's format, as its own reader has it, and as stoke reads it again.
+# callgrind: read by callgrind_annotate and by stoke.
 status 0 stoke convert -q "$in" -o out.callgrind
 for event in cycles page-faults; do
     stoke fold -q --event $event "$in" >want
-    awk '{ sum += $NF } END { print sum }' want >wanted
+    awk '{ sum += $NF } END { print sum }' want >expected
     stoke fold -q --event $event out.callgrind | awk '{ sum += $NF } END { print sum }' >got
-    same wanted got
+    same expected got
 done
 if command -v callgrind_annotate >/dev/null; then
     status 0 callgrind_annotate out.callgrind
@@ -131,7 +131,7 @@ if command -v callgrind_annotate >/dev/null; then
     says '^1,250,000 .*:main \[/usr/sbin/cron\]' out
 fi
 
-# Firefox's: a thread for each thread and event, and the same stacks.
+# Firefox: one thread per thread and event, and the same stacks.
 status 0 stoke convert -q "$in" --event cycles -o out.firefox.json
 stoke fold -q --event cycles "$in" >want
 stoke fold -q out.firefox.json >got
@@ -156,7 +156,7 @@ assert max(tables["funcTable"]["name"]) < len(tables["stringArray"])
 assert max(tables["frameTable"]["category"]) < len(p["meta"]["categories"])
 PY
 
-# Threads are told apart as asked for.
+# Threads are separated as requested.
 profiles() { grep -c '"type":"sampled"' "$1"; }
 status 0 stoke convert -q "$in" --event cycles --to speedscope -o tid.json
 [ "$(profiles tid.json)" = 3 ] || fail "threads: $(profiles tid.json)"
@@ -170,12 +170,12 @@ says '"name":"a \\"title\\""' out
 status 0 stoke convert -q "$in" --tid --to folded
 says '^server-4211/4212;' out
 
-# The views' filters work here too.
+# Filters apply to convert, too.
 status 0 stoke convert -q "$in" --focus memcpy --event page-faults --to folded
 says 'memcpy' out
 says_not 'handle$' out
 
-# speedscope gets the samples in the order of their time, whatever theirs was.
+# speedscope gets the samples in time order, independent of their order in the input.
 for at in 3 1 2; do
     printf 'a 1/1 [000] %d.0: 1 cycles:\n\tffff at%d (/bin/x)\n\n' $at $at
 done >late.txt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke diff: two profiles, in its forms, and as a gate for pipelines.
+# stoke diff: two profiles, output formats, and --fail-above.
 . "$TESTS/cli/lib.sh"
 
 cat >before.folded <<'END'
@@ -16,7 +16,7 @@ main;f_0x8a10 30
 main;new 50
 END
 
-# As difffolded.
+# Like difffolded.pl.
 status 0 stoke diff before.folded after.folded
 cat >want <<'END'
 main;f_0x7f00 30 0
@@ -37,7 +37,7 @@ main;read 80 40
 END
 same want out
 
-# What is written again is read again.
+# The output can be read again.
 status 0 stoke diff before.folded after.folded -o both.folded
 status 0 stoke fold both.folded
 status 0 stoke report both.folded
@@ -45,7 +45,7 @@ says 'delta   change  before %' out
 status 0 stoke fold --event after both.folded
 says '^main;parse;alloc 60$' out
 
-# Its forms, by flag and by suffix.
+# Output formats by option and by suffix.
 status 0 stoke diff --table before.folded after.folded
 says '^  +50  +25.00%     0.00%   25.00%       0     50  new$' out
 mv out table.txt
@@ -60,17 +60,17 @@ says '<svg' out
 status 0 stoke diff -o d.svg before.folded after.folded
 says '<svg' d.svg
 status 2 stoke diff -o d.unknown before.folded after.folded
-says 'the suffix of d.unknown names no format'
+says "no output format for the file name 'd.unknown'"
 status 2 stoke diff --svg --folded before.folded after.folded
 
-# Filters look at both sides; one may become empty, not both.
+# Filters apply to both sides; one side can be empty, not both.
 status 0 stoke diff --focus new before.folded after.folded
 printf 'main;new 0 50\n' >want
 same want out
 status 1 stoke diff --focus nothing before.folded after.folded
-says 'nothing of either side'
+says 'match no sample in either file'
 
-# Two recordings: the same names, other process ids.
+# Two recordings: the same names, different process IDs.
 sed 's/4211/5/g; s/4212/6/g' "$TESTS/export/two-events.in" >later.perf
 status 0 stoke diff "$TESTS/export/two-events.in" later.perf
 says '^server;main;handle;copy_user 250000 250000$' out
@@ -78,20 +78,20 @@ says 'comparing cycles of 2 events'
 status 0 stoke diff -q --pid "$TESTS/export/two-events.in" later.perf
 says '^server-4211;main;handle;copy_user 250000 0$' out
 
-# A recording and folded lines of one meet, though one has threads and the other frames.
+# A recording with threads is compared with folded lines with thread frames.
 status 0 stoke fold --event cycles "$TESTS/export/two-events.in" -o earlier.folded
 status 0 stoke diff -q earlier.folded "$TESTS/export/two-events.in"
 awk '$(NF) != $(NF-1) { exit 1 }' out || fail "the same is not the same: $(cat out)"
 
-# A gate: 0 where nothing grew by more, 1 where something did, with its name.
+# --fail-above: 0 if no function grew by more, 1 if one did, with its name.
 status 0 stoke diff --fail-above 25 before.folded after.folded
 says_not 'grew'
 says 'before %' out
 status 1 stoke diff --fail-above 20 before.folded after.folded
-says '^stoke: 1 grew by more than 20 percentage points of total:'
+says '^stoke: 1 function grew by more than 20 percentage points of total:'
 says '+25.00    0.00% ->  25.00%  new$'
 status 1 stoke diff --fail-above 9.9% before.folded after.folded
-says '^stoke: 4 grew'
+says '^stoke: 4 functions grew'
 says '+20.00   10.00% ->  30.00%  alloc$'
 says '+10.00   30.00% ->  40.00%  parse$'
 status 1 stoke diff --fail-above 9.9 --fail-on self before.folded after.folded
@@ -100,7 +100,7 @@ says_not 'parse$'
 status 0 stoke diff --fail-above 26 --folded before.folded after.folded
 says '^main;new 0 50$' out
 
-# What failed is no growth.
+# Failures differ from growth.
 status 3 stoke diff --fail-above 20 before.folded missing.folded
 says 'missing.folded: cannot open'
 status 1 stoke diff before.folded missing.folded
@@ -109,10 +109,10 @@ status 3 stoke diff --fail-above 20 empty after.folded
 says 'empty: the input is empty'
 status 3 stoke diff --fail-above 20 -o missing/out.txt before.folded after.folded
 status 2 stoke diff --fail-above x before.folded after.folded
-says "'x' is not a number of percentage points"
+says "invalid number of percentage points 'x'"
 status 2 stoke diff --fail-above -1 before.folded after.folded
 status 2 stoke diff before.folded
-says 'takes two files'
+says 'diff needs two files'
 status 2 stoke diff - -
 says 'only one of the two'
 stoke diff - after.folded <before.folded >out

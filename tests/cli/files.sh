@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files that cannot be opened: what happened, and what to try.
+# Files that cannot be opened: message and hint.
 . "$TESTS/cli/lib.sh"
 
 echo 'main;work 200' >in.folded
@@ -18,7 +18,7 @@ says "^  try: 'ls nowhere' "
 status 1 stoke fold other.folded
 says "^  try: 'ls \.' "
 
-# A user who may not: any but root; of root, where only the kernel makes files.
+# Without permission: for users other than root; for root, in directories of the kernel.
 mkdir locked
 chmod 555 locked
 if [ "$(id -u)" != 0 ]; then
@@ -33,10 +33,10 @@ elif [ -d /sys/kernel ]; then
     says "try: -o FILE .*'ls -ld /sys/kernel'"
 fi
 
-# A format that is said, and is not what the file looks like.
+# A format that is given and does not match the file.
 cp "$TESTS/man/perf.txt" perf.txt
 status 0 stoke fold --format perf in.folded
-says 'in.folded looks like folded, but is read as perf, as --format says'
+says 'in.folded looks like folded, but is read as perf because of --format'
 status 0 stoke fold --format perf - <in.folded
 says 'standard input looks like folded'
 status 1 stoke fold --format speedscope in.folded
@@ -48,7 +48,7 @@ status 0 stoke fold --format perf perf.txt
 status 0 stoke fold -q --format perf in.folded
 [ ! -s err ] || fail "--quiet says something: $(cat err)"
 
-# Folders: what perf record --threads writes is read, others are not.
+# Directories: those of perf record --threads are read, others are not.
 mkdir folder threads.data fifo.data
 printf PERFILE2 >threads.data/data
 : >threads.data/data.0
@@ -59,7 +59,7 @@ says 'try: name the files in it$'
 for command in fold report info script 'annotate main'; do
     # shellcheck disable=SC2086
     status 1 stoke $command threads.data
-    says 'threads.data: the recording ends within its header$'
+    says 'threads.data: the recording is truncated: it ends within its header$'
     # shellcheck disable=SC2086
     status 1 stoke $command fifo.data
     says 'fifo.data: cannot read: Is a directory$'

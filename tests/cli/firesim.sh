@@ -10,20 +10,20 @@ cp "$TESTS/trace/inputs/binary/three" results/job0/TRACEFILE-C1
 gzip -c "$TESTS/trace/inputs/beats/one" >results/job1/TRACEFILE-C0.gz
 stoke trace -q "$TESTS/man/TRACEFILE-C0" -d "$TESTS/man/small-bin-dwarf" --to firesim \
     -o "results/job 2/TRACEFILE-C0"
-stoke trace -q "$TESTS/man/TRACEFILE-C0" -d "$TESTS/man/small-bin-dwarf" >wanted
+stoke trace -q "$TESTS/man/TRACEFILE-C0" -d "$TESTS/man/small-bin-dwarf" >expected
 
-# Nothing is named: there is no binary.
+# No binary is given.
 status 1 "$script" results
-says 'TRACEFILE-C0: no \*-dwarf is beside it' err
+says 'TRACEFILE-C0: no \*-dwarf in its directory' err
 [ -s "results/job 2/TRACEFILE-C0.svg" ] || fail 'one without a binary keeps the others back'
 rm "results/job 2/TRACEFILE-C0.svg"
 
-# The binary beside the job, and in RESULTS; then again over what was made.
+# The binary is in the folder of the job, or in RESULTS; then a second run over the results.
 cp "$TESTS/man/small-bin-dwarf" results/br-base-bin-dwarf
 for again in once twice; do
     status 0 "$script" results
     for job in results/job0 results/job1 "results/job 2"; do
-        same wanted "$job/TRACEFILE-C0.folded"
+        same expected "$job/TRACEFILE-C0.folded"
         grep -q '</svg>' "$job/TRACEFILE-C0.svg" || fail "$job: no drawing, $again"
         grep -q ' cycles' "$job/TRACEFILE-C0.svg" || fail "$job: not of cycles, $again"
     done
@@ -31,18 +31,18 @@ for again in once twice; do
 done
 [ "$(find results -name 'TRACEFILE*' | wc -l)" = 12 ] || fail 'something else was left'
 
-# The binary is named.
+# The binary is given.
 cp "$TESTS/man/TRACEFILE-C0" bare/job0/
 status 0 "$script" -d "$TESTS/man/small-bin-dwarf" bare
-same wanted bare/job0/TRACEFILE-C0.folded
+same expected bare/job0/TRACEFILE-C0.folded
 
-# A trace that is empty is told.
+# An empty trace is reported.
 head -1 "$TESTS/man/TRACEFILE-C0" >bare/job0/TRACEFILE-C1
 status 1 "$script" -d "$TESTS/man/small-bin-dwarf" bare
 says 'the trigger may never have fired' err
 [ ! -e bare/job0/TRACEFILE-C1.part.folded ] || fail 'a part was left behind'
 mkdir none
 status 1 "$script" none
-says 'TRACEFILE\* must be among the outputs' err
+says 'TRACEFILE\* must be an output' err
 status 2 "$script"
 says 'usage: ' err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke flamegraph: the options of the originals, and what is written when.
+# stoke flamegraph: the options of flamegraph.pl and inferno, and its output.
 . "$TESTS/cli/lib.sh"
 
 cat >in.folded <<'END'
@@ -25,7 +25,7 @@ cp out want
 status 0 stoke flamegraph -o file.svg in.folded
 same want file.svg
 
-# What flamegraph.pl and inferno-flamegraph take is taken.
+# The options of flamegraph.pl and inferno-flamegraph are accepted.
 status 0 stoke flamegraph --title T --subtitle S --notes N --width 900 --height 20 \
     --fontsize 11 --fontwidth 0.5 --fonttype Courier --minwidth 0.2 --countname ms \
     --nametype Method: --colors mem --bgcolors blue --hash --factor 2 --total 2000 \
@@ -49,7 +49,7 @@ done
 status 0 stoke flamegraph --no-javascript in.folded
 says_not '<script' out
 
-# Headings by shape; several files are one picture.
+# Titles by shape; several files are one image.
 status 0 stoke flamegraph --inverted in.folded
 says '>Icicle Graph</text>' out
 status 0 stoke flamegraph --flamechart in.folded
@@ -59,39 +59,39 @@ says '<title>eval (800 samples, 40.00%)</title>' out
 status 0 stoke flamegraph --reverse in.folded
 says '<title>lex (350 samples, 35.00%)</title>' out
 
-# A total of the user's own: the whole is wider than what is drawn.
+# --total: the full width is larger than the sum.
 status 0 stoke flamegraph --total 2000 in.folded
 says '<title>eval (400 samples, 20.00%)</title><rect x="[0-9.]*%" y="[0-9]*" width="20%"' out
 says '<title>all (1,000 samples, 50.00%)</title>' out
 status 0 stoke flamegraph --total 200 in.folded
-says 'less than the sum, 1000'
+says 'less than the sum 1000'
 says '<title>eval (400 samples, 40.00%)</title>' out
 
-# A flame chart keeps the order of the input, and does not merge what comes again.
+# A flame chart preserves the order of the input and does not merge repeated calls.
 printf 'b 60\na 60\nb 60\n' >order.folded
 status 0 stoke flamegraph --flamechart order.folded
 [ "$(grep -c '<title>b (60 samples' out)" = 2 ] || fail "b is not drawn twice"
 grep -n '<title>[ab] (' out | sed 's/.*<title>\(.\).*/\1/' | tr -d '\n' | grep -qx bab ||
     fail "not in the order of the input"
 
-# --no-sort: in the order of the input, with any thread count.
+# --no-sort: in the order of the input, with any number of threads.
 drawn() {
     grep -o "<title>[^(]* (" out | sed 's/<title>//; s/ ($//' | grep -v '^all$' | tr '\n' ' '
 }
-printf 'main;z 60\nmain;z;q 40\nmain 10\nmain;b;y 60\nmain;b;x 60\na b 40\na 50\n' >kept.folded
-status 0 stoke flamegraph --no-sort kept.folded
+printf 'main;z 60\nmain;z;q 40\nmain 10\nmain;b;y 60\nmain;b;x 60\na b 40\na 50\n' >order.folded
+status 0 stoke flamegraph --no-sort order.folded
 [ "$(drawn)" = "main z q b y x a b a " ] || fail "--no-sort: not in the order of the input: $(drawn)"
-status 0 stoke flamegraph kept.folded
+status 0 stoke flamegraph order.folded
 [ "$(drawn)" = "a a b main b x y z q " ] || fail "not in the order of the names: $(drawn)"
 [ ! -s err ] || fail "it says something: $(cat err)"
 
-# What sort(1) leaves is sorted, although "main x" stands between "main" and "main;b".
+# The output of sort(1) is sorted, although "main x" is between "main" and "main;b".
 printf 'main 60\nmain;b 60\nmain x 50\nmain -y;z 50\n' | LC_ALL=C sort >sorted.folded
 status 0 stoke flamegraph --no-sort sorted.folded
 says '<title>main (120 samples' out
 says '<title>main x (50 samples' out
 
-# Unsorted so that a caller would be drawn twice: an error that says where.
+# Unsorted lines that would draw a caller twice: an error with the line.
 printf 'a;b 60\nc 60\n\na;d 60\n' >apart.folded
 status 1 stoke flamegraph --no-sort apart.folded
 says '^stoke: error: apart.folded:4:1: unsorted input'
@@ -103,7 +103,7 @@ status 1 stoke flamegraph --no-sort again.folded
 says 'again.folded:3:1: '
 status 0 stoke flamegraph --no-sort --flamechart again.folded
 status 0 stoke flamegraph --no-sort --reverse again.folded
-# A large file is read by several threads otherwise.
+# Without --no-sort, several threads read a large file.
 python3 -c '
 for i in range(300000, 0, -1):
     print(f"main;some_function_with_a_name_{i:06}_that_is_long;leaf 1")
@@ -115,9 +115,9 @@ status 0 stoke flamegraph -j 4 --no-sort large.folded
 drawn | grep -q '^main .* other $' || fail "--no-sort, large: $(drawn)"
 status 0 stoke flamegraph -j 4 large.folded
 
-# What is wrong is told, before anything is read.
+# Invalid options are reported before any input is read.
 status 2 stoke flamegraph --colors no-such in.folded
-says "it is one of: hot, mem"
+says "one of: hot, mem"
 for options in '--width 3' '--height 0' '--fontsize 1000' '--encoding utf-16' \
     '--bgcolors pink' '--factor 0' '--uicolor nope' '--search-color #12' \
     '--stroke-color rgb(1;2)' '-j -1' '--width abc' '--start xyz' '--format nope'; do
@@ -140,15 +140,15 @@ cp out aqua.svg
 status 0 stoke flamegraph --colors aqua in.folded
 same aqua.svg out
 STOKE_COLORS=pink status 1 stoke flamegraph in.folded
-says "STOKE_COLORS is 'pink'"
+says "unknown palette 'pink' in STOKE_COLORS"
 
-# Samples that are counted are samples, whatever unit their periods have.
+# If samples are counted, the unit is samples, independent of their periods.
 status 0 stoke flamegraph -q --count-samples "$TESTS/man/perf.txt"
 says '<title>all (24 samples, 100.00%)' out
 status 0 stoke flamegraph -q --count-samples "$TESTS/import/pprof/cpu.in"
 says '<title>all ([0-9]* samples, 100.00%)' out
 
-# Too little, or nothing.
+# Few samples, or none.
 echo 'a;b 7' >few.folded
 status 0 stoke flamegraph few.folded
 says 'only 7 samples'
@@ -160,9 +160,9 @@ well_formed out
 says 'the input is empty' out
 says 'the input is empty'
 printf '\000\001\002 no profile' >noise
-echo kept >noise.svg
-status 1 stoke flamegraph -o noise.svg noise # what is there stays
-says '^kept$' noise.svg
+echo old >noise.svg
+status 1 stoke flamegraph -o noise.svg noise # the existing file does not change
+says '^old$' noise.svg
 status 1 stoke flamegraph no-such-file
 well_formed out
 printf 'a;b 0\n' >zero.folded
@@ -171,15 +171,15 @@ says 'error: all weights are zero'
 says_not 'only 0 samples'
 well_formed out
 says 'all weights are zero' out
-echo kept >zero.svg
+echo old >zero.svg
 status 1 stoke flamegraph -o zero.svg zero.folded
-says '^kept$' zero.svg
+says '^old$' zero.svg
 status 1 stoke convert zero.folded -o zero.svg
-printf 'a;b 3 0\n' >gone.folded # all of it vanished: that is something
+printf 'a;b 3 0\n' >gone.folded # all stacks vanished: the difference is drawn
 status 0 stoke flamegraph gone.folded
 well_formed out
 
-# Colours kept from picture to picture.
+# --cp: colours are the same in all images.
 status 0 stoke flamegraph --cp in.folded
 cut -d- -f1 palette.map >names
 printf 'app\ncall\neval\nidle\nlex\nmain\nparse\npush_[k]\n' | cmp - names ||
@@ -192,7 +192,7 @@ echo 'eval: blue' >wrong.map
 status 1 stoke flamegraph --palette-map wrong.map in.folded
 says 'wrong.map:1'
 
-# flamegraph.pl's file has a root without a name. What is there is kept, with its mode.
+# The file of flamegraph.pl has a root without a name. Its content and mode are preserved.
 printf '%s\n' '->rgb(1,2,3)' 'f->rgb(4,5,6)' 'zz->rgb(7,8,9)' >real.map
 cp real.map real.before
 printf 'f 100\n' | status 0 stoke flamegraph --palette-map real.map
@@ -211,7 +211,7 @@ for text in 'f->rgb(1,2)' 'f->rgb(1,2,300)' 'f rgb(1,2,3)' '{"a": 1}' 'f->'; do
 done
 [ "$(find . -name '*.tmp' | wc -l)" = 0 ] || fail "a temporary file was left"
 
-# --negate takes the first count for the later one: signs and colours swap.
+# --negate treats the first count as the later one: signs and colours are inverted.
 printf 'a;b 100 300\na;c 200 100\n' >two.folded
 status 0 stoke flamegraph two.folded
 says '<title>b (300 samples, 75.00%; +50.00%)</title>' out
@@ -230,13 +230,13 @@ printf 'a;b 100 300\na;c 200 100\n' | awk '{ print $1, $3, $2 }' >back.folded
 status 0 stoke flamegraph back.folded
 [ "$(fill c)" != "$grew" ] || fail "what shrank has the colour of what grew"
 
-# One sample of many that is new has not the colour of a change that matters.
+# A single new sample among many has a weak colour.
 printf 'a 10000 10000\nb 0 1\nc 0 9000\n' >new.folded
 status 0 stoke flamegraph --minwidth 0 new.folded
 [ "$(fill b)" = '#ebe7e2' ] || [ "$(fill b)" = '#ebe8e3' ] || [ "$(fill b)" = '#ebe7e1' ] ||
     fail "b is $(fill b)"
 
-# A percentage is of the total, and what has just that much is drawn.
+# A percentage is relative to the total; frames with exactly this share are drawn.
 for percent in 1 7 14 28 29 55 56 57 58; do
     printf 'a %s\nb %s\n' $((100 - percent)) "$percent" >share.folded
     status 0 stoke flamegraph --minwidth $percent% share.folded
@@ -245,7 +245,7 @@ done
 status 0 stoke flamegraph --minwidth 59% share.folded
 says_not "<title>b (" out
 
-# --base keeps the stacks with the function, and nothing of their callers.
+# --base keeps the stacks with the function, without its callers.
 printf 'x;f;g 100\nf;h 50\nf;x;f;i 25\ny;z 200\n' >base.folded
 status 0 stoke flamegraph --base f base.folded
 says '<title>all (175 samples, 100.00%)</title>' out
@@ -255,13 +255,13 @@ status 1 stoke flamegraph --base nothing base.folded
 printf 'comm 1/1 1.0: 1 cycles:\n\t1 g (/bin/a)\n\t2 f (/bin/a)\n\t3 main (/bin/a)\n\n' >base.perf
 [ "$(stoke fold --base f base.perf)" = 'f;g 1' ] || fail "the thread is not cut off"
 
-# Own weight is on the left, and what has no callees there is drawn where it belongs.
+# Self weight is on the left; frames without callees are drawn in their position.
 printf 'a 50\na;b 30\na;c 20\nd 100\n' >left.folded
 status 0 stoke flamegraph left.folded
 says '<title>b (30 samples, 15.00%)</title><rect x="25%"' out
 says '<title>c (20 samples, 10.00%)</title><rect x="40%"' out
 
-# Colours that mean something are explained.
+# Colours with a meaning have a legend.
 status 0 stoke flamegraph --colors java in.folded
 says '<g id="meanings">.*>Java</text>.*>inlined</text>.*>kernel</text>' out
 status 0 stoke flamegraph --colors js in.folded
@@ -282,14 +282,14 @@ echo eval >attributes
 status 1 stoke flamegraph --nameattr attributes in.folded
 says 'attributes:1'
 
-# An encoding that is not UTF-8: every other character is a reference.
+# Encodings other than UTF-8: all other characters are references.
 printf 'caf\303\251;\360\237\224\245 200\n' >utf8.folded
 status 0 stoke flamegraph --encoding ISO-8859-1 utf8.folded
 well_formed out
 LC_ALL=C grep -q '[^ -~]' out && fail "it is not ASCII"
 says 'caf&#233;' out
 
-# What folding takes, drawing takes: the names are the same.
+# flamegraph accepts the name options of fold.
 cat >kinds.perf <<'END'
 java 7/8 1.0: cycles:
         ffffffff8100 sys_read+0x1 ([kernel.kallsyms])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A flame chart: each box begins when its function begins, whatever its caller does before,
-# between and behind the calls.
+# A flame chart: each box starts when its function starts, independent of other calls of its
+# caller.
 . "$TESTS/cli/lib.sh"
 
 python3 - <<'PY'
@@ -32,7 +32,7 @@ for turn in range(40):
     lines = [(["m"][:turn % 2] + [random.choice("abc") for _ in range(random.randrange(1 - turn % 2, 6))],
               random.randrange(1, 50)) for _ in range(random.randrange(1, 40))]
     lines = [(stack or ["a"], weight) for stack, weight in lines]
-    if turn % 20 == 0:  # long runs of calls, which are shortened where the picture is too high
+    if turn % 20 == 0:  # long chains of calls, which are shortened if the picture is too high
         lines = [(stack[:2] + ["deep"] * 1500 * (i % 2) + stack[2:], weight) for i, (stack, weight) in enumerate(lines[:6])]
     text = "".join(f"{';'.join(stack)} {weight}\n" for stack, weight in lines)
     picture = subprocess.run(["stoke", "flamegraph", "-q", "--flamechart", "--minwidth", "0", "--format", "folded"],
@@ -40,13 +40,13 @@ for turn in range(40):
     total = sum(weight for _, weight in lines)
     drawn = [(name, float(x), float(x) + float(width)) for name, x, _, width in BOX.findall(picture)]
     known = boxes_of(lines)
-    places = {(name, round(begin / total * 100, 3), round(end / total * 100, 3)) for name, _, begin, end in known}
+    spans = {(name, round(begin / total * 100, 3), round(end / total * 100, 3)) for name, _, begin, end in known}
     got = {(name, round(begin, 3), round(end, 3)) for name, begin, end in drawn if name != "all"}
-    near = {(name, round(b + i, 3), round(e + k, 3)) for name, b, e in places for i in (-.001, 0, .001) for k in (-.001, 0, .001)}
+    near = {(name, round(b + i, 3), round(e + k, 3)) for name, b, e in spans for i in (-.001, 0, .001) for k in (-.001, 0, .001)}
     assert got <= near, (text[:500], sorted(got - near)[:5])
     if turn % 20:
         assert len(drawn) == len(known) + 1, (text, len(drawn), len(known))
-    # The picture's script finds the same places.
+    # The script in the image finds the same positions.
     data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', picture, re.S).group(1))
     following = [0] * (data["rows"] + 1)
     for i, row in enumerate(data["row"]):
@@ -58,7 +58,7 @@ for turn in range(40):
             abs(b - x) < 1e-6 and abs(e - x - data["after"][i]) < 1e-6 for _, _, b, e in known), (text[:500], i, x)
 PY
 
-# Each thread has its own time; what is too narrow leaves its place free.
+# Each thread has a separate time axis; omitted narrow frames leave a gap.
 printf 'one  1/1 1.0: 5 cycles:\n\t1 a (x)\n\ntwo  2/2 1.1: 7 cycles:\n\t1 c (x)\n\none  1/1 1.2: 6 cycles:\n\t2 b (x)\n\t1 a (x)\n\none  1/1 1.3: 2 cycles:\n\t1 a (x)\n\n' >threads.perf
 status 0 stoke flamegraph --flamechart threads.perf
 says '<title>one (13 [^<]*</title><rect x="0%"' out

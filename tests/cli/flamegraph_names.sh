@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A name may hold any byte: the picture is well-formed, and no name is lost or becomes
+# A name can contain any byte: the image is well-formed, no name is lost, and no name becomes
 # markup.
 . "$TESTS/cli/lib.sh"
 
@@ -35,7 +35,7 @@ for options in ([], ["--pretty-xml"], ["--encoding", "ISO-8859-1"], ["--no-javas
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
 END
 
-# The kernel is marked whatever its file is called, and so is a guest's.
+# Kernel functions are marked, independent of the name of the kernel's file; so are a guest's.
 {
     echo 'app 7/8 1.0: 1 cycles:'
     i=0
@@ -55,7 +55,7 @@ status 0 stoke fold --kernel modules.perf
 tr ';' '\n' <out | grep -c '^k[0-9]*_\[k\]' | grep -qx 8 || fail "marked: $(cat out)"
 tr ';' '\n' <out | grep -q '^u[0-9]*_' && fail "marked: $(cat out)"
 
-# Names of Rust in text: as they are, and without hashes and escapes where that is asked for.
+# Rust names in text: unchanged, or without hashes and escapes if requested.
 cat >rust.perf <<'END'
 app 7/8 1.0: 1 cycles:
 	1 core::ops::function::FnOnce::call_once{{vtable.shim}}::h0123456789abcdef+0x10 (/bin/app)

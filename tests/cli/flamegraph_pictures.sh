@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is drawn, element by element: tests/export/svg/CASE.picture is what CASE.args draws,
-# without the style and the script. UPDATE=1 writes the files anew.
+# The drawing, element by element: tests/export/svg/CASE.picture is the output for CASE.args
+# without style and script. UPDATE=1 writes the files.
 . "$TESTS/cli/lib.sh"
 
 cd "$TESTS/export/svg"

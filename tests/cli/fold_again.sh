@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What stoke fold writes is what it reads, and its sums are exact.
+# stoke fold reads its own output, and its sums are exact.
 . "$TESTS/cli/lib.sh"
 
 python3 - <<'END'
@@ -51,19 +51,19 @@ for turn in range(150):
     for line in once.split(b"\n"):
         assert not any(c < 32 or c == 127 for c in line), line
 
-# Empty names are frames, but for those at the end; .stoke files hold all of a sum.
+# Empty names are frames, except at the end; .stoke files preserve complete sums.
 for turn in range(60):
-    rows, wanted = [], {}
+    rows, expected = [], {}
     for _ in range(random.randrange(1, 30)):
         frames = [random.choice(["", "", "a", "b c", "d"]) for _ in range(random.randrange(1, 6))] + ["e"]
         count = random.randrange(1, 2**random.choice([4, 53, 63]))
         stack = ";".join(frames)
-        wanted[stack] = wanted.get(stack, 0) + count
+        expected[stack] = expected.get(stack, 0) + count
         rows.append(f"{stack}{';' * random.choice([0, 0, 2])} {count}\n")
     text = "".join(rows).encode()
-    wanted = {stack.encode(): count for stack, count in wanted.items()}
+    expected = {stack.encode(): count for stack, count in expected.items()}
     once = fold(text)
-    assert stacks(once) == wanted, (rows, once)
+    assert stacks(once) == expected, (rows, once)
     assert fold(once) == once, (rows, once)
     with open("all.folded", "wb") as file:
         file.write(text)
@@ -72,7 +72,7 @@ for turn in range(60):
     assert again == once, (rows, once, again)
 END
 
-# Names of other formats too: a name that is lost, that ends in a number, with escapes.
+# Names in other formats: lost names, names that end in a number, names with escapes.
 printf 'app 7/8 1.0: 9007199254740991 cycles:\n\t1  (/bin/app)\n\t2 step 12 (/bin/app)\n\t3 f\033[31mg (/bin/app)\n\t4 [unknown] (/tmp/a\033]0;x\007b)\n\n' >odd.perf
 status 0 stoke fold odd.perf
 cp out once
@@ -81,7 +81,7 @@ same once out
 LC_ALL=C grep -q '[[:cntrl:]]' out && fail "control characters: $(cat -v out)"
 says '9007199254740991$' out
 
-# What has no weight is written, and is an error: in every command, as in the picture.
+# A profile without weight is written and is an error, in all commands.
 printf 'a;b 0\na 0\n' >zero.folded
 for how in fold report 'report --tree' 'convert --to speedscope -o -' 'convert -o zero.stoke' \
     'diff zero.folded'; do

@@ -4,7 +4,7 @@
 . "$TESTS/cli/lib.sh"
 needs_terminal
 
-# Also where this test itself has no standard input: the terminal is the command's.
+# The command gets a terminal, even if this test has no standard input.
 status 0 on_terminal 80 40 test -t 0 <&-
 
 printf 'main;evil\033[2J\033]0:title\007;caf\303\251\302\233 100\n' >in.folded
@@ -37,7 +37,7 @@ says_not "$escape" out
 python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["TESTS"])
-from make_perf_data import Attr, Recording
+from perf.make_perf_data import Attr, Recording
 rec = Recording([Attr(0, 0, name="cycles")])
 rec.comm(100, 100, "evil\033[2J", 1)
 rec.mmap2(100, 0x1000, 0x1000, 0, "/bin/ev\033]0;il", time=1)

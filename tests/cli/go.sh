@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stacks of programs that Go has made: its runtime runs on other stacks than the code that
-# it works for. An imitation of that in assembly, and Go's own where it is installed.
+# Stacks of Go programs: the runtime uses other stacks than the goroutines. The test uses an
+# imitation in assembly, and Go if it is installed.
 . "$TESTS/cli/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] && command -v cc >/dev/null || {
@@ -98,7 +98,7 @@ if command -v perf >/dev/null &&
     perf record -q -F 997 --call-graph dwarf,16384 -o perf.data ./switched >/dev/null 2>&1; then
     status 0 stoke fold perf.data
     says_all
-    says_not 'could not be followed'
+    says_not 'no unwind information'
 fi
 
 command -v go >/dev/null || exit 0
@@ -143,9 +143,9 @@ func main() {
 		}
 	}()
 	for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); {
-		kept := map[int]*node{}
+		nodes := map[int]*node{}
 		for i := 0; i < 10; i++ {
-			kept[i] = build(10)
+			nodes[i] = build(10)
 		}
 		spin(20000)
 		syscall.Kill(os.Getpid(), syscall.SIGUSR1)
@@ -155,8 +155,8 @@ func main() {
 }
 END
 GO111MODULE=off GOCACHE="$PWD/.go" HOME="$PWD" go build -o collect collect.go 2>err || exit 0
-# Of each stack: it begins where Go's begin, or was cut where the stacks switch; none has a
-# frame that is no function.
+# Each stack starts where Go's stacks start, or is truncated where stacks are switched; all
+# frames are functions.
 stacks() {
     awk '{ weight = $NF; sub(/ [0-9]+$/, ""); split($0, f, ";"); all += weight
            if (f[2] ~ /^runtime\.(goexit|rt0_go|mcall|mstart|clone|sigreturn)/) whole += weight

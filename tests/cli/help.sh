@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Help: of stoke, of every command, of the formats; what is not there is told.
+# Help: of stoke, of each command, of the formats; unknown names are reported.
 . "$TESTS/cli/lib.sh"
 
 status 0 stoke help
@@ -20,9 +20,9 @@ says '^stoke [0-9]' out
 status 2 stoke
 says '^usage:' out
 status 2 stoke flod
-says "no command 'flod'"
+says "unknown command 'flod'"
 status 2 stoke help flod
-says "no command 'flod'"
+says "unknown command 'flod'"
 
-# What cannot be printed is a failure.
+# A failure to write is an error.
 status 1 sh -c 'stoke help >/dev/full'

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# Hostile JSON and protobuf: nesting, lengths, numbers, references. Nothing crashes, hangs
-# or grows beyond its input; what is wrong is said.
+# Hostile JSON and protobuf: nesting, lengths, numbers, references. No crash, no hang, memory
+# in proportion to the input; errors are reported.
 . "$TESTS/cli/lib.sh"
 
-# A recursion over the input would overflow a small stack.
+# Recursion over the input would overflow a small stack.
 ulimit -s 256
 
 schema='"$schema":"https://www.speedscope.app/file-format-schema.json"'
 repeat() { head -c "$2" /dev/zero | tr '\0' "$1"; }
 
-# A million brackets, as the whole file, as a value to read and as one to skip.
+# A million brackets: as the complete file, as a value to read and as a value to skip.
 { printf '{%s,"profiles":' "$schema"; repeat '[' 1000000; } >deep.json
 status 1 stoke fold deep.json
 says 'nested too deeply'
@@ -19,7 +19,7 @@ says 'nested too deeply'
 { printf '[{"ph":"X","ts":1,"dur":2,"name":"a"},{"ph":"X","args":'; repeat '{' 1; repeat '[' 1000000; } >deep.json
 status 1 stoke fold --format trace-event deep.json
 says '^a 2000$' out
-says 'damaged, what follows is left out'
+says 'damaged; the rest is skipped'
 repeat '[' 1000000 >deep.json
 status 1 stoke fold --format trace-event deep.json
 says 'nested too deeply'
@@ -32,7 +32,7 @@ status 0 stoke fold --format trace-event long.json
 status 1 stoke fold --format trace-event long.json
 says 'damaged'
 
-# Numbers that are absurd.
+# Invalid numbers.
 for number in 1e999 -1e999 1e-999 99999999999999999999 -5 0.0000001 18446744073709551616 NaN \
     Infinity -Infinity 9007199254740993 4611686018427387904; do
     printf '{%s,"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"p","unit":"seconds","startValue":%s,"endValue":%s,"samples":[[0],[%s]],"weights":[%s,1]},{"type":"evented","name":"q","unit":"none","events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":%s}]},{"type":"sampled","name":"r","unit":"seconds","samples":[[0]],"weights":[1]}]}' \
@@ -50,7 +50,7 @@ for number in 1e999 -1e999 1e-999 99999999999999999999 -5 0.0000001 184467440737
     python3 -c 'import json, sys; json.load(open(sys.argv[1]))' out
 done
 
-# A chain of a hundred thousand stack frames, and one that bites its tail.
+# A chain of a hundred thousand stack frames, and a cycle.
 python3 - >chain.json <<'PY'
 import json
 n = 100000
@@ -66,7 +66,7 @@ status 0 stoke fold chain.json
 [ "$(tr ';' '\n' <out | grep -c '^f')" -ge 99999 ] || fail "the chain is short"
 says 'a stack frame that calls itself'
 
-# A hundred thousand spans inside each other, and as many begun and ended by another name.
+# A hundred thousand nested spans, and as many with mismatched names.
 python3 - >spans.json <<'PY'
 n = 100000
 span = '{"ph":"X","ts":0,"dur":9,"name":"x","pid":1,"tid":1},\n'
@@ -75,14 +75,14 @@ end = '{"ph":"E","ts":9,"name":"b3","pid":1,"tid":2},\n'
 print("[" + span * n + "".join(begin % (i % 7) for i in range(n)) + end * n)
 PY
 status 0 stoke fold --format trace-event spans.json
-says 'an event ends before those inside it (and '
+says 'an event that ends before the events inside it (and '
 says 'an end without its begin (and '
 [ "$(tr ';' '\n' <out | wc -l)" = 200000 ] || fail "$(tr ';' '\n' <out | wc -l) frames"
 for to in d3 speedscope pprof; do
     status 0 stoke convert -q --format trace-event spans.json --to $to
 done
 
-# Names that are not what they should be: JSON and protobuf stay what they are.
+# Invalid names: JSON and protobuf output stays valid.
 python3 - >names.folded <<'PY'
 import sys
 out = sys.stdout.buffer
@@ -108,11 +108,11 @@ stoke fold -q names.speedscope.json >from_speedscope
 [ "$(wc -l <from_pprof)" -ge 15 ] || fail "$(wc -l <from_pprof) names are left"
 [ "$(wc -l <from_speedscope)" -ge 15 ] || fail "$(wc -l <from_speedscope) names are left"
 
-# protobuf: lengths beyond the end, a field that says it is 2^63 long, and a file that is
-# nothing but references to one location of many lines.
+# protobuf: lengths beyond the end, a field with the length 2^63, and a file that contains
+# only references to one location with many lines.
 printf '\n\004\010\001\020\002\022\377\377\377\377\377\377\377\377\177' >length.pb
 status 1 stoke fold --format pprof length.pb
-says 'byte 6: .*cut or damaged'
+says 'byte 6: .*truncated or damaged'
 python3 - >lines.pb <<'PY'
 import sys
 def varint(v):

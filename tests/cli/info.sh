@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke info: what is in a profile, for people and for programs.
+# stoke info: facts of a profile, as text and as JSON.
 . "$TESTS/cli/lib.sh"
 
 status 0 stoke info "$TESTS/export/two-events.in"
@@ -9,49 +9,49 @@ says '^host  *build7$' out
 says '^command  */usr/bin/perf record' out
 says '^samples  *6 read$' out
 says '^time  *8801.000100 s to ' out
-says '^stacks  *4 distinct, 3 frames deep at most, of 6 functions$' out
-says '^unknown  *12.50% of the weight ends in a function without a name' out
-says '^ *4  *2,000,000 cycles  *cycles (shown unless --event names another)$' out
+says '^stacks  *4 distinct, 3 frames deep at most, 6 functions$' out
+says '^unknown  *12.50% of the weight is in functions without a name' out
+says '^ *4  *2,000,000 cycles  *cycles (shown by default, see --event)$' out
 says '^ *2  *2 events  *page-faults$' out
-says 'thread (3 in all, of 2 processes)$' out
+says 'thread (3 in total, of 2 processes)$' out
 says '^ *1  *62.50%  cron  pid 77  tid 77$' out
-says 'ends in$' out
+says 'module of the leaf$' out
 [ -s err ] && fail "something is said"
 
-# Of another event, of some samples.
+# Another event, and a part of the samples.
 status 0 stoke info --event page-faults "$TESTS/export/two-events.in"
 says '^ *2  *100.00%  server  pid 4211  tid 4211$' out
 says_not ' cron ' out
 
-# What was left out is told here, and not twice.
+# Omitted data is reported here, and only once.
 printf 'a;b 2\na;b\n\na -1\n[unknown];c 2\n' >odd.folded
 status 0 stoke info odd.folded
 says '^ *1  no count at the end of the line, first on line 2$' out
 says '^ *1  a negative count, first on line 4$' out
-says '0.00% of the weight ends in a function without a name, 50.00% passes' out
+says '0.00% of the weight is in functions without a name, 50.00% has' out
 [ -s err ] && fail "warnings are printed twice"
 
-# No name may steer the terminal.
+# Names cannot control the terminal.
 printf 'a\033[31m;b 2\n' >odd.folded
 stoke convert odd.folded --apart none --title x --to speedscope |
     sed 's/"event":"samples"/"event":"\\u001b[31m"/' >odd.json
 status 0 stoke info odd.json
 says_not "$(printf '\033')" out
 
-# Lists are cut, unless all is asked for.
+# Lists are shortened without --all.
 i=0
 while [ $i -lt 25 ]; do
     i=$((i + 1))
     printf 'comm%d %d 1.0: 1 cycles:\n\tffff f%d (/bin/m%d)\n\n' $i $i $i $i
 done >many.txt
 status 0 stoke info many.txt
-says 'thread (25 in all, of 25 processes)\|thread (25 in all)' out
+says 'thread (25 in total, of 25 processes)\|thread (25 in total)' out
 [ "$(grep -c '4.00%' out)" = 20 ] || fail "$(grep -c '4.00%' out) rows"
 says '15 more, with --all' out
 status 0 stoke info --all many.txt
 [ "$(grep -c '4.00%' out)" = 50 ] || fail "$(grep -c '4.00%' out) rows with --all"
 
-# JSON has it all, and is JSON.
+# JSON has all facts and is valid.
 status 0 stoke info --json many.txt "$TESTS/import/speedscope/awkward.in"
 python3 - out <<'PY'
 import json, sys
@@ -65,19 +65,19 @@ assert {"name": "cycles", "unit": "cycles", "samples": 25, "total": 25} in info[
 assert all(w["count"] > 0 for w in info["warnings"]) and info["warnings"][0]["first_line"]
 PY
 
-# A profile of nothing is an error, as everywhere.
+# A profile without samples is an error, as in all commands.
 : >empty
 status 1 stoke info empty
 says 'empty'
 status 0 stoke info -o file.txt many.txt
 says '^format' file.txt
 
-# A recording without samples tells what it is of all the same; others say that it has
-# none. What was lost, and when, is in it.
+# info shows the facts of a recording without samples; other commands report that it has
+# none. The facts contain lost samples and their time.
 python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["TESTS"])
-from make_perf_data import Attr, Recording
+from perf.make_perf_data import Attr, Recording
 for name, lost in ("quiet", 0), ("lossy", 1234):
     rec = Recording([Attr(1, 2, name="page-faults"), Attr(0, 1, ids=(2,), name="instructions")])
     rec.comm(100, 100, "prog", 1)
@@ -103,7 +103,7 @@ for command in fold flamegraph report script 'annotate main'; do
     # shellcheck disable=SC2086
     status 1 stoke $command quiet.data
     says 'quiet.data: the recording has no samples$'
-    says "try: 'stoke info FILE' tells what was recorded"
+    says "try: 'stoke info FILE' shows what was recorded"
     # shellcheck disable=SC2086
     status 1 stoke $command lossy.data
     says 'lossy.data: the recording has no samples, 1234 were lost$'
@@ -114,11 +114,11 @@ says 'the recording has no samples'
 status 0 stoke script --show-task-events quiet.data
 says ': PERF_RECORD_COMM: prog:100/100$' out
 
-# A period counts what the event counts, unless samples are asked for.
+# A period counts events, unless --count-samples is given.
 python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["TESTS"])
-from make_perf_data import Attr, Recording
+from perf.make_perf_data import Attr, Recording
 for name, attr in ("instructions", Attr(0, 1, name="instructions")), ("clock", Attr(1, 0, name="cpu-clock")):
     rec = Recording([attr])
     rec.sample(5, 0x1100, [0x1100], period=85000001)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where no file is named, all commands read standard input if it is a pipe or a file, else
-# ./perf.data: on a terminal, with /dev/null, as under cron, or none at all. A socket is a pipe.
+# Without a file name, all commands read standard input if it is a pipe or a file, otherwise
+# ./perf.data: on a terminal, with /dev/null, as under cron, or closed. A socket is a pipe.
 . "$TESTS/cli/lib.sh"
 
 python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["TESTS"])
-from make_perf_data import Attr, Recording
+from perf.make_perf_data import Attr, Recording
 for name in "by_default", "from_input":
     rec = Recording([Attr(0, 0, name="cycles")])
     rec.comm(100, 100, name, 1)
@@ -17,17 +17,17 @@ PY
 mv by_default.data perf.data
 mkdir empty
 
-# reads NAME WORDS...: the last run ended with 0 and read that recording.
+# reads NAME WORDS...: the last run succeeded and read that recording.
 reads() {
     [ "$got" = 0 ] || fail "'stoke $command' with $how ended with $got: $(cat err out)"
-    wanted=$1
-    grep -aq "$wanted" out || fail "'stoke $command' with $how has not read $wanted: $(cat err out)"
+    expected=$1
+    grep -aq "$expected" out || fail "'stoke $command' with $how has not read $expected: $(cat err out)"
 }
 
-# fails_well: where there is nothing to read, that is said, and what to try.
+# fails_well: without an input, the command reports an error and a hint.
 fails_well() {
     [ "$got" = 1 ] || fail "'stoke $command' with $how in an empty folder: status $got"
-    says 'there is no perf.data here' "$1"
+    says 'no input: no file is named and ./perf.data does not exist' "$1"
     says '^  try: ' "$1"
 }
 
@@ -70,13 +70,13 @@ PY
     says 'standard input'
 done
 
-# annotate: the first word is the function.
+# annotate: the first argument is the function.
 status 1 stoke annotate no_such </dev/null
 says 'no_such'
-says_not 'there is no perf.data'
-(cd empty && status 1 stoke annotate no_such </dev/null && says 'there is no perf.data here')
+says_not 'no input'
+(cd empty && status 1 stoke annotate no_such </dev/null && says 'no input: no file is named and ./perf.data does not exist')
 
-# view opens what it finds, and an empty page where there is nothing.
+# view shows the input, or an empty page without an input.
 for folder in . empty; do
     rm -f address # of the one before
     : >address
@@ -92,11 +92,11 @@ for folder in . empty; do
     wait $view || :
 done
 
-# A trace has no name of its own.
+# A trace has no default name.
 status 2 stoke trace </dev/null
-says 'no trace is named'
+says 'no trace is given'
 status 2 stoke trace <&-
-says 'no trace is named'
+says 'no trace is given'
 
 needs_terminal
 for command in 'fold' 'convert --to folded' 'report' 'script' 'info'; do

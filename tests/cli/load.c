@@ -1,8 +1,8 @@
-/* What the tests record and look at: main calls middle, and that leaf, nine times as long
+/* The program that the tests record: main calls middle, and that leaf, nine times as long
  * as evil, for so many milliseconds of the processor; the status is 3 then.
  *
  *   load [MS [fork]]    without end where none are named; fork: so does a child, which
- *                       executes the program anew, and the status is 0 */
+ *                       executes the program again, and the status is 0 */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# A name that is not there: the one that may be meant is offered, of every kind of name.
+# For an unknown name, the message offers the nearest known name, for all kinds of names.
 . "$TESTS/cli/lib.sh"
 
 echo 'main;work 200' >in.folded
 mean() {
-    wanted=$1
+    expected=$1
     shift
     "$@" >out 2>err && fail "'$*' went well"
-    says "did you mean $wanted?"
+    says "did you mean $expected?"
 }
 
 mean flamegraph stoke flamgraph in.folded
@@ -23,7 +23,7 @@ mean speedscope stoke convert --to spedscope in.folded
 mean java stoke flamegraph --colors jaav in.folded
 mean samples stoke fold --event sample in.folded
 
-# Nothing is near: the way to the list of all is told.
+# Without a near name, the message says how to list all names.
 status 2 stoke zzzzzz
 says_not 'did you mean'
 says 'stoke help'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke record: who is recorded, what it says, what is in the file. The figures are held to
-# perf's and to a program's known shares by tests/record.py.
+# stoke record: targets, messages, and the content of the file. tests/record/record.py compares the
+# figures with those of perf and with the known shares of a program.
 . "$TESTS/cli/lib.sh"
 load=
-trap 'kill $load 2>/dev/null || :' EXIT # whatever fails, what is recorded ends
+trap 'kill $load 2>/dev/null || :' EXIT # in case of failure, the recorded processes end
 
 stoke record -q -o try.data true 2>err || {
     says 'paranoid\|no perf events'
@@ -13,7 +13,7 @@ stoke record -q -o try.data true 2>err || {
 
 makes_load
 
-# A command: its exit status, what is said, what is in the file.
+# A command: its exit status, the messages, the content of the file.
 status 3 stoke record ./load 300
 says '^stoke: [0-9]* samples of c[a-z-]*\(:u\)* in [0-9.]* s, [0-9.]* kB in perf.data$'
 [ ! -s out ] || fail "it prints something"
@@ -21,10 +21,10 @@ stoke fold -q perf.data >folded
 says '^load;.*main;middle;leaf [0-9]*$' folded
 status 0 stoke info perf.data
 says '^command  *[^ ]*stoke record ./load 300$' out
-says '^rate  *99 samples a second' out
+says '^rate  *99 samples per second' out
 says_not 'unknown *[1-9]' out
 
-# A file that is there is kept; a child is followed over fork and exec.
+# An existing file becomes FILE.old; a child is followed over fork and exec.
 cp perf.data first.data
 status 0 stoke record -q -F 999 ./load 200 fork
 [ ! -s err ] || fail "-q says something: $(cat err)"
@@ -41,7 +41,7 @@ status 3 stoke record -q -F 499 -o out.folded ./load 200
 says ';leaf [0-9]*$' out.folded
 [ ! -e perf.data ] || fail "there is a recording"
 
-# Options end where the command begins, and -- is no part of it.
+# Options end with the command, and -- is not part of it.
 status 0 stoke record -q -g -o a.data sh -c 'exit 0' -g
 status 7 stoke record -q -o a.data -- sh -c 'exit "$1"' sh 7
 status 137 stoke record -q -o a.data sh -c 'kill -9 $$'
@@ -60,7 +60,7 @@ wait
 [ "$(stoke script -q -G -F pid p.data | sort -u | tr -d ' ')" = $load ] ||
     fail "another than $load was recorded"
 
-# By what the program tells of itself: as long as dumps that are kept, and far smaller.
+# Stacks unwound while recording: as deep as those from dumps in the file, and far smaller.
 cc -O2 -g -fomit-frame-pointer "$TESTS/cli/load.c" -o plain
 for keep in '' --keep-stacks; do
     status 3 stoke record -q -F 999 -g dwarf --no-compress $keep -o "dwarf$keep.data" \
@@ -73,11 +73,11 @@ done
 [ $(($(wc -c <dwarf.data) * 50)) -lt "$(wc -c <dwarf--keep-stacks.data)" ] ||
     fail "unwinding saves too little"
 status 3 stoke record -g dwarf,128 -F 999 -o cut.data ./plain 100
-says '% of the stacks are truncated: .*(-g dwarf,512 takes more'
+says '% of stacks are truncated: .*(-g dwarf,512 dumps more'
 status 0 stoke info cut.data
 says '^truncated  *[1-9][0-9]* stacks' out
 
-# A bundle has its names in it, and needs nothing of this machine.
+# A bundle contains all names, and needs no files of this machine.
 mkdir elsewhere.root
 cp load loaned
 status 3 stoke record --bundle -F 999 ./loaned 200
@@ -91,7 +91,7 @@ status 0 stoke fold -q --symfs elsewhere.root --kallsyms /dev/null perf.stoke
 says '^loaned;.*main;middle;leaf [0-9]*$' out
 status 0 stoke info perf.stoke
 says '^format  *perf-data' out
-says '^rate  *999 samples a second' out
+says '^rate  *999 samples per second' out
 status 3 stoke record -q -o named.stoke ./load 50
 status 0 stoke fold -q named.stoke
 says '^load;.*main;middle;leaf [0-9]*$' out
@@ -105,7 +105,7 @@ says_not ';main;' folded
 status 3 stoke record -e page-faults -c 1 -o faults.data ./load 1
 says 'samples of page-faults'
 
-# Tracepoints: what they tell is in the file, by the kernel's own formats.
+# Tracepoints: their fields are in the file, with the format of the kernel.
 if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     status 0 stoke record -q -e sched:sched_switch,raw_syscalls:sys_enter -o trace.data \
         sh -c 'sleep 0.1; sleep 0.1'
@@ -127,22 +127,22 @@ if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     says 'sched:sched_process_exec' out
     says 'sched:sched_process_exit' out
     status 1 stoke record -e sched:sched_switch --filter 'nosuch == 3' true
-    says "does not filter 'sched:sched_switch' by 'nosuch == 3'"
+    says "rejects the filter of 'sched:sched_switch', 'nosuch == 3'"
     status 2 stoke record -e sched:sched_swich true
     says "this kernel has no tracepoint 'sched:sched_swich'"
     says 'did you mean sched:sched_switch?'
 fi
 status 2 stoke record -e cpu-clock --filter 'x == 1' true
-says "filter: 'x == 1' has no tracepoint before it to filter"
+says "filter: no tracepoint before the filter 'x == 1'"
 
-# Any event, with words of its own; what this machine has not.
+# All kinds of events, with terms; and events that this machine lacks.
 status 3 stoke record -q -e 'cpu-clock/period=1000000,name=mine/u,dummy,cpu-clock/freq=99/u' \
     -o words.data ./load 100
 status 0 stoke info words.data
 says ' mine (shown' out
 says ' cpu-clock/freq=99/u$' out
 status 1 stoke record -e mem:0x1001/8:w true
-says 'does not watch memory as'
+says 'cannot watch memory as'
 status 2 stoke record -e no-such-unit/event=1/ true
 says "this machine has no unit 'no-such-unit'"
 if [ ! -e /sys/bus/event_source/devices/cpu ]; then
@@ -158,10 +158,10 @@ for list in --list-events '-e list' '-e help'; do
     says '^  software/' out
 done
 
-# Groups: their events count together, so that one clock has as many samples as another that
-# runs whenever it does; perf reads which they are. Others are as without a group.
-for whom in '' -a; do
-    stoke record -q $whom -F 499 -o group.data -e 'mine{cpu-clock,task-clock}:u,page-faults' \
+# Groups: their events count at the same time, so one clock has as many samples as another that
+# always runs; perf reads the groups. Events outside of groups do not change.
+for targets in '' -a; do
+    stoke record -q $targets -F 499 -o group.data -e 'mine{cpu-clock,task-clock}:u,page-faults' \
         ./load 300 2>err || [ $? = 3 ] || {
         says 'perf_event_paranoid is'
         continue
@@ -170,7 +170,7 @@ for whom in '' -a; do
     stoke fold -q --count-samples --event task-clock group.data >task
     says ';leaf [0-9]*$' cpu
     awk '{ n[FILENAME] += $NF } END { exit !(n["cpu"] > 100 && n["cpu"] < 1.1 * n["task"] &&
-        n["task"] < 1.1 * n["cpu"]) }' cpu task || fail "they do not count together: $(cat cpu task)"
+        n["task"] < 1.1 * n["cpu"]) }' cpu task || fail "they do not count at the same time: $(cat cpu task)"
     command -v perf >/dev/null || continue
     perf evlist -g -i group.data >groups
     printf '%s\n' 'mine{cpu-clock:u,task-clock:u}' page-faults >want
@@ -190,22 +190,22 @@ if [ -e /sys/bus/event_source/devices/msr ] && [ "$(id -u)" = 0 ]; then # it onl
     says "'msr/tsc/' cannot be sampled: "
 fi
 
-# The same thread, named twice, is counted once: by ticks of its own, 300 in 0.3 s.
+# A thread that is named twice is counted once: 300 ticks of its own in 0.3 s.
 ./load &
 load=$!
-for whom in "-p $load,$load" "-p $load -t $load" "-t $load,$load,$load" "-t $load"; do
-    status 0 stoke record -q -c 1000000 -e task-clock $whom --duration 0.3 -o twice.data
+for targets in "-p $load,$load" "-p $load -t $load" "-t $load,$load,$load" "-t $load"; do
+    status 0 stoke record -q -c 1000000 -e task-clock $targets --duration 0.3 -o twice.data
     [ "$(stoke fold -q --count-samples twice.data | awk '{n += $NF} END {print n + 0}')" \
-        -le 360 ] || fail "$whom is counted more than once"
+        -le 360 ] || fail "$targets is counted more than once"
 done
 kill $load
 load=
 
-# What is sampled at most.
+# The limits of sampling rates.
 most=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 status 0 stoke record -F max -o rate.data true
 status 0 stoke record -F $((most + 1)) -o rate.data true
-says "^stoke: $most samples a second, not $((most + 1)): kernel.perf_event_max_sample_rate"
+says "^stoke: $most samples per second, not $((most + 1)): kernel.perf_event_max_sample_rate"
 status 2 stoke record -F $((most + 1)) --strict-freq -o rate.data true
 says "perf_event_max_sample_rate is $most"
 status 1 stoke record -e cpu-clock/freq=$((most + 1))/ -o rate.data true
@@ -229,7 +229,7 @@ for kind in user kernel; do
     says "samples of c[a-z-]*:$(echo $kind | cut -c 1) in"
 done
 status 2 stoke record --all-user --all-kernel true
-says 'leave nothing to be sampled'
+says 'leaves nothing to sample'
 ./load &
 load=$!
 tries=0 # on a busy machine it may not run for so long
@@ -245,7 +245,7 @@ load=
 status 2 stoke record -u no-such-user --duration 1
 says "there is no user 'no-such-user'"
 
-# What is packed and what is not are the same.
+# Compressed and uncompressed recordings are equal.
 for packed in '' -z -z9 --compress=19 --compression-level=3 --no-compress; do
     status 3 stoke record -q -F 4999 $packed -o "x$packed.data" ./load 300
     status 0 stoke info "x$packed.data"
@@ -256,27 +256,27 @@ done
 
 # What cannot be.
 refused() {
-    wanted=$1 said=$2
+    expected=$1 said=$2
     shift 2
-    status "$wanted" stoke record "$@"
+    status "$expected" stoke record "$@"
     says "$said"
     says '^  try: '
 }
-refused 2 'nobody is named to be recorded' -F 99
-refused 2 'cannot be sampled together' -a -p $$
-refused 2 'cannot be recorded together' -p $$ true
+refused 2 'nothing to record' -F 99
+refused 2 'cannot be combined with single' -a -p $$
+refused 2 'cannot be combined with running processes' -p $$ true
 refused 2 'there is no process 4194305' -p 4194305
-refused 2 "there is no event 'cycle'" -e cycle true
-refused 2 'has a modifier' -e cycles:x true
+refused 2 "unknown event 'cycle'" -e cycle true
+refused 2 'unknown modifier' -e cycles:x true
 refused 1 "cannot run './nosuch': No such file" -o no.data ./nosuch
-refused 2 "'20' is no level of packing" --compress=20 true
-refused 2 "a dump of a stack cannot have '70000' bytes" -g dwarf,70000 true
-refused 2 "stacks cannot be taken by 'magic'" --call-graph=magic true
+refused 2 "invalid compression level '20'" --compress=20 true
+refused 2 "invalid stack dump size '70000'" -g dwarf,70000 true
+refused 2 "invalid unwinding method 'magic'" --call-graph=magic true
 status 1 stoke record -o no/such/folder.data true
 says 'cannot write no/such/folder.data: No such file or directory'
-refused 2 'not written to standard output' -o - true
+refused 2 'cannot be written to standard output' -o - true
 
-# A file that may not grow further, and a disk that is full: what was written is there.
+# A file at its size limit, and a full disk: data that was written before remains.
 (ulimit -f 200 && stoke record -F 4999 --no-compress -o small.data ./load 3000 2>err) &&
     fail "it does not fail where the file may not grow"
 says 'error: cannot write small.data: File too large'
@@ -289,7 +289,7 @@ if unshare -m true 2>/dev/null; then
         fi
         cp disk/full.data full.data' || :
     says 'error: cannot write disk/full.data: No space left on device'
-    says '^  try: free some room'
+    says '^  try: free some space'
     status 0 stoke info full.data
     says '^samples  *[1-9]' out
     stoke fold -q full.data >folded
@@ -314,20 +314,20 @@ if stoke record -q -a --duration 0.2 -o all.data 2>err; then
     fi
     status 2 stoke record -C 8000 true
     says 'there is no CPU 8000'
-    says 'try: this machine has 0'
+    says 'try: this machine has CPUs 0'
     status 2 stoke record -C 99999999999 true
     says 'there is no CPU 99999999999'
     status 2 stoke record -C 1-0 true
-    says "'1-0' is no list of CPUs"
+    says "invalid list of CPUs '1-0'"
 else
     says 'perf_event_paranoid is'
 fi
 
-# Waits: an event of their own, behind what ran; told of in the summary.
+# Waits: a separate event after the events of running code; the summary reports them.
 status 0 stoke record --off-cpu -F 999 -o waits.data sh -c './load 100; sleep 0.3'
-says '^stoke: [0-9]* waits of [0-9.]* s in all (the event off-cpu)$'
+says '^stoke: [0-9]* waits of [0-9.]* s in total (event off-cpu)$'
 status 0 stoke info waits.data
-says '^ *[0-9]* .* c[a-z:-]*u* (shown unless --event names another)$' out
+says '^ *[0-9]* .* c[a-z:-]*u* (shown by default, see --event)$' out
 says '^ *[0-9]* .* m\{0,1\}s  *off-cpu$' out
 stoke fold -q --event off-cpu waits.data >folded
 awk '/^sleep/ { ns += $NF } END { exit !(ns > 0.28e9 && ns < 1e9) }' folded ||
@@ -336,11 +336,11 @@ stoke fold -q waits.data >folded
 says '^load;.*;leaf [0-9]*$' folded
 status 3 stoke record -q --off-cpu -o out.svg ./load 50
 status 0 stoke record --off-cpu --bpf -o waits.data true
-says 'not counted in the kernel, but sampled: each wait (--off-cpu'
-refused 2 'keep-stacks keeps no dumps of waits' --off-cpu -g dwarf --keep-stacks true
-refused 2 'not recorded with -g lbr' --wakers -g lbr true
+says 'recording without --bpf: .* combined with --off-cpu'
+refused 2 'cannot be combined: waits are recorded' --off-cpu -g dwarf --keep-stacks true
+refused 2 '--wakers cannot be combined with -g lbr' --wakers -g lbr true
 
-# What the summary says to be careful about.
+# What limits the result, in the summary.
 cat >deep.c <<'EOF'
 volatile unsigned long sink;
 __attribute__((noinline)) void down(int depth)
@@ -358,4 +358,4 @@ int main(void)
 EOF
 cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls deep.c -o deep
 status 0 stoke record -g fp -F 499 -o deep.data ./deep
-says '^stoke: [0-9.]*% of the stacks are truncated: the kernel follows [0-9]* frames at most'
+says '^stoke: [0-9.]*% of stacks are truncated: the kernel unwinds [0-9]* frames at most'

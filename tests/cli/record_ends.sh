@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke record: how it begins and ends. What was there stays until a recording has begun;
-# what was recorded stays, whatever comes in between; signals, and whom they mean.
+# stoke record: start and end. An existing file remains until a recording has begun;
+# recorded data survives every interruption; signals, and which processes they stop.
 . "$TESTS/cli/lib.sh"
 
 command -v python3 >/dev/null || {
@@ -15,8 +15,8 @@ makes_load
 pids=
 trap 'kill -9 $pids 2>/dev/null || :' EXIT
 
-# begin WORDS...: a recorder in the background, as from a terminal: no signal is ignored,
-# whatever the test was begun by.
+# begin WORDS...: starts a recorder in the background, as from a terminal: no signal is ignored,
+# even if the caller of the test ignores it.
 begin() {
     python3 -c 'import os, signal, sys
 for number in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM:
@@ -51,24 +51,24 @@ ended() {
 # A program that cannot be run takes no recording away, however often.
 echo first >perf.data.old
 status 3 stoke record -q ./load 100
-cp perf.data kept
+cp perf.data before
 echo older >perf.data.old
 echo '#!/no/such/program' >script
 chmod +x script
 for name in ./laod ./script; do
     status 1 stoke record -q "$name"
     status 1 stoke record -q --rotate 1s "$name"
-    same kept perf.data
+    same before perf.data
     [ "$(cat perf.data.old)" = older ] || fail "the one before it is gone"
 done
 [ "$(echo perf.data*)" = 'perf.data perf.data.old' ] || fail "left: $(echo perf.data*)"
 status 3 stoke record -q ./load 100
-same kept perf.data.old
+same before perf.data.old
 
-# A value that is misspelled is not taken for a program, where a program stands behind it.
+# A misspelled value is not used as the command, even if a command follows it.
 for words in '-g dward' '-z 20' '-z fast' '--call-graph dwarf:8'; do
     status 2 stoke record -q $words ./load 10
-    says 'nor is there a program of that name$'
+    says 'and no program has that name$'
 done
 cp load dward
 PATH=.:$PATH status 3 stoke record -q -g dward 10
@@ -77,29 +77,29 @@ says "cannot run './no'"
 
 # --- Where it goes -----------------------------------------------------------------------
 
-# Links are followed; what is no file is refused, before anything is run.
-mkdir place
-ln -s place/real.data link.data
+# Links are followed; a path that is not a file is refused before the command runs.
+mkdir folder
+ln -s folder/real.data link.data
 status 3 stoke record -q -o link.data ./load 100
 status 3 stoke record -q -o link.data ./load 100
-[ -L link.data ] && [ -s place/real.data ] && [ -s place/real.data.old ] ||
-    fail "the link leads to $(ls place)"
+[ -L link.data ] && [ -s folder/real.data ] && [ -s folder/real.data.old ] ||
+    fail "the link leads to $(ls folder)"
 for command in "record -q -F 999 -o linked.svg ./load 100" "flamegraph link.data -o linked.svg"; do
-    rm -f place/real.svg
-    ln -sf place/real.svg linked.svg
+    rm -f folder/real.svg
+    ln -sf folder/real.svg linked.svg
     got=0
     stoke $command 2>err || got=$?
     [ $got = 3 ] || [ $got = 0 ] || fail "$command ended with $got"
-    [ -L linked.svg ] || fail "$command took the link's place"
-    says '<title>leaf ' place/real.svg
+    [ -L linked.svg ] || fail "$command replaced the link"
+    says '<title>leaf ' folder/real.svg
 done
 stoke flamegraph link.data -o /dev/stdout >out.svg
 says '<title>leaf ' out.svg
 [ -L /dev/stdout ] || fail "/dev/stdout is no link any more"
 mkfifo pipe.data
-mkdir place.svg
-for to in 'place:it is a folder' 'pipe.data:it is a pipe' '/dev/null:it is a device' \
-    'no/x.data:No such file' 'place.svg:Is a directory' 'no/x.svg:No such file'; do
+mkdir folder.svg
+for to in 'folder:it is a folder' 'pipe.data:it is a pipe' '/dev/null:it is a device' \
+    'no/x.data:No such file' 'folder.svg:Is a directory' 'no/x.svg:No such file'; do
     status 1 stoke record -q -o "${to%%:*}" sh -c 'echo ran >ran'
     says "${to#*:}"
     [ ! -e ran ] || fail "it was run, for ${to%%:*}"
@@ -108,7 +108,7 @@ status 1 stoke record -q --snapshot -o no/x.data sh -c 'echo ran >ran'
 says 'No such file'
 [ ! -e ran ] || fail "it was run, for a snapshot that cannot be written"
 
-# What the name asks for is drawn, or there is a word about it.
+# The format of the name is drawn, or a message says why it is not.
 status 3 stoke record -q -F 999 -o out.folded.gz ./load 200
 gzip -dc out.folded.gz | grep -q ';leaf [0-9]' || fail "out.folded.gz is not what it says"
 status 3 stoke record -F 999 -o OUT.SVG ./load 200
@@ -116,26 +116,26 @@ says '^stoke: OUT.SVG is drawn, [0-9.]* kB$'
 says '<title>leaf ' OUT.SVG
 for name in x.pdf x.png x.data.zst x.folded.zst; do
     status 2 stoke record -q -o $name true
-    says "$name: stoke writes no "
+    says "$name: stoke cannot write "
     [ ! -e $name ] || fail "$name was written"
 done
 status 2 stoke record -q --bundle -o x.svg true
 says 'bundle writes a .stoke'
 
-# Of nothing, nothing is drawn; and what was there is.
+# Without samples nothing is drawn, and an existing file remains.
 echo before >none.svg
 status 1 stoke record -q -o none.svg sleep 0
-says 'nothing to draw: the file of that name is left as it was'
+says 'nothing to draw: there are no samples, and the existing file is unchanged'
 [ "$(cat none.svg)" = before ] || fail "none.svg is gone"
 
-# A bundle is as a recording is.
+# A bundle behaves like a recording.
 status 3 stoke record -q -F 999 --bundle ./load 100
-cp perf.stoke kept
+cp perf.stoke before
 status 3 stoke record -q -F 999 --bundle ./load 100
-same kept perf.stoke.old
+same before perf.stoke.old
 [ "$(stat -c %a perf.stoke)" = 600 ] || fail "others may read a bundle"
 
-# One that is killed in its first milliseconds leaves nothing but a recording.
+# A recorder that is killed in its first milliseconds leaves only a recording.
 for ms in 1 2 3 4 5 6 8 10 12 15 20 25; do
     timeout -s KILL 0.0$((ms / 10))$((ms % 10)) stoke record -q -o killed.data ./load 20 || :
 done 2>err
@@ -143,7 +143,7 @@ done 2>err
 
 # --- What is drawn at the end ------------------------------------------------------------
 
-# A recording that could not be drawn is kept: a pipe that nobody reads, and a signal.
+# A recording that could not be drawn remains: a pipe that nobody reads, and a signal.
 mkfifo pipe.svg
 for number in INT TERM; do
     rm -f pipe.svg.data
@@ -152,7 +152,7 @@ for number in INT TERM; do
     sleep 0.3
     kill -$number $recorder
     ended 1
-    says 'drawing was ended by a signal.*; the recording is kept in pipe.svg.data$'
+    says 'drawing was ended by a signal.*; the recording is in pipe.svg.data$'
     says '^  try: stoke convert pipe.svg.data --to svg -o pipe.svg$'
     stoke fold -q pipe.svg.data >folded
     says ';leaf [0-9]*$' folded
@@ -172,12 +172,12 @@ if unshare -m true 2>/dev/null; then
         stoke record -F 4999 --no-compress -o disk/y.data sh -c "./load 1500; echo on >on" \
             2>said || got=$?
         echo "status $got" >>said' || :
-    says 'could not be drawn; the recording is kept in disk/x.svg.data$'
+    says 'could not be drawn; the recording is in disk/x.svg.data$'
     says '^status 1$'
     status 0 stoke info x.data
-    # The program goes on where the recording cannot, and all is told.
-    says "cut short: cannot write disk/y.data: No space left on device; 'sh' goes on" said
-    says 'samples more could not be written$' said
+    # The program continues when the recording cannot, and every loss is reported.
+    says "ends early: cannot write disk/y.data: No space left on device; 'sh' continues" said
+    says 'samples could not be written$' said
     says 'error: cannot write disk/y.data: No space left on device' said
     says '^status 1$' said
     [ "$(cat on)" = on ] || fail "the program was ended"
@@ -194,7 +194,7 @@ for number in INT TERM HUP QUIT USR1 ALRM XCPU; do
     says 'samples of .* in s.data$'
     status 0 stoke info s.data
 done
-# From its first moment on: what comes before it records is not lost.
+# From the start on: a signal before the first record is not lost.
 python3 - $$ <<'END' 2>err || fail "$(cat err)"
 import os, signal, subprocess, sys, time
 words = ["stoke", "record", "-q", "--snapshot", "-o", "early.data", "--duration", "0.5",
@@ -208,7 +208,7 @@ recorder.send_signal(signal.SIGUSR2)
 if recorder.wait() != 0 or not os.path.exists("early.data.1"):
     sys.exit(f"status {recorder.returncode}, {os.listdir('.')}")
 END
-# What was ignored from the beginning is; but an INT that somebody sends.
+# Signals that were ignored at the start stay ignored, except SIGINT from kill(1).
 python3 -c 'import os, signal
 for number in signal.SIGHUP, signal.SIGTERM, signal.SIGINT:
     signal.signal(number, signal.SIG_IGN)
@@ -223,21 +223,21 @@ kill -USR2 $recorder || fail "it has ended by a signal that was ignored"
 waits_for "it takes no snapshot" test -s h.data.1
 kill -INT $recorder
 ended 0
-# Who reads what it says is gone: it goes on.
+# The reader of standard error has gone: the recorder continues.
 stoke record --snapshot --duration 2 -o p.data -p $$ 2>&1 | sed -n 1q &
 pids="$pids $!"
 waits_for "it ends without its reader" test -s p.data
 
 # --- The program's end -------------------------------------------------------------------
 
-# Who is ended by the recorder says so by its status.
+# If the recorder ends the command, the exit status shows it.
 status 143 stoke record --duration 0.3 -o e.data sleep 10
-says "'sleep' still ran, and was ended$"
+says "'sleep' still ran, and was stopped$"
 status 143 stoke record -q --max-size 1K -o e.data sleep 10
 status 5 stoke record -q --duration 0.5 -o e.data sh -c 'trap "exit 5" TERM; while :; do sleep 0.1; done'
 # One that is stopped ends, too.
 status 143 stoke record -q --duration 0.3 -o e.data sh -c 'kill -STOP $$'
-# One that does not want to: after a while that is told, and a second Ctrl-C kills it.
+# A program that ignores the signal: a message says so, and a second Ctrl-C kills it.
 begin -o e.data sh -c 'trap "" TERM INT; echo $$ >child; while :; do sleep 0.1; done'
 waits_for "it does not begin" test -s child
 kill -INT $recorder

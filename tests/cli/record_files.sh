@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # stoke record: which files a recording goes to (--max-size, --rotate, --snapshot), and
-# whom a control group has (--cgroup).
+# the processes of a control group (--cgroup).
 . "$TESTS/cli/lib.sh"
 
 stoke record -q -o try.data true 2>err || {
@@ -13,7 +13,7 @@ makes_load
 load=$!
 trap 'kill $load 2>/dev/null' EXIT
 
-# Its own functions and no others, in a file that can be read without any other.
+# The file contains only the program's functions, and can be read without other files.
 whole() {
     status 0 stoke fold -q "$1"
     says '^load;.*main;middle;leaf [0-9.]*$' out
@@ -21,20 +21,20 @@ whole() {
     says_not 'unknown *[1-9]' out
 }
 
-# A file that is as long as it may be is the recording's end.
+# The recording ends when the file has its largest size.
 status 0 stoke record -F 4999 --no-compress --max-size 64K --duration 60 -p $load -o most.data
 whole most.data
 [ "$(wc -c <most.data)" -lt 4000000 ] || fail "it is $(wc -c <most.data) bytes long"
 
-# One file after the other, of which the last are kept.
+# Several files in turn; the last ones remain.
 status 0 stoke record -F 499 --rotate 1s --keep 2 --duration 4.5 -p $load -o turn.data
 says '^stoke: [0-9]* samples of .* in turn.data.5$'
-says '^stoke: from turn.data.4 on: stoke takes several at once$'
-kept=$(sed -n 's/^stoke: \([0-9]*\) samples of .*/\1/p' err)
-all=$(sed -n 's/^stoke: \([0-9]*\) were sampled in all.*/\1/p' err)
+says '^stoke: from turn.data.4 on: stoke reads several files at once$'
+last=$(sed -n 's/^stoke: \([0-9]*\) samples of .*/\1/p' err)
+all=$(sed -n 's/^stoke: \([0-9]*\) samples in total.*/\1/p' err)
 found=$(stoke script -q -G -F time turn.data.4 turn.data.5 | wc -l)
-[ "$kept" = "$found" ] && [ "$all" -gt $((2 * kept)) ] ||
-    fail "$kept samples are told, $found are there, of $all"
+[ "$last" = "$found" ] && [ "$all" -gt $((2 * last)) ] ||
+    fail "$last samples are reported and $found are in the files, of $all"
 stoke script -q -G -F time turn.data.4 | tr -d ': ' | sort -n >times
 awk 'NR == 1 { first = $1 } END { exit !($1 - first > 0.8 && $1 - first < 1.1) }' times ||
     fail "a file of a second has other times: $(sed -n '1p;$p' times)"
@@ -45,14 +45,14 @@ done
 status 0 stoke fold -q turn.data.*
 says '^load;.*main;middle;leaf [0-9.]*$' out
 
-# Files of an earlier recording are not taken for this one's.
+# Files of an earlier recording are not reported as files of this one.
 status 0 stoke record -q -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
 status 0 stoke record -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
-says '^stoke: 1 file of an earlier recording is named turn.data.N.old now$'
+says '^stoke: 1 file of an earlier recording renamed to turn.data.N.old$'
 [ "$(echo turn.data.*)" = 'turn.data.1 turn.data.1.old' ] || fail "there are $(echo turn.data*)"
 
-# Memory, written when asked for, and at the end: each has what led up to it, in parts that
-# follow one another.
+# Recording to memory, written on request and at the end: each file has the samples before it, in
+# consecutive parts.
 stoke record -F 999 --snapshot --rotate 2s --duration 6 -p $load -o shot.data 2>said &
 recorder=$!
 for _ in $(seq 100); do
@@ -64,13 +64,13 @@ sleep 3
 kill -USR2 "$(sed -n 's/.*kill -USR2 \([0-9]*\).*/\1/p' said)"
 wait $recorder
 cp said err
-says 'what led up to now is in shot.data.1$'
+says 'the latest samples are in shot.data.1$'
 span() {
     stoke script -q -G -F time "$1" | tr -d ': ' |
         awk 'NR == 1 {first = $1} {if ($1 - last > 1.5 && NR > 1) gap = 1; last = $1}
             END {printf "%d %s\n", (last - first) * 10, gap ? "gap" : ""}'
 }
-says '^stoke: and 1 before it, shot.data.1 to .1: .* overlap$'
+says '^stoke: and 1 snapshot before it, shot.data.1 to .1; they overlap$'
 says_not 'stoke takes several'
 [ "$(sed -n 's/^stoke: \([0-9]*\) samples of .*/\1/p' err)" = \
     "$(stoke script -q -G -F time shot.data | wc -l)" ] || fail "another count than the file's"
@@ -87,18 +87,18 @@ if command -v perf >/dev/null; then
 fi
 
 refused() {
-    wanted=$1 said=$2
+    expected=$1 said=$2
     shift 2
-    status "$wanted" stoke record "$@"
+    status "$expected" stoke record "$@"
     says "$said"
     says '^  try: '
 }
-refused 2 "'10x' is no size" --max-size 10x true
-refused 2 "'soon' is no time" --rotate soon true
-refused 2 'goes to one file' --rotate 1m -o out.svg true
-refused 2 'for files that rotate' --keep 3 true
-refused 2 "there is no control group 'no/such'" --cgroup no/such
-refused 2 'cannot be sampled together' --cgroup x -p $load
+refused 2 "invalid size '10x'" --max-size 10x true
+refused 2 "invalid time 'soon'" --rotate soon true
+refused 2 'need a recording as output' --rotate 1m -o out.svg true
+refused 2 '--keep needs --rotate' --keep 3 true
+refused 2 "no such control group: 'no/such'" --cgroup no/such
+refused 2 'cannot be combined with single' --cgroup x -p $load
 
 # A control group: those in it, and nobody else.
 group=/sys/fs/cgroup/stoke-test-$$

@@ -22,15 +22,15 @@ for out in gone.data gone.folded gone.stoke; do
     says '^jit;compiled_at_run_time' out
 done
 
-# The summary tells what has names, and what has none.
+# The summary reports modules with and without names.
 status 0 stoke record -F 999 -o named.data ./jit 200 gone
-says "% of the stacks end in a JIT's code: the names that it gave, .* are in the recording"
+says "% of stacks end in JIT code: the recording contains its names, from "
 says_not 'unknown code'
 status 0 stoke record -F 999 -o unnamed.data ./jit 200 none
-says '% of the stacks end in unknown code, .*: a JIT.s, of which there is no /tmp/perf-PID.map'
+says '% of stacks end in unknown code .*: JIT code without /tmp/perf-PID.map'
 says_not 'names that it gave'
 status 0 stoke record -F 999 -o both.data sh -c './jit 200 gone; ./jit 200 none'
-says 'end in a JIT'
+says 'end in JIT code'
 says 'end in unknown code'
 
 # The recording has it wherever it is read, by a pipe too.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke record with few rights, and with those that sudo gives.
+# stoke record with few rights, and with those of sudo.
 . "$TESTS/cli/lib.sh"
 
 [ "$(id -u)" = 0 ] || {
@@ -12,26 +12,26 @@ command -v setpriv >/dev/null || {
 }
 nobody=65534
 
-# A place that everybody may enter.
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-chmod 755 "$place"
-cp "$(readlink -f "$(command -v stoke)")" "$place/stoke"
+# A folder that every user may enter.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+chmod 755 "$folder"
+cp "$(readlink -f "$(command -v stoke)")" "$folder/stoke"
 makes_load
-mv load "$place/load"
+mv load "$folder/load"
 work=$PWD
-mkdir -m 777 "$place/work"
-cd "$place/work"
+mkdir -m 777 "$folder/work"
+cd "$folder/work"
 as_nobody() {
     setpriv --reuid=$nobody --regid=$nobody --clear-groups \
-        env HOME=/nonexistent PATH="$place:$PATH" "$@"
+        env HOME=/nonexistent PATH="$folder:$PATH" "$@"
 }
 
-# With the system's setting as it is, and at the highest.
+# With the setting of the system, and with the highest value.
 paranoid=/proc/sys/kernel/perf_event_paranoid
 was=$(cat $paranoid)
 load=
-trap 'kill $load 2>/dev/null || :; echo "$was" >$paranoid 2>/dev/null || :; rm -rf "$place"' EXIT
+trap 'kill $load 2>/dev/null || :; echo "$was" >$paranoid 2>/dev/null || :; rm -rf "$folder"' EXIT
 for level in 2 4; do
     echo $level >$paranoid 2>/dev/null || continue
     status 1 as_nobody stoke record -a --duration 0.1
@@ -40,7 +40,7 @@ for level in 2 4; do
     got=0
     as_nobody stoke record -o own.data load 200 2>err || got=$?
     if [ $got = 3 ]; then # some kernels let nobody record anything at 3 and more
-        says "the kernel's own code is not sampled"
+        says "kernel code is not sampled"
         says ' samples of c[a-z-]*:u in '
         says_not 'kptr_restrict'
         [ "$(stat -c %u own.data)" = $nobody ] || fail "the recording is not nobody's"
@@ -54,21 +54,21 @@ done
 echo "$was" >$paranoid 2>/dev/null || :
 
 # Others' processes.
-"$place/load" &
+"$folder/load" &
 load=$!
 status 1 as_nobody stoke record -p $load --duration 0.1
 says 'does not let you record'
 says 'CAP_PERFMON'
-says "perf_event_paranoid, $was,"
+says "perf_event_paranoid is $was"
 says '^  try: sudo stoke record'
 if [ "$was" = 2 ]; then
     for event in cpu-clock:k cpu-clock:uk; do
         status 1 as_nobody stoke record -e $event -o no.data load 1
-        says "record its own code ($event): /proc/sys/kernel/perf_event_paranoid is 2"
+        says "record kernel code ($event): /proc/sys/kernel/perf_event_paranoid is 2"
         says '^  try: .*sysctl kernel.perf_event_paranoid=1'
     done
     status 2 as_nobody stoke record -e sched:sched_switch -o no.data load 1
-    says "the kernel's tracepoints may not be looked at"
+    says "cannot read the kernel's tracepoints"
 fi
 kill $load
 wait
@@ -86,14 +86,13 @@ same want got
 [ "$(stat -c %u sudo.data)" = $nobody ] || fail "the recording is not its caller's"
 status 143 stoke record -q --duration 0.3 -o sudo.data sh -c 'sleep 100'
 for name in sudo.svg sudo.stoke; do
-    status 3 stoke record -q -F 999 -o $name "$place/load" 100
+    status 3 stoke record -q -F 999 -o $name "$folder/load" 100
     [ "$(stat -c %u $name)" = $nobody ] || fail "$name is not its caller's"
 done
 [ "$(stat -c %a sudo.stoke)" = 600 ] || fail "others may read a bundle"
 unset SUDO_UID SUDO_GID
 
-# Rights go once the counters are open; the program that is recorded keeps its own.
-# The last ones go when the program runs already: it waits for that.
+# The rights are dropped after the counters are open; the recorded program retains its own.
 status 0 stoke record -q -a -o all.data sh -c 'grep -h CapEff /proc/self/status
     tries=0
     while [ $((0x$(sed -n "s/^CapEff:[^0-9a-f]*//p" /proc/$PPID/status) & 1 << 1)) != 0 ] &&

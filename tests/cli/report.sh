@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke report: tables and trees, for people and for programs.
+# stoke report: tables and trees, as text, CSV and JSON.
 . "$TESTS/cli/lib.sh"
 
 cat >in.folded <<'END'
@@ -59,14 +59,14 @@ status 0 stoke report --callers in.folded
 sed -n '/total %/,$p' out >got
 same want got
 status 0 stoke report --callers --depth 2 in.folded
-says '^# 4 callees deeper than 2 are left out' out
+says '^# 4 callees deeper than 2 are not shown' out
 
-# All events, the facts, and the unknown.
+# All events, the facts, and functions without a name.
 status 0 stoke report "$TESTS/export/two-events.in"
 same "$TESTS/export/table/two-events.want" out
 status 0 stoke report --event page-faults "$TESTS/export/two-events.in"
 says_not '^# cycles' out
-says '^# filtered: not all of them are shown' out
+says '^# filtered: not all samples are shown' out
 status 0 stoke report --by module "$TESTS/export/two-events.in"
 says 'total  module$' out
 says '250,000   37.50%    750,000  server' out
@@ -75,7 +75,7 @@ says 'shop.py$' out
 status 0 stoke report --by thread "$TESTS/export/two-events.in"
 says 'server-4211/4212' out
 
-# For programs.
+# CSV and JSON.
 status 0 stoke report --json "$TESTS/export/two-events.in"
 command -v python3 >/dev/null || exit 0
 python3 - <<'END'
@@ -93,25 +93,25 @@ assert sum(float(row["self"]) for row in rows) == 15.5
 assert any(row["name"] == "a\\x1b[31mred\\x1b[0m" for row in rows), rows
 END
 
-# On the command line.
+# Command line.
 status 2 stoke report --limit -1 in.folded
-says 'from 0 on'
+says 'of at least 0'
 status 2 stoke report --percent-limit 200 in.folded
 status 2 stoke report --sort size in.folded
-says 'it is one of: default, self, total, name, module'
+says 'one column: default, self, total, name, module'
 status 2 stoke report --csv --json in.folded
-says '--csv and --json exclude each other'
+says '--csv and --json cannot be combined'
 status 2 stoke diff --json --csv in.folded in.folded
-says '--csv and --json exclude each other'
+says '--csv and --json cannot be combined'
 status 2 stoke report -g missing.folded in.folded
-says "'missing.folded' is no call graph"
+says "invalid call graph 'missing.folded'"
 says 'try: caller'
 status 0 stoke report -g in.folded
 says 'parse' out
 status 0 stoke report --csv -i in.folded -i in.folded
 says '^"samples",4,28,' out
 status 1 stoke report -i in.folded in.folded
-says "'in.folded' stands beside --input"
+says "'in.folded' cannot be combined with --input"
 status 1 stoke report missing.folded
 says 'missing.folded: cannot open'
 : >empty

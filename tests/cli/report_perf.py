@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of stoke report and of perf report, of the same recordings: the same keys, samples,
-weights and percentages. What perf shows as several rows that look the same (functions of one
-name in a module, addresses without a name) is added up first."""
+"""Compares rows of stoke report and perf report for the same recordings: keys, samples, weights
+and percentages. Rows of perf that look the same (functions with one name in a module, addresses
+without a name) are added first."""
 
 import csv
 import re
 import subprocess
 import sys
 
-# Perf 6.1 calls what lies in the PLT after the function in front of it.
+# Perf 6.1 names code in the PLT after the function before it.
 PLT = "(plt)"
 
 
@@ -64,9 +64,8 @@ def stoke_rows(recording, keys, children):
 
 
 def astray(one, other, keys):
-    """The share of callers in the kernel that one has and the other names otherwise: where a
-    call is the last thing in its function, what it returns to is the next function's, and perf
-    names that one."""
+    """The share of kernel callers that perf names in another way: if the last instruction of a
+    function is a call, the return address belongs to the next function, and perf names that one."""
     if "sym" not in keys:
         return 0
     return sum(row[0] for key, row in one.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke report against perf report, over recordings made here: row by row the same figures.
+# stoke report compared with perf report on recordings made here: equal values in all rows.
 . "$TESTS/cli/lib.sh"
 
 for tool in perf cc python3; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows and call graphs of many made-up recordings against sums that are made in the most
-simple way: by looking at every frame of every sample."""
+"""Compares rows and call graphs of many generated recordings with sums that are computed in the
+simplest way: from every frame of every sample."""
 
 import collections
 import csv
@@ -50,7 +50,7 @@ def add_path(tree, path, weight):
         tree = node[1]
 
 
-def wanted_rows(samples, keys, children, order):
+def expected_rows(samples, keys, children, order):
     rows = collections.defaultdict(lambda: [0, 0, 0, {}])  # self, total, samples, graph
     for s in samples:
         leaf = rows[row_of(s, s["stack"][-1], keys)]
@@ -87,7 +87,7 @@ def run(samples, *options):
 
 
 def plain(key, keys):
-    """A row as it is told apart where functions of one name look the same."""
+    """The row without addresses: functions of the same name have equal keys."""
     return tuple(v[0] if k == "sym" else v for v, k in zip(key, keys))
 
 
@@ -98,17 +98,17 @@ def check(rnd):
     how = "--children" if children else "--no-children"
     said = run(samples, "--json", "-s", ",".join(keys), how, "-g", order + ",0")
     event = json.loads(said)["events"][0]
-    wanted = sorted((plain(key, keys), own, total if children else own, count,
+    expected = sorted((plain(key, keys), own, total if children else own, count,
                      repr_tree(graph))
                     for key, (own, total, count, graph)
-                    in wanted_rows(samples, keys, children, order).items())
+                    in expected_rows(samples, keys, children, order).items())
     got = sorted((tuple(row[k] for k in keys), row["self"], row.get("total", row["self"]),
                   row["samples"], repr_tree(tree_of(row["calls"]))) for row in event["rows"])
-    assert got == wanted, f"{keys} {how} {order}\n{got}\n{wanted}"
+    assert got == expected, f"{keys} {how} {order}\n{got}\n{expected}"
     assert sum(row["self"] for row in event["rows"]) == event["total"]
     lines = run(samples, "--csv", "-s", ",".join(keys), how).splitlines()
     table = list(csv.DictReader(lines))
-    assert sorted((tuple(str(v) for v in w[0]), w[1]) for w in wanted) == \
+    assert sorted((tuple(str(v) for v in w[0]), w[1]) for w in expected) == \
         sorted((tuple(r[k] for k in keys), int(r["self"])) for r in table), table
     assert abs(sum(float(r["self_percent"]) for r in table) - 100) < 0.01
 

@@ -8,7 +8,7 @@ main;run;emit 7
 main 2
 END
 
-# Children: each row once a stack, also where it recurs; self sums up to all.
+# Children: each row counts a stack once, also with recursion; self adds up to the total.
 cat >want <<'END'
 # folded, 3 stacks
 
@@ -40,7 +40,7 @@ status 0 stoke report --no-children -n --show-total-period in.folded
 sed -n '/Overhead/,$p' out >got
 same want got
 
-# Call graphs. Without children a row's whole stacks, with them what is below it.
+# Call graphs. Without children: complete stacks of a row; with children: its callees.
 cat >want <<'END'
     35.71%  [.] alloc
             |
@@ -99,16 +99,16 @@ says_not '---' out
 status 0 stoke report --no-children -s sym --limit 1 in.folded
 says '^# and 2 more (50.00% self)' out
 
-# Choosing rows leaves the shares as they are, and says how much is not there.
+# Selecting rows does not change shares; the omitted weight is reported.
 status 0 stoke report -s sym --symbol 'p*,emit' in.folded
 says '    50.00%    50.00%  \[.\] emit' out
 says '    35.71%     0.00%  \[.\] parse' out
 says_not 'main' out
-says '^# not chosen: 50.00%' out
+says '^# excluded by options: 50.00%' out
 status 0 stoke report -s comm --dso server "$TESTS/export/two-events.in"
-says '^# not chosen: ' out
+says '^# excluded by options: ' out
 
-# Every key, of an input that has them; events below each other.
+# All keys, for an input that has them; several events.
 two=$TESTS/export/two-events.in
 status 0 stoke report --no-children -s comm,dso,sym "$two"
 says "of event 'cycles'" out
@@ -126,14 +126,14 @@ says '4211:server' out
 status 0 stoke report --comm server -s comm "$two"
 says '   100.00%   100.00%  server' out
 
-# What is inlined is in the module of the function around it, wherever perf prints that.
-for of in inlined inlined-places; do
+# An inlined function is in the module of its caller, wherever perf prints that.
+for of in inlined inlined-locations; do
     status 0 stoke report --no-children -s dso --csv "$TESTS/import/perf/$of.in"
     says ',"work"$' out
     says_not 'unknown' out
 done
 
-# ./perf.data where nothing is named, and nothing handed to standard input.
+# ./perf.data without a file name and without standard input.
 cp in.folded perf.data
 stoke report </dev/null >out
 says '^self %' out
@@ -141,26 +141,26 @@ printf 'other 1\n' | stoke report >out
 says '  other$' out
 rm perf.data
 stoke report </dev/null >out 2>err && fail "there is nothing to report"
-says 'there is no perf.data here'
+says 'no input: no file is named and ./perf.data does not exist'
 status 0 stoke report -i in.folded
 says '^self %' out
 status 1 stoke report -i in.folded in.folded
-says "'in.folded' stands beside --input"
+says "'in.folded' cannot be combined with --input"
 
-# What does not go together, or is nothing.
+# Invalid combinations and values.
 status 2 stoke report -s comm,nothing in.folded
-says "there is no key 'nothing'"
+says "unknown key 'nothing'"
 status 2 stoke report -s , in.folded
 status 2 stoke report --call-graph=flat in.folded
-says "'flat' is no call graph"
+says "invalid call graph 'flat'"
 status 2 stoke report --tree -g caller in.folded
-says 'tables of their own'
+says 'cannot be combined with rows by keys'
 status 2 stoke report -g caller --csv in.folded
 status 2 stoke report --stdio --json in.folded
 status 2 stoke report --sort total --children in.folded
 status 2 stoke report --sort
 
-# Names that no terminal should obey, and quotes, come out as text.
+# Names with control characters and quotes are shown as text.
 status 0 stoke report --stdio "$TESTS/export/odd-names.in"
 says_not "$(printf '\033')" out
 

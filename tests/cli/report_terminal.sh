@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What stoke report does on a terminal: as many rows as fit, no line wider than it is,
-# colour unless NO_COLOR says no, and nothing of a name that a terminal would obey.
+# stoke report on a terminal: as many rows as fit, no line wider than the terminal, colour
+# unless NO_COLOR is set, and no control characters in names.
 . "$TESTS/cli/lib.sh"
 
 needs_terminal
@@ -31,16 +31,16 @@ says_not "$(printf '\033')" out
 TERM=dumb status 0 on_terminal 80 40 stoke report in.folded
 says_not "$(printf '\033')" out
 
-# Asked for, or not on a terminal, all rows come.
+# All rows if requested, or if the output is not a terminal.
 status 0 on_terminal 80 40 stoke report --limit 60 in.folded
 [ "$(grep -c '::a_f\|…' out)" -ge 59 ] || fail "not 60 rows"
 status 0 stoke report in.folded
 [ "$(grep -c a_function_of out)" = 100 ] || fail "not all rows"
 says_not "$(printf '\033')" out
 
-# Nothing named: ./perf.data, which is not there yet.
+# Without a file name: ./perf.data, which does not exist yet.
 status 1 on_terminal 80 40 stoke report
-says 'there is no perf.data here' out
+says 'no input: no file is named and ./perf.data does not exist' out
 cp in.folded perf.data
 status 0 on_terminal 80 40 stoke report --no-children
 [ "$(wc -l <out)" -le 40 ] || fail "$(wc -l <out) lines on 40 rows"
@@ -59,7 +59,7 @@ for name in "rows", "out":
     assert not wide, wide
 END
 
-# stoke diff shows a table on a terminal, and folded lines elsewhere.
+# stoke diff shows a table on a terminal, and folded lines otherwise.
 printf 'a;b 1\n' >before.folded
 printf 'a;c 1\n' >after.folded
 status 0 on_terminal 80 40 stoke diff before.folded after.folded

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke script: layout, fields, filters, records; what it prints folds as the input does.
+# stoke script: layout, fields, filters, records; its output folds to the same stacks as the input.
 . "$TESTS/cli/lib.sh"
 
 data=$TESTS/import/perf-data
@@ -19,7 +19,7 @@ status 0 stoke script -q $names "$data/file.in"
 head -6 out >got
 same want got
 
-# perf.data is read where nothing is named or piped in, what is piped in where something is.
+# Without a file name, standard input is read if it is a pipe, otherwise perf.data.
 cp "$data/file.in" perf.data
 cp out whole
 status 0 stoke script -q $names </dev/null
@@ -53,13 +53,13 @@ says_not ' cycles' out
 status 2 stoke script -F ip,nothing "$data/file.in"
 says "no field 'nothing'"
 says 'try: fields: comm, '
-# What tracepoints tell, by the format in the recording; without one, nothing.
+# The fields of tracepoints need the format in the recording; without it there are none.
 for name in tracepoints-formatted tracepoints-formatted-pipe; do
     stoke script -q -F event,trace "$data/$name.in" >out
     printf '%s\n' 'sched:waited: comm=prog pid=0 state=R' 'sched:waited: comm=prog pid=-1 state=S' \
         'sched:waited: comm=prog pid=-2 state=S|D' \
-        'sched:waited: comm=prog pid=-3 state=S|0x8' >wanted
-    same wanted out
+        'sched:waited: comm=prog pid=-3 state=S|0x8' >expected
+    same expected out
 done
 stoke script -q -F event,trace "$data/tracepoints.in" >out
 says '^sched:sched_switch: $' out
@@ -73,7 +73,7 @@ done
 python3 - <<'PY'
 import os, struct, sys
 sys.path.insert(0, os.environ["TESTS"])
-import make_perf_data as m
+import perf.make_perf_data as m
 flags = [1, 0, 2 | 4, 2 | 8 | 77 << 4] + [2 | i << 20 for i in range(15)] + \
         [2 | 15 << 20 | i << 26 for i in range(3)]
 for big in False, True:
@@ -106,7 +106,7 @@ same want out
 status 0 stoke script -F +brstack "$data/file.in"
 says "the field 'brstack' is not in the recording"
 status 2 stoke script -F odd:ip "$data/file.in"
-says "no type of events 'odd'"
+says "unknown type of events 'odd'"
 status 0 stoke script -F +cpu "$data/plain.in"
 says "the field 'cpu' is not in the recording"
 
@@ -114,25 +114,25 @@ says "the field 'cpu' is not in the recording"
 count() {
     status 0 stoke script -q "$@" "$data/file.in"
     grep -c ': $' out >got || true
-    echo "$wanted_samples" | cmp -s - got || fail "$*: $(cat got) samples, not $wanted_samples"
+    echo "$expected_samples" | cmp -s - got || fail "$*: $(cat got) samples, not $expected_samples"
 }
-wanted_samples=11 count
-wanted_samples=3 count --comms 'worker*'
-wanted_samples=6 count --comms 'worker*,child' --pid 100,200
-wanted_samples=3 count --tid 101
-wanted_samples=1 count --cpu 1
-wanted_samples=1 count --event context-switches
-wanted_samples=4 count --time 0.000002,0.000003
-wanted_samples=4 count --time ,0.000003
-wanted_samples=22 count -i "$data/file.in" -i
+expected_samples=11 count
+expected_samples=3 count --comms 'worker*'
+expected_samples=6 count --comms 'worker*,child' --pid 100,200
+expected_samples=3 count --tid 101
+expected_samples=1 count --cpu 1
+expected_samples=1 count --event context-switches
+expected_samples=4 count --time 0.000002,0.000003
+expected_samples=4 count --time ,0.000003
+expected_samples=22 count -i "$data/file.in" -i
 
 # How many files are missing, in words for one and for many.
 status 0 stoke script $names "$data/file.in"
-says '4 of the files that were recorded are not on this machine, the first /usr/bin/prog: their functions'
+says '4 recorded files are missing on this machine (/usr/bin/prog, ...): no function names'
 python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["TESTS"])
-from make_perf_data import Attr, Recording
+from perf.make_perf_data import Attr, Recording
 rec = Recording([Attr(0, 0, name="cycles")])
 rec.mmap2(100, 0x1000, 0x1000, 0, "/nowhere/prog", time=1)
 rec.sample(5, 0x1100, [0x1100])
@@ -143,15 +143,15 @@ rec.sample(5, 0x1100, [0x1100])
 open("changed.data", "wb").write(rec.file({}))
 PY
 status 0 stoke script one.data
-says '1 of the files that were recorded is not on this machine, /nowhere/prog: its functions'
+says '1 recorded file is missing on this machine (/nowhere/prog): no function names'
 status 0 stoke script changed.data
-says '1 of the files is another one than was recorded, /bin/sh: its functions'
+says '1 file has changed since the recording (/bin/sh): no function names'
 
-# Shares of the time, which the header tells.
+# Shares of the time; the header has the first and the last time.
 python3 - <<'PY'
 import os, sys
 sys.path.insert(0, os.environ["TESTS"])
-from make_perf_data import Attr, Recording
+from perf.make_perf_data import Attr, Recording
 rec = Recording([Attr(0, 0, name="cycles:HG")])
 for i in range(11):
     rec.sample(1000000 + i * 1000, 0x1100, [0x1100])
@@ -173,14 +173,14 @@ chosen_by 80%, '1008 1009 1010'
 status 0 stoke script -q --event cycles timed.data
 says 'cycles:HG' out
 
-# What was asked for and is not there, as stoke report tells it.
+# A request that no sample matches: the same message as in stoke report.
 status 1 stoke script --pid 4711 "$data/file.in"
-says 'no sample is left by the choice of'
+says 'no sample matches the selected'
 status 1 stoke script --event nosuch "$data/file.in"
 says "there is no event 'nosuch' in the input"
 says 'it has: cycles, context-switches'
 status 1 stoke script -o nothing.txt --cpu 0 "$data/plain.in"
-says 'the input tells no CPUs to choose by'
+says 'the input has no CPUs to filter by'
 [ -e nothing.txt ] && fail 'a file is left of nothing'
 for time in 90%,10% 50%-40% 2,1 +2,+1; do
     status 2 stoke script --time $time "$data/file.in"
@@ -191,12 +191,12 @@ for time in 10%- 10%-x% 10%/0 10%/11 /2 x; do
 done
 printf 'a;b 1\n' >in.folded
 status 1 stoke script --time 1,2 in.folded
-says 'the input tells no times to choose by'
+says 'the input has no times'
 status 1 stoke script --time 10%-20% untimed.data
-says 'does not tell when it ends'
+says 'the end of the input is unknown'
 status 0 stoke script --time +0,+1 untimed.data
 status 1 stoke script -i "$data/file.in" "$data/file.in"
-says 'stands beside --input'
+says 'cannot be combined with --input'
 status 0 stoke script -q --max-stack 1 --event cycles "$data/file.in"
 says '^	ffffffff81000010' out
 says_not 2010 out
@@ -218,7 +218,7 @@ says '<cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd>\]: r-xp /usr/bin/other$' out
 status 0 stoke script -q --show-lost-events "$data/all-records.in"
 says ': PERF_RECORD_LOST lost ' out
 
-# Folded, the text is what the recording is; but perf's text has no place for why a thread
+# The text folds to the same stacks as the recording; but perf's text does not say why a thread
 # waited and who woke it up.
 for recording in "$data"/*.in "$TESTS"/../../shared/corpus/perfdata/*/*; do
     case $recording in */waits*) continue ;; esac
@@ -253,8 +253,8 @@ stoke fold out >got
 stoke fold in.folded >want
 same want got
 
-# Padding in front of the kernel's functions is never run: what seems to return right behind
-# it is where an interrupt came.
+# The padding before functions of the kernel is never executed: a return address after it is the
+# address of an interrupt.
 sed 's/^ffffffff81000200 T /ffffffff81000200 T __pfx_/
 /__pfx_/a ffffffff81000210 T do_nanosleep' "$TESTS/import/perf-data/waits.kallsyms" >padded
 stoke fold -q --event off-cpu --kallsyms padded "$TESTS/import/perf-data/waits.in" >folded 2>err

@@ -54,10 +54,10 @@ perf record -q -o try.data ./load >/dev/null 2>&1 || {
     exit 77
 }
 
-# compare NAME OPTION...: all lines of both are the same. perf adds a frame of all ones to
-# stacks from dumps. Stubs of the PLT it takes for
-# the function before them, or for one without a name. Up to a thousandth may differ: where
-# a function's last instruction is a call, perf names the one behind it as the caller.
+# compare NAME OPTION...: checks that all lines are equal. perf adds a frame of all ones to stacks
+# from dumps. It names PLT stubs after the function before them, or not at all. Up to a thousandth
+# of the lines may differ: if the last instruction of a function is a call, perf names the next
+# function as the caller.
 stubs='s/ \(_init\|[^ ]*@plt\)\(+0x[0-9a-f]*\)*/ a stub/'
 compare() {
     name=$1
@@ -100,11 +100,11 @@ compare plain --time 10%/2
 compare plain --time 0%-10%,30%-40%
 compare fp --show-mmap-events --show-task-events
 compare dwarf --show-mmap-events --show-task-events
-# Of all that runs, what others' files are by now is nobody's to compare.
+# Samples of other programs are not compared, because their files may have changed.
 perf record -q -a -o all.data -e cpu-clock -e sched:sched_switch ./load 2>/dev/null &&
     compare all --comms load,swapper
 
-# Where in a function: as many samples at each offset as perf script has there.
+# Offsets in functions: each has as many samples as in perf script.
 command -v nm >/dev/null || exit 0
 perf script --no-inline -i plain.data -G -F ip,sym,symoff 2>/dev/null |
     sed -n 's/.* leaf+0x\([0-9a-f]*\)$/\1/p' | sort | uniq -c | awk '{print $2, $1}' >want
@@ -170,7 +170,7 @@ if [ "$(uname -m)" = x86_64 ] && cc jit.c -o jit; then
     # shellcheck disable=SC2086  # a path each time that it was recorded
     rm -f $map
     says '^# a JIT made its code: no source lines are known$' out
-    says 'no instructions: it is code that a JIT made, and in no file$' out
+    says 'no instructions: a JIT generated the code; it is not in a file$' out
     says '^\* .*%' out
 fi
 status 1 stoke annotate -q mix fp.data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --source-map: JavaScript's functions are called as their sources call them.
+# --source-map: JavaScript functions have their original names.
 . "$TESTS/cli/lib.sh"
 
 in=$TESTS/import/cpuprofile/source-map.in
@@ -12,7 +12,7 @@ says '^render;drawRow;(anonymous table.ts:120) ' out
 says '^render;c 40000$' out
 [ ! -s err ] || fail "it says something: $(cat err)"
 
-# Packed, several, and one that is of nothing here.
+# Compressed, several, and one for another file.
 gzip -c "$map" >packed.map
 status 0 stoke fold --source-map packed.map "$in"
 says '^render;drawRow;' out
@@ -20,13 +20,13 @@ sed 's/app.min/other/' "$map" >other.js.map
 status 0 stoke fold --source-map other.js.map --source-map "$map" "$in"
 says '^render;drawRow;' out
 status 0 stoke fold --source-map "$map" "$TESTS/man/one.folded"
-says 'no function is in the file that .* is the source map of'
+says 'no function is in the file that .* belongs to'
 status 0 stoke convert -q --source-map "$map" "$in" -o mapped.stoke
 status 0 stoke fold mapped.stoke
 says '^render;drawRow;' out
 
-# What is none.
+# A file that is not a source map.
 status 1 stoke fold --source-map "$in" "$in"
-says 'source-map.in: .*no source map'
+says 'source-map.in: not a source map'
 status 1 stoke fold --source-map missing.map "$in"
 says 'missing.map: .*No such file'

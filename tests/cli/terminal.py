@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""terminal.py COLUMNS ROWS COMMAND...: runs it on a pseudo-terminal of that size; what it
-writes there goes to standard output."""
+"""terminal.py COLUMNS ROWS COMMAND...: runs COMMAND on a pseudo-terminal of that size and copies
+its output to standard output."""
 
 import fcntl, os, pty, struct, sys, termios
 while (null := os.open(os.devnull, os.O_RDWR)) <= 2:  # else a pipe below would be one of them

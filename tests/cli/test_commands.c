@@ -35,8 +35,8 @@ static void test_summaries(void **state)
     }
 }
 
-/* The groups that commands share must not name two things alike: the first would win, and
- * nobody would notice. */
+/* Shared groups of options must not use a name twice: only the first option would
+ * work. */
 static void test_names_are_unique(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void test_names_are_unique(void **state)
     }
 }
 
-/* Each has a place to put its value, and takes one or not. */
+/* Each option has a field for its value, and takes a value or not. */
 static void test_kinds(void **state)
 {
     (void)state;
@@ -89,6 +89,8 @@ static bool takes_anything(const struct option *o)
     static const char *const names[] = {"event,event-filter,only-event",
                                         "event",
                                         "drop-event",
+                                        "label",
+                                        "drop-label",
                                         "comm,only-comm",
                                         "drop-comm",
                                         "base",
@@ -103,7 +105,7 @@ static bool takes_anything(const struct option *o)
 }
 
 /* The value is refused with its option, itself and what is allowed, and the command ends
- * with the status of a wrong command line, before it looks for its files. */
+ * with the status of a wrong command line, before it opens its files. */
 static void assert_refused(const struct command *c, const struct option *o,
                            const char *value)
 {

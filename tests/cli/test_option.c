@@ -167,7 +167,7 @@ static void options_of_other_tools_are_swallowed(void **state)
     assert_string_equal(p->argv[0], "file");
 }
 
-static void what_is_wrong_is_told_with_a_way_out(void **state)
+static void errors_name_a_way_out(void **state)
 {
     (void)state;
     assert_refused("--titel x", "unknown option '--titel'", "--help");
@@ -175,14 +175,16 @@ static void what_is_wrong_is_told_with_a_way_out(void **state)
     assert_refused("-z", "unknown option '-z'", "");
     assert_refused("--title", "--title needs a value: TEXT", "");
     assert_refused("-j", "--threads needs a value", "");
-    assert_refused("--threads four", "--threads cannot be 'four'",
-                   "it is a whole number");
-    assert_refused("--threads 1.5", "--threads cannot be", "it is a whole number");
-    assert_refused("--threads 1e17", "--threads cannot be", "it is a whole number");
-    assert_refused("--factor nan", "--factor cannot be", "it is a number");
-    assert_refused("--size 3", "--size cannot be '3'", "from 0.5 to 2");
-    assert_refused("--limit -1", "--limit cannot be '-1'", "a whole number from 0 on");
-    assert_refused("--order colour", "--order cannot be 'colour'", "name, size, time");
+    assert_refused("--threads four", "invalid value 'four' for --threads",
+                   "a whole number");
+    assert_refused("--threads 1.5", "for --threads", "a whole number");
+    assert_refused("--threads 1e17", "for --threads", "a whole number");
+    assert_refused("--factor nan", "for --factor", "a number");
+    assert_refused("--size 3", "invalid value '3' for --size", "from 0.5 to 2");
+    assert_refused("--limit -1", "invalid value '-1' for --limit",
+                   "a whole number of at least 0");
+    assert_refused("--order colour", "invalid value 'colour' for --order",
+                   "name, size, time");
     assert_refused("--inverted=yes", "--inverted takes no value", "");
     assert_refused("--no-title", "unknown option", "");
     assert_refused("--even odd", "odd", "");
@@ -225,7 +227,7 @@ int main(void)
         UNIT(a_letter_may_be_taken),
         UNIT(lists_gather_under_every_spelling),
         UNIT(options_of_other_tools_are_swallowed),
-        UNIT(what_is_wrong_is_told_with_a_way_out),
+        UNIT(errors_name_a_way_out),
     };
     return UNITS_RUN(units);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Several files are one picture, also where what they count is called differently.
+# Several files are merged into one image, also if their events have different names.
 . "$TESTS/cli/lib.sh"
 
 printf 'main;a 100\nmain;c 50\n' >a.folded
@@ -13,41 +13,41 @@ main 1 1.1: cycles:
 END
 sed 's/cycles/5000 cpu-clock/' b.perf >c.perf
 
-# Of one name: added up, and nothing is to be said.
+# Equal event names: added, without a message.
 status 0 stoke fold a.folded a.folded
 printf 'main;a 200\nmain;c 100\n' >want
 same want out
 [ ! -s err ] || fail "it says something: $(cat err)"
 
-# Of different names: the first one's name, all counts, and a note.
+# Different event names: the name of the first, the sum of all, and a note.
 status 0 stoke fold a.folded b.perf
 printf 'main;a 100\nmain;c 50\nmain;main 2\n' >want
 same want out
-says 'counted together: samples (a.folded), cycles (b.perf)$'
+says 'counted as one event: samples (a.folded), cycles (b.perf)$'
 says_not 'units differ'
 status 0 stoke fold b.perf a.folded b.perf a.folded
-says 'counted together: cycles (b.perf), samples (a.folded)$'
+says 'counted as one event: cycles (b.perf), samples (a.folded)$'
 says '^main;main 4$' out
 says '^main;a 200$' out
 status 0 stoke fold -q a.folded b.perf
 [ ! -s err ] || fail "--quiet says something: $(cat err)"
 status 0 stoke report --csv a.folded b.perf
-says 'counted together'
+says 'counted as one event'
 status 0 stoke flamegraph a.folded b.perf
 says '<title>all (152 samples' out
 status 0 stoke flamegraph --flamechart a.folded b.perf
 says '<title>all (152 samples' out
 
-# Units that differ make a sum that means little: what to do is told.
+# Different units: the sum has no meaning, and a hint is printed.
 status 0 stoke fold a.folded c.perf
 says '^main;main 10000$' out
-says 'units differ (samples, ns): --event NAME .*--count-samples'
+says 'units differ (samples, ns); use --event NAME .*--count-samples'
 status 0 stoke fold --count-samples a.folded c.perf
 says '^main;main 2$' out
-says 'counted together: samples (a.folded), cpu-clock (c.perf)$'
+says 'counted as one event: samples (a.folded), cpu-clock (c.perf)$'
 says_not 'units differ'
 
-# Who chooses gets what is chosen; who looks for what there is sees all of it.
+# --event selects; info shows all events.
 status 0 stoke fold --event cpu-clock a.folded c.perf
 printf 'main;main 10000\n' >want
 same want out
@@ -62,13 +62,13 @@ status 0 stoke convert a.folded c.perf -o both.pb.gz
 status 0 stoke fold --event cpu-clock both.pb.gz
 says '^main;main 10000$' out
 
-# A file of several events is not mixed: the first is shown, as of one file.
+# A file with several events is not mixed: the first event is shown, as for one file.
 cat b.perf c.perf >two.perf
 status 0 stoke fold two.perf a.folded
 says 'showing cycles of 3 events (cycles, cpu-clock, samples); choose with --event'
-says_not 'counted together'
+says_not 'counted as one event'
 
-# A comparison stays one.
+# A comparison stays a comparison.
 printf 'main;a 1 2\n' >diff.folded
 status 0 stoke fold diff.folded diff.folded
 says '^main;a 2 4$' out

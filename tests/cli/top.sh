@@ -28,14 +28,14 @@ says '  e\\x1b\[31mvil ' out
 says_not "$esc" out
 
 status 0 stoke top -p $load -n 1 -d 0.5 --zero --sort total -K
-says 'each look anew; no kernel$' out
+says 'each refresh starts at zero; no kernel$' out
 says '^    self  \*total  function' out
 says_not 'kernel.kallsyms' out
 status 0 stoke top -p $load -n 1 -d 0.4 -g dwarf -e cpu-clock:u
 says '  main  *load$' out
 
-# none_higher DELAY: no table in ./out has a higher rate than one thread, sampled by its own
-# clock 499 times a second, can have; a sample more at each end of the delay.
+# none_higher DELAY: checks that no table in ./out has a higher rate than a thread with 499 samples
+# per second of its own clock can have, plus a sample at each end of the delay.
 none_higher() {
     awk -v most="$(awk "BEGIN { print 499 + 3 / $1 }")" '
         /^# / { for (i = 1; i <= NF; i++) if ($i ~ /^samples\/s/ && $(i - 1) > most) exit 1 }' \
@@ -48,7 +48,7 @@ rates_hold() {
         fail "rates are wrong: $(grep '^# ' out)"
 }
 
-# At short delays, what a look shows is divided by the time in which it came.
+# At short delays, the counts of a refresh are divided by the time since the one before.
 for delay in 0.1 0.3; do
     status 0 stoke top -t $load -e task-clock -F 499 -n 6 -d $delay
     rates_hold $delay
@@ -78,17 +78,17 @@ for life in 130 170 210; do
     [ "$(grep -c '^# ' out)" -lt 2 ] || none_higher 0.1
 done
 
-# Who else may be named, and how.
+# All other targets and sampling options.
 status 0 stoke top -t $load,$load -p $load -n 1 -d 0.3 -c 1000000 -g -m 512K
 says '^# c[a-z:-]*, each 1000000, load [0-9]* and others: ' out
 status 0 stoke top -u "$(id -un)" -n 1 -d 0.3
-says "^# .* Hz, what is $(id -un)'s: " out
+says "^# .* Hz, processes of $(id -un): " out
 if [ "$(id -u)" = 0 ]; then
     status 0 stoke top -C 0,0 -n 1 -d 0.3
     says '^# .* Hz, CPU 0: ' out
 fi
 
-# Who is looked at has ended: so does it.
+# top ends with the process that it shows.
 ./load &
 other=$!
 (
@@ -105,9 +105,9 @@ refused() {
     says "$said"
     says '^  try: '
 }
-refused 'cannot be sampled together' -a -p $load
-refused 'leave nothing to be sampled' --all-user --all-kernel -p $load
-refused 'leave nothing to be shown' -K -U -p $load
+refused 'cannot be combined with single' -a -p $load
+refused 'leaves nothing to sample' --all-user --all-kernel -p $load
+refused 'leaves nothing to show' -K -U -p $load
 status 0 stoke top -p $load -C 0-0 -i -n 1 -d 0.3 -g dwarf,4096 --all-user
 says " Hz, load " out
 status 0 stoke top --list-events
@@ -116,11 +116,11 @@ refused 'not by both' -F 99 -c 1000 -p $load
 refused 'there is no CPU 8000' -C 8000
 refused "there is no user 'no-such-user'" -u no-such-user
 refused 'shows one event' -e cpu-clock,page-faults -p $load
-refused 'is more than stoke top takes' -p $load ls
+refused 'unexpected argument' -p $load ls
 refused 'invalid list of processes' -p x
 refused 'there is no process' -p 4194303
 
-# Without the right to look at all.
+# Without the right to record all processes.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null &&
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ]; then
     chmod 755 .
@@ -133,7 +133,7 @@ needs_terminal
 for TERM in '' no-such-terminal dumb; do
     export TERM
     on_terminal 80 24 stoke top -p $load -n 1 -d 0.3 >out 2>&1
-    says 'ncurses\|TERM names cannot be drawn on: one table after the other' out
+    says 'ncurses\|TERM is not usable: tables are printed one by one' out
     says '  leaf ' out
 done
 export TERM=xterm

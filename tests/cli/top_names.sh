@@ -46,8 +46,8 @@ read -r word <ready
 [ "$word" = named ] || fail "the program did not start"
 [ "$(wc -c <"/proc/$pid/comm")" = 16 ] || fail "the name has not 15 bytes"
 
-# harmless FILE WHAT: it is UTF-8 and holds no control character but newlines and tabs; a terminal's
-# carriage returns and stoke's own colours are left out first.
+# harmless FILE NAME: checks that the file is UTF-8 without control characters except newlines and
+# tabs; carriage returns of the terminal and the colours of stoke are removed first.
 harmless() {
     python3 - "$1" <<'END' || fail "$2 prints control characters"
 import re, sys

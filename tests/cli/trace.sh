@@ -5,7 +5,7 @@
 binary=$TESTS/man/small-bin-dwarf
 text=$TESTS/man/TRACEFILE-C0
 
-cat >wanted <<END
+cat >expected <<END
 [firmware] 6
 _start 10
 _start;main 18
@@ -21,18 +21,18 @@ _start;main;trap_entry 9
 _start;main;trap_entry;on_trap 6
 END
 status 0 stoke trace "$text" --dwarf "$binary"
-same wanted out
+same expected out
 says '3.1% of the instructions are in no binary' err
 status 0 stoke trace "$TESTS/man/small.qemu" -d "$binary" -q
-same wanted out
+same expected out
 [ -s err ] && fail "something is said"
 
 # From a pipe, and packed.
 status 0 stoke trace -q -d "$binary" - <"$text"
-same wanted out
+same expected out
 gzip -c "$text" >packed.gz
 status 0 stoke trace -q -d "$binary" packed.gz
-same wanted out
+same expected out
 
 # The order of time.
 status 0 stoke trace -q -d "$binary" "$text" -o out.speedscope.json
@@ -50,7 +50,7 @@ sed '1s|1/1|1/4|' "$text" >slow
 status 0 stoke trace -q -d "$binary" slow
 says '^_start;main;fib 132$' out
 
-# What is wrong is said.
+# Error messages.
 status 1 stoke trace "$text" -d "$TESTS/trace/small/small.c"
 says 'small.c: '
 status 1 stoke trace "$text" -d nowhere
@@ -63,15 +63,25 @@ status 1 stoke trace empty -d "$binary"
 says 'trigger may never have fired'
 echo 'neither this nor that' >other
 status 1 stoke trace other -d "$binary"
-says 'no trace of a format that is known'
-status 2 stoke trace "$text" -d "$binary" -o out.nothing
-says "does not tell a format"
+says 'the trace format is unknown'
 
-# A device's name tells nothing: what would go to standard output goes there, unless named.
+# Logs of QEMU that are no traces: the plugin is named.
+printf 'Trace 0: 0x7f4c5c000100 [00000000/0000000000001000/00000000/ff000000] \n' >exec.log
+status 1 stoke trace exec.log -d "$binary"
+says "the log of QEMU's -d exec"
+says libstoke_qemu.so
+printf -- '----------------\nIN: main\nPriv: 3; Virt: 0\n0x0000000000001000:  00000297          auipc           t0,0\n' >asm.log
+status 1 stoke trace asm.log -d "$binary"
+says "the log of QEMU's -d in_asm"
+says libstoke_qemu.so
+status 2 stoke trace "$text" -d "$binary" -o out.nothing
+says "no output format for the file name"
+
+# A device has no suffix: the format is that of standard output, unless --to names one.
 status 0 stoke trace -q "$text" --dwarf "$binary" -o /dev/null
 status 0 stoke trace -q "$text" --dwarf "$binary" --to svg -o /dev/null
 stoke trace -q "$text" --dwarf "$binary" -o /dev/stdout | cat >out
-same wanted out
+same expected out
 status 0 stoke trace --list-formats
 says '^tracerv ' out
 
@@ -80,15 +90,15 @@ sed 's/: 00000000800/: 00000000a00/' "$text" >elsewhere
 status 1 stoke trace elsewhere -d "$binary"
 says 'none of the 196 addresses is in small-bin-dwarf'
 
-# Time goes back; lines that are none; a last one that is cut.
+# Time goes back; unknown lines; a truncated last line.
 sed '50s/[0-9]\{16\}/0000000000000001/; 60s/.*/what/' "$text" | head -c 8000 >odd
 status 0 stoke trace odd -d "$binary"
 says 'odd: time goes back' err
 says 'odd:60:1: not a line of a trace' err
 says 'the last line is truncated' err
 
-# Another build of the binary: at the same addresses, with other instructions. And one that
-# lies elsewhere.
+# Another build of the binary: other instructions at the same addresses. And a binary at other
+# addresses.
 python3 - "$binary" <<'END'
 import struct
 import sys
@@ -105,16 +115,16 @@ status 0 stoke trace "$TESTS/man/small.qemu" -d rebuilt
 says '[0-9.]*% of the instructions in the trace are others in rebuilt' err
 status 0 stoke trace "$text" -d "$binary" -u beside
 says 'none of the instructions is in beside' err
-same wanted out
+same expected out
 
-# Binary records: their width is found, one that was told wrongly is refused, one that is
-# cut is told.
+# Binary records: their width is found, a wrong --ipc is refused, a truncated record is
+# reported.
 for form in one three; do
     status 0 stoke trace -q "$TESTS/trace/inputs/binary/$form" -d "$binary"
     says '^_start;main;fib;fib;fib;fib [0-9]' out
 done
 status 0 stoke trace -q "$TESTS/trace/inputs/binary/one" -d "$binary" --ipc 1
-same wanted out
+same expected out
 status 1 stoke trace "$TESTS/trace/inputs/binary/three" -d "$binary" --ipc 1
 says 'its records are of 3 addresses, not 1'
 head -c 1000 "$TESTS/trace/inputs/binary/one" >cut
@@ -122,12 +132,12 @@ status 0 stoke trace cut -d "$binary"
 says 'the last record is truncated' err
 head -c 1260 "$TESTS/man/small.qemu" >cut
 status 0 stoke trace cut -d "$binary"
-says 'the trace is cut short' err
+says 'the trace is truncated' err
 
-# The other forms of TracerV: the content tells which one it is.
+# The other forms of TracerV: recognised by their content.
 for form in beats/one logger/one logger/spaced; do
     status 0 stoke trace -q "$TESTS/trace/inputs/$form" -d "$binary"
-    same wanted out
+    same expected out
 done
 sed '20s/.$//; 21s/^0/x/' "$TESTS/trace/inputs/beats/one" | head -c 20000 >odd
 status 0 stoke trace odd -d "$binary"
@@ -141,9 +151,9 @@ says 'the last line is truncated' err
 # Instruction logs of simulators and of test benches.
 for log in spike/commits spike/both columns/ibex columns/cva6 rocket/one execlog/one; do
     status 0 stoke trace -q "$TESTS/trace/inputs/$log" -d "$binary"
-    same wanted out || fail "$log differs"
+    same expected out || fail "$log differs"
 done
-# What a program and the simulator print stands between the lines; two cores in one log.
+# Output of the program and of the simulator between the lines; two cores in one log.
 log=$TESTS/trace/inputs/spike/commits
 { echo 'bbl loader'; sed 's/^core   0/core   1/' "$log"; } | paste -d '\n' "$log" - | grep . >mixed
 status 0 stoke trace mixed -d "$binary" -o mixed.folded
@@ -153,7 +163,7 @@ says '^core_1;_start;main;fib 33$' mixed.folded
 # A last line without its end: complete, and not.
 printf %s "$(cat "$TESTS/trace/inputs/columns/cva6")" >whole
 status 0 stoke trace -q whole -d "$binary"
-same wanted out
+same expected out
 head -c -64 "$TESTS/trace/inputs/columns/cva6" >cut
 status 0 stoke trace cut -d "$binary"
 says 'cut:196:1: the last line is truncated' err
@@ -170,7 +180,7 @@ says 'the last line is truncated' err
 says 'fib' out
 awk '{ n += $NF } END { exit n > 500 }' out || fail "the truncated line is counted"
 
-# One core that executed nothing is no reason to leave out the others.
+# One core executed nothing: the others are still read.
 head -1 "$text" >TRACEFILE-C7
 status 0 stoke trace TRACEFILE-C7 "$text" -d "$binary"
 says 'TRACEFILE-C7: there are no instructions' err
@@ -188,7 +198,7 @@ done
 status 1 stoke fold "$log"
 says "is an instruction trace ('spike')" err
 
-# Lost bytes: the records behind them are found again, and no time is made up.
+# Lost bytes: the records after them are found, and no time is added.
 python3 - >damaged.txt <<'END'
 import random
 import struct
@@ -242,9 +252,9 @@ for name in sorted(cycles):
 END
 status 0 stoke trace -q "$text" -d "$binary" --to firesim -o stacks
 python3 folding.py stacks | LC_ALL=C sort >folded
-LC_ALL=C sort wanted | cmp - folded || fail 'another reading of the stack text'
+LC_ALL=C sort expected | cmp - folded || fail 'another reading of the stack text'
 status 0 stoke fold -q stacks
-same wanted out
+same expected out
 status 1 stoke trace stacks -d "$binary"
 says "it has stacks, not instructions"
 status 0 stoke trace -q "$text" TRACEFILE-C1 -d "$binary" --to firesim -o stacks
@@ -280,15 +290,15 @@ head -1 "$text" >empty
 status 1 stoke trace empty -d "$binary" --selector 1 --start 5
 says 'the trigger never fired: the trace is empty (selector 1, start 5, end -1)'
 status 1 stoke trace "$text" -d "$binary" --selector 4
-says "the selector '4' is none"
+says "invalid selector '4'"
 status 1 stoke trace "$text" -d "$binary" --selector 2
 says 'selector 2 needs a start'
 status 1 stoke trace "$text" -d "$binary" --selector 1 --start 0x10
-says "the start '0x10' is no decimal number"
+says "invalid start '0x10': not a decimal number"
 status 1 stoke trace "$text" -d "$binary" --start 10
 says 'needs a selector'
 
-# The same from FireSim's configuration; and where YAML reads another number.
+# The same with FireSim's configuration, including numbers that YAML reads in another way.
 cat >config_runtime.ini <<'END'
 [targetconfig]
 selector=9
@@ -331,22 +341,22 @@ echo 'a: b' >none.yaml
 status 1 stoke trace "$text" -d "$binary" --config none.yaml
 says "none.yaml: there is no selector under 'tracing'"
 
-# What was worked out is told by info, with what was repaired.
+# info reports inferred and repaired data.
 status 0 stoke info "$text" --dwarf "$binary"
 says '^samples  *196 read' out
 status 0 stoke info "$TESTS/man/small.qemu" --json
 says '"inferred"' out
 sed 1,40d "$text" >late
 status 0 stoke info late --dwarf "$binary"
-says 'not in the input, but worked out' out
+says 'inferred, not in the input' out
 says '^ *[1-9].*a caller whose call is not in the trace' out
 sed '30,60d' "$text" >gap
 status 0 stoke trace gap -d "$binary"
 says 'stacks were repaired [1-9][0-9]* times' err
 status 0 stoke info gap --dwarf "$binary"
-says 'left out or repaired while reading' out
+says 'omitted or repaired while reading' out
 
-# A function that switches tasks, and a name that no function has.
+# A function that switches tasks, and an unknown function.
 status 0 stoke trace "$text" -d "$binary" --switch fib
 says_not 'has no effect' err
 status 0 stoke trace "$text" -d "$binary" --switch fib --switch fob

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which part of a profile is shown: the options that all commands share.
+# Filters and transforms: the options that all commands share.
 . "$TESTS/cli/lib.sh"
 
 perf=$TESTS/export/two-events.in
@@ -9,7 +9,7 @@ java;main;run;emit 7
 sh;main 2
 END
 
-folds() { # folds WANTED OPTION...: what stoke fold prints for in.folded
+folds() { # folds EXPECTED OPTION...: what stoke fold prints for in.folded
     printf "$1" >want
     shift
     status 0 stoke fold "$@" in.folded
@@ -29,11 +29,11 @@ folds 'alloc;parse;parse;run;main;java 5\nemit;run;main;java 7\nmain;sh 2\n' --r
 folds 'java;main;run;emit 3.5\njava;main;run;parse;parse;alloc 2.5\nsh;main 1\n' --scale 0.5
 folds 'java 12\nsh 2\n' --by comm
 
-# Repeated: --focus narrows, the others widen.
+# Repeated options: --focus requires all, the others accept any.
 folds 'java;main;run;emit 7\n' --focus run --focus emit
 folds 'sh;main 2\n' --ignore emit --ignore alloc
 
-# Of perf's text: events, threads, CPUs, time.
+# perf script text: events, threads, CPUs, time.
 status 0 stoke fold --event page-faults --collapse-recursion "$perf"
 printf 'server;main;handle;parse_header;memcpy 1\nserver;main;parse_header;memcpy 1\n' >want
 same want out
@@ -53,7 +53,7 @@ status 0 stoke fold --event cycles --collapse-module '^(libz|server)' "$perf"
 printf 'cron;main 1250000\nserver;server 250000\nserver;server;copy_user 250000\nserver;server;libz.so.1 250000\n' >want
 same want out
 
-# Running and waiting, by time: a second of each.
+# --wall-clock: one second of running and one second of waiting.
 cat >waits.txt <<'END'
 prog 7/7 [000] 1.000000: 1000000000 cpu-clock:
 	1 work+0x1 (/bin/prog)
@@ -66,7 +66,7 @@ status 0 stoke fold --wall-clock waits.txt
 printf 'prog;wait;[off-cpu] 1000000000\nprog;work 1000000000\n' >want
 same want out
 
-# The pieces of a range make the whole.
+# Consecutive ranges add up to the total.
 status 0 stoke fold --event cycles --end 50% "$perf"
 cp out first
 status 0 stoke fold --event cycles --start 50% "$perf"
@@ -76,24 +76,24 @@ mv out got
 status 0 stoke fold --event cycles "$perf"
 same out got
 
-# What cannot be done is said, and how it could be.
+# Errors have a message and a hint.
 status 2 stoke fold --focus 'a(b' in.folded
-says "^stoke: error: --focus: 'a(b' is not a pattern: .*'(' in column 2"
+says "^stoke: error: --focus: invalid pattern 'a(b': .*'(' in column 2"
 status 2 stoke fold --start soon in.folded
-says "'soon' is not a time"
+says "invalid time 'soon'"
 status 2 stoke fold --only-pid x in.folded
-says "'x' is not a list of numbers"
+says "invalid list of numbers 'x'"
 status 1 stoke fold --start 1 in.folded
-says 'tells no times'
+says 'has no times'
 status 1 stoke fold --event nothing "$perf"
 says 'it has: cycles, page-faults'
 status 1 stoke fold --focus nothing in.folded
-says 'no sample is left by --focus'
+says 'no sample is left after --focus'
 status 1 stoke fold --comm nobody in.folded
-says 'no sample is left by the choice of'
+says 'match no sample'
 [ ! -s out ] || fail "there is output"
 
-# Source files are kept where they are asked for.
+# Source files are read if they are requested.
 status 1 stoke report -q --by file "$TESTS/import/speedscope/cut.in"
 says 'total [^ ]*  file$' out
 says '  parse.c$' out

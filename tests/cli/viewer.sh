@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# stoke view: whom the page is served to, and whom not; the page that convert writes.
+# stoke view: which clients the server accepts and refuses; the page that convert writes.
 . "$TESTS/cli/lib.sh"
 
 in=$TESTS/export/two-events.in
@@ -10,8 +10,8 @@ if ! stoke convert -q "$in" -o report.html 2>err; then
     exit 0
 fi
 
-# The profile in the page is the profile.
-says '<script type="application/octet-stream" id="profile" data-name="two-events.in" data-place="">' report.html
+# The page contains the profile.
+says '<script type="application/octet-stream" id="profile" data-name="two-events.in" data-state="">' report.html
 sed -n 's/.*id="profile"[^>]*>\([^<]*\)<.*/\1/p' report.html | base64 -d | gzip -dc >inside.stoke
 stoke fold -q inside.stoke >got
 stoke fold -q "$in" >want
@@ -20,16 +20,16 @@ cp "$in" '<b>"&.in'
 status 0 stoke convert -q '<b>"&.in' -o odd.html
 says 'data-name="&#60;b&#62;&#34;&#38;.in"' odd.html
 
-# No file refers to anything outside of itself.
-! grep -o '\(src\|href\)="*http[^ ]*' report.html || fail "the page refers to another place"
+# No file refers to other files.
+! grep -o '\(src\|href\)="*http[^ ]*' report.html || fail "the page refers to another file"
 
 command -v python3 >/dev/null || {
     echo "python3 is missing"
     exit 77
 }
 
-# begin_view NAME OPTION...: serves until it is killed; ./NAME.out has its address, ./NAME.err
-# what it says. Sets $server.
+# begin_view NAME OPTION...: serves until it is killed; ./NAME.out has the address, ./NAME.err
+# the messages. Sets $server.
 begin_view() {
     served=$1
     shift
@@ -54,13 +54,13 @@ gets() {
     [ "$got" = "$1" ] || fail "$3: $got, not $1"
 }
 
-# What it answers to which client, and that no client delays others.
+# Replies to each client; no client delays others.
 status 0 stoke convert -q --with-callgraph --with-source "$in" -o whole.html
 begin_view first --no-browser "$in"
 python3 "$TESTS/cli/viewer.py" "$(cat first.out)" whole.html || fail "see above"
 says 'the address works once' first.err
 
-# The next browser is invited in the terminal, by an address that works once too.
+# The terminal shows an address for the next browser, which also works once.
 again=$(sed -n 's/.*for another browser: //p' first.err)
 says '^stoke: .*for another browser: http://127.0.0.1:[0-9]*/[0-9a-f]*/$' first.err
 [ "$again" != "$(cat first.out)" ] || fail "the same address again"
@@ -69,7 +69,7 @@ gets 303 "$again" "the second address"
 gets 410 "$again" "the second address, again"
 end_view
 
-# The arguments of the browser hold an address of its own, which works once too.
+# The arguments of the browser have a separate address, which also works once.
 mkdir bin
 cat >bin/xdg-open <<'END'
 #!/bin/sh
@@ -96,9 +96,9 @@ begin_view third --no-browser -q "$in"
 gets 303 "$(cat third.out)" "the address"
 [ ! -s third.err ] || fail "it says something: $(cat third.err)"
 
-# The port is taken: another one is told of it.
+# The port is in use: the message says how to use another.
 port=$(sed 's|http://127.0.0.1:\([0-9]*\)/.*|\1|' third.out)
 status 1 stoke view --no-browser --port "$port" "$in"
-says "cannot serve at port $port"
-says "try: --port"
+says "cannot listen on port $port"
+says "--port"
 end_view

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status that an address gets: viewer_fetch.py ADDRESS."""
+"""Prints the status of a request to an address: viewer_fetch.py ADDRESS."""
 
 import http.client
 import sys

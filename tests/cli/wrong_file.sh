@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names that may come from another file than the one that was recorded are warned of.
+# Warnings if names can come from another file than the recorded one.
 . "$TESTS/cli/lib.sh"
 command -v perf >/dev/null || {
     echo "skipped: no perf"
@@ -12,16 +12,16 @@ perf record -B -g -F 999 -o a.data ./load 200 2>/dev/null >/dev/null || [ $? = 3
 }
 here=$(pwd -P)
 
-# The file that was recorded: nothing is to be said.
+# The recorded file: no message.
 status 0 stoke fold a.data
 says_not 'may be wrong'
 
-# Another file at its path, of a build without a build ID: every command says so.
+# Another file at the path, without a build ID: all commands report it.
 cp load other && mv other load
 why="names in $here/load may be wrong: the recording has no build ID of it, and its inode"
 for command in 'fold' 'report' 'flamegraph' 'script' 'convert --to speedscope' 'annotate leaf'; do
     status 0 stoke $command a.data
-    says "^stoke: warning: a.data: $why is not the recorded one"
+    says "^stoke: warning: a.data: $why differs from the recorded one"
 done
 status 0 stoke diff a.data a.data
 says "$why"
@@ -32,12 +32,12 @@ says "$why" out
 status 0 stoke fold -q a.data
 [ ! -s err ] || fail "-q says something"
 
-# The same file, written to since: its date tells.
+# The same file, written after the recording: its time shows it.
 makes_load -Wl,--build-id=none
 perf record -B -g -F 999 -o b.data ./load 200 2>/dev/null >/dev/null || [ $? = 3 ]
 touch -d 'next year' load
 status 0 stoke fold b.data
-says 'load may be wrong: .* it was changed after the recording'
+says 'load may be wrong: .* it was modified after the recording'
 
 # Recorded on another machine.
 touch -d 'last year' load
@@ -50,7 +50,7 @@ END
 status 0 stoke fold c.data
 says 'load may be wrong: .* was made on xx*, this is '
 
-# With build IDs, what differs is another file, and has no names.
+# With build IDs, a different file is rejected and has no names.
 makes_load -Wl,--build-id
 perf record -g -F 999 -o d.data ./load 200 2>/dev/null >/dev/null || [ $? = 3 ]
 touch -d 'next year' load

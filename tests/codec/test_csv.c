@@ -2,10 +2,10 @@
 #include "codec/csv.h"
 #include "unit.h"
 
-/* The fields of a line, each in < >, with the indent in front where there is one. */
-static void check(const char *line, char separator, const char *wanted)
+/* Checks the fields of a line, each in < >, after its indent if there is one. */
+static void check(const char *line, char separator, const char *expected)
 {
-    struct output got = OUTPUT_KEEP, scratch = OUTPUT_KEEP;
+    struct output got = OUTPUT_BUFFER, scratch = OUTPUT_BUFFER;
     struct csv csv = csv_of(str_of(line), separator);
     struct csv_field field;
     while (csv_next(&csv, &field)) {
@@ -14,12 +14,12 @@ static void check(const char *line, char separator, const char *wanted)
         output_format(&got, "<%.*s>", STR_ARG(csv_text(&field, &scratch)));
     }
     assert_false(csv_next(&csv, &field));
-    assert_str(output_kept(&got), wanted);
+    assert_str(output_contents(&got), expected);
     output_deinit(&got);
     output_deinit(&scratch);
 }
 
-static void bare_fields_keep_their_white_space(void **state)
+static void unquoted_fields_include_white_space(void **state)
 {
     (void)state;
     check("a, b ,,c", ',', "<a>< b ><><c>");
@@ -29,7 +29,7 @@ static void bare_fields_keep_their_white_space(void **state)
     check("", ',', "<>");
 }
 
-static void quotes_hold_separators_and_quotes(void **state)
+static void quoted_fields_contain_separators_and_quotes(void **state)
 {
     (void)state;
     check("\"a,b\",c", ',', "<a,b><c>");
@@ -37,25 +37,25 @@ static void quotes_hold_separators_and_quotes(void **state)
     check("\"say \"\"hi\"\"\",x", ',', "<say \"hi\"><x>");
     check("\"\"\"\"", ',', "<\">");
     check("\"  in\"  ,x", ',', "<  in><x>");
-    check("a\"b\",c", ',', "<a\"b\"><c>"); /* not at the beginning: a byte like others */
+    check("a\"b\",c", ',', "<a\"b\"><c>"); /* not at the beginning: an ordinary byte */
     check("\t\"a\"\tb", '\t', "<><a><b>");
 }
 
-static void quotes_that_do_not_close_end_with_the_line(void **state)
+static void unclosed_quotes_end_with_the_line(void **state)
 {
     (void)state;
     check("\"a,b", ',', "<a,b>");
     check("x,\"", ',', "<x><>");
     check("\"a\"\"", ',', "<a\">");
-    check("\"a\"b,c", ',', "<a><c>"); /* what sticks to the closing quote is dropped */
+    check("\"a\"b,c", ',', "<a><c>"); /* text after the closing quote is dropped */
 }
 
 int main(void)
 {
     static const struct CMUnitTest units[] = {
-        UNIT(bare_fields_keep_their_white_space),
-        UNIT(quotes_hold_separators_and_quotes),
-        UNIT(quotes_that_do_not_close_end_with_the_line),
+        UNIT(unquoted_fields_include_white_space),
+        UNIT(quoted_fields_contain_separators_and_quotes),
+        UNIT(unclosed_quotes_end_with_the_line),
     };
     return UNITS_RUN(units);
 }

@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Packed bytes for a test; free `bytes`. */
+/* Compressed bytes for a test; the caller frees `bytes`. */
 static const char *flaw_found; /* by the last decode() */
 
 struct packed {
@@ -39,15 +39,15 @@ static struct packed pack_zstd(const char *text, size_t length)
     return p;
 }
 
-/* Decodes bytes that come in bites; true, with the text in *out (free it), or what went
- * wrong in err. */
+/* Decodes bytes that are read in bites; returns true with the text in *out (the caller
+ * frees it), or false with err set. */
 static bool decode(const void *bytes, size_t length, size_t bite, struct output *out,
                    const char **what, struct error *err)
 {
     struct bites bites = {.text = bytes, .length = length, .bite = bite};
     struct source raw = source_reading(bites_read, &bites, STR("x"));
     struct decoder d;
-    *out = OUTPUT_KEEP;
+    *out = OUTPUT_BUFFER;
     bool ok = decoder_init(&d, &raw, err);
     *what = ok ? d.what : NULL;
     while (ok && !(d.source.last && d.source.begin == d.source.end)) {
@@ -64,7 +64,7 @@ static bool decode(const void *bytes, size_t length, size_t bite, struct output 
 }
 
 static void assert_decodes(const void *bytes, size_t length, const char *what,
-                           struct str wanted)
+                           struct str expected)
 {
     static const size_t bites[] = {1, 2, 3, 7, 1000, 1u << 20};
     for (size_t i = 0; i < sizeof bites / sizeof *bites; i++) {
@@ -74,12 +74,12 @@ static void assert_decodes(const void *bytes, size_t length, const char *what,
         if (!decode(bytes, length, bites[i], &out, &found, &err))
             fail_msg("bites of %zu: %s", bites[i], err.message);
         assert_true(what ? found && strcmp(found, what) == 0 : !found);
-        assert_true(str_equal(output_kept(&out), wanted));
+        assert_true(str_equal(output_contents(&out), expected));
         output_deinit(&out);
     }
 }
 
-static void assert_refused(const void *bytes, size_t length, const char *message)
+static void assert_rejected(const void *bytes, size_t length, const char *message)
 {
     static const size_t bites[] = {1, 5, 1u << 20};
     for (size_t i = 0; i < sizeof bites / sizeof *bites; i++) {
@@ -87,15 +87,15 @@ static void assert_refused(const void *bytes, size_t length, const char *message
         struct error err = {.message = ""};
         const char *found;
         if (decode(bytes, length, bites[i], &out, &found, &err))
-            fail_msg("it was read, wanted: %s", message);
+            fail_msg("it was read, expected: %s", message);
         if (!strstr(err.message, message))
-            fail_msg("said '%s', wanted '%s'", err.message, message);
+            fail_msg("reported '%s', expected '%s'", err.message, message);
         output_deinit(&out);
     }
 }
 
-/* Read as far as it goes: a beginning of `text` with that flaw, or, where nothing could
- * be unpacked, an error that says the same. */
+/* Expects a prefix of `text` and that flaw; or, if nothing could be unpacked, an error
+ * with the same message. */
 static void assert_flawed(const struct packed *p, size_t length, struct str text,
                           const char *flaw)
 {
@@ -105,16 +105,17 @@ static void assert_flawed(const struct packed *p, size_t length, struct str text
         struct error err = {.message = ""};
         const char *found;
         bool ok = decode(p->bytes, length, bites[i], &out, &found, &err);
-        const char *said = ok ? flaw_found : err.message;
-        if (!said || !strstr(said, flaw))
-            fail_msg("said '%s', wanted '%s'", said ? said : "nothing", flaw);
-        assert_true(str_starts(text, output_kept(&out)));
-        assert_true(ok == (output_kept(&out).len != 0));
+        const char *reported = ok ? flaw_found : err.message;
+        if (!reported || !strstr(reported, flaw))
+            fail_msg("reported '%s', expected '%s'", reported ? reported : "nothing",
+                     flaw);
+        assert_true(str_starts(text, output_contents(&out)));
+        assert_true(ok == (output_contents(&out).len != 0));
         output_deinit(&out);
     }
 }
 
-/* Text that packs well, but not to nothing. */
+/* Text that compresses well, but not to nothing. */
 static char *make_text(size_t length)
 {
     char *text = malloc(length);
@@ -132,7 +133,7 @@ static void plain_bytes_pass_through(void **state)
     assert_decodes("\x1f", 1, NULL, STR("\x1f"));
 }
 
-static void a_utf8_mark_is_dropped(void **state)
+static void a_utf8_byte_order_mark_is_removed(void **state)
 {
     (void)state;
     assert_decodes("\xef\xbb\xbf"
@@ -164,7 +165,7 @@ static void zstd_is_unpacked(void **state)
     free(text);
 }
 
-/* Two packed files in a row are one, as gzip -d and zstd -d have it. */
+/* Two compressed files in a row are one text, as with gzip -d and zstd -d. */
 static void several_members_are_joined(void **state)
 {
     (void)state;
@@ -182,7 +183,8 @@ static void several_members_are_joined(void **state)
     }
 }
 
-/* A zip's entry in front of the deflated bytes, and sums behind them. */
+/* The header of a zip entry before the deflated bytes, and the data descriptor after
+ * them. */
 static struct packed pack_zip(const char *text, size_t length)
 {
     static const unsigned char head[] = {
@@ -216,8 +218,8 @@ static void the_file_of_a_zip_is_unpacked(void **state)
     free(text);
 }
 
-/* Of several files the first is read, and that there are more is told. */
-static void further_files_of_a_zip_are_told(void **state)
+/* Only the first of several files is read, and a flaw reports the others. */
+static void further_files_of_a_zip_are_reported(void **state)
 {
     (void)state;
     struct packed one = pack_zip("one\n", 4), two = pack_zip("two\n", 4);
@@ -233,15 +235,15 @@ static void further_files_of_a_zip_are_told(void **state)
     assert_true(decoder_init(&d, &in, &err));
     assert_true(source_all(&d.source, &all, &err));
     assert_str(all, "one\n");
-    assert_string_equal(d.flaw, "more than one file is in the zip: the first is read");
+    assert_string_equal(d.flaw, "the zip contains several files: only the first is read");
     decoder_deinit(&d);
     free(both);
     free(one.bytes);
     free(two.bytes);
 }
 
-/* What is not deflated, such as a folder, is not read. */
-static void other_zips_are_refused(void **state)
+/* Entries that are not deflated, such as folders, are rejected. */
+static void other_zips_are_rejected(void **state)
 {
     (void)state;
     struct packed p = pack_zip("one\n", 4);
@@ -250,11 +252,11 @@ static void other_zips_are_refused(void **state)
     p.bytes[8] = 0;
     struct source in = source_of((struct str){(char *)p.bytes, p.length}, STR("zip"));
     assert_false(decoder_init(&d, &in, &err));
-    assert_string_equal(err.message, "zip files are not read as they are");
+    assert_string_equal(err.message, "cannot read zip files directly");
     free(p.bytes);
 }
 
-static void padding_behind_gzip_is_ignored(void **state)
+static void padding_after_gzip_is_ignored(void **state)
 {
     (void)state;
     struct packed p = pack_gzip("one\n", 4);
@@ -265,7 +267,7 @@ static void padding_behind_gzip_is_ignored(void **state)
     free(p.bytes);
 }
 
-static void a_cut_file_gives_what_it_has(void **state)
+static void the_beginning_of_a_truncated_file_is_read(void **state)
 {
     (void)state;
     char *text = make_text(5000);
@@ -273,13 +275,13 @@ static void a_cut_file_gives_what_it_has(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct packed p = packers[i](text, 5000);
         for (size_t length = 6; length < p.length; length++)
-            assert_flawed(&p, length, (struct str){text, 5000}, "ends too early");
+            assert_flawed(&p, length, (struct str){text, 5000}, "truncated");
         free(p.bytes);
     }
     free(text);
 }
 
-static void damage_is_noticed(void **state)
+static void damage_is_reported(void **state)
 {
     (void)state;
     char *text = make_text(5000);
@@ -295,7 +297,7 @@ static void damage_is_noticed(void **state)
     free(text);
 }
 
-static void bytes_behind_gzip_are_told(void **state)
+static void bytes_after_gzip_are_reported(void **state)
 {
     (void)state;
     struct packed p = pack_gzip("one\n", 4);
@@ -303,13 +305,13 @@ static void bytes_behind_gzip_are_told(void **state)
     memcpy(longer, p.bytes, p.length);
     memcpy(longer + p.length, "two\n", 4);
     struct packed both = {longer, p.length + 4};
-    assert_flawed(&both, both.length, STR("one\n"), "behind the end");
+    assert_flawed(&both, both.length, STR("one\n"), "after the end");
     free(longer);
     free(p.bytes);
 }
 
 /* A small file that unpacks to hundreds of megabytes of zeros. */
-static void a_bomb_is_cut(void **state)
+static void a_decompression_bomb_is_truncated(void **state)
 {
     (void)state;
     size_t length = 512u << 20;
@@ -317,7 +319,7 @@ static void a_bomb_is_cut(void **state)
     struct packed p = pack_zstd(zeros, length);
     free(zeros);
     struct error err;
-    struct output ignored = OUTPUT_KEEP;
+    struct output ignored = OUTPUT_BUFFER;
     struct source raw = source_of((struct str){(char *)p.bytes, p.length}, STR("x"));
     struct decoder d;
     uint64_t seen = 0;
@@ -327,9 +329,9 @@ static void a_bomb_is_cut(void **state)
         seen += (uint64_t)(d.source.end - d.source.begin);
         ok = source_more(&d.source, d.source.end, &err);
     }
-    assert_true(ok); /* what was unpacked stands */
+    assert_true(ok); /* the unpacked part is valid */
     assert_non_null(strstr(d.flaw, "limit"));
-    assert_true(seen < limits.unpacked + (2u << 20));
+    assert_true(seen < limits_default.unpacked + (2u << 20));
     decoder_deinit(&d);
     source_deinit(&raw);
     output_deinit(&ignored);
@@ -339,7 +341,7 @@ static void a_bomb_is_cut(void **state)
 static void utf16_becomes_utf8(void **state)
 {
     (void)state;
-    static const char wanted[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\xa5 1";
+    static const char expected[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\xa5 1";
     static const unsigned units[] = {0xfeff, 'a', 0xe4, 0x20ac, 0xd83d, 0xdd25, ' ', '1'};
     enum { COUNT = sizeof units / sizeof *units };
     char little[COUNT * 2], big[COUNT * 2];
@@ -347,11 +349,11 @@ static void utf16_becomes_utf8(void **state)
         little[i * 2] = big[i * 2 + 1] = (char)(units[i] & 0xff);
         little[i * 2 + 1] = big[i * 2] = (char)(units[i] >> 8);
     }
-    assert_decodes(little, sizeof little, "UTF-16", str_of(wanted));
-    assert_decodes(big, sizeof big, "UTF-16", str_of(wanted));
+    assert_decodes(little, sizeof little, "UTF-16", str_of(expected));
+    assert_decodes(big, sizeof big, "UTF-16", str_of(expected));
 }
 
-static void broken_utf16_is_repaired(void **state)
+static void invalid_utf16_is_replaced(void **state)
 {
     (void)state;
 #define MARK "\xef\xbf\xbd"
@@ -360,7 +362,7 @@ static void broken_utf16_is_repaired(void **state)
                    3, "UTF-16", STR(MARK)); /* half a unit */
     assert_decodes("\xff\xfe"
                    "\x3d\xd8",
-                   4, "UTF-16", STR(MARK)); /* high, alone */
+                   4, "UTF-16", STR(MARK)); /* a lone high surrogate */
     assert_decodes("\xff\xfe"
                    "\x25\xdd"
                    "a\0",
@@ -377,17 +379,18 @@ static void broken_utf16_is_repaired(void **state)
     assert_decodes("\xff\xfe", 2, "UTF-16", STR(""));
 }
 
-static void other_archives_are_named(void **state)
+static void unsupported_archives_are_named(void **state)
 {
     (void)state;
-    assert_refused("\xfd"
-                   "7zXZ\0",
-                   6, "xz files are not read");
-    assert_refused("BZh91AY", 7, "bzip2 files are not read");
-    assert_refused("PK\x03\x04xx", 6, "zip files are not read");
+    assert_rejected("\xfd"
+                    "7zXZ\0",
+                    6, "cannot read xz files");
+    assert_rejected("BZh91AY", 7, "cannot read bzip2 files");
+    assert_rejected("PK\x03\x04xx", 6, "cannot read zip files");
 }
 
-/* As perf record -z cuts it: anywhere, and what a piece holds is wanted at once. */
+/* perf record -z splits the stream anywhere; the content of each piece is needed at
+ * once. */
 static void zstd_in_pieces_is_unpacked(void **state)
 {
     (void)state;
@@ -397,14 +400,14 @@ static void zstd_in_pieces_is_unpacked(void **state)
     struct packed p = pack_zstd(text, sizeof text);
     struct unpacker u;
     struct error err;
-    assert_true(unpacker_init(&u, &err));
+    assert_true(unpacker_init(&u, NULL, &err));
     size_t have = 0, some, piece = 7;
     for (size_t at = 0; at < p.length; at += piece) {
         struct str packed =
             str_head((struct str){(const char *)p.bytes + at, p.length - at}, piece);
         do {
             size_t room = sizeof got - have < 100 ? sizeof got - have : 100;
-            assert_true(unpacker_take(&u, &packed, got + have, room, &some));
+            assert_true(unpacker_unpack(&u, &packed, got + have, room, &some));
             have += some;
         } while (packed.len || some);
     }
@@ -412,7 +415,7 @@ static void zstd_in_pieces_is_unpacked(void **state)
     assert_memory_equal(got, text, have);
     assert_int_equal(u.in, p.length);
     struct str damaged = STR("this is no frame of zstd's");
-    assert_false(unpacker_take(&u, &damaged, got, sizeof got, &some));
+    assert_false(unpacker_unpack(&u, &damaged, got, sizeof got, &some));
     unpacker_deinit(&u);
     free(p.bytes);
 }
@@ -421,22 +424,22 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(plain_bytes_pass_through),
-        UNIT(a_utf8_mark_is_dropped),
+        UNIT(a_utf8_byte_order_mark_is_removed),
         UNIT(gzip_is_unpacked),
         UNIT(zstd_is_unpacked),
         UNIT(several_members_are_joined),
         UNIT(the_file_of_a_zip_is_unpacked),
-        UNIT(further_files_of_a_zip_are_told),
-        UNIT(other_zips_are_refused),
-        UNIT(padding_behind_gzip_is_ignored),
-        UNIT(a_cut_file_gives_what_it_has),
-        UNIT(damage_is_noticed),
-        UNIT(bytes_behind_gzip_are_told),
-        UNIT(a_bomb_is_cut),
+        UNIT(further_files_of_a_zip_are_reported),
+        UNIT(other_zips_are_rejected),
+        UNIT(padding_after_gzip_is_ignored),
+        UNIT(the_beginning_of_a_truncated_file_is_read),
+        UNIT(damage_is_reported),
+        UNIT(bytes_after_gzip_are_reported),
+        UNIT(a_decompression_bomb_is_truncated),
         UNIT(zstd_in_pieces_is_unpacked),
         UNIT(utf16_becomes_utf8),
-        UNIT(broken_utf16_is_repaired),
-        UNIT(other_archives_are_named),
+        UNIT(invalid_utf16_is_replaced),
+        UNIT(unsupported_archives_are_named),
     };
     return UNITS_RUN(units);
 }

@@ -9,10 +9,10 @@ static bool never(void *context, const char *bytes, size_t length)
     return false;
 }
 
-/* Packs text, unpacks it, and gives the packed length. */
+/* Compresses and unpacks text, and returns the compressed length. */
 static size_t round_trip(struct str text)
 {
-    struct output packed = OUTPUT_KEEP;
+    struct output packed = OUTPUT_BUFFER;
     struct encoder e;
     struct decoder d;
     struct error err;
@@ -21,7 +21,7 @@ static size_t round_trip(struct str text)
     output_str(&e.output, text);
     assert_true(encoder_finish(&e));
     encoder_deinit(&e);
-    struct source raw = source_of(output_kept(&packed), STR("x"));
+    struct source raw = source_of(output_contents(&packed), STR("x"));
     assert_true(decoder_init(&d, &raw, &err));
     assert_string_equal(d.what, "gzip");
     assert_true(source_all(&d.source, &got, &err));
@@ -32,7 +32,7 @@ static size_t round_trip(struct str text)
     return length;
 }
 
-static void what_is_packed_is_unpacked(void **state)
+static void packed_text_is_unpacked(void **state)
 {
     (void)state;
     size_t size = 5u << 20;
@@ -48,7 +48,7 @@ static void what_is_packed_is_unpacked(void **state)
     free(text);
 }
 
-static void a_failing_output_is_told(void **state)
+static void a_failing_output_is_reported(void **state)
 {
     (void)state;
     struct output to = {.flush = never};
@@ -66,8 +66,8 @@ static void a_failing_output_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(what_is_packed_is_unpacked),
-        UNIT(a_failing_output_is_told),
+        UNIT(packed_text_is_unpacked),
+        UNIT(a_failing_output_is_reported),
     };
     return UNITS_RUN(units);
 }

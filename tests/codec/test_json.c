@@ -55,7 +55,7 @@ struct outcome {
     struct error err;
 };
 
-/* Copies the text, read in bites of that size. */
+/* Copies the text, read in bites of the given size. */
 static struct outcome copy(struct str text, size_t bite, bool lenient, struct output *out)
 {
     struct bites bites = {.text = text.ptr, .length = text.len, .bite = bite};
@@ -75,38 +75,38 @@ static struct outcome copy(struct str text, size_t bite, bool lenient, struct ou
     return o;
 }
 
-static void assert_copies(const char *text, bool lenient, const char *wanted)
+static void assert_copies(const char *text, bool lenient, const char *expected)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     for (size_t bite = 1; bite < 9; bite++) {
         struct outcome o = copy(str_of(text), bite, lenient, &out);
         if (!o.ok)
             fail_msg("%s: %s (cut %d)", text, o.err.message, o.cut);
-        assert_str(output_kept(&out), wanted);
+        assert_str(output_contents(&out), expected);
     }
     output_deinit(&out);
 }
 
 static void assert_broken(const char *text, bool lenient, uint64_t line, uint64_t column)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     for (size_t bite = 1; bite < 9; bite++) {
         struct outcome o = copy(str_of(text), bite, lenient, &out);
         if (!o.broken || o.ok)
-            fail_msg("%s is read as %.*s", text, STR_ARG(output_kept(&out)));
-        assert_int_equal(o.err.place.line, line);
-        assert_int_equal(o.err.place.column, column);
+            fail_msg("%s is read as %.*s", text, STR_ARG(output_contents(&out)));
+        assert_int_equal(o.err.location.line, line);
+        assert_int_equal(o.err.location.column, column);
     }
     output_deinit(&out);
 }
 
-static void assert_cut(const char *text, const char *wanted)
+static void assert_cut(const char *text, const char *expected)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     for (size_t bite = 1; bite < 9; bite++) {
         struct outcome o = copy(str_of(text), bite, true, &out);
         assert_true(o.cut && !o.broken);
-        assert_str(output_kept(&out), wanted);
+        assert_str(output_contents(&out), expected);
         assert_true(copy(str_of(text), bite, false, &out).broken);
     }
     output_deinit(&out);
@@ -125,7 +125,7 @@ static void values_are_copied(void **state)
     assert_copies("[123456789012345678901, 1E400]", false, "[1.23456789012346e+20,null]");
 }
 
-static void strings_are_rewritten(void **state)
+static void strings_are_decoded_and_encoded(void **state)
 {
     (void)state;
     assert_copies("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", false,
@@ -134,7 +134,7 @@ static void strings_are_rewritten(void **state)
     assert_copies("\"\\ud83d\\ude00!\"", false, "\"\xf0\x9f\x98\x80!\"");
     assert_copies("\"\\\\\\\\\"", false, "\"\\\\\\\\\"");
     assert_copies("\"0123456789\\\"0123456789\"", false, "\"0123456789\\\"0123456789\"");
-    /* surrogates that stand alone, and escapes that are none */
+    /* lone surrogates, and invalid escapes */
     assert_copies("\"\\ud83dx\"", false, "\"\xef\xbf\xbdx\"");
     assert_copies("\"\\ude00\\ud83d\"", false, "\"\xef\xbf\xbd\xef\xbf\xbd\"");
     assert_copies("\"\\ud83d\\u0041\"", false,
@@ -144,11 +144,11 @@ static void strings_are_rewritten(void **state)
                   "\"\xef\xbf\xbd"
                   "41\xef\xbf\xbd"
                   "12g4\"");
-    /* bytes that are not UTF-8: overlong, a surrogate, cut, alone */
+    /* invalid UTF-8: overlong, a surrogate, truncated, a lone byte */
     assert_copies("\"\xc0\x80|\xed\xa0\x80|\xe2\x82|\xff\"", false,
                   "\"\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"
                   "\xef\xbf\xbd|\xef\xbf\xbd\"");
-    /* what a terminal obeys is escaped, what is text is not */
+    /* characters that a terminal interprets are escaped, text is not */
     assert_copies("\"\\u001b[1m\\u007f\\u0085\\u00a0\"", false,
                   "\"\\u001b[1m\\u007f\\u0085\xc2\xa0\"");
 }
@@ -174,7 +174,7 @@ static void the_strict_reader_is_strict(void **state)
     assert_broken("[--1]", false, 1, 2);
 }
 
-static void the_lenient_reader_takes_what_profilers_write(void **state)
+static void the_lenient_reader_accepts_profiler_output(void **state)
 {
     (void)state;
     assert_copies("[1,]", true, "[1]");
@@ -193,7 +193,7 @@ static void the_lenient_reader_takes_what_profilers_write(void **state)
     assert_cut("", "");
 }
 
-static void what_is_not_asked_for_is_skipped(void **state)
+static void other_values_are_skipped(void **state)
 {
     (void)state;
     struct source s =
@@ -265,8 +265,8 @@ static void whole_numbers_are_exact(void **state)
     }
 }
 
-/* A million brackets end in an error, not in a stack overflow, read or skipped. */
-static void depth_is_bounded(void **state)
+/* A million brackets give an error, not a stack overflow, when read or skipped. */
+static void depth_is_limited(void **state)
 {
     (void)state;
     size_t count = 1000000;
@@ -278,7 +278,7 @@ static void depth_is_bounded(void **state)
     json_init(&j, &s, true, &err);
     json_skip(&j);
     assert_true(j.broken);
-    assert_int_equal(err.place.column, JSON_DEPTH_MAX + 1);
+    assert_int_equal(err.location.column, JSON_DEPTH_MAX + 1);
     json_deinit(&j);
     json_init(&j, &s, true, &err);
     j.depth_max = count;
@@ -309,7 +309,7 @@ static void a_failing_source_fails_the_reader(void **state)
     source_deinit(&s);
 }
 
-static void places_are_told(void **state)
+static void locations_are_reported(void **state)
 {
     (void)state;
     struct source s = source_of(STR("[\n  1,\n  2]"), STR("x"));
@@ -320,17 +320,17 @@ static void places_are_told(void **state)
     assert_true(json_item(&j));
     json_skip(&j);
     assert_true(json_item(&j));
-    struct json_place place = json_place(&j);
-    assert_int_equal(place.line, 3);
-    assert_int_equal(place.column, 3);
-    assert_str(place.text, "  2]");
+    struct json_location location = json_location(&j);
+    assert_int_equal(location.line, 3);
+    assert_int_equal(location.column, 3);
+    assert_str(location.text, "  2]");
     json_deinit(&j);
 }
 
 static void lines_break_between_values(void **state)
 {
     (void)state;
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct json_writer w = {.out = &out};
     json_begin(&w, JSON_ARRAY);
     json_put_line(&w);
@@ -339,7 +339,7 @@ static void lines_break_between_values(void **state)
     json_put_double(&w, 0.1);
     json_put_line(&w);
     json_end(&w, JSON_ARRAY);
-    assert_str(output_kept(&out), "[\n18446744073709551615,\n0.1\n]");
+    assert_str(output_contents(&out), "[\n18446744073709551615,\n0.1\n]");
     output_deinit(&out);
 }
 
@@ -347,14 +347,14 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(values_are_copied),
-        UNIT(strings_are_rewritten),
+        UNIT(strings_are_decoded_and_encoded),
         UNIT(the_strict_reader_is_strict),
-        UNIT(the_lenient_reader_takes_what_profilers_write),
-        UNIT(what_is_not_asked_for_is_skipped),
+        UNIT(the_lenient_reader_accepts_profiler_output),
+        UNIT(other_values_are_skipped),
         UNIT(whole_numbers_are_exact),
-        UNIT(depth_is_bounded),
+        UNIT(depth_is_limited),
         UNIT(a_failing_source_fails_the_reader),
-        UNIT(places_are_told),
+        UNIT(locations_are_reported),
         UNIT(lines_break_between_values),
     };
     return UNITS_RUN(units);

@@ -2,7 +2,8 @@
 #include "codec/plist.h"
 #include "unit.h"
 
-/* Objects: 0 the dict {"a": 1, "b": [1, 0]}; the array holds the dict it is in. */
+/* Object 0 is the dict {"a": 1, "b": [1, 0]}; the array contains the dict that contains
+ * it. */
 static const char small[] = "bplist00"
                             "\xd2\x01\x02\x03\x04" /* at 8: keys 1, 2, values 3, 4 */
                             "\x51"
@@ -19,7 +20,7 @@ static const char small[] = "bplist00"
 
 #define SMALL ((struct str){small, sizeof small - 1})
 
-static void values_are_looked_at_where_they_lie(void **state)
+static void values_are_read_in_place(void **state)
 {
     struct plist p;
     (void)state;
@@ -41,7 +42,7 @@ static void values_are_looked_at_where_they_lie(void **state)
     assert_int_equal(plist_object(&p, 5).kind, PLIST_NONE);
 }
 
-/* What one object of those bytes is. */
+/* Returns a single object made of those bytes. */
 static struct plist_value object_of(const char *bytes, size_t size)
 {
     static char list[512] = "bplist00";
@@ -69,7 +70,7 @@ static void every_kind_of_value(void **state)
     assert_int_equal(OBJECT("\x11\x01\x02").integer, 0x102);
     assert_true(OBJECT("\x13\xff\xff\xff\xff\xff\xff\xff\xfe").integer == UINT64_MAX - 1);
     assert_true(OBJECT("\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x07").integer == 7);
-    assert_int_equal(OBJECT("\x15").kind, PLIST_NONE); /* of 32 bytes */
+    assert_int_equal(OBJECT("\x15").kind, PLIST_NONE); /* 32 bytes long */
     assert_true(OBJECT("\x22\x3f\xc0\0\0").real == 1.5);
     assert_true(OBJECT("\x23\x40\0\xcc\xcc\xcc\xcc\xcc\xcd").real == 2.1);
     assert_int_equal(OBJECT("\x33\0\0\0\0\0\0\0\0").kind, PLIST_DATE);
@@ -81,19 +82,20 @@ static void every_kind_of_value(void **state)
     assert_int_equal(OBJECT("\x62\0x\0y").bytes.len, 4);
     assert_int_equal(OBJECT("\x81\x01\x02").kind, PLIST_UID);
     assert_int_equal(OBJECT("\x81\x01\x02").integer, 0x102);
-    struct plist_value text = OBJECT("\x5f\x10\x03xyz"); /* the length on its own */
+    /* the length is a separate object */
+    struct plist_value text = OBJECT("\x5f\x10\x03xyz");
     assert_true(str_equal(text.bytes, STR("xyz")));
     assert_int_equal(OBJECT("\x70").kind, PLIST_NONE);
 }
 
-static void what_reaches_behind_the_end_is_none(void **state)
+static void values_beyond_the_end_are_none(void **state)
 {
     (void)state;
     assert_int_equal(OBJECT("\x5f\x13\xff\xff\xff\xff\xff\xff\xff\xff").kind, PLIST_NONE);
     assert_int_equal(OBJECT("\xaf\x12\xff\xff\xff\xff").kind, PLIST_NONE);
     assert_int_equal(OBJECT("\xdf\x13\x80\0\0\0\0\0\0\0").kind, PLIST_NONE);
     assert_int_equal(OBJECT("\x5f\x5f").kind,
-                     PLIST_NONE); /* a length that is no number */
+                     PLIST_NONE); /* a length that is not a number */
     struct plist p;
     for (size_t cut = 0; cut < SMALL.len; cut++)
         plist_init(&p, str_head(SMALL, cut));
@@ -101,8 +103,8 @@ static void what_reaches_behind_the_end_is_none(void **state)
     assert_false(plist_init(&p, str_head(SMALL, 39)));
 }
 
-/* The archive is the one that `tests/make_instruments_trace.py` writes its names with, in
- * small: {"$archiver", "$objects": ["$null", "x"], "$top": {"k": UID 1}}. */
+/* A small archive like those of tests/import/make_instruments_trace.py: {"$archiver",
+ * "$objects": ["$null", "x"], "$top": {"k": UID 1}}. */
 static const char archive[] = "bplist00"
                               "\xd3\x01\x02\x03\x04\x05\x06" /* 8 */
                               "\x59"
@@ -130,7 +132,7 @@ static const char archive[] = "bplist00"
                               "\0\0\0\0\0\0\0\0"
                               "\0\0\0\0\0\0\0\x57";
 
-static void archives_are_followed(void **state)
+static void archives_are_resolved(void **state)
 {
     struct keyed_archive a;
     struct arena arena = ARENA_INIT;
@@ -149,27 +151,27 @@ static void archives_are_followed(void **state)
     arena_deinit(&arena);
 }
 
-static void keys_that_are_numbers(void **state)
+static void numbered_keys(void **state)
 {
     struct plist_value key = {.kind = PLIST_ASCII, .bytes = STR("$12")};
     (void)state;
-    assert_int_equal(keyed_place(&key), 12);
+    assert_int_equal(keyed_position(&key), 12);
     key.bytes = STR("$class");
-    assert_int_equal(keyed_place(&key), UINT32_MAX);
+    assert_int_equal(keyed_position(&key), UINT32_MAX);
     key.bytes = STR("12");
-    assert_int_equal(keyed_place(&key), UINT32_MAX);
+    assert_int_equal(keyed_position(&key), UINT32_MAX);
     key.bytes = STR("$99999999999");
-    assert_int_equal(keyed_place(&key), UINT32_MAX);
+    assert_int_equal(keyed_position(&key), UINT32_MAX);
 }
 
 int main(void)
 {
     static const struct CMUnitTest units[] = {
-        UNIT(values_are_looked_at_where_they_lie),
+        UNIT(values_are_read_in_place),
         UNIT(every_kind_of_value),
-        UNIT(what_reaches_behind_the_end_is_none),
-        UNIT(archives_are_followed),
-        UNIT(keys_that_are_numbers),
+        UNIT(values_beyond_the_end_are_none),
+        UNIT(archives_are_resolved),
+        UNIT(numbered_keys),
     };
     return UNITS_RUN(units);
 }

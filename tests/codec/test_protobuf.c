@@ -49,11 +49,11 @@ static void assert_fails(struct str message, uint64_t offset)
     assert_false(proto_next(&r, &f));
 }
 
-static void what_makes_no_sense_fails_where_it_stands(void **state)
+static void invalid_fields_fail_at_their_offset(void **state)
 {
     (void)state;
-    assert_fails(BYTES("\x08"), 0);                                             /* cut */
-    assert_fails(BYTES("\x08\x01\x08\x80"), 2);                                 /* cut */
+    assert_fails(BYTES("\x08"), 0);             /* truncated */
+    assert_fails(BYTES("\x08\x01\x08\x80"), 2); /* truncated */
     assert_fails(BYTES("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), 0); /* 11 */
     assert_fails(BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"), 0); /* 65 bits */
     assert_fails(BYTES("\x22\x04"
@@ -96,17 +96,17 @@ static void numbers_are_read_packed_and_alone(void **state)
     assert_false(proto_number(&f, &v));
 }
 
-static void what_is_written_is_read(void **state)
+static void written_messages_are_read(void **state)
 {
     (void)state;
-    struct output inner = OUTPUT_KEEP, out = OUTPUT_KEEP;
+    struct output inner = OUTPUT_BUFFER, out = OUTPUT_BUFFER;
     uint64_t values[] = {1, 127, 128, 16384, UINT32_MAX, UINT64_MAX >> 1, UINT64_MAX};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         proto_put_u64(&inner, (uint32_t)i + 1, values[i]);
     proto_put_u64(&inner, 99, 0);
-    proto_put_bytes(&out, 100, output_kept(&inner));
+    proto_put_bytes(&out, 100, output_contents(&inner));
     proto_put_str(&out, 536870911, STR("caf\xc3\xa9 \xff"));
-    struct proto_reader r = proto_of(output_kept(&out));
+    struct proto_reader r = proto_of(output_contents(&out));
     struct proto_field f, g;
     assert_true(proto_next(&r, &f));
     assert_int_equal(f.number, 100);
@@ -130,9 +130,9 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(every_wire_type_is_read),
-        UNIT(what_makes_no_sense_fails_where_it_stands),
+        UNIT(invalid_fields_fail_at_their_offset),
         UNIT(numbers_are_read_packed_and_alone),
-        UNIT(what_is_written_is_read),
+        UNIT(written_messages_are_read),
     };
     return UNITS_RUN(units);
 }

@@ -7,7 +7,7 @@
 
 static char packed[4 << 20];
 
-/* Without zlib's head and sum around it. */
+/* Without zlib's header and checksum. */
 static size_t deflated(struct str text)
 {
     z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)text.ptr,
@@ -61,7 +61,7 @@ static struct str some_text(size_t size)
     return (struct str){text, size};
 }
 
-static void unpacks_what_was_packed(void **state)
+static void unpacks_packed_data(void **state)
 {
     static const size_t sizes[] = {0, 1, 1000, 1 << 20, (1 << 20) + 1, 5 << 20};
     (void)state;
@@ -71,9 +71,10 @@ static void unpacks_what_was_packed(void **state)
             struct arena arena = ARENA_INIT;
             struct error err;
             struct str p = pack(kinds[k], text);
-            assert_true(unpack(kinds[k], p, text.len, &arena, &out, &err));
+            assert_true(unpack(kinds[k], p, text.len, NULL, &arena, &out, &err));
             assert_true(str_equal(out, text));
-            assert_true(unpack(kinds[k], p, UNPACK_SIZE_UNKNOWN, &arena, &out, &err));
+            assert_true(
+                unpack(kinds[k], p, UNPACK_SIZE_UNKNOWN, NULL, &arena, &out, &err));
             assert_true(str_equal(out, text));
             arena_deinit(&arena);
         }
@@ -81,7 +82,7 @@ static void unpacks_what_was_packed(void **state)
     }
 }
 
-static void refuses_other_sizes_and_damage(void **state)
+static void rejects_other_sizes_and_damage(void **state)
 {
     struct str text = some_text(100000), out;
     (void)state;
@@ -89,13 +90,14 @@ static void refuses_other_sizes_and_damage(void **state)
         struct arena arena = ARENA_INIT;
         struct error err;
         struct str p = pack(kinds[k], text);
-        assert_false(unpack(kinds[k], p, text.len - 1, &arena, &out, &err));
-        assert_false(unpack(kinds[k], p, text.len + 1, &arena, &out, &err));
+        assert_false(unpack(kinds[k], p, text.len - 1, NULL, &arena, &out, &err));
+        assert_false(unpack(kinds[k], p, text.len + 1, NULL, &arena, &out, &err));
         assert_int_equal(out.len, 0);
         for (size_t cut = 0; cut < p.len; cut += 1 + p.len / 50) {
             struct str head = str_head(p, cut);
-            assert_false(unpack(kinds[k], head, text.len, &arena, &out, &err));
-            assert_false(unpack(kinds[k], head, UNPACK_SIZE_UNKNOWN, &arena, &out, &err));
+            assert_false(unpack(kinds[k], head, text.len, NULL, &arena, &out, &err));
+            assert_false(
+                unpack(kinds[k], head, UNPACK_SIZE_UNKNOWN, NULL, &arena, &out, &err));
             assert_string_not_equal(err.message, "");
         }
         assert_false(arena.failed);
@@ -104,8 +106,8 @@ static void refuses_other_sizes_and_damage(void **state)
     free((void *)(uintptr_t)text.ptr);
 }
 
-/* 64 MiB of zeros in few bytes: only as much as the ratio allows is ever asked for. */
-static void refuses_what_becomes_too_much(void **state)
+/* 64 MiB of zeros in few bytes: never more than the ratio allows is allocated. */
+static void rejects_decompression_bombs(void **state)
 {
     char *zeros = calloc(64, 1 << 20);
     struct str text = {zeros, (size_t)64 << 20}, out;
@@ -115,23 +117,23 @@ static void refuses_what_becomes_too_much(void **state)
         struct error err;
         struct str p = pack(kinds[k], text);
         assert_true(p.len < 16 << 10);
-        assert_false(unpack(kinds[k], p, text.len, &arena, &out, &err));
-        assert_true(str_starts(str_of(err.message), STR("refused")));
-        assert_false(unpack(kinds[k], p, UNPACK_SIZE_UNKNOWN, &arena, &out, &err));
-        assert_true(str_starts(str_of(err.message), STR("refused")));
+        assert_false(unpack(kinds[k], p, text.len, NULL, &arena, &out, &err));
+        assert_true(str_starts(str_of(err.message), STR("rejected")));
+        assert_false(unpack(kinds[k], p, UNPACK_SIZE_UNKNOWN, NULL, &arena, &out, &err));
+        assert_true(str_starts(str_of(err.message), STR("rejected")));
         assert_true(arena.total < (size_t)32 << 20);
         arena_deinit(&arena);
     }
     free(zeros);
 }
 
-static void refuses_sizes_that_no_memory_holds(void **state)
+static void rejects_sizes_beyond_memory(void **state)
 {
     struct arena arena = ARENA_INIT;
     struct error err;
     struct str out, p = pack(PACK_ZLIB, STR("hello"));
     (void)state;
-    assert_false(unpack(PACK_ZLIB, p, UINT64_MAX - 1, &arena, &out, &err));
+    assert_false(unpack(PACK_ZLIB, p, UINT64_MAX - 1, NULL, &arena, &out, &err));
     assert_false(arena.failed);
     arena_deinit(&arena);
 }
@@ -139,10 +141,10 @@ static void refuses_sizes_that_no_memory_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(unpacks_what_was_packed),
-        UNIT(refuses_other_sizes_and_damage),
-        UNIT(refuses_what_becomes_too_much),
-        UNIT(refuses_sizes_that_no_memory_holds),
+        UNIT(unpacks_packed_data),
+        UNIT(rejects_other_sizes_and_damage),
+        UNIT(rejects_decompression_bombs),
+        UNIT(rejects_sizes_beyond_memory),
     };
     return UNITS_RUN(units);
 }

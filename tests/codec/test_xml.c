@@ -2,12 +2,12 @@
 #include "codec/xml.h"
 #include "unit.h"
 
-/* What the reader makes of a text: <a for a tag opened, /a closed, "text", and at the end
- * the line and what is wrong. */
+/* Prints the pieces of a text: <a for an opening tag, /a for a closing one, "text", and
+ * at the end the line and the error. */
 static void print_pieces(struct output *got, struct source *in)
 {
     struct error err = {.message = ""};
-    struct output scratch = OUTPUT_KEEP;
+    struct output scratch = OUTPUT_BUFFER;
     struct xml x;
     enum xml_piece piece;
     struct str value;
@@ -24,16 +24,16 @@ static void print_pieces(struct output *got, struct source *in)
     output_deinit(&scratch);
 }
 
-/* Read whole, and in bites of every small size. */
-static void check(const char *text, const char *wanted)
+/* Reads the text at once, and in bites of every small size. */
+static void check(const char *text, const char *expected)
 {
     for (size_t bite = 0; bite < 6; bite++) {
-        struct output got = OUTPUT_KEEP;
+        struct output got = OUTPUT_BUFFER;
         struct bites bites = {text, strlen(text), 0, bite, 0};
         struct source in = bite ? source_reading(bites_read, &bites, STR("t"))
                                 : source_of(str_of(text), STR("t"));
         print_pieces(&got, &in);
-        assert_str(str_trim(output_kept(&got)), wanted);
+        assert_str(str_trim(output_contents(&got)), expected);
         output_deinit(&got);
         source_deinit(&in);
     }
@@ -62,7 +62,7 @@ static void attributes_are_found_by_name(void **state)
     check("<a k='/>", "cut");
 }
 
-static void entities_are_five_and_characters(void **state)
+static void predefined_entities_and_characters(void **state)
 {
     (void)state;
     check("<a>&lt;&gt;&amp;&apos;&quot;</a>", "<a \"<>&'\"\" /a");
@@ -71,14 +71,14 @@ static void entities_are_five_and_characters(void **state)
           "<a \"&#0;&#xd800;&#x110000;&x;&;&amp\" /a");
 }
 
-static void what_is_no_xml_is_told(void **state)
+static void invalid_xml_is_reported(void **state)
 {
     (void)state;
-    check("<a></b>", "<a a closing tag that closes nothing");
-    check("<a/></a>", "<a /a a closing tag that closes nothing");
+    check("<a></b>", "<a a closing tag does not match an open one");
+    check("<a/></a>", "<a /a a closing tag does not match an open one");
     check("<a>< b></a>", "<a a tag without a name");
     check("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>",
-          "a document type with declarations, which are not read");
+          "document types with declarations are not supported");
     check("<a><b>", "<a <b cut");
     check("<a>text", "<a \"text\" cut");
     check("<a><b", "<a cut");
@@ -86,25 +86,25 @@ static void what_is_no_xml_is_told(void **state)
     check("<a><![CDATA[x", "<a cut");
 }
 
-static void depth_is_bounded(void **state)
+static void depth_is_limited(void **state)
 {
     (void)state;
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct error err;
     struct xml x;
     for (int i = 0; i < XML_DEPTH_MAX + 1; i++)
         output_text(&text, "<a>");
-    struct source in = source_of(output_kept(&text), STR("t"));
+    struct source in = source_of(output_contents(&text), STR("t"));
     xml_init(&x, &in, &err);
     for (int i = 0; i < XML_DEPTH_MAX; i++)
         assert_int_equal(xml_next(&x), XML_OPEN);
     assert_int_equal(xml_next(&x), XML_END);
     assert_true(x.damaged);
-    assert_string_equal(err.message, "tags that are nested too deep");
+    assert_string_equal(err.message, "tags are nested too deeply");
     output_deinit(&text);
 }
 
-static void lines_are_counted_and_errors_of_the_source_passed_on(void **state)
+static void lines_are_counted_and_source_errors_are_passed_on(void **state)
 {
     (void)state;
     struct error err;
@@ -113,7 +113,7 @@ static void lines_are_counted_and_errors_of_the_source_passed_on(void **state)
     xml_init(&x, &in, &err);
     while (xml_next(&x) != XML_END)
         continue;
-    assert_int_equal(err.place.line, 5);
+    assert_int_equal(err.location.line, 5);
 
     struct bites bites = {"<a><b/></a>", 11, 0, 4, 4};
     in = source_reading(bites_read, &bites, STR("t"));
@@ -130,10 +130,10 @@ int main(void)
     static const struct CMUnitTest units[] = {
         UNIT(tags_and_text_come_in_order),
         UNIT(attributes_are_found_by_name),
-        UNIT(entities_are_five_and_characters),
-        UNIT(what_is_no_xml_is_told),
-        UNIT(depth_is_bounded),
-        UNIT(lines_are_counted_and_errors_of_the_source_passed_on),
+        UNIT(predefined_entities_and_characters),
+        UNIT(invalid_xml_is_reported),
+        UNIT(depth_is_limited),
+        UNIT(lines_are_counted_and_source_errors_are_passed_on),
     };
     return UNITS_RUN(units);
 }

@@ -7,23 +7,23 @@
 #define END(size, offset) \
     "PK\x05\x06\0\0\0\0\x01\0\x01\0" size "\0\0\0" offset "\0\0\0\0\0"
 
-/* A file "f" of 3 bytes; the extra part of its own header is not that of its entry. */
+/* A file "f" of 3 bytes; the extra fields of its local header and of its entry differ. */
 #define MEMBER FILE_HEAD "\x03\0\0\0\x03\0\0\0\x01\0\x02\0fXXabc"
 #define ENTRY(flags)                                                                     \
     ENTRY_HEAD(flags)                                                                    \
     "\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\x03\0\0\0\x01\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0" \
     "fYZ"
 
-static struct zip_file only_file(struct str bytes, bool want)
+static struct zip_file only_file(struct str bytes, bool expected)
 {
     struct zip z;
     struct zip_file f = {.path = STR("")};
     assert_true(zip_init(&z, bytes));
-    assert_int_equal(zip_next(&z, &f), want);
+    assert_int_equal(zip_next(&z, &f), expected);
     return f;
 }
 
-static void files_are_found_by_the_directory(void **state)
+static void files_are_found_in_the_directory(void **state)
 {
     struct str whole = STR(MEMBER ENTRY("\0\0") END("\x31", "\x24"));
     struct zip_file f = only_file(whole, true);
@@ -38,7 +38,7 @@ static void files_are_found_by_the_directory(void **state)
     assert_false(zip_next(&z, &f));
 }
 
-static void encrypted_files_are_of_no_method(void **state)
+static void encrypted_files_are_unsupported(void **state)
 {
     (void)state;
     struct zip_file f = only_file(STR(MEMBER ENTRY("\x01\0") END("\x31", "\x24")), true);
@@ -46,8 +46,8 @@ static void encrypted_files_are_of_no_method(void **state)
     assert_int_equal(f.size, 3);
 }
 
-/* Wherever it is cut or bent, nothing behind the bytes is looked at. */
-static void damage_is_borne(void **state)
+/* Truncated or corrupted archives never cause reads beyond the bytes. */
+static void damaged_archives_are_survived(void **state)
 {
     struct str whole = STR(MEMBER ENTRY("\0\0") END("\x31", "\x24"));
     char *bent = malloc(whole.len);
@@ -76,9 +76,9 @@ static void damage_is_borne(void **state)
 int main(void)
 {
     static const struct CMUnitTest units[] = {
-        UNIT(files_are_found_by_the_directory),
-        UNIT(encrypted_files_are_of_no_method),
-        UNIT(damage_is_borne),
+        UNIT(files_are_found_in_the_directory),
+        UNIT(encrypted_files_are_unsupported),
+        UNIT(damaged_archives_are_survived),
     };
     return UNITS_RUN(units);
 }

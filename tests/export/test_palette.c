@@ -1,6 +1,6 @@
 #include "base/format.h"
 #include "export/palette.h"
-#include "model/label.h"
+#include "model/frame_label.h"
 #include "unit.h"
 
 static color color_in(const char *palette, const char *name, enum frame_kind kind)
@@ -35,7 +35,7 @@ static void every_palette_has_readable_colours(void **state)
             format_text(name, sizeof name, "f_%d", n);
             color c = color_in(palette_names[i], name, FRAME_USER);
             unsigned light = (c >> 16) * 299 + (c >> 8 & 0xff) * 587 + (c & 0xff) * 114;
-            assert_true(light > 120 * 1000); /* dark text stands on it */
+            assert_true(light > 120 * 1000); /* dark text is readable on it */
         }
     }
     assert_null(palette_named(STR("no such")));
@@ -82,7 +82,7 @@ static bool is_orange(color c)
     return red_of(c) > green_of(c) + 50 && green_of(c) > blue_of(c) + 40;
 }
 
-static void mixed_palettes_tell_frames_apart(void **state)
+static void mixed_palettes_distinguish_frames(void **state)
 {
     (void)state;
     assert_true(is_green(color_in("java", "org/apache/Foo.bar", FRAME_USER)));
@@ -104,7 +104,7 @@ static void mixed_palettes_tell_frames_apart(void **state)
     assert_true(blue_of(woken) > green_of(woken) + 20);
 }
 
-/* Which of a mixed palette's plain ones a name has: colours of one name by each. */
+/* Which plain palette a palette with rules selects for a name. */
 static void assert_plain(const char *mixed, const char *name, enum frame_kind kind,
                          const char *plain)
 {
@@ -115,8 +115,8 @@ static void assert_plain(const char *mixed, const char *name, enum frame_kind ki
         fail_msg("%s is not %s in %s", name, plain, mixed);
 }
 
-/* As flamegraph.pl and inferno-flamegraph choose. */
-static void java_is_told_by_marks_and_names(void **state)
+/* The same choice as flamegraph.pl and inferno-flamegraph. */
+static void java_is_recognised_by_marks_and_names(void **state)
 {
     static const char *const green[] = {"java/lang/String.foo",
                                         "java.lang.String.foo",
@@ -146,7 +146,7 @@ static void java_is_told_by_marks_and_names(void **state)
     assert_plain("java", "java/lang/String.foo_[k]", FRAME_USER, "orange");
 }
 
-static void javascript_is_told_by_marks_and_paths(void **state)
+static void javascript_is_recognised_by_marks_and_paths(void **state)
 {
     (void)state;
     assert_plain("js", "LazyCompile:~f /srv/a.js:1_[j]", FRAME_USER, "green");
@@ -164,7 +164,8 @@ static void javascript_is_told_by_marks_and_paths(void **state)
     assert_plain("js", "malloc", FRAME_USER, "red");
 }
 
-/* Every colour that a mixed palette gives is in its legend, by the plain one's middle. */
+/* Every colour of a palette with rules is in its legend, as the middle of the plain
+ * palette. */
 static void mixed_palettes_have_a_legend(void **state)
 {
     static const char *const mixed[] = {"java", "js", "perl", "python", "rust", "chain"};
@@ -196,11 +197,11 @@ static void change_is_red_or_blue(void **state)
     assert_true(green_of(color_by_share(1)) < green_of(color_by_share(0)) - 80);
 }
 
-static void assert_parses(const char *text, bool ok, color wanted)
+static void assert_parses(const char *text, bool ok, color expected)
 {
     color c = 0x123456;
     assert_int_equal(color_parse(str_of(text), &c), ok);
-    assert_int_equal(c, ok ? wanted : 0x123456);
+    assert_int_equal(c, ok ? expected : 0x123456);
 }
 
 static void colours_are_read(void **state)
@@ -223,7 +224,7 @@ static void colours_are_read(void **state)
 static void a_map_is_read_and_written_sorted(void **state)
 {
     struct palette_map m;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     color c;
     (void)state;
     assert_true(palette_map_init(&m));
@@ -237,17 +238,17 @@ static void a_map_is_read_and_written_sorted(void **state)
     assert_int_equal(c, 0x010203);
     assert_false(palette_map_find(&m, STR("c"), &c));
     assert_true(palette_map_write(&m, &o));
-    assert_str(output_kept(&o),
+    assert_str(output_contents(&o),
                "a->rgb(7,8,255)\nb->rgb(4,5,6)\noperator->->rgb(1,2,3)\n");
     output_deinit(&o);
     palette_map_deinit(&m);
 }
 
-/* flamegraph.pl gives its root, which has no name, a colour too. */
+/* flamegraph.pl also stores a colour for its root, which has no name. */
 static void a_map_of_flamegraph_pl_is_read(void **state)
 {
     struct palette_map m;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     color c;
     (void)state;
     assert_true(palette_map_init(&m));
@@ -260,7 +261,7 @@ static void a_map_of_flamegraph_pl_is_read(void **state)
     palette_map_set(&m, STR("two\nlines"), 0x070809);
     assert_false(m.changed);
     assert_true(palette_map_write(&m, &o));
-    assert_str(output_kept(&o), "->rgb(1,2,3)\nf->rgb(4,5,6)\n");
+    assert_str(output_contents(&o), "->rgb(1,2,3)\nf->rgb(4,5,6)\n");
     output_deinit(&o);
     palette_map_deinit(&m);
 }
@@ -279,14 +280,14 @@ static size_t random_name(uint32_t *seed, char *room)
     return length;
 }
 
-/* What is written is read back as it was, whatever bytes a name has. */
+/* A map that is written is read back unchanged, whatever bytes a name has. */
 static void a_written_map_is_the_same_when_read(void **state)
 {
     uint32_t seed = 1;
     (void)state;
     for (int round = 0; round < 200; round++) {
         struct palette_map m, again;
-        struct output first = OUTPUT_KEEP, second = OUTPUT_KEEP;
+        struct output first = OUTPUT_BUFFER, second = OUTPUT_BUFFER;
         assert_true(palette_map_init(&m) && palette_map_init(&again));
         for (uint32_t i = next_random(&seed) >> 16 & 63; i > 0; i--) {
             char name[16];
@@ -294,12 +295,12 @@ static void a_written_map_is_the_same_when_read(void **state)
             palette_map_set(&m, (struct str){name, length}, next_random(&seed) >> 8);
         }
         assert_true(palette_map_write(&m, &first));
-        struct str text = output_kept(&first);
+        struct str text = output_contents(&first);
         while (text.len)
             assert_true(palette_map_read(&again, str_cut(&text, '\n')));
         assert_false(again.changed);
         assert_true(palette_map_write(&again, &second));
-        assert_true(str_equal(output_kept(&first), output_kept(&second)));
+        assert_true(str_equal(output_contents(&first), output_contents(&second)));
         output_deinit(&first);
         output_deinit(&second);
         palette_map_deinit(&m);
@@ -314,12 +315,12 @@ int main(void)
         UNIT(a_name_has_one_colour),
         UNIT(names_that_begin_alike_look_alike),
         UNIT(seeds_change_random_colours),
-        UNIT(mixed_palettes_tell_frames_apart),
+        UNIT(mixed_palettes_distinguish_frames),
         UNIT(change_is_red_or_blue),
         UNIT(colours_are_read),
         UNIT(a_map_is_read_and_written_sorted),
-        UNIT(java_is_told_by_marks_and_names),
-        UNIT(javascript_is_told_by_marks_and_paths),
+        UNIT(java_is_recognised_by_marks_and_names),
+        UNIT(javascript_is_recognised_by_marks_and_paths),
         UNIT(mixed_palettes_have_a_legend),
         UNIT(a_map_of_flamegraph_pl_is_read),
         UNIT(a_written_map_is_the_same_when_read),

@@ -2,7 +2,7 @@
 #include "model/builder.h"
 #include "unit.h"
 
-/* Boxes as text, one after the other: "row name x+width", summaries by their kind. */
+/* Boxes as text: "row name x+width"; summaries by kind. */
 static void write_boxes(struct output *o, const struct svg_layout *l,
                         const struct calltree *t)
 {
@@ -18,7 +18,7 @@ static void write_boxes(struct output *o, const struct svg_layout *l,
     }
 }
 
-/* A stack of `names`, one letter each, outermost first. */
+/* A stack of `names`, one letter each, root first. */
 static void add_stack(struct builder *b, const char *names, double weight, event_id e)
 {
     stack_id stack = 0;
@@ -28,20 +28,20 @@ static void add_stack(struct builder *b, const char *names, double weight, event
 }
 
 static void lay_out(const struct profile *p, double min_share,
-                    struct svg_layout_options options, const char *wanted)
+                    struct svg_layout_options options, const char *expected)
 {
     struct calltree_options tree_options = {.min_share = min_share};
     struct calltree t;
     struct svg_layout l;
     struct error err;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     options.min_share = min_share;
     options.base_factor = options.base_factor > 0 ? options.base_factor : 1;
     options.max_rows = options.max_rows ? options.max_rows : 100;
     assert_true(calltree_init(&t, p, &tree_options, &err));
     assert_true(svg_layout_init(&l, &t, &options, &err));
     write_boxes(&o, &l, &t);
-    assert_str(output_kept(&o), wanted);
+    assert_str(output_contents(&o), expected);
     assert_true(l.rows <= options.max_rows);
     output_deinit(&o);
     svg_layout_deinit(&l);
@@ -67,7 +67,7 @@ static struct profile *profile_of(const char *const *stacks, const double *weigh
     return finish(&b);
 }
 
-/* As flamegraph.pl and inferno draw it. */
+/* As in flamegraph.pl and inferno. */
 static void own_weight_is_on_the_left(void **state)
 {
     const char *const stacks[] = {"a", "ab", "ac", "ac", "acd", "e", NULL};
@@ -136,7 +136,7 @@ static void a_larger_total_leaves_room(void **state)
     assert_true(svg_layout_init(&l, &t, &options, &err));
     assert_double(l.total, 20);
     svg_layout_deinit(&l);
-    options.total = 2; /* less than there is: not heeded */
+    options.total = 2; /* less than the sum: ignored */
     assert_true(svg_layout_init(&l, &t, &options, &err));
     assert_double(l.total, 5);
     svg_layout_deinit(&l);

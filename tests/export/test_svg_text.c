@@ -1,11 +1,11 @@
 #include "export/svg_text.h"
 #include "unit.h"
 
-static void assert_cleaned(const char *name, size_t length, const char *wanted)
+static void assert_cleaned(const char *name, size_t length, const char *expected)
 {
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     svg_clean(&o, (struct str){name, length});
-    assert_str(output_kept(&o), wanted);
+    assert_str(output_contents(&o), expected);
     output_deinit(&o);
 }
 
@@ -28,12 +28,12 @@ static void names_become_text_that_xml_may_hold(void **state)
 static void assert_escaped(const char *text, bool ascii, const char *xml,
                            const char *json)
 {
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     svg_escape(&o, str_of(text), ascii);
-    assert_str(output_kept(&o), xml);
+    assert_str(output_contents(&o), xml);
     o.used = 0;
     svg_quote(&o, str_of(text), ascii);
-    assert_str(output_kept(&o), json);
+    assert_str(output_contents(&o), json);
     output_deinit(&o);
 }
 
@@ -50,18 +50,18 @@ static void text_is_escaped(void **state)
                    "\"\\u00e9\\ud83d\\udd25\"");
 }
 
-/* A font in which every character is ten wide. */
+/* A font in which every character is ten pixels wide. */
 static const struct svg_font tens = {.size = 10, .width = 1};
 
 static void assert_fit(const char *name, double room, enum svg_cut cut,
-                       const char *wanted)
+                       const char *expected)
 {
     struct svg_label label = svg_fit(str_of(name), room, &tens, cut);
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     output_text(&o, label.cut_before && label.text.len ? "~" : "");
     output_str(&o, label.text);
     output_text(&o, label.cut_behind && label.text.len ? "~" : "");
-    assert_str(output_kept(&o), wanted);
+    assert_str(output_contents(&o), expected);
     output_deinit(&o);
 }
 
@@ -71,7 +71,7 @@ static void what_does_not_fit_is_cut(void **state)
     assert_fit("abcdef", 60, SVG_CUT_END, "abcdef");
     assert_fit("abcdef", 59, SVG_CUT_END, "abcd~");
     assert_fit("abcdef", 30, SVG_CUT_END, "ab~");
-    assert_fit("abcdef", 29, SVG_CUT_END, "ab"); /* no room for the dots */
+    assert_fit("abcdef", 29, SVG_CUT_END, "ab"); /* no room for the ellipsis */
     assert_fit("abcdef", 19, SVG_CUT_END, "");
     assert_fit("abcdef", 59, SVG_CUT_BEGINNING, "~cdef");
     assert_fit("abcdef", 29, SVG_CUT_BEGINNING, "ef");
@@ -90,15 +90,15 @@ static void qualifiers_are_cut_first(void **state)
     assert_fit("alloc::vec::Vec::push", 90, cut, "~push");
     assert_fit("alloc::vec::Vec::push", 40, cut, "push");
     assert_fit("alloc::vec::Vec::push", 30, cut, "pu~");
-    assert_fit("java/util/List.add", 90, cut, "~List.add"); /* 8 and the dots */
+    assert_fit("java/util/List.add", 90, cut, "~List.add"); /* 8 and the ellipsis */
     assert_fit("ns::f(a::b, c::d)", 160, cut, "~f(a::b, c::d)");
     assert_fit("ns::vec<a::b>::push", 180, cut, "~vec<a::b>::push");
     assert_fit("void ns::f(int)", 140, cut, "~f(int)");
     assert_fit("a->b::c", 60, cut, "~c");
-    assert_fit("tick lib/a/b.js", 100, cut, "tick lib/~"); /* a path is no qualifier */
+    assert_fit("tick lib/a/b.js", 100, cut, "tick lib/~"); /* a path is not a qualifier */
 }
 
-/* The hash of a Rust function is the least useful part of its name. */
+/* The hash of a Rust function is the least important part of its name. */
 static void hashes_are_cut_before_all_else(void **state)
 {
     enum svg_cut cut = SVG_CUT_QUALIFIERS;
@@ -124,7 +124,8 @@ static void a_long_name_is_not_searched_for_ever(void **state)
     memcpy(name, "a::", 3);
     struct svg_label label =
         svg_fit((struct str){name, length}, 100, &tens, SVG_CUT_QUALIFIERS);
-    assert_int_equal(label.text.len, 9); /* from the beginning: it is beyond the reach */
+    assert_int_equal(label.text.len,
+                     9); /* from the beginning: the separator is too far from the end */
     free(name);
 }
 
@@ -137,17 +138,17 @@ static void each_character_has_its_width(void **state)
 }
 
 static void assert_written(void (*write)(struct output *, double), double v,
-                           const char *wanted)
+                           const char *expected)
 {
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     write(&o, v);
-    assert_str(output_kept(&o), wanted);
+    assert_str(output_contents(&o), expected);
     output_deinit(&o);
 }
 
 static void write_short_length(struct output *o, double v)
 {
-    svg_length(o, v, 4);
+    output_short(o, v, 4);
 }
 
 static void figures_are_grouped(void **state)

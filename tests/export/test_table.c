@@ -11,22 +11,22 @@ static const struct row rows[] = {
 static void print(const struct profile *p, struct table_options table, struct output *out)
 {
     struct export_options options = {.table = &table};
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     if (!exporter_named(STR("table"))->write(p, &options, out, &err))
         fail_msg("%s", err.message);
     output_char(out, 0);
 }
 
-/* What is printed for p, from the first line that begins with `from` on. */
+/* The output for p, from the first line that begins with `from`. */
 static void assert_table(const struct profile *p, struct table_options table,
-                         const char *from, const char *wanted)
+                         const char *from, const char *expected)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     print(p, table, &out);
     const char *begin = strstr(out.bytes, from);
     if (!begin)
         fail_msg("no '%s' in\n%s", from, out.bytes);
-    assert_str(str_of(begin), wanted);
+    assert_str(str_of(begin), expected);
     output_deinit(&out);
 }
 
@@ -34,7 +34,7 @@ static void test_self_and_total(void **state)
 {
     struct profile *p = PROFILE(rows);
     (void)state;
-    /* parse is met twice in the first stack and counted once. */
+    /* parse occurs twice in the first stack and is counted once */
     assert_table(p, (struct table_options){0}, "self",
                  "self %  self  total %  total  function\n"
                  "40.00%     4   40.00%      4  emit\n"
@@ -93,14 +93,14 @@ static void test_tree(void **state)
                  " total %   self %  function\n"
                  "  50.00%    0.00%  ├─ db\n"
                  "  50.00%    0.00%  └─ web\n"
-                 "# 7 callees deeper than 1 are left out\n");
+                 "# 7 callees deeper than 1 are not shown\n");
     assert_table(p, (struct table_options){.tree = true, .percent_limit = 45}, " total",
                  " total %   self %  function\n"
                  "  50.00%    0.00%  ├─ db\n"
                  "  50.00%    0.00%  └─ web\n"
                  "  50.00%    0.00%     main\n"
                  "  50.00%   20.00%     parse\n"
-                 "# callees below 45% are left out\n");
+                 "# callees below 45% are not shown\n");
     profile_destroy(p);
 }
 
@@ -125,7 +125,7 @@ static void test_differential(void **state)
                  "delta",
                  "delta   change  before %  after %  before  after  function\n"
                  "  +15  +75.00%     0.00%   75.00%       0     15  h\n"
-                 "# and 3 more that changed less or not at all (25.00% self)\n");
+                 "# and 3 more with a smaller or no change (25.00% self)\n");
     assert_table(p, (struct table_options){.tree = true}, "  change",
                  "  change before %  after %  function\n"
                  "   0.00%  100.00%  100.00%  main\n"
@@ -175,8 +175,8 @@ static void test_json(void **state)
     profile_destroy(p);
 }
 
-/* What a terminal leaves room for: names are cut in the middle, then modules go, then
- * weights; shares stay. */
+/* The width of a terminal: names are cut in the middle; modules, then weights are
+ * omitted; shares are not. */
 static void test_width(void **state)
 {
     static const struct row one[] = {
@@ -205,16 +205,16 @@ static void test_colour(void **state)
     profile_destroy(p);
 }
 
-static void assert_header(const struct profile *p, const char *wanted)
+static void assert_header(const struct profile *p, const char *expected)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     print(p, (struct table_options){.limit = 1}, &out);
-    struct str text = output_kept(&out);
-    assert_str(str_head(text, str_search(text, STR("self %"))), wanted);
+    struct str text = output_contents(&out);
+    assert_str(str_head(text, str_search(text, STR("self %"))), expected);
     output_deinit(&out);
 }
 
-/* What is known to be wrong with the data stands at the top. */
+/* Known problems of the data are at the top. */
 static void test_honest(void **state)
 {
     struct builder b;
@@ -235,9 +235,9 @@ static void test_honest(void **state)
     assert_header(p,
                   "# perf, 2 samples from 5.000000 s to 7.500000 s (2.500 s)\n"
                   "# command: ./a \\x1b]0;x\n"
-                  "# filtered: not all of them are shown\n"
+                  "# filtered: not all samples are shown\n"
                   "# the profiler lost 1,234 samples\n"
-                  "# 1 stack is cut short\n"
+                  "# 1 stack is truncated\n"
                   "# 2 times: no count\n"
                   "\n"
                   "# cycles: 4,000 in 2 samples, 25.00% in functions without a name\n");
@@ -272,7 +272,8 @@ static void test_units(void **state)
     profile_destroy(p);
 }
 
-/* Functions of one name in two modules are two rows; before and after they are one. */
+/* Functions with the same name in two modules are two rows; in a comparison they are
+ * one. */
 static void test_modules(void **state)
 {
     struct builder b;

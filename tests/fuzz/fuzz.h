@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fuzz driver, and the means to replay it: libFuzzer calls LLVMFuzzerTestOneInput;
- * built without libFuzzer, replay.c calls it for files. It stands in limits.c, which
- * holds each input to its time and memory.
+/* The interface of fuzz drivers. libFuzzer calls LLVMFuzzerTestOneInput; without
+ * libFuzzer, replay.c calls it for files. It is defined in limits.c, which limits time
+ * and memory per input.
  *
- * To add one: tests/fuzz/fuzz_NAME.c with the three functions, its line in
+ * To add a driver: tests/fuzz/fuzz_NAME.c with the three functions, and its line in
  * tests/meson.build and in tests/fuzz/run. */
 #ifndef STOKE_TESTS_FUZZ_H
 #define STOKE_TESTS_FUZZ_H
@@ -15,17 +15,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The driver's: takes one input. Gives 0. */
+/* Defined by the driver: processes one input. Returns 0. */
 int fuzz_one(const uint8_t *data, size_t size);
 
-/* How many ways there are to take an input: each importer is one. */
+/* Number of variants: for example, one per importer. */
 size_t fuzz_variants(void);
 
-/* From now on inputs are taken that way. `data` is what will come: where it cannot be of
- * interest to the variant, *size may be made smaller. Returns the variant's name. */
+/* Selects a variant for the following inputs. `data` is the next input; if the variant
+ * needs only a part, *size may be reduced. Returns the variant's name. */
 const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size);
 
-/* Both, for a driver that takes every input the same way. */
+/* Both functions, for a driver with one variant. */
 #define FUZZ_ONE_WAY(name)                                                     \
     size_t fuzz_variants(void)                                                 \
     {                                                                          \
@@ -37,7 +37,7 @@ const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size);
         return (name);                                                         \
     }
 
-/* An invariant: ends the process, and so tells the fuzzer, when it does not hold. */
+/* An invariant: aborts, which the fuzzer detects, if it does not hold. */
 #define CHECK(condition)                                                      \
     do {                                                                      \
         if (!(condition)) {                                                   \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes call frame information: the input is a section, and a stack to unwind by it. A
- * table made of it says what its rows say, is the same once written and read, and stacks
- * are unwound the same way by the batch and by the cursor. */
+/* Fuzzes call frame information: the input is a section and a stack to unwind with it.
+ * The table must agree with the rows, must be unchanged after writing and reading, and
+ * batch and cursor must agree. */
 #include "fuzz.h"
 #include "unwind/unwind.h"
 
@@ -12,7 +12,7 @@
 
 static const char *const variants[] = {"x86-64 .eh_frame", "x86-64 .debug_frame",
                                        "AArch64 .eh_frame", "AArch64 .debug_frame"};
-static size_t chosen = SIZE_MAX; /* SIZE_MAX: the input's first byte chooses */
+static size_t chosen = SIZE_MAX; /* SIZE_MAX: the first byte of the input selects */
 
 size_t fuzz_variants(void)
 {
@@ -27,7 +27,7 @@ const char *fuzz_choose(size_t variant, const uint8_t *data, size_t *size)
     return variants[variant];
 }
 
-/* Every row can be found again; general rules by the FDE. */
+/* Every row must be found in the table; general rules through the FDE. */
 static void check_rows(const struct unwind_table *t, const struct cfi_section *section)
 {
     static struct cfi_program program;
@@ -66,15 +66,15 @@ static void check_bytes(const struct unwind_table *t, const struct unwind_source
                      sizeof(struct unwind_rule)) == 0);
 }
 
-struct taken {
+struct result {
     uint64_t addresses[FRAMES];
     uint32_t signals[(FRAMES + 31) / 32];
 };
 
-static void set_job(struct unwind_job *job, struct taken *taken)
+static void set_job(struct unwind_job *job, struct result *result)
 {
-    job->addresses = taken->addresses;
-    job->signals = taken->signals;
+    job->addresses = result->addresses;
+    job->signals = result->signals;
     job->room = FRAMES;
 }
 
@@ -90,7 +90,7 @@ static void check_stacks(const struct unwind_table *t, const struct spaces *spac
     struct unwind_objects objects = {.table = table_of, .context = &copy};
     uint64_t registers[JOBS][UNWIND_REGISTERS_MAX];
     struct unwind_job fast[JOBS], slow[JOBS];
-    struct taken fast_taken[JOBS], slow_taken[JOBS];
+    struct result fast_taken[JOBS], slow_taken[JOBS];
     bool is_arm = t->machine == ARCH_ARM64;
     for (size_t i = 0; i < JOBS; i++) {
         for (size_t r = 0; r < UNWIND_REGISTERS_MAX; r++)
@@ -162,7 +162,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     check_bytes(&table, &source, &arena);
     map.offset = 0;
     map.object = 1;
-    /* another space for each input, so that no rule is remembered from the last */
+    /* a new space for each input, so that no cached rule of the previous one is used */
     map.end += ++version;
     space_id space = space_add(&spaces, 0, &map);
     check_stacks(&table, &spaces, space, rest, cache);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the DWARF reader: whatever the sections hold, look-ups come to an end, all that
- * they hand out can be read, and another reader says the same.
+/* Fuzzes the DWARF reader: for any sections, lookups end, all results are readable, and
+ * a second reader gives the same results.
  *
- * An input is an ELF file, or what tests/dwarf_input.h describes. */
+ * An input is an ELF file, or a file as described in tests/dwarf_input.h. */
 #include "dwarf_input.h"
 #include "fuzz.h"
 #include "symbol/dwarf_package.h"
@@ -20,7 +20,7 @@ static bool make_input(struct str bytes, struct dwarf_input *input,
     return true;
 }
 
-/* Adds up all bytes, so that a sanitizer sees each one. */
+/* Reads all bytes, so that a sanitizer checks each one. */
 static unsigned touch(struct str text)
 {
     unsigned sum = 0;
@@ -54,8 +54,8 @@ static size_t make_queries(const struct dwarf *d, struct dwarf_query *queries)
     return count;
 }
 
-/* An address alone: broken entries may be stepped over another way then, so it may have
- * other frames than among others. */
+/* A single address: corrupt entries may be skipped differently then, so its frames may
+ * differ from those in a batch. */
 static void check_alone(struct dwarf_reader *r, uint64_t address)
 {
     static struct dwarf_frame frames[2000];
@@ -64,7 +64,7 @@ static void check_alone(struct dwarf_reader *r, uint64_t address)
     check_frames(&q);
 }
 
-/* Another reader has the same answers. */
+/* A second reader must give the same answers. */
 static void check_again(const struct dwarf *d, const struct dwarf_query *queries,
                         size_t count)
 {

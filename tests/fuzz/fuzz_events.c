@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes what -e names: any text up to the first zero of the input. What is taken is
- * bounded, has a name, and stays within its groups; what is refused says why.
+/* Fuzzes event lists of -e: the text up to the first zero byte of the input. Accepted
+ * events must be bounded, have a name, and be in valid groups; rejections must have a
+ * message.
  *
- * The machine is made up (the program is linked with --wrap for what looks at it), so that
- * all machines find the same: two units and two tracepoints. What stands behind the zero
- * is in the files of the unit "any". */
+ * The machine is simulated (linked with --wrap for the functions that read it), so that
+ * results are the same everywhere: two PMUs and two tracepoints. The bytes after the
+ * zero are the content of the files of the PMU "any". */
 #include "fuzz.h"
 #include "os/machine.h"
 #include "os/mapping.h"
@@ -36,7 +37,7 @@ static const struct {
     {TRACING "available_events", "sched:sched_switch\nsched:sched_waking\nno:id\n"},
 };
 
-static struct str any; /* what the files of the unit "any" hold */
+static struct str any; /* content of the files of the PMU "any" */
 
 static struct str content_of(const char *path)
 {
@@ -49,11 +50,11 @@ static struct str content_of(const char *path)
     return STR("");
 }
 
-/* The names that the linker asks for. NOLINTBEGIN */
+/* Names that the linker requires. NOLINTBEGIN */
 struct str __wrap_os_read_text(const char *path, char *room, size_t size);
 bool __wrap_os_folder_each(const char *path, void (*each)(void *, struct str),
                            void *context);
-bool __wrap_os_mapping_read(struct os_mapping *m, const char *path, size_t most,
+bool __wrap_os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
                             struct error *err);
 void __wrap_os_mapping_close(struct os_mapping *m);
 
@@ -73,11 +74,11 @@ bool __wrap_os_folder_each(const char *path, void (*each)(void *, struct str),
     return true;
 }
 
-bool __wrap_os_mapping_read(struct os_mapping *m, const char *path, size_t most,
+bool __wrap_os_mapping_read(struct os_mapping *m, const char *path, size_t limit,
                             struct error *err)
 {
     *m = (struct os_mapping){.bytes = content_of(path)};
-    return (m->bytes.len && m->bytes.len <= most) || error_set(err, "no such file");
+    return (m->bytes.len && m->bytes.len <= limit) || error_set(err, "no such file");
 }
 
 void __wrap_os_mapping_close(struct os_mapping *m)
@@ -88,7 +89,7 @@ void __wrap_os_mapping_close(struct os_mapping *m)
 
 /* --- Events ------------------------------------------------------------------------ */
 
-/* It is shown, and written to the file. */
+/* It is displayed, and written to the file. */
 static void check_name(const struct record_event *e)
 {
     CHECK(memchr(e->name, 0, sizeof e->name) && e->name[0]);

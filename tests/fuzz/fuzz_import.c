@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes every importer: $STOKE_FUZZ_IMPORTER names it; without one the input's first
- * byte chooses. What is read must be sound, read the same from a pipe as from memory, and
- * the same in two parts as in one where the format can be split. */
+/* Fuzzes every importer. $STOKE_FUZZ_IMPORTER selects one; otherwise the first byte of
+ * the input does. The profile must be valid, must be the same from a pipe as from
+ * memory, and, if the format can be split, the same in two parts. */
 #include "base/hash.h"
 #include "bites.h"
 #include "export/exporter.h"
@@ -11,36 +11,38 @@
 
 static const struct importer *chosen;
 
-/* Behind this size a file of another format has nothing new to say. */
+/* Larger inputs of other formats test nothing new. */
 #define FOREIGN_SIZE ((size_t)256 << 10)
 
-/* How an input is read, from its own bytes: the same each time. */
-struct way {
+/* How an input is read; derived from its bytes, so it is reproducible. */
+struct read_mode {
     struct import_options options;
     enum build_mode mode;
-    bool piped; /* read from a pipe too, in bites of this size */
+    bool piped; /* also read from a pipe, in bites of this size */
     size_t bite;
-    bool split; /* read in two parts too, the second from about there */
+    bool split; /* also read in two parts, split near `split_at` */
     size_t split_at;
     bool
-        followed; /* exported, read back, drawn as a tree: what costs more than reading */
+        /* also exported, read back, and drawn as a tree, which is slower than reading */
+        complete;
 };
 
-/* Replaying, every input is followed; fuzzing, one in eight, so that more are tried. */
+/* Replay does this for every input; fuzzing for one in eight, to try more inputs. */
 static bool replaying;
 
-/* A resolver that makes up frames of what it is given; so all of that is read. */
-static object_id fake_object(void *context, const struct object_wanted *wanted)
+/* A resolver that generates frames from its arguments, so that all of them are read. */
+static object_id fake_object(void *context, const struct object_request *expected)
 {
     (void)context;
-    CHECK(hash_bytes(wanted->build_id.ptr, wanted->build_id.len) != 1); /* it is there */
-    return 1 + (object_id)(hash_bytes(wanted->path.ptr, wanted->path.len) % 7);
+    /* reads every byte */
+    CHECK(hash_bytes(expected->build_id.ptr, expected->build_id.len) != 1);
+    return 1 + (object_id)(hash_bytes(expected->path.ptr, expected->path.len) % 7);
 }
 
-static void fake_unwind(void *context, unsigned hand, struct unwind_job *jobs,
+static void fake_unwind(void *context, unsigned worker, struct unwind_job *jobs,
                         size_t count)
 {
-    (void)hand;
+    (void)worker;
     (void)context;
     for (size_t i = 0; i < count; i++) {
         struct unwind_job *job = &jobs[i];
@@ -52,7 +54,7 @@ static void fake_unwind(void *context, unsigned hand, struct unwind_job *jobs,
         for (size_t k = 0; k < job->count; k++)
             job->addresses[k] = (map ? map->start : hash) + k % 5;
         job->signals[0] = (uint32_t)hash;
-        job->end = (enum unwind_end)(hash % 5);
+        job->end = (enum unwind_end)(hash % 6);
     }
 }
 
@@ -74,14 +76,15 @@ static void fake_name(void *context, struct name_job *jobs, size_t count)
 static const struct resolver fake = {
     .object = fake_object, .unwind = fake_unwind, .name = fake_name};
 
-static struct way way_of(const uint8_t *data, size_t size)
+static struct read_mode read_mode_of(const uint8_t *data, size_t size)
 {
     uint64_t hash = hash_bytes(data, size);
-    struct way w = {.bite = 1 + size / 64 + hash % 97, .split_at = hash % (size + 1)};
+    struct read_mode w = {.bite = 1 + size / 64 + hash % 97,
+                          .split_at = hash % (size + 1)};
     w.mode = hash >> 8 & 1 ? BUILD_KEEP : BUILD_COUNT;
     w.piped = (hash >> 20 & 3) == 0;
     w.split = (hash >> 22 & 1) == 0;
-    w.followed = replaying || (hash >> 24 & 7) == 0;
+    w.complete = replaying || (hash >> 24 & 7) == 0;
     w.options.resolver = hash >> 27 & 1 ? &fake : NULL;
     if (hash >> 9 & 1)
         return w;
@@ -98,14 +101,14 @@ static struct way way_of(const uint8_t *data, size_t size)
     return w;
 }
 
-/* The profile as folded lines, in o; false when the input was refused. */
-static bool read_folded(struct source *in, const struct way *way, struct output *o,
-                        struct builder *b)
+/* Writes the profile as folded lines to o; false if the input was rejected. */
+static bool read_folded(struct source *in, const struct read_mode *read_mode,
+                        struct output *o, struct builder *b)
 {
     struct error err = {.message = ""};
     struct export_options options = {0};
-    CHECK(builder_init(b, way->mode));
-    if (!import_read(chosen, in, &way->options, b, &err)) {
+    CHECK(builder_init(b, read_mode->mode));
+    if (!import_read(chosen, in, &read_mode->options, b, &err)) {
         CHECK(err.message[0]);
         return false;
     }
@@ -113,79 +116,81 @@ static bool read_folded(struct source *in, const struct way *way, struct output 
     return true;
 }
 
-static void check_pipe(struct str text, const struct way *way, struct str wanted, bool ok)
+static void check_pipe(struct str text, const struct read_mode *read_mode,
+                       struct str expected, bool ok)
 {
-    struct bites pipe = {.text = text.ptr, .length = text.len, .bite = way->bite};
+    struct bites pipe = {.text = text.ptr, .length = text.len, .bite = read_mode->bite};
     struct source in = source_reading(bites_read, &pipe, STR("pipe"));
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     struct builder b;
-    CHECK(read_folded(&in, way, &o, &b) == ok);
-    CHECK(str_equal(output_kept(&o), wanted));
+    CHECK(read_folded(&in, read_mode, &o, &b) == ok);
+    CHECK(str_equal(output_contents(&o), expected));
     builder_deinit(&b);
     output_deinit(&o);
     source_deinit(&in);
 }
 
-/* Two parts, read apart and merged as cli/load.c does, are the whole. */
-static void check_split(struct str text, const struct way *way,
-                        const struct profile *whole, struct str wanted)
+/* Two parts, read separately and merged as in engine/parts.c, must equal the whole. */
+static void check_split(struct str text, const struct read_mode *read_mode,
+                        const struct profile *whole, struct str expected)
 {
-    size_t at = way->split_at + chosen->split(str_skip(text, way->split_at), 0);
+    size_t at =
+        read_mode->split_at + chosen->split(str_skip(text, read_mode->split_at), 0);
     struct builder both, part;
     struct error err;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     struct export_options options = {0};
     if (at >= text.len)
         return;
-    struct import_options part_options = way->options;
+    struct import_options part_options = read_mode->options;
     part_options.head = str_head(text, IMPORT_HEAD_SIZE);
-    CHECK(builder_init(&both, way->mode));
+    CHECK(builder_init(&both, read_mode->mode));
     for (int i = 0; i < 2; i++) {
         struct source in =
             source_of(i ? str_skip(text, at) : str_head(text, at), STR("part"));
-        CHECK(builder_init(&part, way->mode));
+        CHECK(builder_init(&part, read_mode->mode));
         CHECK(chosen->read(&in, &part_options, &part, &err));
         builder_merge(&both, part.profile);
         builder_deinit(&part);
     }
     CHECK(both.profile->facts.samples == whole->facts.samples);
     CHECK(exporter_named(STR("folded"))->write(both.profile, &options, &o, &err));
-    CHECK(str_equal(output_kept(&o), wanted));
+    CHECK(str_equal(output_contents(&o), expected));
     output_deinit(&o);
     builder_deinit(&both);
 }
 
-/* Reading alone: it ends, and what was read is sound. */
-static void check_reading(struct str text, const struct way *way)
+/* Only reading: it must end, and the profile must be valid. */
+static void check_reading(struct str text, const struct read_mode *read_mode)
 {
     struct source in = source_of(text, STR("memory"));
     struct error err = {.message = ""};
     struct builder b;
-    CHECK(builder_init(&b, way->mode));
-    if (import_read(chosen, &in, &way->options, &b, &err))
+    CHECK(builder_init(&b, read_mode->mode));
+    if (import_read(chosen, &in, &read_mode->options, &b, &err))
         sound_profile(b.profile);
     else
         CHECK(err.message[0]);
     builder_deinit(&b);
 }
 
-static void check_input(struct str text, const struct way *way)
+static void check_input(struct str text, const struct read_mode *read_mode)
 {
     struct source in = source_of(text, STR("memory"));
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     struct builder b;
-    bool ok = read_folded(&in, way, &o, &b);
-    if (way->piped)
-        check_pipe(text, way, output_kept(&o), ok);
+    bool ok = read_folded(&in, read_mode, &o, &b);
+    if (read_mode->piped)
+        check_pipe(text, read_mode, output_contents(&o), ok);
     if (ok) {
         sound_profile(b.profile);
         for (event_id e = 1; e < b.profile->event_count && e < 4; e++)
             sound_tree(b.profile, e);
         sound_folded(b.profile);
-        if (way->piped)
+        if (read_mode->piped)
             sound_exports(b.profile);
-        if (way->split && chosen->split && text.len)
-            check_split(text, way, b.profile, output_kept(&o));
+        if (read_mode->split && chosen->split && text.len)
+            check_split(text, read_mode, b.profile, output_contents(&o));
     }
     builder_deinit(&b);
     output_deinit(&o);
@@ -224,13 +229,13 @@ int fuzz_one(const uint8_t *data, size_t size)
         data++;
         size--;
     }
-    struct way way = way_of(data, size);
+    struct read_mode read_mode = read_mode_of(data, size);
     struct str text = {(const char *)data, size};
     CHECK(chosen->probe(str_head(text, IMPORT_HEAD_SIZE)) <= 100);
-    if (way.followed)
-        check_input(text, &way);
+    if (read_mode.complete)
+        check_input(text, &read_mode);
     else
-        check_reading(text, &way);
+        check_reading(text, &read_mode);
     if (from_input)
         chosen = NULL;
     return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes binary property lists: every object of what is one is looked at, and what is in
- * it; what lies in a value lies in the list. */
+/* Fuzzes binary property lists: reads every object and its items; all bytes of a value
+ * must be inside the list. */
 #include "codec/plist.h"
 #include "fuzz.h"
 
-#define OBJECTS 256 /* that are looked at; and of each so many items */
+#define OBJECTS 256 /* maximum number of objects to read, and of items of each */
 
 FUZZ_ONE_WAY("plist")
 
@@ -18,14 +18,14 @@ static void check_value(const struct plist *p, const struct plist_value *v)
     CHECK((uint64_t)v->count * p->item_size <= v->bytes.len);
 }
 
-static void look_at(const struct keyed_archive *a, const struct plist *p,
-                    struct plist_value v, struct arena *arena)
+static void check_object(const struct keyed_archive *a, const struct plist *p,
+                         struct plist_value v, struct arena *arena)
 {
     check_value(p, &v);
     for (uint32_t i = 0; i < v.count && i < OBJECTS; i++) {
         struct plist_value item = plist_item(p, &v, i);
         check_value(p, &item);
-        keyed_place(&item);
+        keyed_position(&item);
         struct plist_value followed = keyed_follow(a, item);
         check_value(p, &followed);
     }
@@ -42,7 +42,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     bool keyed = keyed_init(&a, bytes), list = plist_init(&p, bytes);
     CHECK(list || !keyed);
     for (uint32_t i = 0; list && i < p.count && i < OBJECTS; i++)
-        look_at(&a, &p, plist_object(&p, i), &arena);
+        check_object(&a, &p, plist_object(&p, i), &arena);
     arena_deinit(&arena);
     return 0;
 }

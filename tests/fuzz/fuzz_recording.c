@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes all that a recording leads to. tests/fuzz/recording (make_recording.py) holds a
- * recording, its program, the program's debug file, a perf map and a jitdump; the input
- * takes the place of the one that it looks like, the others stay whole. So the road is
- * that of every command: files are found, stacks unwound, addresses named. */
+/* Fuzzes a recording with all files that it refers to. tests/fuzz/recording
+ * (make_recording.py) contains a recording, its executable, the executable's debug
+ * file, a perf map and a jitdump; the input replaces the file of its type. This runs
+ * the same code as every command: files are found, stacks unwound, addresses named. */
 #include "base/hash.h"
 #include "fuzz.h"
 #include "recording.h"
@@ -10,7 +10,7 @@
 #include <ftw.h>
 
 static struct recording recording;
-static bool harmed[ROLES];
+static bool replaced[ROLES];
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
@@ -41,14 +41,14 @@ static void read_one(struct str bytes, unsigned way, struct output *out)
 static void set_up(void)
 {
     char root[64];
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     snprintf(root, sizeof root, "%s/stoke-fuzz-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    unsetenv("HOME"); /* perf's cache */
+    unsetenv("HOME"); /* no perf cache */
     CHECK(mkdtemp(root) && recording_open(&recording, root));
     atexit(remove_root);
     read_one(recording.whole[RECORDING], RECORDING_LINES, &out);
-    CHECK(recording_is_named(output_kept(&out)));
+    CHECK(recording_has_names(output_contents(&out)));
     output_deinit(&out);
 }
 
@@ -68,14 +68,14 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
     struct str input = {(const char *)data, size};
     uint64_t hash = hash_bytes(input.ptr, input.len);
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     if (!recording.root[0])
         set_up();
     enum role role = role_of(input, hash >> 32);
     for (int r = PROGRAM; r < ROLES; r++) {
-        if (harmed[r] && r != (int)role)
+        if (replaced[r] && r != (int)role)
             CHECK(recording_put(&recording, (enum role)r, recording.whole[r]));
-        harmed[r] = r == (int)role;
+        replaced[r] = r == (int)role;
     }
     if (role != RECORDING)
         CHECK(recording_put(&recording, role, input));

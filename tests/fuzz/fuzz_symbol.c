@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes what reads names: an object file, a jitdump file, mangled names, and any other
- * text as kallsyms and as a perf map, told apart by how it begins. */
+/* Fuzzes the readers of names: an object file, a jitdump file, mangled names, and any
+ * other text as kallsyms and as a perf map. The beginning of the input selects one. */
 #include "fuzz.h"
 #include "symbol/demangle.h"
 #include "symbol/go_frames.h"
@@ -12,7 +12,7 @@
 
 FUZZ_ONE_WAY("symbol")
 
-/* Reads every byte, so that a sanitizer sees those that are not ours to read. */
+/* Reads every byte, so that a sanitizer detects invalid memory. */
 static void touch(struct str s)
 {
     volatile char sum = 0;
@@ -133,7 +133,7 @@ static void read_jitdump(struct str file, struct arena *arena)
 
 static void read_names(struct str text)
 {
-    struct output scratch = OUTPUT_KEEP;
+    struct output scratch = OUTPUT_BUFFER;
     while (text.len) {
         struct str name = str_cut(&text, '\n');
         touch(demangle(name, DEMANGLE_SIMPLE, &scratch));

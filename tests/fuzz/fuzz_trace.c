@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the readers of instruction traces, and the tracer behind them, in a program that
- * is made up here: $STOKE_FUZZ_IMPORTER is trace-FORMAT. Whatever comes in, every
- * instruction that was read is in a stack, and a pipe gives the same as memory. */
+/* Fuzzes the readers of instruction traces and the tracer, with a generated program.
+ * $STOKE_FUZZ_IMPORTER is trace-FORMAT. Every instruction that was read must be in a
+ * stack, and a pipe must give the same result as memory. */
 #include "base/hash.h"
 #include "bites.h"
 #include "fuzz.h"
@@ -69,7 +69,8 @@ static struct symbol_entry function(uint32_t i)
                                  .binding = is_label ? SYMBOL_LOCAL : SYMBOL_GLOBAL};
 }
 
-/* Programs at the same addresses with other code each, all but the first a user's. */
+/* Programs with different code at the same addresses; all except the first are user
+ * programs. */
 static void make_program(void)
 {
     static char others[2][WORDS * 4];
@@ -96,7 +97,7 @@ static void make_program(void)
 
 /* --- What holds -------------------------------------------------------------------- */
 
-/* What a profile is, in short: a deep stack for each of its depths would be long. */
+/* A short summary of a profile, because deep stacks would make a long text. */
 static uint64_t digest(const struct profile *p)
 {
     uint64_t hash = p->stack_count * 31 + p->thread_count;
@@ -111,7 +112,7 @@ static uint64_t digest(const struct profile *p)
     return hash;
 }
 
-/* Reads the trace; false where it was refused. */
+/* Reads the trace; false if it was rejected. */
 static bool read_trace(struct source *in, const struct trace_reader_options *options,
                        uint64_t *made, bool thorough)
 {

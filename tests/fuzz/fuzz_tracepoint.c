@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the formats of tracepoints: any text, and any bytes printed by it. Up to the
- * first zero the input is the format, behind it the raw part of a sample. */
+/* Fuzzes tracepoint formats with any text, applied to any bytes. The input is the
+ * format up to the first zero byte, and then the raw data of a sample. */
 #include "fuzz.h"
 #include "perf/tracepoint.h"
 
@@ -12,7 +12,7 @@ int fuzz_one(const uint8_t *data, size_t size)
     struct str text = str_head(input, str_find(input, 0));
     struct str raw = str_skip(input, text.len + 1);
     struct arena arena = ARENA_INIT;
-    struct output o = OUTPUT_KEEP;
+    struct output o = OUTPUT_BUFFER;
     struct tracepoint_format f;
     CHECK(tracepoint_format_read(&f, text, &arena));
     for (int big = 0; big < 2; big++)

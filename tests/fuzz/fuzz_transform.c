@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the transforms and the tables: eight bytes choose the verbs, the rest is read as
- * folded lines. What comes out must be sound, weigh what went in (less where something is
- * filtered out), and print without a byte that a terminal obeys. */
+/* Fuzzes transforms and tables: eight bytes select the verbs, the rest is read as
+ * folded lines. The result must be valid, have the same weight (less after filtering),
+ * and be printed without bytes that a terminal interprets. */
 #include "base/hash.h"
 #include "export/table.h"
 #include "fuzz.h"
@@ -20,7 +20,7 @@ static void add_word(struct transform_words *words, uint64_t *bits)
     *bits = hash_mix(*bits ^ HASH_A, HASH_B);
 }
 
-/* Verbs that leave no sample out. */
+/* Verbs that drop no sample. */
 static struct transform_options shaping(uint64_t bits)
 {
     struct transform_options o = {
@@ -78,7 +78,7 @@ static void check_tables(const struct profile *p, uint64_t bits)
                                   .percent_limit = (double)(bits >> 13 & 31),
                                   .width = bits >> 18 & 127};
     struct export_options options = {.table = &table};
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct error err;
     CHECK(exporter_named(STR("table"))->write(p, &options, &out, &err));
     for (size_t i = 0; i < out.used; i++)

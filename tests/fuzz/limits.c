@@ -1,8 +1,7 @@
-/* What one input may cost: a second of the processor's time (four with sanitizers, which
- * make it 10 to 25 times as slow) and 64 MiB beyond what there was, or as much as the build
- * says. Counted are the allocations of stoke's own code (the program is linked with --wrap
- * for them); a mapped file is the page cache's. Large files, which only replaying has, may
- * take more. */
+/* Limits per input: one second of CPU time (four with sanitizers, which are 10 to 25
+ * times slower) and 64 MiB of additional memory, or as configured in the build. Only
+ * allocations of stoke's own code count (the program is linked with --wrap for them);
+ * mapped files are page cache. Large files, which are only replayed, may use more. */
 #include "fuzz.h"
 #include <malloc.h>
 #include <time.h>
@@ -20,7 +19,7 @@
 #define SECONDS_MAX 1.0
 #endif
 
-/* The names that the linker asks for. NOLINTBEGIN */
+/* Names that the linker requires. NOLINTBEGIN */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -31,15 +30,15 @@ void *__wrap_realloc(void *old, size_t size);
 void __wrap_free(void *block);
 /* NOLINTEND */
 
-/* What the C library allocated for itself may be given back through free: it is not
- * counted before, so that `living` may fall below zero. */
-static int64_t living, allowed = INT64_MAX;
+/* The C library's own allocations are not counted, but may be freed through free, so
+ * `live` may become negative. */
+static int64_t live, allowed = INT64_MAX;
 
-/* At once, so that the fuzzer tells where. Several threads may be at it. */
+/* Fails immediately, so that the fuzzer shows where. Several threads may call this. */
 static void *count_block(void *block)
 {
     int64_t size = block ? (int64_t)malloc_usable_size(block) : 0;
-    int64_t now = __atomic_add_fetch(&living, size, __ATOMIC_RELAXED);
+    int64_t now = __atomic_add_fetch(&live, size, __ATOMIC_RELAXED);
     CHECK(now <= __atomic_load_n(&allowed, __ATOMIC_RELAXED));
     return block;
 }
@@ -47,7 +46,7 @@ static void *count_block(void *block)
 static void uncount_block(void *block)
 {
     int64_t size = block ? (int64_t)malloc_usable_size(block) : 0;
-    __atomic_sub_fetch(&living, size, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&live, size, __ATOMIC_RELAXED);
 }
 
 /* NOLINTBEGIN */
@@ -89,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > SMALL_INPUT)
         return fuzz_one(data, size);
     double begun = seconds();
-    allowed = living + MEMORY_MAX;
+    allowed = live + MEMORY_MAX;
     fuzz_one(data, size);
     allowed = INT64_MAX;
     CHECK(seconds() - begun <= SECONDS_MAX);

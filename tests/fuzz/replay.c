@@ -1,5 +1,5 @@
-/* Runs a fuzz driver over files, without libFuzzer: replay FILE-OR-FOLDER... Each file is
- * a test; every variant of the driver gets it. */
+/* Runs a fuzz driver with files, without libFuzzer: replay FILE-OR-FOLDER... Each file
+ * is a test and is passed to every variant of the driver. */
 #include "fuzz.h"
 #include <ftw.h>
 #include <signal.h>
@@ -11,9 +11,9 @@
 #define FILE_MAX ((size_t)64 << 20)
 
 static unsigned count;
-static char current[5000]; /* what runs, for when it crashes */
+static char current[5000]; /* the current input, for crash reports */
 
-static void tell_and_die(int number)
+static void report_and_exit(int number)
 {
     const char *how = number == SIGALRM ? "hung: " : "crashed: ";
     if (write(STDERR_FILENO, how, strlen(how)) > 0 &&
@@ -44,7 +44,7 @@ static int replay(const char *path, const struct stat *st, int kind, struct FTW 
     for (size_t v = 0; bytes && v < fuzz_variants(); v++) {
         size_t used = size;
         snprintf(current, sizeof current, "%s: %s", fuzz_choose(v, bytes, &used), path);
-        /* A copy of exactly that size, so that a sanitizer sees a step beyond it. */
+        /* A copy of the exact size, so that a sanitizer detects reads beyond it. */
         uint8_t *exact = malloc(used ? used : 1);
         memcpy(exact, bytes, used);
         alarm(HANG_SECONDS);
@@ -61,12 +61,12 @@ int main(int argc, char **argv)
 {
     static const int signals[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        signal(signals[i], tell_and_die);
+        signal(signals[i], report_and_exit);
     for (int i = 1; i < argc; i++)
         if (access(argv[i], F_OK) == 0)
             nftw(argv[i], replay, 20, FTW_PHYS);
         else
-            printf("ok %u - %s # SKIP it is not there\n", ++count, argv[i]);
+            printf("ok %u - %s # SKIP not found\n", ++count, argv[i]);
     printf("1..%u\n", count);
     return 0;
 }

@@ -6,10 +6,10 @@
 #include "import/importer.h"
 #include <math.h>
 
-/* What a callgrind file holds of events. */
+/* The maximum number of events in a callgrind file. */
 #define CALLGRIND_EVENTS 32
 
-/* A folded file holds no count beyond this; see COUNT_MAX in import/folded.c. */
+/* The maximum count in a folded file; see COUNT_MAX in import/folded.c. */
 #define FOLDED_MAX 1e15
 
 static void sound_tables(const struct profile *p)
@@ -48,7 +48,8 @@ void sound_profile(const struct profile *p)
         CHECK(isfinite(s->weight));
         count += s->count;
     }
-    CHECK(facts->filtered || count >= facts->samples); /* one may have several values */
+    /* a sample may have several values */
+    CHECK(facts->filtered || count >= facts->samples);
     CHECK(facts->format < p->strings.count && facts->host < p->strings.count);
     CHECK(facts->command < p->strings.count);
     CHECK(facts->warning_count <= WARNINGS_MAX);
@@ -58,9 +59,9 @@ void sound_profile(const struct profile *p)
     CHECK(facts->time_first == TIME_NONE || facts->time_first <= facts->time_last);
 }
 
-/* What an event weighs in all. */
+/* The total weight of an event. */
 struct weight {
-    double sum, magnitude; /* of the weights, and of their sizes */
+    double sum, magnitude; /* of the weights, and of their absolute values */
     double smallest;       /* at most 0 */
 };
 
@@ -112,8 +113,9 @@ void sound_tree(const struct profile *p, event_id event)
     calltree_deinit(&t);
 }
 
-/* Samples that a folded line can tell: those with a stack, or a thread in its place. */
-static double told_in_folded(const struct profile *p, event_id event)
+/* Weight of the samples that folded lines can express: those with a stack, or a thread
+ * instead. */
+static double weight_in_folded(const struct profile *p, event_id event)
 {
     double sum = 0;
     for (size_t i = 0; i < p->sample_count; i++) {
@@ -125,7 +127,7 @@ static double told_in_folded(const struct profile *p, event_id event)
     return sum;
 }
 
-/* Reads the text: what the event weighs that is shown first, or all of them together. */
+/* Reads the text: the weight of the event that is displayed first, or of all events. */
 static double reread(const char *format, struct str text, bool all)
 {
     struct builder b;
@@ -148,16 +150,16 @@ static double reread(const char *format, struct str text, bool all)
 void sound_folded(const struct profile *p)
 {
     struct export_options options = {0};
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct error err;
     event_id event, base;
     calltree_events(p, &options.tree, &event, &base);
     struct weight w = weigh(p, event);
     CHECK(exporter_named(STR("folded"))->write(p, &options, &text, &err));
     if (w.smallest >= 0 && w.magnitude <= FOLDED_MAX && text.used) {
-        double told = told_in_folded(p, event);
-        double got = reread("folded", output_kept(&text), false);
-        CHECK(fabs(got - told) <= told * 1e-9);
+        double written = weight_in_folded(p, event);
+        double got = reread("folded", output_contents(&text), false);
+        CHECK(fabs(got - written) <= written * 1e-9);
     }
     output_deinit(&text);
 }
@@ -184,9 +186,9 @@ static void check_json(struct str text)
     json_deinit(&j);
 }
 
-/* What pprof's file may say of the event that is shown first: whole numbers, and names
- * that it can tell apart. */
-static bool pprof_can_tell(const struct profile *p, event_id shown)
+/* Returns true if a pprof file can express the event that is displayed first: integers,
+ * and distinct names. */
+static bool pprof_can_express(const struct profile *p, event_id shown)
 {
     for (event_id e = 1; e < p->event_count; e++) {
         struct str name = profile_string(p, p->events[e].name);
@@ -196,8 +198,9 @@ static bool pprof_can_tell(const struct profile *p, event_id shown)
     return p->sample_count && p->events[shown].unit != UNIT_MILLISECONDS;
 }
 
-/* What a callgrind file may say: units that reading does not change to others. */
-static bool callgrind_can_tell(const struct profile *p)
+/* Returns true if a callgrind file can express the profile: its units are unchanged
+ * after reading. */
+static bool callgrind_can_express(const struct profile *p)
 {
     for (event_id e = 1; e < p->event_count; e++) {
         struct str name = profile_string(p, p->events[e].name);
@@ -208,7 +211,7 @@ static bool callgrind_can_tell(const struct profile *p)
     return p->event_count <= CALLGRIND_EVENTS;
 }
 
-/* What has a stack weighs, of all events. */
+/* Weight of the samples with a stack, of all events. */
 static double in_stacks(const struct profile *p)
 {
     double sum = 0;
@@ -219,7 +222,7 @@ static double in_stacks(const struct profile *p)
 
 void sound_exports(const struct profile *p)
 {
-    struct output text = OUTPUT_KEEP;
+    struct output text = OUTPUT_BUFFER;
     struct weight all = {0};
     event_id shown, base;
     calltree_events(p, &(struct calltree_options){0}, &shown, &base);
@@ -230,31 +233,31 @@ void sound_exports(const struct profile *p)
         all.smallest = w.smallest < all.smallest ? w.smallest : all.smallest;
     }
     write_as("d3", p, &text);
-    check_json(output_kept(&text));
+    check_json(output_contents(&text));
     write_as("speedscope", p, &text);
-    check_json(output_kept(&text));
-    bool told = all.smallest >= 0 && all.magnitude <= FOLDED_MAX && p->sample_count;
-    if (told) {
-        double got = reread("speedscope", output_kept(&text), true);
+    check_json(output_contents(&text));
+    bool exact = all.smallest >= 0 && all.magnitude <= FOLDED_MAX && p->sample_count;
+    if (exact) {
+        double got = reread("speedscope", output_contents(&text), true);
         CHECK(fabs(got - all.sum) <= all.sum * 1e-9);
     }
     write_as("stoke", p, &text);
     if (p->facts.samples && isfinite(all.magnitude)) {
-        double got = reread("stoke", output_kept(&text), true);
+        double got = reread("stoke", output_contents(&text), true);
         CHECK(fabs(got - all.sum) <= all.magnitude * 1e-9);
     }
     write_as("firefox", p, &text);
-    check_json(output_kept(&text));
+    check_json(output_contents(&text));
     write_as("callgrind", p, &text);
     double stacked = in_stacks(p), rows = (double)p->sample_count;
-    if (told && callgrind_can_tell(p) && stacked > 4 * rows) {
-        double got = reread("callgrind", output_kept(&text), true);
+    if (exact && callgrind_can_express(p) && stacked > 4 * rows) {
+        double got = reread("callgrind", output_contents(&text), true);
         CHECK(fabs(got - stacked) <= stacked * 1e-4 + rows);
     }
     write_as("pprof", p, &text);
-    if (told && pprof_can_tell(p, shown)) {
+    if (exact && pprof_can_express(p, shown)) {
         double rounding = all.sum * 1e-9 + (double)p->sample_count;
-        double got = reread("pprof", output_kept(&text), false);
+        double got = reread("pprof", output_contents(&text), false);
         CHECK(fabs(got - weigh(p, shown).sum) <= rounding);
     }
     output_deinit(&text);

@@ -2,12 +2,12 @@
 #include "import/callers.h"
 #include "unit.h"
 
-/* Lines are the names of frames; a caller's text is parsed by taking each for one. */
+/* Lines are the names of frames; each line of a caller is parsed as a frame. */
 struct bench {
     struct arena arena;
     struct builder b;
     struct callers callers;
-    size_t parsed; /* lines that had to be */
+    size_t parsed; /* lines that were parsed */
 };
 
 static void bench_init(struct bench *t)
@@ -23,7 +23,7 @@ static void bench_deinit(struct bench *t)
     arena_deinit(&t->arena);
 }
 
-/* Looks up the text's lines, all of them callers: an empty line stands behind them. */
+/* Looks up the lines of the text, all of which are callers; an empty line follows. */
 static bool find(struct bench *t, struct str text, stack_id *stack)
 {
     assert_int_equal(callers_scan(&t->callers, (struct str){text.ptr, text.len + 1}),
@@ -31,7 +31,7 @@ static bool find(struct bench *t, struct str text, stack_id *stack)
     return callers_find(&t->callers, 0, t->callers.entry_lines, stack);
 }
 
-/* The stack of a text, looked up as far as it is known and parsed from there. */
+/* The stack of a text, using cached callers. */
 static stack_id read_text(struct bench *t, struct str text)
 {
     stack_id stack;
@@ -49,7 +49,7 @@ static stack_id read_text(struct bench *t, struct str text)
     return callers_learn(&t->callers, &t->b, 1);
 }
 
-/* The same stack, all of it parsed. */
+/* The same stack without the cache. */
 static stack_id read_slowly(struct bench *t, struct str text)
 {
     builder_path_clear(&t->b);
@@ -58,7 +58,8 @@ static stack_id read_slowly(struct bench *t, struct str text)
     return builder_path_from_leaf(&t->b);
 }
 
-/* `count` lines, the first `own` of them called after `who`, the others shared by all. */
+/* `count` lines: the first `own` of them have names with `who`, the others are shared
+ * by all. */
 static struct str make_text(char *out, size_t count, size_t own, uint64_t who)
 {
     size_t used = 0;

@@ -1,5 +1,5 @@
 #include "import/indent.h"
-#include "model/label.h"
+#include "model/frame_label.h"
 #include "unit.h"
 
 static frame_id frame(struct builder *b, const char *name)
@@ -7,7 +7,7 @@ static frame_id frame(struct builder *b, const char *name)
     return builder_named_frame(b, str_of(name));
 }
 
-/* "a;b 3" for a sample; what was added, in order. */
+/* "a;b 3" per sample, in the order of the samples. */
 static void print_samples(struct output *o, const struct profile *p)
 {
     for (size_t i = 0; i < p->sample_count; i++) {
@@ -25,11 +25,11 @@ static void print_samples(struct output *o, const struct profile *p)
     }
 }
 
-static void assert_samples(const struct builder *b, const char *wanted)
+static void assert_samples(const struct builder *b, const char *expected)
 {
-    struct output got = OUTPUT_KEEP;
+    struct output got = OUTPUT_BUFFER;
     print_samples(&got, b->profile);
-    assert_str(output_kept(&got), wanted);
+    assert_str(output_contents(&got), expected);
     output_deinit(&got);
 }
 

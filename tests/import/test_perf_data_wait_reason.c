@@ -1,12 +1,13 @@
-/* Why a thread waits, by the names of functions. */
+/* The reason of a wait, found by the names of functions. */
 #include "import/perf_data/wait_reason.h"
 #include "unit.h"
 
-static void assert_reason(const char *function, enum frame_kind kind, const char *wanted)
+static void assert_reason(const char *function, enum frame_kind kind,
+                          const char *expected)
 {
     struct str got = wait_reason_of(str_of(function), kind);
-    if (!str_equal(got, str_of(wanted)))
-        fail_msg("%s: '%.*s', not '%s'", function, STR_ARG(got), wanted);
+    if (!str_equal(got, str_of(expected)))
+        fail_msg("%s: '%.*s', not '%s'", function, STR_ARG(got), expected);
 }
 
 static void test_kernel(void **state)
@@ -24,7 +25,7 @@ static void test_kernel(void **state)
     assert_reason("", FRAME_KERNEL, "");
 }
 
-/* A program's own functions may begin as the C library's do. */
+/* Functions of a program may have the same prefixes as those of the C library. */
 static void test_user(void **state)
 {
     (void)state;

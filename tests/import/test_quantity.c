@@ -61,7 +61,7 @@ static void other_texts_are_no_amounts(void **state)
     }
 }
 
-static void headers_tell_units(void **state)
+static void headers_have_units(void **state)
 {
     (void)state;
     double scale;
@@ -80,7 +80,7 @@ int main(void)
         UNIT(units_are_known),
         UNIT(commas_group_or_are_points),
         UNIT(other_texts_are_no_amounts),
-        UNIT(headers_tell_units),
+        UNIT(headers_have_units),
     };
     return UNITS_RUN(units);
 }

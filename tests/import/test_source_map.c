@@ -15,37 +15,39 @@ static const char plain[] =
     "\"sourceRoot\":\"src/\",\"sources\":[\"app.ts\",\"table.ts\"],"
     "\"names\":[\"render\",\"drawRow\"]}";
 
-static void check_place(struct source_maps *maps, const char *url, int64_t line,
-                        int64_t column, const char *name, const char *file,
-                        uint32_t source_line)
+static void check_location(struct source_maps *maps, const char *url, int64_t line,
+                           int64_t column, const char *name, const char *file,
+                           uint32_t source_line)
 {
-    struct source_place place;
-    assert_true(source_maps_find(maps, str_of(url), line, column, &place));
-    assert_str(place.name, name);
-    assert_str(place.file, file);
-    assert_int_equal(place.line, source_line);
+    struct source_location location;
+    assert_true(source_maps_find(maps, str_of(url), line, column, &location));
+    assert_str(location.name, name);
+    assert_str(location.file, file);
+    assert_int_equal(location.line, source_line);
 }
 
-static void places_are_found(void **state)
+static void locations_are_found(void **state)
 {
     (void)state;
     struct source_map m;
     struct error err;
-    struct source_place place;
+    struct source_location location;
     assert_true(read_map(&m, plain, sizeof plain - 1, &err));
     struct source_maps maps = {&m, 1};
     const char *url = "https://x.test/js/app.min.js?v=3#top";
-    check_place(&maps, url, 0, 0, "", "src/app.ts", 10);
-    check_place(&maps, url, 0, 8, "", "src/app.ts", 10);
-    check_place(&maps, url, 0, 9, "render", "src/app.ts", 10);
-    check_place(&maps, url, 0, 40, "drawRow", "src/table.ts", 100);
-    check_place(&maps, "app.min.js", 0, 100000, "", "src/table.ts", 120);
-    check_place(&maps, url, 2, 4, "", "src/app.ts", 1);
-    assert_false(source_maps_find(&maps, str_of(url), 2, 3, &place)); /* nothing there */
-    assert_false(source_maps_find(&maps, str_of(url), 1, 3, &place));
-    assert_false(source_maps_find(&maps, str_of(url), -1, 3, &place));
-    assert_false(source_maps_find(&maps, STR("https://x.test/other.js"), 0, 9, &place));
-    assert_false(source_maps_find(NULL, str_of(url), 0, 9, &place));
+    check_location(&maps, url, 0, 0, "", "src/app.ts", 10);
+    check_location(&maps, url, 0, 8, "", "src/app.ts", 10);
+    check_location(&maps, url, 0, 9, "render", "src/app.ts", 10);
+    check_location(&maps, url, 0, 40, "drawRow", "src/table.ts", 100);
+    check_location(&maps, "app.min.js", 0, 100000, "", "src/table.ts", 120);
+    check_location(&maps, url, 2, 4, "", "src/app.ts", 1);
+    assert_false(
+        source_maps_find(&maps, str_of(url), 2, 3, &location)); /* no mapping there */
+    assert_false(source_maps_find(&maps, str_of(url), 1, 3, &location));
+    assert_false(source_maps_find(&maps, str_of(url), -1, 3, &location));
+    assert_false(
+        source_maps_find(&maps, STR("https://x.test/other.js"), 0, 9, &location));
+    assert_false(source_maps_find(NULL, str_of(url), 0, 9, &location));
     assert_int_equal(m.used, 6);
     source_map_deinit(&m);
 }
@@ -60,8 +62,8 @@ static void mappings_are_put_in_order(void **state)
     struct error err;
     assert_true(read_map(&m, text, sizeof text - 1, &err));
     struct source_maps maps = {&m, 1};
-    check_place(&maps, "app.min.js", 0, 9, "", "b", 2);
-    check_place(&maps, "app.min.js", 0, 10, "", "a", 1);
+    check_location(&maps, "app.min.js", 0, 9, "", "b", 2);
+    check_location(&maps, "app.min.js", 0, 10, "", "a", 1);
     source_map_deinit(&m);
 }
 
@@ -71,7 +73,7 @@ static void check_refused(const char *text, const char *message)
     struct error err;
     assert_false(read_map(&m, text, strlen(text), &err));
     if (!str_has(str_of(err.message), str_of(message)))
-        fail_msg("got \"%s\", wanted \"%s\"", err.message, message);
+        fail_msg("got \"%s\", expected \"%s\"", err.message, message);
     source_map_deinit(&m);
 }
 
@@ -79,22 +81,22 @@ static void others_are_refused(void **state)
 {
     (void)state;
     check_refused("{\"nodes\":[]}", "no mappings in it");
-    check_refused("{\"version\":3,\"sections\":[]}", "in sections");
-    check_refused("{\"mappings\":\"AAAA,A!AA\"}", "damaged at their byte 6");
-    check_refused("{\"mappings\":\"AAAAAA\"}", "damaged at their byte 5");
+    check_refused("{\"version\":3,\"sections\":[]}", "with sections");
+    check_refused("{\"mappings\":\"AAAA,A!AA\"}", "damaged at byte 6");
+    check_refused("{\"mappings\":\"AAAAAA\"}", "damaged at byte 5");
     check_refused("{\"mappings\":\"g\"}", "damaged");
     check_refused("{\"mappings\":\"gggggggggggggggA\"}", "damaged");
     check_refused("[1", "");
 }
 
-/* Sums that leave the range, sources that are not there: nothing is found, nothing is
- * read that is not the map's. */
+/* Sums out of range, missing sources: no location is found, and memory outside of the
+ * map is not read. */
 static void every_byte_may_be_wrong(void **state)
 {
     (void)state;
     char text[sizeof plain];
     struct error err;
-    struct source_place place;
+    struct source_location location;
     for (size_t i = 0; i < sizeof plain - 1; i++) {
         for (int c = 0x20; c < 0x7f; c += 3) {
             struct source_map m;
@@ -103,8 +105,8 @@ static void every_byte_may_be_wrong(void **state)
             if (read_map(&m, text, sizeof plain - 1, &err)) {
                 struct source_maps maps = {&m, 1};
                 for (int64_t column = 0; column < 200; column += 20)
-                    if (source_maps_find(&maps, STR("app.min.js"), 0, column, &place))
-                        assert_true(place.line > 0);
+                    if (source_maps_find(&maps, STR("app.min.js"), 0, column, &location))
+                        assert_true(location.line > 0);
             } else {
                 assert_true(err.message[0]);
             }
@@ -116,7 +118,7 @@ static void every_byte_may_be_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(places_are_found),
+        UNIT(locations_are_found),
         UNIT(mappings_are_put_in_order),
         UNIT(others_are_refused),
         UNIT(every_byte_may_be_wrong),

@@ -8,7 +8,7 @@ static struct profile *read_parts(const char *format,
 {
     const struct importer *im = importer_named(str_of(format));
     struct str parts[] = {str_head(text, cut), str_skip(text, cut)};
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     struct builder b;
     assert_non_null(im);
     assert_true(builder_init(&b, BUILD_COUNT));
@@ -28,7 +28,7 @@ static struct profile *read_all(const char *format, struct import_options option
     return read_parts(format, &options, str_of(text), strlen(text));
 }
 
-/* The last one of that name: the one that a place was told of. */
+/* The last frame with that name, whose location was set. */
 static struct frame frame_named(const struct profile *p, const char *name)
 {
     for (size_t i = p->frame_count; i-- > 1;)
@@ -38,15 +38,15 @@ static struct frame frame_named(const struct profile *p, const char *name)
     return p->frames[0];
 }
 
-static void assert_place(const struct profile *p, const char *name, const char *file,
-                         unsigned line)
+static void assert_location(const struct profile *p, const char *name, const char *file,
+                            unsigned line)
 {
     struct frame f = frame_named(p, name);
     assert_str(profile_string(p, f.file), file);
     assert_int_equal(f.line, line);
 }
 
-static void places_are_kept_where_asked_for(void **state)
+static void locations_are_read_on_request(void **state)
 {
     (void)state;
     const char *gdb = "Thread 1 (LWP 7):\n"
@@ -59,8 +59,8 @@ static void places_are_kept_where_asked_for(void **state)
                       "#0  0x40     poll - /lib/libc.so.6\n"
                       "    ../sysdeps/poll.c:3:7\n";
     struct profile *p = read_all("gdb", (struct import_options){.lines = true}, gdb);
-    assert_place(p, "wait", "wait.c", 48);
-    assert_place(p, "poll", "../sysdeps/poll.c", 3);
+    assert_location(p, "wait", "wait.c", 48);
+    assert_location(p, "poll", "../sysdeps/poll.c", 3);
     assert_str(profile_string(p, p->modules[frame_named(p, "main").module].path),
                "/lib/x.so");
     assert_int_equal(p->threads[1].tid, 7);
@@ -68,25 +68,25 @@ static void places_are_kept_where_asked_for(void **state)
     profile_destroy(p);
 
     p = read_all("gdb", (struct import_options){0}, gdb);
-    assert_place(p, "wait", "", 0);
-    assert_place(p, "poll", "", 0);
+    assert_location(p, "wait", "", 0);
+    assert_location(p, "poll", "", 0);
     profile_destroy(p);
 
     p = read_all("jstack", (struct import_options){.lines = true},
                  "\"a\" prio=5 nid=0x10\n   java.lang.Thread.State: RUNNABLE\n"
                  "\tat A.b(java.base@17.0.2/A.java:3)\n\tat A.c(Native Method)\n");
-    assert_place(p, "A.b", "A.java", 3);
-    assert_place(p, "A.c", "", 0);
+    assert_location(p, "A.b", "A.java", 3);
+    assert_location(p, "A.c", "", 0);
     assert_int_equal(p->threads[1].tid, 16);
     profile_destroy(p);
 
     p = read_all("faulthandler", (struct import_options){.lines = true},
                  "Stack (most recent call first):\n  File \"a.py\", line 3 in f\n");
-    assert_place(p, "a.py:3:f", "a.py", 3);
+    assert_location(p, "a.py:3:f", "a.py", 3);
     profile_destroy(p);
 }
 
-static void addresses_are_kept_where_asked_for(void **state)
+static void addresses_are_read_on_request(void **state)
 {
     (void)state;
     const char *text = "TID 8:\n#0  0x40 poll\n#1  0x50\n";
@@ -100,7 +100,7 @@ static void addresses_are_kept_where_asked_for(void **state)
     profile_destroy(p);
 }
 
-static void signatures_are_kept_where_asked_for(void **state)
+static void signatures_are_read_on_request(void **state)
 {
     (void)state;
     struct import_options options = {.signatures = true};
@@ -123,12 +123,13 @@ static void assert_folded(const struct profile *p, struct output *out)
         exporter_named(STR("folded"))->write(p, &(struct export_options){0}, out, &err));
 }
 
-/* A reader of the whole and two readers, the second from any split on, see the same. */
+/* An importer of the whole, and two importers that split it at any offset, read the
+ * same. */
 static void check_splits(const char *format, const char *text)
 {
     const struct importer *im = importer_named(str_of(format));
     struct import_options options = {0};
-    struct output whole = OUTPUT_KEEP, parts = OUTPUT_KEEP;
+    struct output whole = OUTPUT_BUFFER, parts = OUTPUT_BUFFER;
     struct str all = str_of(text);
     struct profile *p = read_all(format, options, text);
     size_t splits = 0;
@@ -141,9 +142,9 @@ static void check_splits(const char *format, const char *text)
         p = read_parts(format, &options, all, cut);
         assert_folded(p, &parts);
         profile_destroy(p);
-        if (!str_equal(output_kept(&whole), output_kept(&parts)))
-            fail_msg("cut at %zu: got\n%.*s, wanted\n%.*s", cut,
-                     STR_ARG(output_kept(&parts)), STR_ARG(output_kept(&whole)));
+        if (!str_equal(output_contents(&whole), output_contents(&parts)))
+            fail_msg("cut at %zu: got\n%.*s, expected\n%.*s", cut,
+                     STR_ARG(output_contents(&parts)), STR_ARG(output_contents(&whole)));
     }
     assert_true(splits > 0);
     output_deinit(&whole);
@@ -166,21 +167,21 @@ static void splits_lie_between_stacks(void **state)
                              ", bash]: 3\n@[, java]: 4\n@[\n    a+2\n]: 5\n");
 }
 
-/* What is cut is counted, and marked where that is asked for. */
-static void check_cut(const char *format, const char *text, const char *wanted)
+/* Truncated stacks are counted, and marked if requested. */
+static void check_cut(const char *format, const char *text, const char *expected)
 {
     for (unsigned marked = 0; marked < 2; marked++) {
         struct profile *p =
             read_all(format, (struct import_options){.cuts = marked}, text);
         struct export_options options = {.tree = {.threads = THREAD_NONE}};
-        struct output out = OUTPUT_KEEP;
+        struct output out = OUTPUT_BUFFER;
         struct error err;
         assert_int_equal(p->facts.truncated, 1);
         assert_true(exporter_named(STR("folded"))->write(p, &options, &out, &err));
         if (marked)
-            assert_str(output_kept(&out), wanted);
+            assert_str(output_contents(&out), expected);
         else
-            assert_false(str_has(output_kept(&out), STR(CUT_MARK)));
+            assert_false(str_has(output_contents(&out), STR(TRUNCATED_MARK)));
         output_deinit(&out);
         profile_destroy(p);
     }
@@ -193,32 +194,30 @@ static void what_the_text_says_is_cut_is_marked(void **state)
               "Thread 2 (LWP 8):\n#0  0x40 in b ()\n"
               "(More stack frames follow...)\n\n"
               "Thread 1 (LWP 7):\n#0  0x10 in a ()\n#1  0x20 in main ()\n",
-              "[cut short];b 1\nmain;a 1\n");
+              "[truncated];b 1\nmain;a 1\n");
     check_cut("gdb",
               "Thread 1 (LWP 7):\n#0  0x10 in a ()\n"
               "Backtrace stopped: previous frame inner to this frame (corrupt stack?)\n",
-              "[cut short];a 1\n");
+              "[truncated];a 1\n");
     check_cut("faulthandler",
               "Thread 0x7 (most recent call first):\n"
               "  File \"a.py\", line 3 in f\n  ...\n\n"
               "Thread 0x8 (most recent call first):\n"
               "  File \"a.py\", line 9 in g\n",
-              "[cut short];a.py:3:f 1\na.py:9:g 1\n");
+              "[truncated];a.py:3:f 1\na.py:9:g 1\n");
     check_cut("jstack",
               "\"x\" #1 prio=5 tid=0x1 nid=0x1 runnable  [0x2]\n"
               "   java.lang.Thread.State: RUNNABLE\n\tat A.f(A.java:5)\n\t...\n\n"
               "\"y\" #2 prio=5 tid=0x3 nid=0x2 runnable  [0x4]\n"
               "   java.lang.Thread.State: RUNNABLE\n\t...\n\tat A.g(A.java:9)\n",
-              "A.g 1\n[cut short];A.f 1\n");
+              "A.g 1\n[truncated];A.f 1\n");
 }
 
 int main(void)
 {
     static const struct CMUnitTest units[] = {
-        UNIT(places_are_kept_where_asked_for),
-        UNIT(addresses_are_kept_where_asked_for),
-        UNIT(signatures_are_kept_where_asked_for),
-        UNIT(splits_lie_between_stacks),
+        UNIT(locations_are_read_on_request),       UNIT(addresses_are_read_on_request),
+        UNIT(signatures_are_read_on_request),      UNIT(splits_lie_between_stacks),
         UNIT(what_the_text_says_is_cut_is_marked),
     };
     return UNITS_RUN(units);

@@ -1,9 +1,10 @@
-/* What export/stoke.c writes, import/stoke.c reads: all of it, and of a damaged file what
- * is whole. */
+/* import/stoke.c reads all files of export/stoke.c, and the intact parts of a damaged
+ * file. */
 #include "base/crc32.h"
 #include "base/stoke_format.h"
 #include "export/exporter.h"
 #include "import/importer.h"
+#include "model/sample_labels.h"
 #include "unit.h"
 #include <math.h>
 
@@ -46,9 +47,20 @@ static stack_id make_stack(struct builder *b, uint32_t seed)
                           .line = n % 5 ? 0 : n,
                           .kind = n % (FRAME_WAKER + 1),
                           .address = n % 3 ? 0 : UINT64_MAX - n};
+        f.offset = f.name || n % 2 ? 0 : 4096 + n;
         stack = builder_push(b, stack, builder_frame(b, &f));
     }
     return stack;
+}
+
+/* No labels for most samples. */
+static label_set_id make_labels(struct builder *b, uint32_t seed)
+{
+    label_id labels[] = {builder_label_text(b, STR("host"), STR("web-1")),
+                         builder_label_number(b, STR("size"), -(int64_t)(seed % 50),
+                                              seed % 4 ? STR("bytes") : STR("")),
+                         builder_label_text(b, STR(""), STR("\xff\xfe"))};
+    return seed % 3 ? 0 : builder_label_set(b, labels, seed % 4);
 }
 
 static struct profile *make_profile(enum build_mode mode, uint32_t rows)
@@ -73,9 +85,9 @@ static struct profile *make_profile(enum build_mode mode, uint32_t rows)
         s.thread =
             i % 6 ? builder_thread(&b, i % 6 - 2, INT64_MAX - i % 11, STR("sh")) : 0;
         if (i % 8)
-            builder_add(&b, &s);
+            builder_add_labelled(&b, &s, make_labels(&b, i));
         else
-            builder_add_mapped(&b, &s);
+            builder_add_mapped_labelled(&b, &s, make_labels(&b, i));
     }
     struct profile *p = builder_finish(&b, &err);
     assert_non_null(p);
@@ -87,7 +99,7 @@ static struct profile *make_profile(enum build_mode mode, uint32_t rows)
 
 static struct output written(const struct profile *p)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct error err = {.message = ""};
     const struct export_options options = {0};
     assert_true(exporter_named(STR("stoke"))->write(p, &options, &out, &err));
@@ -154,6 +166,10 @@ static void same_profile(const struct profile *a, const struct profile *b)
     SAME_TABLE(a, b, modules, module_count);
     SAME_TABLE(a, b, stacks, stack_count);
     SAME_TABLE(a, b, events, event_count);
+    SAME_TABLE(a, b, labels, label_count);
+    SAME_TABLE(a, b, label_sets, label_set_count);
+    for (size_t i = 0; i < a->sample_count; i++)
+        assert_int_equal(profile_labels(a, i), profile_labels(b, i));
     assert_int_equal(a->frame_count, b->frame_count);
     for (size_t i = 0; i < a->frame_count; i++) { /* there is padding in these two */
         assert_int_equal(a->frames[i].name, b->frames[i].name);
@@ -162,6 +178,7 @@ static void same_profile(const struct profile *a, const struct profile *b)
         assert_int_equal(a->frames[i].line, b->frames[i].line);
         assert_int_equal(a->frames[i].kind, b->frames[i].kind);
         assert_int_equal(a->frames[i].address, b->frames[i].address);
+        assert_int_equal(a->frames[i].offset, b->frames[i].offset);
     }
     assert_int_equal(a->thread_count, b->thread_count);
     for (size_t i = 0; i < a->thread_count; i++) {
@@ -172,7 +189,7 @@ static void same_profile(const struct profile *a, const struct profile *b)
     assert_int_equal(a->sample_count, b->sample_count);
     for (size_t i = 0; i < a->sample_count; i++)
         assert_memory_equal(&a->samples[i], &b->samples[i], sizeof *a->samples);
-    assert_int_equal(a->kept, b->kept);
+    assert_int_equal(a->all_samples, b->all_samples);
     same_facts(&a->facts, &b->facts);
 }
 
@@ -187,7 +204,7 @@ static void check_round(enum build_mode mode, uint32_t rows, bool differential)
             p->samples[i].event = 1 + p->samples[i].event % 2;
     }
     struct output out = written(p);
-    struct profile *q = read_back(output_kept(&out), mode, &everything, &err);
+    struct profile *q = read_back(output_contents(&out), mode, &everything, &err);
     if (!q)
         fail_msg("%s", err.message);
     same_profile(p, q);
@@ -210,7 +227,7 @@ static void tables_of_several_sections_come_back(void **state)
     check_round(BUILD_KEEP, STOKE_SECTION_ROWS * 2 + 100, false);
 }
 
-/* A string longer than what a section holds otherwise. */
+/* A string longer than the usual size of a section. */
 static void a_long_string_comes_back(void **state)
 {
     (void)state;
@@ -230,7 +247,7 @@ static void a_long_string_comes_back(void **state)
     struct profile *p = builder_finish(&b, &err);
     builder_deinit(&b);
     struct output out = written(p);
-    struct profile *q = read_back(output_kept(&out), BUILD_COUNT, &everything, &err);
+    struct profile *q = read_back(output_contents(&out), BUILD_COUNT, &everything, &err);
     assert_non_null(q);
     same_profile(p, q);
     profile_destroy(q);
@@ -239,18 +256,19 @@ static void a_long_string_comes_back(void **state)
     free(name);
 }
 
-/* A file of every sample, read to be counted; one of counts, read to be kept. */
-static void kept_is_what_both_are(void **state)
+/* A file with every sample, read with counts; a file with counts, read with every
+ * sample. */
+static void samples_become_counts_and_counts_stay(void **state)
 {
     (void)state;
     struct error err;
     for (int i = 0; i < 2; i++) {
         struct profile *p = make_profile(i ? BUILD_KEEP : BUILD_COUNT, 300);
         struct output out = written(p);
-        struct profile *q =
-            read_back(output_kept(&out), i ? BUILD_COUNT : BUILD_KEEP, &everything, &err);
+        struct profile *q = read_back(output_contents(&out), i ? BUILD_COUNT : BUILD_KEEP,
+                                      &everything, &err);
         assert_non_null(q);
-        assert_false(q->kept);
+        assert_false(q->all_samples);
         assert_int_equal(q->facts.samples, p->facts.samples);
         assert_int_equal(q->stack_count, p->stack_count);
         profile_destroy(q);
@@ -266,7 +284,7 @@ static void what_is_not_asked_for_is_left_out(void **state)
     struct profile *p = make_profile(BUILD_KEEP, 500);
     struct output out = written(p);
     const struct import_options few = {.samples = true};
-    struct profile *q = read_back(output_kept(&out), BUILD_KEEP, &few, &err);
+    struct profile *q = read_back(output_contents(&out), BUILD_KEEP, &few, &err);
     assert_non_null(q);
     for (size_t i = 1; i < q->frame_count; i++)
         assert_true(!q->frames[i].file && !q->frames[i].line && !q->frames[i].address);
@@ -280,7 +298,7 @@ static void what_is_not_asked_for_is_left_out(void **state)
 
 /* --- Damaged files -------------------- */
 
-/* Ids are in range and parents before children, whatever was in the file. */
+/* IDs are in range and parents come before children, for every content of the file. */
 static void check_sound(const struct profile *p)
 {
     for (size_t i = 1; i < p->frame_count; i++) {
@@ -301,20 +319,20 @@ static void check_sound(const struct profile *p)
     }
 }
 
-/* Reads what may be damaged; how many samples were in it. */
-static size_t read_damaged(struct str bytes, bool must_tell)
+/* Reads a file that may be damaged; returns its number of samples. */
+static size_t read_damaged(struct str bytes, bool must_warn)
 {
     struct error err;
     struct profile *p = read_back(bytes, BUILD_KEEP, &everything, &err);
     size_t rows = p ? p->sample_count : 0;
     if (!p) {
         assert_true(err.message[0]);
-        assert_true(err.place.line == 0);
+        assert_true(err.location.line == 0);
     } else {
         check_sound(p);
-        const struct facts *f = &p->facts; /* three are the profile's own */
+        const struct facts *f = &p->facts; /* three belong to the profile itself */
         bool own = f->warning_count && strcmp(f->warnings[0].what, "a literal") == 0;
-        assert_true(!must_tell || f->warning_count > (own ? 3 : 0));
+        assert_true(!must_warn || f->warning_count > (own ? 3 : 0));
     }
     profile_destroy(p);
     return rows;
@@ -328,12 +346,13 @@ static void every_byte_may_be_wrong(void **state)
     for (size_t i = 0; i < out.used; i++) {
         for (int bit = 0; bit < 8; bit += 3) {
             out.bytes[i] = (char)(out.bytes[i] ^ (1 << bit));
-            /* a flag of the head, and a bit of the version, are nobody's to check */
-            read_damaged(output_kept(&out), i >= STOKE_FILE_HEAD);
+            /* a flag of the header, and a bit of the version, are not covered by a
+             * checksum */
+            read_damaged(output_contents(&out), i >= STOKE_FILE_HEAD);
             out.bytes[i] = (char)(out.bytes[i] ^ (1 << bit));
         }
     }
-    assert_int_equal(read_damaged(output_kept(&out), false), p->sample_count);
+    assert_int_equal(read_damaged(output_contents(&out), false), p->sample_count);
     profile_destroy(p);
     output_deinit(&out);
 }
@@ -349,7 +368,7 @@ static void every_length_may_be_all_there_is(void **state)
         assert_true(rows >= before);
         before = rows;
     }
-    assert_int_equal(before, p->sample_count); /* "END " alone is missing */
+    assert_int_equal(before, p->sample_count); /* only "END " is missing */
     profile_destroy(p);
     output_deinit(&out);
 }
@@ -361,7 +380,7 @@ static uint32_t number_at(const char *bytes)
     return v;
 }
 
-/* Where the head of the nth section with that tag is. */
+/* The offset of the header of the nth section with that tag. */
 static size_t find_section(const struct output *out, const char *tag, unsigned n)
 {
     size_t at = STOKE_FILE_HEAD;
@@ -374,7 +393,7 @@ static size_t find_section(const struct output *out, const char *tag, unsigned n
     return 0;
 }
 
-/* Makes the checksums right for what stands there. */
+/* Corrects the checksums. */
 static void sign_section(struct output *out, size_t at)
 {
     struct crc32 c;
@@ -398,19 +417,19 @@ static void other_sections_stand(void **state)
     size_t at = find_section(&out, "SMPS", 1);
     size_t rows = number_at(out.bytes + at + 8);
     out.bytes[at + STOKE_SECTION_HEAD + 5] ^= 1;
-    struct profile *q = read_back(output_kept(&out), BUILD_KEEP, &everything, &err);
+    struct profile *q = read_back(output_contents(&out), BUILD_KEEP, &everything, &err);
     assert_non_null(q);
     assert_in_range(rows, 1, STOKE_SECTION_ROWS);
     assert_int_equal(q->sample_count, STOKE_SECTION_ROWS * 2 + 100 - rows);
     const struct warning *w = &q->facts.warnings[q->facts.warning_count - 1];
-    assert_string_equal(w->what, "a section whose checksum is wrong: it is left out");
+    assert_string_equal(w->what, "a section with a wrong checksum was left out");
     assert_int_equal(w->first.offset, at);
     profile_destroy(q);
     profile_destroy(p);
     output_deinit(&out);
 }
 
-/* Whoever wrote the file had the checksums right, and nothing else. */
+/* The checksums are correct, but the contents are invalid. */
 static void signed_nonsense_is_sound(void **state)
 {
     (void)state;
@@ -429,18 +448,18 @@ static void signed_nonsense_is_sound(void **state)
             for (size_t v = 0; v < sizeof values; v++) {
                 out.bytes[i] = (char)values[v];
                 sign_section(&out, at);
-                read_damaged(output_kept(&out), false);
+                read_damaged(output_contents(&out), false);
             }
             out.bytes[i] = old;
         }
         sign_section(&out, at);
     }
-    assert_int_equal(read_damaged(output_kept(&out), false), p->sample_count);
+    assert_int_equal(read_damaged(output_contents(&out), false), p->sample_count);
     profile_destroy(p);
     output_deinit(&out);
 }
 
-/* A huge row number must not size an allocation. */
+/* A large row number must not determine the size of an allocation. */
 static void rows_far_away_are_refused(void **state)
 {
     (void)state;
@@ -450,19 +469,18 @@ static void rows_far_away_are_refused(void **state)
     size_t at = find_section(&out, "STKS", 0);
     memset(out.bytes + at + 4, 0xff, 4);
     sign_section(&out, at);
-    struct profile *q = read_back(output_kept(&out), BUILD_KEEP, &everything, &err);
-    assert_non_null(q); /* samples without a stack are left */
+    struct profile *q = read_back(output_contents(&out), BUILD_KEEP, &everything, &err);
+    assert_non_null(q); /* samples without a stack remain */
     assert_true(q->arena.total < (size_t)8 << 20);
-    assert_string_equal(q->facts.warnings[3].what,
-                        "rows that cannot be where they are said to be");
+    assert_string_equal(q->facts.warnings[3].what, "rows with an invalid position");
     assert_int_equal(q->facts.warnings[3].first.offset, at);
     profile_destroy(q);
     profile_destroy(p);
     output_deinit(&out);
 }
 
-/* What a later version adds is passed over; its number is told. */
-static void later_versions_are_told(void **state)
+/* Additions of later versions are skipped; the version is reported. */
+static void later_versions_are_reported(void **state)
 {
     (void)state;
     struct error err;
@@ -471,15 +489,16 @@ static void later_versions_are_told(void **state)
     size_t at = find_section(&out, "THRS", 0);
     memcpy(out.bytes + at, "NEW?", 4);
     sign_section(&out, at);
-    struct profile *q = read_back(output_kept(&out), BUILD_KEEP, &everything, &err);
+    struct profile *q = read_back(output_contents(&out), BUILD_KEEP, &everything, &err);
     assert_non_null(q);
     assert_int_equal(q->sample_count, p->sample_count);
     profile_destroy(q);
     out.bytes[STOKE_MAGIC.len] = 2;
-    assert_null(read_back(output_kept(&out), BUILD_KEEP, &everything, &err));
-    assert_string_equal(err.message,
-                        "a .stoke file of version 2, and this stoke reads version 1");
-    assert_int_equal(err.place.offset, STOKE_MAGIC.len);
+    assert_null(read_back(output_contents(&out), BUILD_KEEP, &everything, &err));
+    assert_string_equal(
+        err.message,
+        "unsupported version 2 of the .stoke format, this stoke reads version 1");
+    assert_int_equal(err.location.offset, STOKE_MAGIC.len);
     profile_destroy(p);
     output_deinit(&out);
 }
@@ -490,14 +509,14 @@ int main(void)
         UNIT(all_columns_come_back),
         UNIT(tables_of_several_sections_come_back),
         UNIT(a_long_string_comes_back),
-        UNIT(kept_is_what_both_are),
+        UNIT(samples_become_counts_and_counts_stay),
         UNIT(what_is_not_asked_for_is_left_out),
         UNIT(every_byte_may_be_wrong),
         UNIT(every_length_may_be_all_there_is),
         UNIT(other_sections_stand),
         UNIT(signed_nonsense_is_sound),
         UNIT(rows_far_away_are_refused),
-        UNIT(later_versions_are_told),
+        UNIT(later_versions_are_reported),
     };
     return UNITS_RUN(units);
 }

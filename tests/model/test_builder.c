@@ -69,15 +69,15 @@ static void a_path_goes_both_ways(void **state)
 {
     (void)state;
     struct builder b = started(BUILD_COUNT);
-    stack_id wanted = push_names(&b, "a;b;c");
+    stack_id expected = push_names(&b, "a;b;c");
     static const char *const names[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++)
         builder_path_add(&b, builder_named_frame(&b, str_of(names[i])));
-    assert_int_equal(builder_path_from_root(&b), wanted);
+    assert_int_equal(builder_path_from_root(&b), expected);
     builder_path_clear(&b);
     for (int i = 3; i-- > 0;)
         builder_path_add(&b, builder_named_frame(&b, str_of(names[i])));
-    assert_int_equal(builder_path_from_leaf(&b), wanted);
+    assert_int_equal(builder_path_from_leaf(&b), expected);
     builder_path_clear(&b);
     assert_int_equal(builder_path_from_leaf(&b), 0);
     builder_deinit(&b);
@@ -137,7 +137,7 @@ static void keeping_has_a_row_for_each(void **state)
     profile_destroy(p);
 }
 
-/* Memory follows what is distinct, not what is read. */
+/* Memory depends on the number of distinct stacks, not on the number of samples. */
 static void an_endless_input_holds_steady(void **state)
 {
     (void)state;
@@ -256,26 +256,26 @@ static void merging_interns_and_sums(void **state)
     profile_destroy(p);
 }
 
-/* A frame becomes several, one or none. */
+/* A frame becomes several, one or no frames. */
 static void runs_stand_for_frames(void **state)
 {
     (void)state;
-    struct builder places = started(BUILD_COUNT), b = started(BUILD_COUNT);
-    stack_id first = push_names(&places, "one;two;none;one");
-    stack_id second = push_names(&places, "one;none;two"), ends[8];
+    struct builder source = started(BUILD_COUNT), b = started(BUILD_COUNT);
+    stack_id first = push_names(&source, "one;two;none;one");
+    stack_id second = push_names(&source, "one;none;two"), ends[8];
     frame_id frames[] = {builder_named_frame(&b, STR("a")),
                          builder_named_frame(&b, STR("b")),
                          builder_named_frame(&b, STR("c"))};
     struct frame_run runs[] = {{0, 0}, {0, 1}, {1, 2}, {0, 0}};
-    builder_map_runs(&b, places.profile, runs, frames, ends);
+    builder_map_runs(&b, source.profile, runs, frames, ends);
     assert_int_equal(ends[first], push_names(&b, "a;b;c;a"));
     assert_int_equal(ends[second], push_names(&b, "a;b;c"));
     assert_int_equal(b.profile->stack_count, 5);
-    builder_deinit(&places);
+    builder_deinit(&source);
     builder_deinit(&b);
 }
 
-static void failure_sticks_and_is_told(void **state)
+static void failure_persists_and_is_reported(void **state)
 {
     (void)state;
     struct builder b = started(BUILD_COUNT);
@@ -309,7 +309,7 @@ static void a_stack_of_half_a_million_frames(void **state)
     builder_deinit(&other);
 }
 
-/* A copy holds what was there, and does not follow what is added. */
+/* A copy has the data of its time; later additions do not change it. */
 static void a_copy_stands_by_itself(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ int main(void)
         UNIT(more_kinds_of_warnings_than_there_is_room_for),
         UNIT(merging_interns_and_sums),
         UNIT(runs_stand_for_frames),
-        UNIT(failure_sticks_and_is_told),
+        UNIT(failure_persists_and_is_reported),
         UNIT(a_stack_of_half_a_million_frames),
         UNIT(a_copy_stands_by_itself),
     };

@@ -6,7 +6,7 @@ static void arguments_are_cut(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *wanted;
+        const char *name, *expected;
     } cases[] = {
         {"main", "main"},
         {"v8::Call(v8::Isolate*, int) const", "v8::Call"},
@@ -26,7 +26,7 @@ static void arguments_are_cut(void **state)
         {"f({lambda(int)#1", "f"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_str(name_without_arguments(str_of(cases[i].name)), cases[i].wanted);
+        assert_str(name_without_arguments(str_of(cases[i].name)), cases[i].expected);
 }
 
 static void offsets_are_cut(void **state)

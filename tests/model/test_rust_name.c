@@ -2,10 +2,10 @@
 #include "model/rust_name.h"
 #include "unit.h"
 
-static void check(const char *name, const char *wanted)
+static void check(const char *name, const char *expected)
 {
-    struct output scratch = OUTPUT_KEEP;
-    assert_str(rust_name(str_of(name), &scratch), wanted);
+    struct output scratch = OUTPUT_BUFFER;
+    assert_str(rust_name(str_of(name), &scratch), expected);
     output_deinit(&scratch);
 }
 

@@ -2,7 +2,7 @@
 #include "model/processes.h"
 #include "unit.h"
 
-/* A space of a few hundred addresses, as plain as can be: what lies at each. */
+/* A simple space of a few hundred addresses: an array of the object at each address. */
 #define ADDRESSES 300
 
 struct plain {
@@ -70,19 +70,18 @@ static void test_newest_map_wins(void **state)
     spaces_deinit(&s);
 }
 
-/* Against the plain array: maps at random, and older spaces that must stay what they
- * were. */
+/* Compares with the simple array: random maps; older spaces must not change. */
 static void test_as_a_plain_array(void **state)
 {
     (void)state;
-    enum { KEPT = 8 };
-    static struct plain plain[KEPT];
+    enum { SPACES = 8 };
+    static struct plain plain[SPACES];
     struct spaces s = SPACES_INIT;
-    space_id spaces[KEPT] = {0};
+    space_id spaces[SPACES] = {0};
     uint32_t seed = 1;
     memset(plain, 0, sizeof plain);
     for (uint32_t i = 1; i <= 6000; i++) {
-        uint32_t k = random_below(&seed, KEPT), other = random_below(&seed, KEPT);
+        uint32_t k = random_below(&seed, SPACES), other = random_below(&seed, SPACES);
         struct address_map m = {random_below(&seed, ADDRESSES), 0, i * 1000, i, 0};
         m.end = m.start + random_below(&seed, 40);
         if (m.end > ADDRESSES)
@@ -97,11 +96,11 @@ static void test_as_a_plain_array(void **state)
         uint64_t last = 0;
         check_node(&s, spaces[k], &last);
         if (i % 50 == 0)
-            for (uint32_t j = 0; j < KEPT; j++)
+            for (uint32_t j = 0; j < SPACES; j++)
                 assert_same(&s, spaces[j], &plain[j]);
     }
     /* Nodes are used again: there are never more than what eight spaces hold. */
-    assert_true(s.nodes.count < KEPT * ADDRESSES + 100);
+    assert_true(s.nodes.count < SPACES * ADDRESSES + 100);
     spaces_deinit(&s);
 }
 
@@ -123,7 +122,7 @@ static void test_many_maps(void **state)
     spaces_deinit(&s);
 }
 
-static void test_hash_tells_spaces_apart(void **state)
+static void test_hash_differs_between_spaces(void **state)
 {
     struct spaces s = SPACES_INIT;
     struct address_map a = {0, 100, 0, 1, 7}, b = {200, 300, 50, 2, 7};
@@ -161,15 +160,14 @@ static void test_processes(void **state)
     assert_int_equal(processes_task(&p, 11)->tag, 0);
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 11)->space, 55)->object, 2);
     processes_map(&p, 11, &(struct address_map){70, 80, 0, 3, 0});
-    processes_ran(&p, 11); /* only what was mapped since the exec is left */
+    processes_ran(&p, 11); /* only maps since the exec remain */
     assert_null(space_find(&p.spaces, processes_find(&p, 11)->space, 55));
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 11)->space, 75)->object, 3);
     assert_int_equal(space_find(&p.spaces, processes_find(&p, 10)->space, 55)->object, 1);
-    processes_fork(&p, 10, 10, 12, 10,
-                   false); /* a thread: nothing of its own but the name */
+    processes_fork(&p, 10, 10, 12, 10, false); /* a thread has only a name of its own */
     assert_str(task_name(&p, processes_task(&p, 12)), "sh");
     assert_int_equal(processes_find(&p, 12)->space, 0);
-    processes_fork(&p, 13, 10, 13, 10, true); /* what it has mapped will be told */
+    processes_fork(&p, 13, 10, 13, 10, true); /* its maps follow as records */
     assert_str(task_name(&p, processes_task(&p, 13)), "sh");
     assert_int_equal(processes_find(&p, 13)->space, 0);
     assert_str(task_name(&p, processes_task(&p, 99)), "");
@@ -181,7 +179,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_newest_map_wins), UNIT(test_as_a_plain_array),
-        UNIT(test_many_maps),       UNIT(test_hash_tells_spaces_apart),
+        UNIT(test_many_maps),       UNIT(test_hash_differs_between_spaces),
         UNIT(test_processes),
     };
     return UNITS_RUN(units);

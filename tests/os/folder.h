@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of a test's own, gone at its end. */
+/* A folder for one test, removed at its end. */
 #ifndef STOKE_TESTS_OS_FOLDER_H
 #define STOKE_TESTS_OS_FOLDER_H
 
@@ -12,7 +12,7 @@
 
 struct folder {
     char path[64];
-    char file[128]; /* where folder_path put the last path */
+    char file[128]; /* the last result of folder_path */
 };
 
 static inline int folder_make(void **state)
@@ -39,7 +39,7 @@ static inline const char *folder_path(struct folder *f, const char *name)
     return f->file;
 }
 
-/* A file of that content; its path. */
+/* Creates a file with that content; returns its path. */
 static inline const char *folder_write(struct folder *f, const char *name,
                                        const char *text, size_t size)
 {

@@ -39,7 +39,7 @@ static void a_file_is_read(void **state)
     os_input_close(&in);
 }
 
-static void what_cannot_be_read_is_told(void **state)
+static void unreadable_files_are_reported(void **state)
 {
     struct os_input in;
     struct error err = {0};
@@ -59,7 +59,7 @@ static bool holds(const char *path, const char *text)
     return n == (ssize_t)strlen(text) && memcmp(got, text, (size_t)n) == 0;
 }
 
-static void an_output_is_there_whole_or_as_it_was(void **state)
+static void an_output_is_complete_or_unchanged(void **state)
 {
     struct os_output file;
     struct error err = {0};
@@ -97,17 +97,17 @@ static bool is_link(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Links may lead to links, to what is not there yet, and to what is no plain file. */
-static void what_a_link_leads_to_is_written(void **state)
+/* Links to links, to missing files, and to files that are not regular. */
+static void the_target_of_a_link_is_written(void **state)
 {
     const char *folder = ((struct folder *)*state)->path;
     char to[512], first[512], second[512];
-    snprintf(to, sizeof to, "%s/place", folder);
+    snprintf(to, sizeof to, "%s/to", folder);
     assert_int_equal(mkdir(to, 0700), 0);
-    snprintf(to, sizeof to, "%s/place/real", folder);
+    snprintf(to, sizeof to, "%s/to/real", folder);
     snprintf(first, sizeof first, "%s/first", folder);
     snprintf(second, sizeof second, "%s/second", folder);
-    assert_int_equal(symlink("place/real", first), 0);
+    assert_int_equal(symlink("to/real", first), 0);
     assert_int_equal(symlink(first, second), 0);
     for (int i = 0; i < 2; i++) {
         write_text(second, i ? "once more" : "once");
@@ -126,8 +126,8 @@ static void what_a_link_leads_to_is_written(void **state)
     assert_true(is_link(first));
 }
 
-/* What is open is written on, whatever it is: not replaced. */
-static void the_kernels_links_are_not_replaced(void **state)
+/* An open file is written at its offset, not replaced. */
+static void links_to_open_files_are_not_replaced(void **state)
 {
     const char *path = folder_write(*state, "open", "before ", 7);
     char name[64];
@@ -136,23 +136,23 @@ static void the_kernels_links_are_not_replaced(void **state)
     write_text(name, "after");
     close(fd);
     assert_true(holds(path, "before after"));
-    assert_false(os_output_is_placed("/proc/self/fd/0"));
+    assert_false(os_output_is_file("/proc/self/fd/0"));
 }
 
-/* A process that is killed before its recording has a name leaves nothing. */
-static void nothing_is_left_of_the_killed(void **state)
+/* A process that is killed before its recording has a name leaves no file. */
+static void a_killed_process_leaves_no_file(void **state)
 {
     const char *folder = ((struct folder *)*state)->path;
     char path[512];
     int fd = open(folder, O_RDWR | O_TMPFILE, 0600);
     if (fd < 0)
-        skip(); /* a file system without files that have no name */
+        skip(); /* the file system does not support files without a name */
     close(fd);
     snprintf(path, sizeof path, "%s/killed.data", folder);
     pid_t pid = fork();
     if (pid == 0) {
         struct os_data_file file;
-        struct os_person owner = {0};
+        struct os_user_ids owner = {0};
         struct error err = {0};
         if (os_data_file_create(&file, path, &owner, &err) &&
             os_data_file_write(&file, 0, STR("some"), &err))
@@ -169,15 +169,15 @@ static void nothing_is_left_of_the_killed(void **state)
     closedir(d);
 }
 
-/* It takes the place of what was there, which is kept unless it is empty. */
-static void a_data_file_takes_its_name(void **state)
+/* It replaces an existing file, which is renamed unless it is empty. */
+static void a_data_file_gets_its_name(void **state)
 {
     const char *path = folder_write(*state, "x.data", "", 0);
     char old[512];
     snprintf(old, sizeof old, "%s.old", path);
     for (int i = 0; i < 2; i++) {
         struct os_data_file file;
-        struct os_person owner = {0};
+        struct os_user_ids owner = {0};
         struct error err = {0};
         assert_true(os_data_file_create(&file, path, &owner, &err));
         assert_true(os_data_file_write(&file, 0, i ? STR("second") : STR("first"), &err));
@@ -189,7 +189,7 @@ static void a_data_file_takes_its_name(void **state)
     assert_true(holds(old, "first"));
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     (void)state;
     struct os_output file;
@@ -206,13 +206,13 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         UNIT_IN_FOLDER(a_file_is_read),
-        UNIT_IN_FOLDER(what_cannot_be_read_is_told),
-        UNIT_IN_FOLDER(an_output_is_there_whole_or_as_it_was),
-        UNIT_IN_FOLDER(what_a_link_leads_to_is_written),
-        UNIT_IN_FOLDER(the_kernels_links_are_not_replaced),
-        UNIT_IN_FOLDER(nothing_is_left_of_the_killed),
-        UNIT_IN_FOLDER(a_data_file_takes_its_name),
-        UNIT(a_full_disk_is_told),
+        UNIT_IN_FOLDER(unreadable_files_are_reported),
+        UNIT_IN_FOLDER(an_output_is_complete_or_unchanged),
+        UNIT_IN_FOLDER(the_target_of_a_link_is_written),
+        UNIT_IN_FOLDER(links_to_open_files_are_not_replaced),
+        UNIT_IN_FOLDER(a_killed_process_leaves_no_file),
+        UNIT_IN_FOLDER(a_data_file_gets_its_name),
+        UNIT(a_full_disk_is_reported),
     };
     return UNITS_RUN(tests);
 }

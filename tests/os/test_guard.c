@@ -4,43 +4,53 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-static void a_whole_file_is_read_as_it_is(void **state)
+static void a_complete_file_is_read(void **state)
 {
     int fd = open(folder_write(*state, "whole", "abc", 3), O_RDONLY);
-    char *map = os_guard_map(fd, 3);
-    assert_non_null(map);
-    assert_memory_equal(map, "abc", 3);
-    assert_false(os_guard_was_cut());
-    munmap(map, 3);
+    struct os_guard *g = os_guard_map(fd, 3);
+    assert_non_null(g);
+    assert_memory_equal(os_guard_bytes(g), "abc", 3);
+    assert_false(os_guard_was_truncated(g));
+    os_guard_unmap(g);
     close(fd);
 }
 
-static bool reads_zeros_where_it_is_cut(int fd, size_t size)
+/* Another file, mapped at the same time, is not truncated. */
+static bool reads_zeros_after_truncation(int fd, int other, size_t size)
 {
-    const volatile char *map = os_guard_map(fd, size);
-    if (!map || map[0] != 'x' || os_guard_was_cut() || ftruncate(fd, 4096) != 0)
+    struct os_guard *whole = os_guard_map(other, 3), *g = os_guard_map(fd, size);
+    const volatile char *map = g ? os_guard_bytes(g) : NULL;
+    if (!map || !whole || map[0] != 'x' || os_guard_was_truncated(g) ||
+        ftruncate(fd, 4096) != 0)
         return false;
-    return map[4095] == 'x' && map[4096] == 0 && map[size - 1] == 0 && map[8199] == 0 &&
-           os_guard_was_cut();
+    bool ok = map[4095] == 'x' && map[4096] == 0 && map[size - 1] == 0 &&
+              map[8199] == 0 && os_guard_was_truncated(g) &&
+              !os_guard_was_truncated(whole);
+    os_guard_unmap(g);
+    struct os_guard *again = os_guard_map(other, 3); /* the guard is used again */
+    return ok && again && !os_guard_was_truncated(again) &&
+           memcmp(os_guard_bytes(again), "abc", 3) == 0;
 }
 
-/* In a process of its own: cmocka catches the signals of this one. Before the others:
- * what is watched for is asked of the system once. */
-static void what_was_cut_off_reads_as_zeros(void **state)
+/* In a child process, because cmocka catches the signals of this one. Runs before the
+ * other tests, because the handler is installed once. */
+static void truncated_bytes_read_as_zeros(void **state)
 {
     static char text[5 * 4096];
     int ended;
     memset(text, 'x', sizeof text);
     int fd = open(folder_write(*state, "cut", text, sizeof text), O_RDWR);
+    int other = open(folder_write(*state, "other", "abc", 3), O_RDONLY);
     pid_t child = fork();
     if (child == 0)
-        _exit(reads_zeros_where_it_is_cut(fd, sizeof text) ? 0 : 1);
+        _exit(reads_zeros_after_truncation(fd, other, sizeof text) ? 0 : 1);
     assert_int_equal(waitpid(child, &ended, 0), child);
     assert_int_equal(ended, 0);
+    close(other);
     close(fd);
 }
 
-static void what_cannot_be_mapped_is_told(void **state)
+static void mapping_failures_are_reported(void **state)
 {
     (void)state;
     assert_null(os_guard_map(-1, 4096));
@@ -49,9 +59,9 @@ static void what_cannot_be_mapped_is_told(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        UNIT_IN_FOLDER(what_was_cut_off_reads_as_zeros),
-        UNIT_IN_FOLDER(a_whole_file_is_read_as_it_is),
-        UNIT(what_cannot_be_mapped_is_told),
+        UNIT_IN_FOLDER(truncated_bytes_read_as_zeros),
+        UNIT_IN_FOLDER(a_complete_file_is_read),
+        UNIT(mapping_failures_are_reported),
     };
     return UNITS_RUN(tests);
 }

@@ -25,7 +25,7 @@ static void a_request_has_its_parts(void **state)
     assert_true(r.from_elsewhere);
 }
 
-static void other_text_is_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     static const char *const heads[] = {"",
                                         "\r\n\r\n",
@@ -42,8 +42,8 @@ static void other_text_is_refused(void **state)
         assert_false(http_parse(str_of(heads[i]), &r));
 }
 
-/* Letters and ports of the three names, put together at random: only the names themselves
- * are accepted, whatever else looks like them. */
+/* Random combinations of letters and ports of the three names: only the exact names are
+ * accepted. */
 static void only_exact_names_are_hosts(void **state)
 {
     static const char *const parts[] = {"localhost", "127.0.0.1", "[::1]", ".", ":",
@@ -65,9 +65,9 @@ static void only_exact_names_are_hosts(void **state)
         bool right = false;
         for (size_t i = 0; i < 3; i++)
             for (size_t k = 0; k < sizeof ports / sizeof *ports; k++) {
-                char wanted[64];
-                format_text(wanted, sizeof wanted, "%s%s", names[i], ports[k]);
-                right = right || str_equal(shown, str_of(wanted));
+                char expected[64];
+                format_text(expected, sizeof expected, "%s%s", names[i], ports[k]);
+                right = right || str_equal(shown, str_of(expected));
             }
         struct http_request r = parsed(head);
         if (!r.host) {
@@ -105,7 +105,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         UNIT(a_request_has_its_parts),
-        UNIT(other_text_is_refused),
+        UNIT(invalid_requests_are_rejected),
         UNIT(only_exact_names_are_hosts),
         UNIT(a_cookie_has_the_name_and_the_value),
     };

@@ -4,69 +4,70 @@
 
 static const struct arena_source *const source = &os_large_pages;
 
-static void what_is_taken_is_zero(void **state)
+static void allocated_memory_is_zero(void **state)
 {
     (void)state;
-    size_t sizes[] = {source->least, source->least + 1, (size_t)5 << 20, (size_t)9 << 20};
+    size_t sizes[] = {source->min_size, source->min_size + 1, (size_t)5 << 20,
+                      (size_t)9 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        unsigned char *block = source->take(sizes[i]), seen = 0;
+        unsigned char *block = source->allocate(sizes[i]), seen = 0;
         assert_non_null(block);
         assert_int_equal((uintptr_t)block % 16, 0);
         for (size_t at = 0; at < sizes[i]; at++)
             seen |= block[at];
         assert_int_equal(seen, 0);
         memset(block, 0xff, sizes[i]);
-        source->give_back(block, sizes[i]);
+        source->free(block, sizes[i]);
     }
 }
 
-/* Another block may lie behind it, or not: in place and moved. */
-static void what_grows_keeps_what_is_there(void **state)
+/* Another block may follow it or not: growth in place and by moving. */
+static void growing_preserves_the_content(void **state)
 {
     (void)state;
-    size_t size = source->least;
-    uint32_t *block = source->take(size);
+    size_t size = source->min_size;
+    uint32_t *block = source->allocate(size);
     void *others[6];
     assert_non_null(block);
     for (size_t i = 0; i < size / 4; i++)
         block[i] = (uint32_t)i * 7 + 1;
     for (size_t step = 0; step < 6; step++) {
         size_t more = size * 2 + 12;
-        others[step] = source->take(source->least);
+        others[step] = source->allocate(source->min_size);
         block = source->resize(block, size, more);
         assert_non_null(block);
         assert_int_equal(block[more / 4 - 1], 0);
         size = more;
     }
-    for (size_t i = 0; i < source->least / 4; i++)
+    for (size_t i = 0; i < source->min_size / 4; i++)
         if (block[i] != (uint32_t)i * 7 + 1)
             fail_msg("word %zu has changed", i);
-    source->give_back(block, size);
+    source->free(block, size);
     for (size_t step = 0; step < 6; step++)
-        source->give_back(others[step], source->least);
+        source->free(others[step], source->min_size);
 }
 
-static void what_is_too_much_is_refused(void **state)
+static void excessive_sizes_are_rejected(void **state)
 {
     (void)state;
-    char *block = source->take(source->least);
+    char *block = source->allocate(source->min_size);
     assert_non_null(block);
     block[0] = 'x';
-    assert_null(source->take(SIZE_MAX - 5));
-    assert_null(source->take(SIZE_MAX / 4));
-    assert_null(source->resize(block, source->least, SIZE_MAX - 5));
-    assert_null(source->resize(block, source->least, SIZE_MAX / 4));
+    assert_null(source->allocate(SIZE_MAX - 5));
+    assert_null(source->allocate(SIZE_MAX / 4));
+    assert_null(source->resize(block, source->min_size, SIZE_MAX - 5));
+    assert_null(source->resize(block, source->min_size, SIZE_MAX / 4));
     assert_int_equal(block[0], 'x');
-    source->give_back(block, source->least);
+    source->free(block, source->min_size);
 }
 
-static void arenas_take_from_it(void **state)
+static void arenas_use_it(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
     size_t cap = 0;
     uint32_t *items = NULL;
-    arena_take_from(source);
+    arena_set_source(source);
     for (uint32_t i = 0; i < 3000000; i++) {
         items = arena_grow(&a, items, &cap, i + 1, sizeof *items);
         assert_non_null(items);
@@ -76,19 +77,19 @@ static void arenas_take_from_it(void **state)
         if (items[i] != i * 3)
             fail_msg("item %u has changed", i);
     arena_release(&a, items, cap * sizeof *items);
-    for (int i = 0; i < 200000; i++) /* chunks, too */
+    for (int i = 0; i < 200000; i++) /* also chunks */
         memset(arena_alloc(&a, 100), 0xff, 100);
     arena_deinit(&a);
-    arena_take_from(&(struct arena_source){.least = SIZE_MAX});
+    arena_set_source(&(struct arena_source){.min_size = SIZE_MAX});
 }
 
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(what_is_taken_is_zero),
-        UNIT(what_grows_keeps_what_is_there),
-        UNIT(what_is_too_much_is_refused),
-        UNIT(arenas_take_from_it),
+        UNIT(allocated_memory_is_zero),
+        UNIT(growing_preserves_the_content),
+        UNIT(excessive_sizes_are_rejected),
+        UNIT(arenas_use_it),
     };
     return UNITS_RUN(units);
 }

@@ -5,7 +5,7 @@
 
 #define MINE ((uint32_t)geteuid())
 
-static bool refused(const char *path, uint32_t owner, uint64_t limit, const char *why)
+static bool rejected(const char *path, uint32_t owner, uint64_t limit, const char *why)
 {
     struct os_mapping m;
     struct error err = {0};
@@ -33,29 +33,30 @@ static void only_regular_files_are_mapped(void **state)
     struct os_mapping m;
     struct error err = {0};
     assert_int_equal(mkfifo(folder_path(*state, "fifo"), 0600), 0);
-    assert_false(os_mapping_open(&m, folder_path(*state, "fifo"), &err)); /* at once */
+    /* does not block */
+    assert_false(os_mapping_open(&m, folder_path(*state, "fifo"), &err));
     assert_non_null(strstr(err.message, "not a regular file"));
     assert_false(os_mapping_open(&m, ((struct folder *)*state)->path, &err));
 }
 
-static void a_shared_file_is_its_owners_or_refused(void **state)
+static void a_shared_file_of_another_owner_is_rejected(void **state)
 {
     struct os_mapping m;
     struct error err = {0};
     const char *path = folder_write(*state, "a", "abc", 3);
     assert_true(os_mapping_open_shared(&m, path, MINE, 3, &err));
     os_mapping_close(&m);
-    assert_true(refused(path, MINE, 2, "more than"));
-    if (geteuid() != 0) { /* root's files are taken from everyone */
-        assert_true(refused(path, MINE + 1, 3, "belongs to user"));
+    assert_true(rejected(path, MINE, 2, "larger than"));
+    if (geteuid() != 0) { /* files of root are accepted for all users */
+        assert_true(rejected(path, MINE + 1, 3, "its owner is user"));
         return;
     }
     assert_int_equal(chown(path, 65534, 65534), 0);
-    assert_true(refused(path, 1, 3, "belongs to user 65534"));
-    assert_false(refused(path, 65534, 3, ""));
+    assert_true(rejected(path, 1, 3, "its owner is user 65534"));
+    assert_false(rejected(path, 65534, 3, ""));
 }
 
-static void a_file_is_known_by_its_inode(void **state)
+static void a_file_is_identified_by_its_inode(void **state)
 {
     struct os_mapping m;
     struct stat st;
@@ -67,23 +68,24 @@ static void a_file_is_known_by_its_inode(void **state)
     assert_str(m.bytes, "abc");
     os_mapping_close(&m);
     assert_false(os_mapping_open_inode(&m, path, high, low, st.st_ino + 1, &err));
-    assert_non_null(strstr(err.message, "another file"));
+    assert_non_null(strstr(err.message, "the file was replaced"));
     assert_false(os_mapping_open_inode(&m, path, high + 1, low, st.st_ino, &err));
     assert_false(os_mapping_open_inode(&m, path, high, low + 1, st.st_ino, &err));
     assert_null(m.map);
 }
 
-static void a_shared_file_is_no_link_and_no_fifo(void **state)
+static void shared_links_and_fifos_are_rejected(void **state)
 {
     char target[128];
     snprintf(target, sizeof target, "%s", folder_write(*state, "a", "abc", 3));
     assert_int_equal(symlink(target, folder_path(*state, "link")), 0);
-    assert_true(refused(folder_path(*state, "link"), MINE, 100, "it is a link"));
+    assert_true(
+        rejected(folder_path(*state, "link"), MINE, 100, "it is a symbolic link"));
     assert_int_equal(mkfifo(folder_path(*state, "fifo"), 0600), 0);
-    assert_true(refused(folder_path(*state, "fifo"), MINE, 100, "not a regular file"));
+    assert_true(rejected(folder_path(*state, "fifo"), MINE, 100, "not a regular file"));
 }
 
-static void what_has_no_size_is_read_up_to_a_limit(void **state)
+static void files_without_size_are_read_up_to_a_limit(void **state)
 {
     (void)state;
     struct os_mapping m;
@@ -97,7 +99,7 @@ static void what_has_no_size_is_read_up_to_a_limit(void **state)
     assert_false(os_mapping_read(&m, "/proc/self/none", 4, &err));
 }
 
-static void a_cached_file_is_there_whole(void **state)
+static void a_cached_file_is_complete(void **state)
 {
     struct os_mapping m;
     struct error err = {0};
@@ -110,7 +112,7 @@ static void a_cached_file_is_there_whole(void **state)
     assert_false(os_cache_write("/proc/none/file", STR("abc")));
 }
 
-static void a_cache_is_its_users_alone(void **state)
+static void a_cache_belongs_to_one_user(void **state)
 {
     struct os_mapping m;
     char file[256], below[256];
@@ -137,12 +139,12 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         UNIT_IN_FOLDER(a_file_is_mapped),
         UNIT_IN_FOLDER(only_regular_files_are_mapped),
-        UNIT_IN_FOLDER(a_file_is_known_by_its_inode),
-        UNIT_IN_FOLDER(a_shared_file_is_its_owners_or_refused),
-        UNIT_IN_FOLDER(a_shared_file_is_no_link_and_no_fifo),
-        UNIT(what_has_no_size_is_read_up_to_a_limit),
-        UNIT_IN_FOLDER(a_cached_file_is_there_whole),
-        UNIT_IN_FOLDER(a_cache_is_its_users_alone),
+        UNIT_IN_FOLDER(a_file_is_identified_by_its_inode),
+        UNIT_IN_FOLDER(a_shared_file_of_another_owner_is_rejected),
+        UNIT_IN_FOLDER(shared_links_and_fifos_are_rejected),
+        UNIT(files_without_size_are_read_up_to_a_limit),
+        UNIT_IN_FOLDER(a_cached_file_is_complete),
+        UNIT_IN_FOLDER(a_cache_belongs_to_one_user),
     };
     return UNITS_RUN(tests);
 }

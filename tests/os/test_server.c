@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The times that clients of the server have, by a clock that the test sets: linked with
- * --wrap=os_clock_monotonic. */
+/* Tests the time limits for clients of the server, with a clock that the test sets:
+ * linked with --wrap=os_clock_monotonic. */
 #include "base/format.h"
 #include "os/server.h"
 #include "unit.h"
@@ -13,7 +13,7 @@
 
 #define SECOND 1000000000ULL
 #define PAGE_SIZE ((size_t)16 << 20)
-#define HEAD_SIZE 2048 /* more than that of an answer */
+#define HEAD_SIZE 2048 /* larger than the head of an answer */
 
 static uint64_t now = 1000 * SECOND;
 
@@ -54,7 +54,7 @@ static int served_end(void **state)
     return 0;
 }
 
-/* Serves all that can be served now. */
+/* Serves everything that can be served now. */
 static void serve(struct served *s)
 {
     struct pollfd p = {.fd = s->server.epoll, .events = POLLIN};
@@ -63,7 +63,8 @@ static void serve(struct served *s)
         os_server_serve(&s->server);
 }
 
-/* A client with little room, so that what it takes is what the server gets rid of. */
+/* A client with a small receive buffer, so that the server sends only what the client
+ * receives. */
 static int connect_to(struct served *s)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
@@ -76,7 +77,7 @@ static int connect_to(struct served *s)
     return fd;
 }
 
-static void ask(struct served *s, int fd)
+static void send_request(struct served *s, int fd)
 {
     char text[512], cookie[64];
     format_text(cookie, sizeof cookie, "stoke-%u=%s", s->server.port, s->server.key);
@@ -87,13 +88,14 @@ static void ask(struct served *s, int fd)
     serve(s);
 }
 
-/* Takes up to so many bytes; gives how many came, and whether the connection ended. */
-static size_t take(int fd, size_t most, bool *ended)
+/* Receives at most that many bytes; returns their number, and whether the connection
+ * ended. */
+static size_t receive(int fd, size_t limit, bool *ended)
 {
     static char room[1 << 20];
     size_t taken = 0;
-    while (taken < most) {
-        size_t size = most - taken < sizeof room ? most - taken : sizeof room;
+    while (taken < limit) {
+        size_t size = limit - taken < sizeof room ? limit - taken : sizeof room;
         ssize_t got = recv(fd, room, size, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
@@ -105,18 +107,19 @@ static size_t take(int fd, size_t most, bool *ended)
     return taken;
 }
 
-/* How long a client is served that takes so many bytes every so many seconds, and how much
- * it gets in all. */
-static uint64_t take_slowly(struct served *s, size_t bytes, unsigned seconds, size_t *all)
+/* Receives `bytes` every `seconds`; returns how long the connection lasts, and the
+ * total in *all. */
+static uint64_t receive_slowly(struct served *s, size_t bytes, unsigned seconds,
+                               size_t *all)
 {
     bool ended = false;
     int fd = connect_to(s);
-    ask(s, fd);
+    send_request(s, fd);
     uint64_t begin = now;
     for (*all = 0; !ended && *all <= PAGE_SIZE + HEAD_SIZE;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        poll(&p, 1, 1000); /* more is on its way, or the end */
-        *all += take(fd, bytes, &ended);
+        poll(&p, 1, 1000); /* more data, or the end */
+        *all += receive(fd, bytes, &ended);
         serve(s);
         if (!ended)
             now += seconds * SECOND;
@@ -133,54 +136,55 @@ static void a_request_must_come_in_time(void **state)
     int fd = connect_to(*state);
     now += 5 * SECOND - 1;
     serve(*state);
-    assert_int_equal(take(fd, 1, &ended), 0);
+    assert_int_equal(receive(fd, 1, &ended), 0);
     assert_false(ended);
     now += 1;
     serve(*state);
-    take(fd, 1, &ended);
+    receive(fd, 1, &ended);
     assert_true(ended);
     close(fd);
 }
 
-static void a_client_that_takes_nothing_is_dropped(void **state)
+static void a_client_that_receives_nothing_is_dropped(void **state)
 {
     size_t all = 0;
     bool ended = false;
     int fd = connect_to(*state);
-    ask(*state, fd);
+    send_request(*state, fd);
     now += 15 * SECOND - 1;
     serve(*state);
-    assert_true(take(fd, 1000, &ended) == 1000 && !ended); /* too little for more to go */
+    /* too little for the server to send more */
+    assert_true(receive(fd, 1000, &ended) == 1000 && !ended);
     now += 1;
     serve(*state);
     while (!ended)
-        all += take(fd, PAGE_SIZE, &ended);
+        all += receive(fd, PAGE_SIZE, &ended);
     assert_true(all < PAGE_SIZE / 2);
     close(fd);
 }
 
-/* By the clock of the test nothing takes time but the pauses: 30 s and a second for each
- * 10,000 bytes are more than they are. */
-static void a_slow_client_gets_all(void **state)
+/* With the clock of the test, only the pauses receive time: the limit of 30 s plus one
+ * second per 10,000 bytes is longer. */
+static void a_slow_client_gets_everything(void **state)
 {
     size_t all;
-    uint64_t took = take_slowly(*state, 28000, 2, &all);
+    uint64_t took = receive_slowly(*state, 28000, 2, &all);
     assert_true(all > PAGE_SIZE);
     assert_in_range(took, 900, 1500);
 }
 
-/* It always takes some in 15 s, but in the long run too little. */
+/* It receives something every 15 s, but less than the minimum rate. */
 static void a_client_below_the_rate_is_dropped(void **state)
 {
     size_t all;
-    uint64_t took = take_slowly(*state, 15000, 2, &all);
+    uint64_t took = receive_slowly(*state, 15000, 2, &all);
     assert_true(all < PAGE_SIZE);
     assert_true(took > 30 && took < 30 + all / 10000 + 100);
 }
 
-/* And others are served meanwhile, up to the number of places; then newcomers take those
- * of who has not asked. */
-static void clients_that_wait_do_not_keep_others_out(void **state)
+/* Others are served meanwhile, up to the number of slots; then new clients replace
+ * those without a request. */
+static void waiting_clients_do_not_block_others(void **state)
 {
     struct served *s = *state;
     int waiting[OS_SERVER_CLIENTS + 8];
@@ -189,9 +193,9 @@ static void clients_that_wait_do_not_keep_others_out(void **state)
     for (size_t i = 0; i < count; i++)
         waiting[i] = connect_to(s);
     int fd = connect_to(s);
-    ask(s, fd);
+    send_request(s, fd);
     while (!ended) {
-        all += take(fd, PAGE_SIZE, &ended);
+        all += receive(fd, PAGE_SIZE, &ended);
         serve(s);
     }
     assert_true(all > PAGE_SIZE);
@@ -205,13 +209,14 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_request_must_come_in_time, served_begin,
                                         served_end),
-        cmocka_unit_test_setup_teardown(a_client_that_takes_nothing_is_dropped,
+        cmocka_unit_test_setup_teardown(a_client_that_receives_nothing_is_dropped,
                                         served_begin, served_end),
-        cmocka_unit_test_setup_teardown(a_slow_client_gets_all, served_begin, served_end),
+        cmocka_unit_test_setup_teardown(a_slow_client_gets_everything, served_begin,
+                                        served_end),
         cmocka_unit_test_setup_teardown(a_client_below_the_rate_is_dropped, served_begin,
                                         served_end),
-        cmocka_unit_test_setup_teardown(clients_that_wait_do_not_keep_others_out,
-                                        served_begin, served_end),
+        cmocka_unit_test_setup_teardown(waiting_clients_do_not_block_others, served_begin,
+                                        served_end),
     };
     return UNITS_RUN(tests);
 }

@@ -18,11 +18,11 @@ static struct str read_fixture(const char *name)
     return (struct str){bytes, size};
 }
 
-/* How many records the reader gives, and how many bytes they are. */
+/* Number of records that the reader returns, and their size in bytes. */
 struct reading {
     size_t records, samples;
     uint64_t last_time;
-    uint64_t ends[256]; /* where each ends, in the order of the file */
+    uint64_t ends[256]; /* end of each record, in the order of the file */
     bool ok, ordered;
 };
 
@@ -65,7 +65,7 @@ static struct reading read_piped(struct str bytes, size_t bite)
     return r;
 }
 
-/* Rounds: the first holds 3000 and 2000, the second what is older than 3000. */
+/* Rounds: the first has 3000 and 2000, the second has records older than 3000. */
 static void test_records_come_in_order(void **state)
 {
     static const char *const names[] = {"file",       "big-endian", "pipe",
@@ -88,24 +88,24 @@ static void test_records_come_in_order(void **state)
     }
 }
 
-/* Whether all that `some` gave, `more` gave too; up to the record that ends at `until`.
+/* Checks that `more` has all records of `some` that end at `until` or before.
  */
-static void check_kept(const struct reading *some, const struct reading *more,
-                       uint64_t until, const char *name, size_t cut)
+static void check_included(const struct reading *some, const struct reading *more,
+                           uint64_t until, const char *name, size_t cut)
 {
     for (size_t i = 0; i < some->records; i++) {
-        bool kept = some->ends[i] > until;
-        for (size_t k = 0; !kept && k < more->records; k++)
-            kept = more->ends[k] == some->ends[i];
-        if (!kept)
+        bool found = some->ends[i] > until;
+        for (size_t k = 0; !found && k < more->records; k++)
+            found = more->ends[k] == some->ends[i];
+        if (!found)
             fail_msg("%s cut at %zu: the record that ends at %lu is lost", name, cut,
                      (unsigned long)some->ends[i]);
     }
 }
 
-/* Cut at every byte, the reader gives every record that lies whole before the cut, from
- * memory and from a pipe. Of compressed ones more bytes never give fewer records: what is
- * whole before a cut depends on the compressor's blocks. */
+/* Of a file that is truncated at any byte, the reader returns all records that are
+ * complete, from memory and from a pipe. For compressed records, more bytes never give
+ * fewer records: the complete ones depend on the blocks of the compressor. */
 static void check_cuts(const char *name)
 {
     static struct reading whole, before, r;
@@ -119,13 +119,13 @@ static void check_cuts(const char *name)
         struct str text = {exact, cut};
         for (int piped = 0; piped < 2; piped++) {
             r = piped ? read_piped(text, 1 + cut % 700) : read_bytes(text);
-            check_kept(packed ? &before : &whole, &r, packed ? UINT64_MAX : cut, name,
-                       cut);
+            check_included(packed ? &before : &whole, &r, packed ? UINT64_MAX : cut, name,
+                           cut);
         }
         before = r;
         free(exact);
     }
-    check_kept(&whole, &before, UINT64_MAX, name, bytes.len);
+    check_included(&whole, &before, UINT64_MAX, name, bytes.len);
 }
 
 static void test_every_cut_keeps_whole_records(void **state)
@@ -147,8 +147,8 @@ static void test_every_cut_keeps_whole_records(void **state)
 #define FILES 3
 #define FILE_ROOM ((size_t)8192)
 
-/* A file's header with its first records, and the others in turn in files of their own.
- */
+/* The header of a file with its first records; the other records are distributed to
+ * several files. */
 struct split_recording {
     char bytes[FILES * FILE_ROOM];
     struct source_file files[FILES];
@@ -189,7 +189,7 @@ static struct reading read_split(const struct split_recording *s)
     return read_all(&in);
 }
 
-/* Each file has its own order, and rounds are those of one alone. */
+/* Each file has its own order, and rounds apply to one file. */
 static void test_a_folder_is_one_recording(void **state)
 {
     static struct split_recording s, cut;
@@ -208,15 +208,15 @@ static void test_a_folder_is_one_recording(void **state)
         assert_true(r.ordered);
         for (size_t i = 0; i < whole.records; i++) {
             uint64_t end = whole.ends[i];
-            bool lost = end > FILE_ROOM + size && end <= 2 * FILE_ROOM, kept = lost;
-            for (size_t k = 0; !kept && k < r.records; k++)
-                kept = r.ends[k] == end;
-            assert_true(kept);
+            bool lost = end > FILE_ROOM + size && end <= 2 * FILE_ROOM, found = lost;
+            for (size_t k = 0; !found && k < r.records; k++)
+                found = r.ends[k] == end;
+            assert_true(found);
         }
     }
 }
 
-/* Each file of compressed records is a stream of its own. */
+/* Each file of compressed records is a separate stream. */
 static void test_a_folder_of_compressed_files(void **state)
 {
     static struct split_recording s;
@@ -244,14 +244,14 @@ static void test_a_folder_of_compressed_files(void **state)
 
 struct fake {
     size_t objects, unwound, named, batches;
-    char wanted[8][128];
+    char expected[8][128];
 };
 
-static object_id fake_object(void *context, const struct object_wanted *w)
+static object_id fake_object(void *context, const struct object_request *w)
 {
     struct fake *f = context;
     if (f->objects < 8)
-        snprintf(f->wanted[f->objects], sizeof f->wanted[0], "%.*s %.*s %d %lx",
+        snprintf(f->expected[f->objects], sizeof f->expected[0], "%.*s %.*s %d %lx",
                  STR_ARG(w->path), STR_ARG(w->build_id), (int)w->kind,
                  (unsigned long)w->start);
     return (object_id)++f->objects;
@@ -316,7 +316,7 @@ static void fake_name(void *context, struct name_job *jobs, size_t count)
     }
 }
 
-/* What is inlined too. */
+/* Inlined calls, too. */
 static void check_modules(const struct profile *p)
 {
     for (frame_id f = 1; f < p->frame_count; f++)
@@ -326,20 +326,20 @@ static void check_modules(const struct profile *p)
 }
 
 static void read_dumps(struct source *in, struct fake *fake, enum build_mode mode,
-                       bool lines, const char *wanted)
+                       bool lines, const char *expected)
 {
     struct resolver resolver = {
         .context = fake, .object = fake_object, .unwind = fake_unwind, .name = fake_name};
     struct import_options options = {.resolver = &resolver, .lines = lines};
     struct export_options folded = {.tree.label.lines = lines};
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct builder b;
     struct error err = {.message = ""};
     assert_true(builder_init(&b, mode));
     if (!import_read(importer_named(STR("perf-data")), in, &options, &b, &err))
         fail_msg("%s", err.message);
     assert_true(exporter_named(STR("folded"))->write(b.profile, &folded, &out, &err));
-    assert_str(output_kept(&out), wanted);
+    assert_str(output_contents(&out), expected);
     assert_int_equal(b.profile->facts.samples, 3);
     assert_int_equal(b.profile->facts.time_last, 12);
     check_modules(b.profile);
@@ -348,7 +348,7 @@ static void read_dumps(struct source *in, struct fake *fake, enum build_mode mod
     source_deinit(in);
 }
 
-#define DUMPS_WANTED                             \
+#define DUMPS_EXPECTED                           \
     "dumps;handler;caller;leaf;inner_[i] 1000\n" \
     "dumps;handler;caller;leaf;inner_[i];[[kernel.kallsyms]] 2000\n"
 
@@ -358,26 +358,26 @@ static void test_dumps_are_unwound(void **state)
     struct fake fake = {0};
     struct source in = source_of(bytes, STR("memory"));
     (void)state;
-    read_dumps(&in, &fake, BUILD_COUNT, false, DUMPS_WANTED);
+    read_dumps(&in, &fake, BUILD_COUNT, false, DUMPS_EXPECTED);
     assert_int_equal(fake.objects, 1);
     assert_int_equal(fake.unwound, 3);
-    assert_int_equal(fake.batches, 1); /* all three together */
+    assert_int_equal(fake.batches, 1); /* one batch for all three */
     assert_int_equal(fake.named, 3);   /* each address once */
     assert_string_equal(
-        fake.wanted[0],
+        fake.expected[0],
         "/usr/bin/prog 000102030405060708090a0b0c0d0e0f10111213 0 400000");
     /* From a pipe, dumps are unwound before their bytes go. */
     for (size_t bite = 1; bite < 400; bite += 57) {
         struct bites pipe = {.text = bytes.ptr, .length = bytes.len, .bite = bite};
         fake = (struct fake){0};
         in = source_reading(bites_read, &pipe, STR("pipe"));
-        read_dumps(&in, &fake, BUILD_KEEP, false, DUMPS_WANTED);
+        read_dumps(&in, &fake, BUILD_KEEP, false, DUMPS_EXPECTED);
         assert_int_equal(fake.unwound, 3);
     }
 }
 
-/* As perf script has them: without folders. */
-static void test_places(void **state)
+/* As in perf script: without folders. */
+static void test_locations(void **state)
 {
     struct fake fake = {0};
     struct source in = source_of(read_fixture("dumps"), STR("memory"));
@@ -393,7 +393,7 @@ int main(void)
     const struct CMUnitTest units[] = {
         UNIT(test_records_come_in_order),     UNIT(test_every_cut_keeps_whole_records),
         UNIT(test_a_folder_is_one_recording), UNIT(test_a_folder_of_compressed_files),
-        UNIT(test_dumps_are_unwound),         UNIT(test_places),
+        UNIT(test_dumps_are_unwound),         UNIT(test_locations),
     };
     return UNITS_RUN(units);
 }

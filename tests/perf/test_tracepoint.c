@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats of tracepoints, as the kernel gives them, and raw parts printed by them. */
+/* Formats of tracepoints, as in the kernel, and raw data printed with them. */
 #include "perf/tracepoint.h"
 #include "unit.h"
 
@@ -35,18 +35,18 @@ static struct str raw_part(bool big)
     return (struct str){raw, sizeof raw};
 }
 
-static void check(const char *print, const char *wanted)
+static void check(const char *print, const char *expected)
 {
     for (int big = 0; big < 2; big++) {
-        struct output text = OUTPUT_KEEP, o = OUTPUT_KEEP;
+        struct output text = OUTPUT_BUFFER, o = OUTPUT_BUFFER;
         struct tracepoint_format f;
         output_text(&text, FIELDS);
         output_text(&text, print);
-        assert_int_equal(tracepoint_format_id(output_kept(&text)), 77);
-        assert_true(tracepoint_format_read(&f, output_kept(&text), &arena));
+        assert_int_equal(tracepoint_format_id(output_contents(&text)), 77);
+        assert_true(tracepoint_format_read(&f, output_contents(&text), &arena));
         assert_str(f.name, "one");
         tracepoint_format_print(&f, raw_part(big), big, &o);
-        assert_str(output_kept(&o), wanted);
+        assert_str(output_contents(&o), expected);
         output_deinit(&o);
         output_deinit(&text);
     }
@@ -94,11 +94,11 @@ static void test_expressions(void **state)
     check("\"%s %d %s\", __get_str(path), __get_dynamic_array_len(bytes), "
           "__print_hex(__get_dynamic_array(bytes), 3)",
           "a/path 4 01 02 fe");
-    /* no sign, as perf compares; and what nobody tells the value of is 0 */
+    /* perf compares unsigned values; an unknown value is 0 */
     check("\"%d %d\", REC->pid > 5, SOMETHING", "1 0");
 }
 
-/* What is not understood: the fields, one by one. */
+/* Unsupported formats: the fields are printed one by one. */
 #define BARE " comm=worker pid=-5 flags=18 args=3,10000000000 path=a/path bytes=1,2,fe,ff"
 
 static void test_what_is_not_understood(void **state)
@@ -119,13 +119,13 @@ static void test_what_is_not_understood(void **state)
 /* Cut anywhere, and of any depth, a format does no harm. */
 static void test_hostile_formats(void **state)
 {
-    struct output deep = OUTPUT_KEEP, o = OUTPUT_KEEP;
+    struct output deep = OUTPUT_BUFFER, o = OUTPUT_BUFFER;
     struct tracepoint_format f;
     (void)state;
     output_text(&deep, FIELDS "\"%*d %s\", 2000000000, 1, ");
     for (int i = 0; i < 100000; i++)
         output_char(&deep, "(-{["[i % 4]);
-    struct str text = output_kept(&deep);
+    struct str text = output_contents(&deep);
     assert_true(tracepoint_format_read(&f, text, &arena));
     assert_int_equal(f.print.len, 0);
     text = STR(FIELDS "\"%s %d\", __print_flags(REC->flags, \"|\", { 1, \"a\" }), "

@@ -1,6 +1,6 @@
-/* A program without any library, all of it with frame pointers, a hundred calls deep in a
- * stack of a hundred kilobytes: for tests/record.py, that stacks by frame pointers are
- * whole where no dump could be. */
+/* A program without libraries, with frame pointers, and with a stack of a hundred
+ * calls and a hundred kilobytes. tests/record/record.py checks that stacks by frame
+ * pointers are complete even if no dump is large enough. */
 static volatile unsigned long sink;
 
 __attribute__((noinline)) void spin(long steps)

@@ -1,6 +1,6 @@
-/* Preloaded into the recorder: from the FAIL_AT-th write at a place in a file on, all of
- * them fail, with the errno FAIL_WITH; the first of them after half of its bytes where
- * FAIL_SHORT is set. For tests/record_faults.py. */
+/* Preloaded into the recorder: from the FAIL_AT-th write to a file on, all writes fail with the
+ * errno FAIL_WITH; with FAIL_SHORT, the first of them after half of its bytes. For
+ * tests/record_faults.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A program that is in a function called NAME for a fifth of a second of CPU. */
+/* A program that spends a fifth of a second of CPU time in a function called NAME. */
 #include <time.h>
 
 static volatile unsigned long sink;

@@ -1,8 +1,6 @@
-/* Three processes, one after the other, with the same number: two that execute a program
- * each, and one that goes on as a copy of this one. For tests/record_faults.py.
- *
- *   reuse FIRST SECOND      prints the number; 77 where the system does not let it choose
- */
+/* Three processes, one after the other, with the same process id: two that execute a program
+ * each, and one that continues as a copy of this one. For tests/record_faults.py.
+ *   reuse FIRST SECOND      prints the id; 77 if the system does not let it choose */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +17,7 @@ __attribute__((noinline)) static void only_in_parent(void)
             sink = sink * 6364136223846793005UL + 1;
 }
 
-/* The next process that begins has this number, unless another one is quicker. */
+/* The next process gets this id, unless another one starts first. */
 static void choose(int pid)
 {
     char text[16];
@@ -30,14 +28,14 @@ static void choose(int pid)
     close(fd);
 }
 
-static int begin(const char *program, int wanted)
+static int begin(const char *program, int id)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
-        if (wanted)
-            choose(wanted);
+        if (id)
+            choose(id);
         int pid = fork();
         if (pid == 0) {
-            if (wanted && getpid() != wanted)
+            if (id && getpid() != id)
                 _exit(0);
             if (program)
                 _exit(execl(program, program, (char *)NULL));
@@ -45,7 +43,7 @@ static int begin(const char *program, int wanted)
             _exit(0);
         }
         waitpid(pid, NULL, 0);
-        if (!wanted || pid == wanted)
+        if (!id || pid == id)
             return pid;
     }
     exit(77);

@@ -1,22 +1,22 @@
-/* A program of known shares, for tests/record.py: THREADS threads spend 50, 30, 15 and 5
- * of a hundred of their rounds in four functions, at the bottom of DEPTH calls of a
- * function to itself, for so many MILLISECONDS of CPU time each.
- *
+/* A program with known shares, for tests/record.py: THREADS threads spend 50, 30, 15 and 5
+ * percent of their rounds in four functions, below DEPTH recursive calls of a function, for
+ * MILLISECONDS of CPU time each.
  *   shares MILLISECONDS THREADS DEPTH
- *
- * All four do the same work with the same code, so that their shares of the rounds are
- * their shares of the time. One of them works in a function that the compiler puts into
- * it; another's last call takes its place. */
+ * All four do the same work with the same code, so that their shares of the rounds are their
+ * shares of the time. The length of a round is random, so that the program is never in step
+ * with the sampling period. One of them works in an inlined function; the last call of another is a
+ * tail call. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define ROUND 20000 /* steps of work: some tens of microseconds */
+#define ROUND 10000 /* steps of work, at least: some tens of microseconds */
 #define NOINLINE __attribute__((noinline))
 
 static volatile unsigned long sink;
 static long milliseconds, depth;
+static __thread unsigned long steps, state; /* steps of a round; for random numbers */
 
 NOINLINE void spin(long steps)
 {
@@ -26,11 +26,11 @@ NOINLINE void spin(long steps)
     sink = x;
 }
 
-/* Code without frame pointers in its innermost function hides that one's caller. */
+/* A leaf function without a frame would hide its caller from frame pointers. */
 NOINLINE void work(long rounds)
 {
     for (long i = 0; i < rounds; i++)
-        spin(ROUND);
+        spin((long)steps);
     sink++;
 }
 
@@ -64,7 +64,7 @@ NOINLINE void takes_5(void)
     sink++;
 }
 
-/* Jumps to its last callee: it is gone from the stack by then. */
+/* A tail call: this function is not on the stack any more. */
 NOINLINE void jumps(void)
 {
     takes_15();
@@ -74,6 +74,8 @@ NOINLINE void jumps(void)
 
 NOINLINE void all(void)
 {
+    state = state * 6364136223846793005UL + 1442695040888963407UL;
+    steps = ROUND + (state >> 33) % (2 * ROUND);
     takes_50();
     takes_30();
     jumps();

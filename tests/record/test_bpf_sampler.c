@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks that the kernel counted, as samples: as many as were counted, within the times
- * that were told, and each as the kernel itself would have written it. */
+/* Samples made of stacks that the kernel counted: as many as were counted, between the first and
+ * the last time, each in the kernel's own form. */
 #include "record/bpf_sampler.h"
 #include "unit.h"
 
@@ -65,30 +65,30 @@ static void test_chain(void **state)
 {
     (void)state;
     struct stack_counts_key key = {7, 8, 1, 2, 1, {0x10, 0x20, 0xffffffff81000000}};
-    const uint64_t wanted[] = {
+    const uint64_t expected[] = {
         5, PERF_CONTEXT_KERNEL, 0xffffffff81000000, PERF_CONTEXT_USER, 0x10, 0x20};
     give(&key, &(struct stack_count){1, 1000, 100, 100});
     assert_int_equal(heard.last.misc, PERF_MODE_KERNEL);
-    assert_int_equal(record_u64(heard.last.bytes, heard.layout.ip), wanted[2]);
+    assert_int_equal(record_u64(heard.last.bytes, heard.layout.ip), expected[2]);
     assert_int_equal(record_pid(&heard.layout, &heard.last), 7);
     assert_int_equal(record_tid(&heard.layout, &heard.last), 8);
     assert_int_equal(record_u32(heard.last.bytes, heard.layout.cpu), 1);
-    assert_int_equal(heard.last.bytes.len, heard.layout.behind + sizeof wanted);
-    assert_memory_equal(heard.bytes + heard.layout.behind, wanted, sizeof wanted);
+    assert_int_equal(heard.last.bytes.len, heard.layout.fixed_size + sizeof expected);
+    assert_memory_equal(heard.bytes + heard.layout.fixed_size, expected, sizeof expected);
 }
 
 static void test_only_user(void **state)
 {
     (void)state;
     struct stack_counts_key key = {7, 8, 1, 2, 0, {0x10, 0x20}};
-    const uint64_t wanted[] = {3, PERF_CONTEXT_USER, 0x10, 0x20};
+    const uint64_t expected[] = {3, PERF_CONTEXT_USER, 0x10, 0x20};
     give(&key, &(struct stack_count){1, 1000, 100, 100});
     assert_int_equal(heard.last.misc, PERF_MODE_USER);
     assert_int_equal(record_u64(heard.last.bytes, heard.layout.ip), 0x10);
-    assert_memory_equal(heard.bytes + heard.layout.behind, wanted, sizeof wanted);
+    assert_memory_equal(heard.bytes + heard.layout.fixed_size, expected, sizeof expected);
 }
 
-/* The longest stack that there can be fits into a record. */
+/* The longest possible stack fits into a record. */
 static void test_longest(void **state)
 {
     (void)state;
@@ -97,13 +97,13 @@ static void test_longest(void **state)
     for (size_t i = 0; i < (size_t)2 * STACK_COUNTS_FRAMES; i++)
         key.frames[i] = i + 1;
     give(&key, &(struct stack_count){1, 1, 1, 1});
-    assert_int_equal(record_u64(heard.last.bytes, heard.layout.behind),
+    assert_int_equal(record_u64(heard.last.bytes, heard.layout.fixed_size),
                      2 * STACK_COUNTS_FRAMES + 2);
     assert_int_equal(record_u64(heard.last.bytes, heard.last.bytes.len - 8),
                      STACK_COUNTS_FRAMES);
 }
 
-/* What cannot be counted is said before the kernel is asked. */
+/* Requests that the kernel cannot fulfil are refused before the program is loaded. */
 static void test_suits(void **state)
 {
     (void)state;

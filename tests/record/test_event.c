@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events by the names that perf gives them. */
+/* Events in perf's notation. */
 #include "perf/format.h"
 #include "record/event.h"
 #include "unit.h"
@@ -14,13 +14,13 @@ static struct record_events parsed(const char *text)
     return events;
 }
 
-static void assert_refused(const char *text, const char *said, const char *hint)
+static void assert_refused(const char *text, const char *message, const char *hint)
 {
     struct record_events events = {.count = 0};
     struct error err = {.message = ""};
     assert_false(record_events_parse(text, &events, &err));
-    if (!strstr(err.message, said) || !strstr(err.hint, hint))
-        fail_msg("'%s' said '%s', try '%s'", text, err.message, err.hint);
+    if (!strstr(err.message, message) || !strstr(err.hint, hint))
+        fail_msg("'%s' message '%s', hint '%s'", text, err.message, err.hint);
 }
 
 static void test_every_name(void **state)
@@ -53,26 +53,27 @@ static void test_lists_and_modifiers(void **state)
     assert_string_equal(e.items[2].name, "cpu-clock:u");
 }
 
-static void test_what_is_refused(void **state)
+static void test_refused(void **state)
 {
     (void)state;
-    assert_refused("cycle", "no event 'cycle'", "cycles");
-    assert_refused("{cycles,cs", "'{cycles,cs' has no end", "{EVENT,EVENT}:u");
-    assert_refused("{cycles,cs}u", "has no end", "");
-    assert_refused("{}", "'{}' has no events", "");
-    assert_refused("{cs,{cycles,cs}}", "a group in a group", "");
-    assert_refused("{cycles,cs}:S", "first event alone", "without the S");
+    assert_refused("cycle", "unknown event 'cycle'", "cycles");
+    assert_refused("{cycles,cs", "no '}' after the group '{cycles,cs'",
+                   "{EVENT,EVENT}:u");
+    assert_refused("{cycles,cs}u", "no '}' after", "");
+    assert_refused("{}", "no events in the group '{}'", "");
+    assert_refused("{cs,{cycles,cs}}", "group in a group", "");
+    assert_refused("{cycles,cs}:S", "first event only", "without the S");
     assert_refused("{cycles,cs}:x", "modifier", "u: in user code");
-    assert_refused("{cycles,nosuch}", "no event 'nosuch'", "");
-    assert_refused("cycles/period=x/", "'period' of an event cannot be 'x'", "0x3c");
+    assert_refused("{cycles,nosuch}", "unknown event 'nosuch'", "");
+    assert_refused("cycles/period=x/", "invalid value of 'period': 'x'", "0x3c");
     assert_refused("cycles/umask=1/", "'umask'", "period=N");
-    assert_refused("mem:here", "'mem:here' names no memory", "rw");
-    assert_refused("LLC-lods", "no event 'LLC-lods'", "LLC-loads");
-    assert_refused("iTLB-stores", "no event 'iTLB-stores'", "");
-    assert_refused("", "no event is named", "");
-    assert_refused(",", "no event ''", "");
+    assert_refused("mem:here", "invalid memory event 'mem:here'", "rw");
+    assert_refused("LLC-lods", "unknown event 'LLC-lods'", "LLC-loads");
+    assert_refused("iTLB-stores", "unknown event 'iTLB-stores'", "");
+    assert_refused("", "no event given", "");
+    assert_refused(",", "unknown event ''", "");
     assert_refused("cycles:x", "modifier", "u: in user code");
-    assert_refused("cycles:pppp", "modifier", "p: precisely");
+    assert_refused("cycles:pppp", "modifier", "p: precise");
     char many[RECORD_EVENTS_MAX * 3 + 10] = "cs";
     for (size_t i = 0; i < RECORD_EVENTS_MAX; i++)
         strcat(many, ",cs");
@@ -130,10 +131,10 @@ static void test_caches_and_numbers(void **state)
     struct record_event e = parsed("r1a8:k").items[0];
     assert_int_equal(e.type, PERF_TYPE_RAW);
     assert_int_equal(e.config, 0x1a8);
-    assert_true(e.asks_kernel);
+    assert_true(e.needs_kernel);
 }
 
-static void test_words(void **state)
+static void test_terms(void **state)
 {
     (void)state;
     struct record_events e = parsed("cycles/period=1000,name=mine/pp,cs/freq=77/:u,"
@@ -148,7 +149,7 @@ static void test_words(void **state)
     assert_int_equal(e.items[1].exclude, PERF_FLAG_EXCLUDE_KERNEL | PERF_FLAG_EXCLUDE_HV);
     assert_int_equal(e.items[2].rate, 0);
     assert_int_equal(e.items[2].period, 16);
-    record_events_pace(&e, 99, 0); /* none has a usual way of its own */
+    record_events_pace(&e, 99, 0); /* none has a default of its kind */
     assert_int_equal(e.items[0].period, 1000);
     assert_int_equal(e.items[3].rate, 0);
 }
@@ -163,10 +164,10 @@ static void test_units(void **state)
     assert_int_equal(e.config, PERF_SOFTWARE_CONTEXT_SWITCHES);
     assert_int_equal(e.config1, 7);
     assert_int_equal(e.config2, 8);
-    assert_true(e.asks_kernel);
+    assert_true(e.needs_kernel);
     assert_refused("no-such-unit/event=1/", "no unit 'no-such-unit'", "it has ");
-    assert_refused("software/no-such=1/", "knows no 'no-such'", "");
-    assert_refused("software/config=x/", "'config' of an event cannot be 'x'", "");
+    assert_refused("software/no-such=1/", "has no 'no-such'", "");
+    assert_refused("software/config=x/", "invalid value of 'config': 'x'", "");
     assert_refused("../x/config=1/", "no unit ", "");
     if (access("/sys/bus/event_source/devices/msr/events/tsc", R_OK) != 0)
         skip();
@@ -199,7 +200,7 @@ static void test_memory(void **state)
     assert_int_equal(e.items[3].period, 5);
 }
 
-static void test_guests_and_ways(void **state)
+static void test_guests_and_modifiers(void **state)
 {
     (void)state;
     struct record_events e = parsed("cs:G,cs:H,cs:GH,cs:PIDe,cs:uk");
@@ -215,14 +216,14 @@ static void test_guests_and_ways(void **state)
     assert_int_equal(e.items[4].exclude, PERF_FLAG_EXCLUDE_HV);
 }
 
-/* What is in it, read as perf reads it. */
+/* The content, as perf reads it. */
 static void test_formats(void **state)
 {
     (void)state;
     static const char *const names[] = {"no:thing", "no:other", "no:thing", "two:thing"};
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     record_tracepoint_formats(names, 4, &out);
-    struct str text = output_kept(&out);
+    struct str text = output_contents(&out);
     assert_memory_equal(text.ptr, "\x17\x08\x44tracing0.6", 14);
     size_t at = str_search(text, STR("header_event"));
     assert_true(at < text.len);
@@ -234,13 +235,13 @@ static void test_formats(void **state)
     assert_int_equal(word, 2); /* systems */
     assert_string_equal(text.ptr + at + 8, "no");
     memcpy(&word, text.ptr + at + 11, sizeof word);
-    assert_int_equal(word, 2); /* formats, each once: empty, as there are none */
+    assert_int_equal(word, 2); /* formats, each once: empty */
     assert_string_equal(text.ptr + at + 15 + 16, "two");
     assert_int_equal(text.len, at + 15 + 16 + 4 + 4 + 8 + 16);
     output_deinit(&out);
 }
 
-static void test_user_code_alone(void **state)
+static void test_user_code_only(void **state)
 {
     (void)state;
     struct record_event e = record_event_clock();
@@ -256,18 +257,18 @@ static void test_user_code_alone(void **state)
     record_event_only_kernel(&e);
     record_event_only_kernel(&e);
     assert_string_equal(e.name, "cycles:pk");
-    assert_true(e.asks_kernel);
+    assert_true(e.needs_kernel);
     assert_int_equal(e.exclude, PERF_FLAG_EXCLUDE_USER | PERF_FLAG_EXCLUDE_HV);
 }
 
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_every_name),      UNIT(test_lists_and_modifiers),
-        UNIT(test_what_is_refused), UNIT(test_caches_and_numbers),
-        UNIT(test_words),           UNIT(test_units),
-        UNIT(test_memory),          UNIT(test_guests_and_ways),
-        UNIT(test_groups),          UNIT(test_formats),
-        UNIT(test_user_code_alone)};
+        UNIT(test_every_name),    UNIT(test_lists_and_modifiers),
+        UNIT(test_refused),       UNIT(test_caches_and_numbers),
+        UNIT(test_terms),         UNIT(test_units),
+        UNIT(test_memory),        UNIT(test_guests_and_modifiers),
+        UNIT(test_groups),        UNIT(test_formats),
+        UNIT(test_user_code_only)};
     return UNITS_RUN(units);
 }

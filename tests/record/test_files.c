@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a recording: one, one after the other, and what is in memory. */
+/* The files of a recording: one file, rotation, and snapshots in memory. */
 #include "os/folder.h"
 #include "perf/perf_data.h"
 #include "record/files.h"
@@ -14,7 +14,7 @@ static struct record_files files;
 static struct record_files_settings settings;
 static char path[256];
 
-static void open_files(void **state, struct record_files_settings wanted)
+static void open_files(void **state, struct record_files_settings requested)
 {
     struct error err = {0};
     layout = record_layout_of(false, PERF_SAMPLE_CALLCHAIN);
@@ -30,7 +30,7 @@ static void open_files(void **state, struct record_files_settings wanted)
                                    .command_count = 2,
                                    .packed = true,
                                    .pack_level = -1};
-    settings = wanted;
+    settings = requested;
     snprintf(path, sizeof path, "%s", folder_path(*state, "data"));
     settings.path = path;
     if (!record_files_open(&files, &settings, &head, 1, &err) ||
@@ -86,7 +86,7 @@ static void close_files(void)
 {
     struct error err;
     assert_true(record_files_close(&files, &err));
-    assert_true(record_files_close(&files, &err)); /* a second time, nothing is left */
+    assert_true(record_files_close(&files, &err)); /* the second call finds none */
 }
 
 static bool is_there(const char *name)
@@ -94,7 +94,7 @@ static bool is_there(const char *name)
     return access(name, F_OK) == 0;
 }
 
-static void one_file_is_full_at_its_size(void **state)
+static void one_file_ends_at_its_limit(void **state)
 {
     struct error err;
     open_files(state, (struct record_files_settings){.most = 1});
@@ -106,10 +106,10 @@ static void one_file_is_full_at_its_size(void **state)
     assert_string_equal(times_in(folder_path(*state, "data")), "1");
 }
 
-static void files_follow_one_another_and_the_oldest_go(void **state)
+static void rotation_removes_the_oldest_files(void **state)
 {
     struct error err;
-    open_files(state, (struct record_files_settings){.rotate = 10, .kept = 2});
+    open_files(state, (struct record_files_settings){.rotate = 10, .limit = 2});
     for (uint64_t i = 1; i <= 4; i++) {
         give(i);
         assert_false(record_files_full(&files));
@@ -147,14 +147,14 @@ static void fill_memory(void **state, uint64_t most)
     close_files();
 }
 
-static void memory_has_the_last_parts(void **state)
+static void snapshots_have_the_latest_parts(void **state)
 {
     fill_memory(state, 1 << 20);
     assert_string_equal(times_in(folder_path(*state, "data.2")), "012345");
     assert_string_equal(times_in(folder_path(*state, "data")), "23456789");
 }
 
-/* Parts that are larger than they should be: fewer of them, but one that is whole. */
+/* Parts above their limit: fewer parts, but at least a complete one. */
 static void memory_is_bounded(void **state)
 {
     fill_memory(state, 8);
@@ -162,8 +162,8 @@ static void memory_is_bounded(void **state)
     assert_string_equal(times_in(folder_path(*state, "data")), "89");
 }
 
-/* A file that cannot be made: the writer takes nothing more, and says why. */
-static void a_file_that_cannot_be_made_is_told(void **state)
+/* A file that cannot be created: the writer accepts nothing more, and reports why. */
+static void a_file_that_cannot_be_created_is_reported(void **state)
 {
     struct error err = {0};
     open_files(state, (struct record_files_settings){.rotate = 10});
@@ -182,11 +182,11 @@ static void a_file_that_cannot_be_made_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT_IN_FOLDER(one_file_is_full_at_its_size),
-        UNIT_IN_FOLDER(files_follow_one_another_and_the_oldest_go),
-        UNIT_IN_FOLDER(memory_has_the_last_parts),
+        UNIT_IN_FOLDER(one_file_ends_at_its_limit),
+        UNIT_IN_FOLDER(rotation_removes_the_oldest_files),
+        UNIT_IN_FOLDER(snapshots_have_the_latest_parts),
         UNIT_IN_FOLDER(memory_is_bounded),
-        UNIT_IN_FOLDER(a_file_that_cannot_be_made_is_told),
+        UNIT_IN_FOLDER(a_file_that_cannot_be_created_is_reported),
     };
     return UNITS_RUN(units);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits made of context switches: what order they come in, what is missing, and who is
- * gone. */
+/* Waits made of context switches: the order of the records, missing records, ended threads. */
 #include "perf/off_cpu.h"
 #include "record/off_cpu.h"
 #include "unit.h"
@@ -10,10 +9,10 @@
 #define SWITCHES_ID 31
 #define WAKINGS_ID 41
 #define OTHER_ID 11
-#define WOKEN_AT 24 /* in a tracepoint's bytes */
+#define WOKEN_AT 24 /* in a tracepoint's raw data */
 #define PID 100
 
-/* What came out: words of the samples. */
+/* The output: words of the samples. */
 struct waits {
     size_t count, others, rounds;
     struct {
@@ -36,7 +35,7 @@ static void take(void *context, const struct record *r)
         return;
     }
     assert_in_range(got.count, 0, 31);
-    size_t at = layout.behind;
+    size_t at = layout.fixed_size;
     got.items[got.count].id = record_u64(r->bytes, layout.id);
     got.items[got.count].time = record_u64(r->bytes, layout.time);
     got.items[got.count].period = record_u64(r->bytes, layout.period);
@@ -66,7 +65,7 @@ static int begin(void **state)
     got = (struct waits){0};
     assert_true(record_off_cpu_init(&stage, &layout,
                                     (struct record_sink){NULL, take, round_over}, &err));
-    stage.woken_at = WOKEN_AT;
+    stage.woken_offset = WOKEN_AT;
     record_off_cpu_ids(&stage, OFF_CPU_SWITCHES, switches, 2);
     record_off_cpu_ids(&stage, OFF_CPU_WAKINGS, wakings, 1);
     return 0;
@@ -91,7 +90,7 @@ static void end_round(void)
     sink.round(sink.context);
 }
 
-/* A sample whose chain is one address; `woken`: a tracepoint's bytes, or 4 of nothing. */
+/* A sample whose chain is one address; `woken`: raw data of a tracepoint, or 4 bytes of zeros. */
 static void sample(uint64_t id, uint32_t tid, uint64_t time, uint64_t address,
                    uint32_t woken)
 {
@@ -169,8 +168,8 @@ static void test_a_wait(void **state)
     assert_int_equal(got.rounds, 1);
 }
 
-/* The stack comes behind the rest, the thread is back in another round on another CPU,
- * whose counter has another id; and what waits in between has nothing to do with it. */
+/* The stack comes after the other records, the thread returns in another round on another CPU,
+ * whose counter has another id; records of other threads in between change nothing. */
 static void test_order(void **state)
 {
     (void)state;
@@ -187,15 +186,15 @@ static void test_order(void **state)
     assert_wait(1, 7, 301, 200, 0xabc, 0);
 }
 
-static void test_what_is_missing(void **state)
+static void test_missing_records(void **state)
 {
     (void)state;
-    is_back(9, 10); /* it was away when the recording began */
+    is_back(9, 10); /* it already waited when the recording started */
     leaves(7, 101); /* its stack was lost */
     is_back(7, 201);
-    sample(SWITCHES_ID, 8, 300, 0xabc, 0); /* that it left was lost */
+    sample(SWITCHES_ID, 8, 300, 0xabc, 0); /* the switch out was lost */
     is_back(8, 400);
-    sample(SWITCHES_ID, 8, 500, 0xabc, 0); /* that it was back was lost */
+    sample(SWITCHES_ID, 8, 500, 0xabc, 0); /* the switch in was lost */
     leaves(8, 501);
     sample(SWITCHES_ID, 8, 600, 0xdef, 0);
     leaves(8, 601);
@@ -203,7 +202,7 @@ static void test_what_is_missing(void **state)
     sample(SWITCHES_ID, 0, 800, 0xabc, 0); /* the idle task */
     leaves(0, 801);
     is_back(0, 901);
-    leaves(UINT32_MAX, 902); /* no thread has such a number */
+    leaves(UINT32_MAX, 902); /* there are no such thread ids */
     is_back(UINT32_MAX, 903);
     end_round();
     assert_int_equal(got.count, 3);
@@ -214,7 +213,7 @@ static void test_what_is_missing(void **state)
     assert_int_equal(stage.counts.without_stack, 1);
 }
 
-/* A number that no process has any more. */
+/* An id that no process has any more. */
 static uint32_t ended_process(void)
 {
     pid_t pid = fork();
@@ -224,10 +223,10 @@ static uint32_t ended_process(void)
     return (uint32_t)pid;
 }
 
-/* Who ends leaves the CPU for good, which is no wait; its number is another's later. */
-static void test_end_and_beginning(void **state)
+/* A thread that ends leaves the CPU for good, which is not a wait; another thread may get its id. */
+static void test_exit_and_fork(void **state)
 {
-    uint32_t me = (uint32_t)getpid(), nobody = ended_process();
+    uint32_t me = (uint32_t)getpid(), no_process = ended_process();
     (void)state;
     sample(SWITCHES_ID, 7, 100, 0xabc, 0);
     leaves(7, 101);
@@ -235,7 +234,7 @@ static void test_end_and_beginning(void **state)
     task(PERF_EXIT, 7, 300);
     sample(SWITCHES_ID, 7, 301, 0xabc, 0);
     leaves(7, 302);
-    is_back(7, 303); /* it has to wait while it ends */
+    is_back(7, 303); /* it waits while it ends */
     sample(SWITCHES_ID, 7, 304, 0xabc, 0);
     leaves(7, 305);
     end_round();
@@ -246,8 +245,8 @@ static void test_end_and_beginning(void **state)
     is_back(7, 601);
     sample(SWITCHES_ID, me, 500, 0xdef, 0);
     leaves(me, 501);
-    sample(SWITCHES_ID, nobody, 500, 0xdef, 0); /* that it ended was lost */
-    leaves(nobody, 501);
+    sample(SWITCHES_ID, no_process, 500, 0xdef, 0); /* its EXIT record was lost */
+    leaves(no_process, 501);
     end_round();
     assert_int_equal(got.count, 2);
     assert_wait(1, 7, 601, 100, 0xdef, 0);
@@ -256,17 +255,17 @@ static void test_end_and_beginning(void **state)
     assert_wait(2, me, 1501, 1000, 0xdef, PERF_OFF_CPU_STILL);
     record_off_cpu_end(&stage, 2000);
     assert_int_equal(got.count, 3);
-    assert_int_equal(got.others, 2); /* both records of the task go on */
+    assert_int_equal(got.others, 2); /* both records of the thread are passed on */
 }
 
 static void test_wakers(void **state)
 {
     (void)state;
-    sample(WAKINGS_ID, 9, 50, 0x222, 7); /* it is not away */
+    sample(WAKINGS_ID, 9, 50, 0x222, 7); /* it does not wait */
     sample(SWITCHES_ID, 7, 100, 0xabc, 0);
     leaves(7, 101);
     sample(WAKINGS_ID, 9, 150, 0x333, 7);
-    sample(WAKINGS_ID, 9, 160, 0x333, 0); /* too short to tell whom */
+    sample(WAKINGS_ID, 9, 160, 0x333, 0); /* too short to contain the thread */
     is_back(7, 201);
     end_round();
     assert_int_equal(got.count, 2);
@@ -277,7 +276,7 @@ static void test_wakers(void **state)
     assert_wait(1, 7, 201, 100, 0xabc, 0);
 }
 
-/* Other events' samples lose the tracepoint's bytes, and nothing else. */
+/* Samples of other events lose the raw data, and nothing else. */
 static void test_others(void **state)
 {
     (void)state;
@@ -289,7 +288,8 @@ static void test_others(void **state)
         record_put_u64(&maker, 0);
     struct record r = record_end_bare(&maker, 1);
     give(&r);
-    record_begin(&maker, PERF_SAMPLE, 0); /* with a chain that is longer than it */
+    record_begin(&maker, PERF_SAMPLE,
+                 0); /* with a chain that is longer than the record */
     record_put_u64(&maker, SWITCHES_ID);
     for (int i = 0; i < 5; i++)
         record_put_u64(&maker, 0);
@@ -305,8 +305,8 @@ int main(void)
     const struct CMUnitTest units[] = {
         cmocka_unit_test_setup_teardown(test_a_wait, begin, end),
         cmocka_unit_test_setup_teardown(test_order, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_missing, begin, end),
-        cmocka_unit_test_setup_teardown(test_end_and_beginning, begin, end),
+        cmocka_unit_test_setup_teardown(test_missing_records, begin, end),
+        cmocka_unit_test_setup_teardown(test_exit_and_fork, begin, end),
         cmocka_unit_test_setup_teardown(test_wakers, begin, end),
         cmocka_unit_test_setup_teardown(test_others, begin, end),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records made and taken apart, and lists of CPUs. */
+/* Making and reading records, and lists of CPUs. */
 #include "os/machine.h"
 #include "record/record.h"
 #include "unit.h"
@@ -19,7 +19,7 @@ static void check_layout(bool several)
     record_put_u64(&m, 999);
     record_put_u64(&m, 1);
     record_put_u64(&m, 100);
-    assert_int_equal(m.used, l.behind);
+    assert_int_equal(m.used, l.fixed_size);
     struct record made = record_end_bare(&m, 999);
     assert_true(record_of(&l, made.bytes, &r));
     assert_int_equal(r.type, PERF_SAMPLE);
@@ -49,8 +49,8 @@ static void test_layouts(void **state)
     check_layout(true);
 }
 
-/* A record that says nothing of when is one of perf's own, or broken. */
-static void test_what_is_no_record(void **state)
+/* A record without a time is one of perf's own, or broken. */
+static void test_invalid_records(void **state)
 {
     struct record_layout l = record_layout_of(false, 0);
     struct record r;
@@ -99,7 +99,7 @@ static void test_cpu_lists(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest units[] = {UNIT(test_layouts), UNIT(test_what_is_no_record),
+    const struct CMUnitTest units[] = {UNIT(test_layouts), UNIT(test_invalid_records),
                                        UNIT(test_long_texts), UNIT(test_cpu_lists)};
     return UNITS_RUN(units);
 }

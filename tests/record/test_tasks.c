@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording is told of tasks: of those that were there before, once, and before
- * the first sample that needs it. */
+/* The processes that ran before the recording: each is recorded once, before its first
+ * sample. */
 #include "record/tasks.h"
 #include "unit.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A stage that remembers what came. */
+/* A stage that stores what it gets. */
 struct heard {
     struct record_layout layout;
     size_t names, maps, samples, rounds;
-    bool sample_first; /* a sample came before any name or map */
-    uint32_t pid;      /* of the last name or map */
+    bool sample_first; /* a sample came before any name or mapping */
+    uint32_t pid;      /* of the last name or mapping */
     char name[64];
 };
 
@@ -105,7 +105,7 @@ static void test_once_and_before(void **state)
     record_tasks_deinit(&tasks);
 }
 
-/* A child begins with its parent's name and maps: these must be known before. */
+/* A child starts with its parent's name and mappings: these must be known before. */
 static void test_parents_before_children(void **state)
 {
     uint32_t own = (uint32_t)getpid();
@@ -116,7 +116,7 @@ static void test_parents_before_children(void **state)
     assert_true(heard.maps > 1);
     assert_int_equal(heard.pid, own);
     size_t maps = heard.maps;
-    sample(1000000, 1000000, 51); /* nothing more is asked of anybody */
+    sample(1000000, 1000000, 51); /* nothing more is read */
     assert_int_equal(heard.maps, maps);
     assert_int_equal(heard.names, 1);
     task(PERF_FORK, 1000000, 1000000, 1000001, 1000000, 52); /* a thread */
@@ -126,8 +126,8 @@ static void test_parents_before_children(void **state)
     record_tasks_deinit(&tasks);
 }
 
-/* Of one that has ended nothing can be read; its number may be another's then. */
-static void test_ends_and_numbers_used_again(void **state)
+/* /proc has nothing about a process that has ended; another one may get its id. */
+static void test_reused_ids(void **state)
 {
     uint32_t own = (uint32_t)getpid();
     (void)state;
@@ -135,15 +135,15 @@ static void test_ends_and_numbers_used_again(void **state)
     task(PERF_EXIT, own, 1, own, 1, 10);
     sample(own, own, 11);
     assert_int_equal(heard.names + heard.maps, 0);
-    task(PERF_FORK, own, own, own, own, 12); /* a thread of nobody known */
+    task(PERF_FORK, own, own, own, own, 12); /* a thread of an unknown process */
     sample(own, own, 13);
     assert_int_equal(heard.names, 1);
     assert_true(heard.maps > 1);
     record_tasks_deinit(&tasks);
 }
 
-/* Numbers beyond all that can be, the idle task, records that are too short. */
-static void test_odd_numbers(void **state)
+/* Ids above the limit, the idle task, records that are too short. */
+static void test_invalid_ids(void **state)
 {
     (void)state;
     set_up();
@@ -174,9 +174,8 @@ static void test_all_at_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest units[] = {UNIT(test_once_and_before),
-                                       UNIT(test_parents_before_children),
-                                       UNIT(test_ends_and_numbers_used_again),
-                                       UNIT(test_odd_numbers), UNIT(test_all_at_once)};
+    const struct CMUnitTest units[] = {
+        UNIT(test_once_and_before), UNIT(test_parents_before_children),
+        UNIT(test_reused_ids), UNIT(test_invalid_ids), UNIT(test_all_at_once)};
     return UNITS_RUN(units);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stack dumps to chains, of records that are made up and of this very program; and that
- * memory does not grow with what comes and goes. */
-#include "os/task.h"
+/* Stack dumps to chains, from made-up records and from this program; memory stays bounded. */
+#include "os/proc.h"
 #include "record/unwinder.h"
 #include "unit.h"
 #include <unistd.h>
@@ -27,10 +26,10 @@ static void hear(void *context, const struct record *r)
         return;
     }
     h->samples++;
-    h->count = (size_t)record_u64(r->bytes, h->layout.behind);
+    h->count = (size_t)record_u64(r->bytes, h->layout.fixed_size);
     assert_true(h->count <= 2000);
-    assert_int_equal(r->bytes.len, h->layout.behind + 8 + h->count * 8);
-    memcpy(h->chain, r->bytes.ptr + h->layout.behind + 8, h->count * 8);
+    assert_int_equal(r->bytes.len, h->layout.fixed_size + 8 + h->count * 8);
+    memcpy(h->chain, r->bytes.ptr + h->layout.fixed_size + 8, h->count * 8);
 }
 
 static void hear_round(void *context)
@@ -97,7 +96,7 @@ static void task(uint32_t type, uint32_t pid, uint32_t parent)
     give(record_end(&maker, pid, pid, 1));
 }
 
-/* A sample with a chain of the kernel's, registers, and a dump. */
+/* A sample with a chain of the kernel, registers, and a dump. */
 static void sample(uint32_t pid, const uint64_t *registers, struct str stack)
 {
     record_begin(&maker, PERF_SAMPLE, PERF_MODE_KERNEL);
@@ -119,15 +118,15 @@ static void sample(uint32_t pid, const uint64_t *registers, struct str stack)
     if (stack.len)
         record_put_u64(&maker, stack.len);
     struct record r = record_end_bare(&maker, 2);
-    /* it stays until the round is over, as in a ring */
-    static char kept[PERF_RECORD_MAX + 1];
-    memcpy(kept, r.bytes.ptr, r.bytes.len);
-    r.bytes.ptr = kept;
+    /* it stays until the end of the round, as in a ring */
+    static char copy[PERF_RECORD_MAX + 1];
+    memcpy(copy, r.bytes.ptr, r.bytes.len);
+    r.bytes.ptr = copy;
     give(r);
 }
 
-/* Samples of kernel threads, and of tasks that nothing is known of. */
-static void test_what_cannot_be_unwound(void **state)
+/* Samples of kernel threads, and of unknown processes. */
+static void test_not_unwindable(void **state)
 {
     uint64_t registers[64] = {0};
     (void)state;
@@ -144,9 +143,12 @@ static void test_what_cannot_be_unwound(void **state)
     assert_int_equal(heard.chain[0], PERF_CONTEXT_KERNEL);
     assert_int_equal(heard.chain[2], PERF_CONTEXT_USER);
     assert_int_equal(heard.chain[3], 0x1234567);
-    assert_int_equal(heard.count, 4);
+    /* no unwind information */
+    assert_int_equal(heard.chain[4], PERF_CONTEXT_USER);
+    assert_int_equal(heard.chain[5], PERF_CONTEXT_USER);
+    assert_int_equal(heard.count, 6);
 #endif
-    /* a sample that is shorter than it says is left out */
+    /* a sample that is shorter than its fields say is dropped */
     record_begin(&maker, PERF_SAMPLE, 0);
     for (int i = 0; i < 6; i++)
         record_put_u64(&maker, 1000);
@@ -166,7 +168,7 @@ static void map_own(void *context, const struct os_code *code)
 
 #define DUMP_MOST 60000
 
-/* A sanitizer has places in the stack that nobody may read. */
+/* A sanitizer makes parts of the stack unreadable. */
 __attribute__((noinline, no_sanitize("address"))) static void copy_stack(
     volatile char *to, uint64_t from, size_t size)
 {
@@ -213,17 +215,17 @@ static void test_own_stack(void **state)
     uint32_t own = (uint32_t)getpid();
     (void)state;
     set_up();
-    os_task_code(own, own, map_own, NULL);
+    os_process_code(own, own, map_own, NULL);
     deeper(30, DUMP_MOST);
     assert_int_equal(heard.samples, 1);
     assert_int_equal(within_deeper(), 31);
     assert_int_equal(unwinder.counts.stacks, 1);
     assert_int_equal(unwinder.counts.broken, 0);
-    deeper(200, 1024); /* what is left out is marked */
+    deeper(200, 1024); /* a truncated stack is marked */
     assert_int_equal(unwinder.counts.truncated, 1);
     assert_int_equal(heard.chain[heard.count - 1], PERF_CONTEXT_USER);
     assert_true(within_deeper() < 100 && within_deeper() > 0);
-    /* an exec takes all maps away */
+    /* an exec removes all mappings */
     record_begin(&maker, PERF_COMM, PERF_MISC_COMM_EXEC);
     record_put_u32(&maker, own);
     record_put_u32(&maker, own);
@@ -235,9 +237,8 @@ static void test_own_stack(void **state)
 }
 #endif
 
-/* Ten thousand programs, each run once: the table of files stays bounded, and so does
- * that of maps. */
-static void test_what_goes_is_let_go(void **state)
+/* Ten thousand programs, each run once: the tables of files and of mappings stay bounded. */
+static void test_memory_is_bounded(void **state)
 {
     char path[64];
     (void)state;
@@ -264,11 +265,11 @@ static void test_what_goes_is_let_go(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_what_cannot_be_unwound),
+        UNIT(test_not_unwindable),
 #if defined(__x86_64__)
         UNIT(test_own_stack),
 #endif
-        UNIT(test_what_goes_is_let_go)
+        UNIT(test_memory_is_bounded)
     };
     return UNITS_RUN(units);
 }

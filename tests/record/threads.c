@@ -1,6 +1,5 @@
 /* Many threads that wait, and two that work. For tests/record_faults.py.
- *
- *   threads COUNT MILLISECONDS      says "ready" once all are there */
+ *   threads COUNT MILLISECONDS      prints "ready" once all exist */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,10 @@
-/* A program of known waits, for tests/off_cpu.py: each thread waits in one way TIMES
- * times, about so many MILLISECONDS each time, and says how long that was by its own
- * clock, or, of those that are preempted, by what the scheduler tells them: a virtual
- * machine that is held up is not waiting, and the clock runs on:
- *
- *   waits MILLISECONDS TIMES FILE        prints "FUNCTION NS" for each
- *
- * The functions call the kernel through one more of their own, so that a stack by frame
- * pointers has them, too: syscall() of the C library has no frame. */
+/* A program with known waits, for tests/off_cpu.py: each thread waits in one way, TIMES times for
+ * about MILLISECONDS, and prints the sum by its own clock, or, for preempted threads, by the
+ * scheduler's statistics: while a virtual machine is paused, its threads do not wait but the clock
+ * goes on.
+ *   waits MILLISECONDS TIMES FILE        prints "FUNCTION NS" for each way
+ * The functions call the kernel through a function of their own, so that stacks by frame pointers
+ * contain them, too: syscall() of the C library has no frame. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -34,7 +32,7 @@ static long now(clockid_t clock)
     return t.tv_sec * NS + t.tv_nsec;
 }
 
-/* The one function that waits; what it was called by counts. */
+/* The only function that waits; its caller is what counts. */
 NOINLINE long enter(long number, long a, long b, long c, long d)
 {
     long got = syscall(number, a, b, c, d, 0L, 0L);
@@ -114,8 +112,8 @@ static void *waits(void *context)
     return NULL;
 }
 
-/* Two of them on one CPU: each runs half of the time. It seldom asks for the time: of the
- * clock's code, which has no frame, the caller is not in a stack by frame pointers. */
+/* Two threads on one CPU: each runs half of the time. They read the clock seldom: its code has
+ * no frame, so its caller is not in a stack by frame pointers. */
 NOINLINE void in_run(void)
 {
     long until = now(CLOCK_MONOTONIC) + milliseconds * times * 1000000;
@@ -124,7 +122,7 @@ NOINLINE void in_run(void)
             sink++;
 }
 
-/* How long this thread had to wait for a CPU: proc_pid_schedstat(5), the second number. */
+/* How long this thread waited for a CPU: proc_pid_schedstat(5), the second number. */
 static long queued(void)
 {
     long ns = 0;
@@ -156,7 +154,7 @@ int main(int argc, char **argv)
     pthread_t running[2];
     if (argc != 4 || pipe(ends) || (file = open(argv[3], O_RDWR | O_CREAT, 0600)) < 0)
         return 2;
-    memset(block, 'x', sizeof block); /* or its pages' faults wait for locks */
+    memset(block, 'x', sizeof block); /* otherwise its page faults wait for locks */
     milliseconds = atol(argv[1]);
     times = atol(argv[2]);
     for (int i = 0; i < 4; i++)

@@ -28,8 +28,8 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* What the address is called: nothing, or a function with as many inlined as the number
- * says. */
+/* Makes the answer for an address: no function, or a function with as many inlined
+ * calls as the number. */
 static void answer(struct name_job *job, uint64_t i, struct arena *a)
 {
     static const char *const names[] = {"main", "",
@@ -50,11 +50,11 @@ static void answer(struct name_job *job, uint64_t i, struct arena *a)
                                             .offset = i << 33};
 }
 
-static void assert_answer(const struct name_job *got, const struct name_job *wanted)
+static void assert_answer(const struct name_job *got, const struct name_job *expected)
 {
-    assert_int_equal(got->count, wanted->count);
-    for (size_t k = 0; k < wanted->count; k++) {
-        const struct resolved_frame *a = &got->frames[k], *b = &wanted->frames[k];
+    assert_int_equal(got->count, expected->count);
+    for (size_t k = 0; k < expected->count; k++) {
+        const struct resolved_frame *a = &got->frames[k], *b = &expected->frames[k];
         assert_true(str_equal(a->name, b->name) && str_equal(a->file, b->file));
         assert_true(a->line == b->line && a->kind == b->kind && a->offset == b->offset);
     }
@@ -73,36 +73,36 @@ static void write_names(uint64_t from, uint64_t to, struct arena *a)
     name_cache_close(&c);
 }
 
-static void test_round(void **state)
+static void test_round_trip(void **state)
 {
     struct arena a = ARENA_INIT;
     struct name_cache c;
     (void)state;
     write_names(0, ADDRESSES / 2, &a);
-    write_names(ADDRESSES / 2, ADDRESSES, &a); /* the first half is kept */
+    write_names(ADDRESSES / 2, ADDRESSES, &a); /* the first half is cached already */
     name_cache_open(&c, path);
-    assert_true(name_cache_has_any(&c));
+    assert_true(name_cache_has_entries(&c));
     for (uint64_t i = 0; i < ADDRESSES; i++) {
-        struct name_job wanted, job;
-        answer(&wanted, i, &a);
+        struct name_job expected, job;
+        answer(&expected, i, &a);
         job = (struct name_job){.address = i * 7, .is_call = i % 2};
         assert_true(name_cache_find(&c, &job, &a));
-        assert_answer(&job, &wanted);
-        job.is_call = !job.is_call; /* another question */
+        assert_answer(&job, &expected);
+        job.is_call = !job.is_call; /* a different key */
         assert_false(name_cache_find(&c, &job, &a));
     }
     name_cache_close(&c);
     arena_deinit(&a);
 }
 
-static void test_none(void **state)
+static void test_no_file(void **state)
 {
     struct arena a = ARENA_INIT;
     struct name_cache c, nothing = {.path = ""};
     struct name_job job = {.address = 7};
     (void)state;
     name_cache_open(&c, "/nonexistent/names");
-    assert_false(name_cache_has_any(&c));
+    assert_false(name_cache_has_entries(&c));
     assert_false(name_cache_find(&c, &job, &a));
     name_cache_close(&c);
     name_cache_add(&nothing, &job);
@@ -120,7 +120,7 @@ static void put_file(const char *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A file that is cut anywhere, or has another byte anywhere, is none. */
+/* A file that is truncated, or has a changed byte, is ignored. */
 static void test_damaged(void **state)
 {
     struct arena a = ARENA_INIT;
@@ -138,19 +138,19 @@ static void test_damaged(void **state)
         struct name_cache c;
         put_file(bytes, at);
         name_cache_open(&c, path);
-        assert_false(name_cache_has_any(&c));
+        assert_false(name_cache_has_entries(&c));
         name_cache_close(&c);
         bytes[at] ^= 0x41;
         put_file(bytes, size);
         name_cache_open(&c, path);
-        assert_false(name_cache_has_any(&c));
+        assert_false(name_cache_has_entries(&c));
         name_cache_close(&c);
         bytes[at] ^= 0x41;
     }
     put_file(bytes, size);
     struct name_cache c;
     name_cache_open(&c, path);
-    assert_true(name_cache_has_any(&c));
+    assert_true(name_cache_has_entries(&c));
     name_cache_close(&c);
     test_free(bytes);
     arena_deinit(&a);
@@ -159,8 +159,8 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_round),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -77,11 +77,11 @@ static void test_owners(void **state)
     assert_string_equal(names[5], "zip");
 }
 
-static void assert_debug_name(const char *package, const char *wanted)
+static void assert_debug_name(const char *package, const char *expected)
 {
     char name[PACKAGE_NAME_MAX];
     package_debug_name(package, name);
-    assert_string_equal(name, wanted);
+    assert_string_equal(name, expected);
 }
 
 static void test_debug_names(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording that ends anywhere, read with all that it leads to (tests/fuzz/recording):
- * every sample that lies whole before the end is there, within a second and 64 MiB. The one
- * that is cut may be there, too. */
+/* Truncated recordings, read with all files that they refer to (tests/fuzz/recording):
+ * every sample that is complete before the end is read, within a second and 64 MiB. The
+ * truncated sample may be read too. */
 #include "os/folder.h"
 #include "perf/format.h"
 #include "recording.h"
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define SECONDS_MAX 1.0
-#ifndef __has_feature /* which is clang's */
+#ifndef __has_feature /* defined by clang */
 #define __has_feature(feature) 0
 #endif
 #if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
@@ -28,13 +28,13 @@ static uint64_t word_at(struct str file, size_t at)
     return bytes_u64(&b);
 }
 
-/* Where the records of the file begin, by its header. */
+/* Offset of the records in the file, from its header. */
 static size_t records_at(struct str file)
 {
     return (size_t)word_at(file, 40);
 }
 
-/* How many samples end at `cut` or before it. */
+/* The number of samples that end at or before `cut`. */
 static uint64_t samples_before(struct str file, size_t cut)
 {
     uint64_t count = 0;
@@ -63,12 +63,12 @@ static long peak(void)
     return usage.ru_maxrss;
 }
 
-/* What is left of the recording, from memory or in bites from a pipe. */
+/* Reads the truncated recording, from memory or in bites from a pipe. */
 static void check_cut(size_t cut, size_t bite)
 {
     struct str file = recording.whole[RECORDING];
     struct error err = {.message = ""};
-    char *exact = malloc(cut + 1); /* for a sanitizer to see a step too far */
+    char *exact = malloc(cut + 1); /* so that a sanitizer detects reads beyond the end */
     memcpy(exact, file.ptr, cut);
     struct bites pipe = {.text = exact, .length = cut, .bite = bite};
     struct source in = bite ? source_reading(bites_read, &pipe, STR("pipe"))
@@ -77,21 +77,21 @@ static void check_cut(size_t cut, size_t bite)
     double begun = seconds();
     assert_true(builder_init(&b, BUILD_COUNT));
     bool ok = recording_read(&recording, &in, RECORDING_LINES, &b, &err);
-    uint64_t wanted = samples_before(file, cut);
-    if (!ok && (wanted || !err.message[0]))
+    uint64_t expected = samples_before(file, cut);
+    if (!ok && (expected || !err.message[0]))
         fail_msg("cut at %zu: %s", cut, err.message);
-    /* All parts of the sample that is cut may be there. */
-    uint64_t more = b.profile->facts.samples - wanted;
+    /* The truncated sample may have all parts that are needed. */
+    uint64_t more = b.profile->facts.samples - expected;
     if (more > 1)
         fail_msg("cut at %zu: %lu samples of %lu", cut,
-                 (unsigned long)b.profile->facts.samples, (unsigned long)wanted);
+                 (unsigned long)b.profile->facts.samples, (unsigned long)expected);
     assert_true(seconds() - begun < SECONDS_MAX);
     builder_deinit(&b);
     source_deinit(&in);
     free(exact);
 }
 
-static void test_every_cut_keeps_samples(void **state)
+static void test_truncated_recordings(void **state)
 {
     struct folder *f = *state;
     long before;
@@ -103,15 +103,15 @@ static void test_every_cut_keeps_samples(void **state)
         check_cut(cut, 0);
         check_cut(cut, 1 + cut % 997);
     }
-    if (!SANITIZED) /* a sanitizer keeps what was freed */
+    if (!SANITIZED) /* a sanitizer retains freed memory */
         assert_true(peak() - before < KILOBYTES_MAX);
 }
 
-/* In either byte order the same: stacks are unwound, addresses named. */
-static void test_names_come_by_every_road(void **state)
+/* Both byte orders give the same result: stacks are unwound, addresses have names. */
+static void test_all_sources_of_names(void **state)
 {
     struct folder *f = *state;
-    struct output folded[2] = {OUTPUT_KEEP, OUTPUT_KEEP};
+    struct output folded[2] = {OUTPUT_BUFFER, OUTPUT_BUFFER};
     assert_true(recording_open(&recording, f->path));
     for (int big = 0; big < 2; big++) {
         struct error err = {.message = ""};
@@ -123,8 +123,8 @@ static void test_names_come_by_every_road(void **state)
         assert_true(recording_fold(b.profile, &folded[big]));
         builder_deinit(&b);
     }
-    assert_true(recording_is_named(output_kept(&folded[0])));
-    assert_true(str_equal(output_kept(&folded[0]), output_kept(&folded[1])));
+    assert_true(recording_has_names(output_contents(&folded[0])));
+    assert_true(str_equal(output_contents(&folded[0]), output_contents(&folded[1])));
     output_deinit(&folded[0]);
     output_deinit(&folded[1]);
 }
@@ -132,9 +132,9 @@ static void test_names_come_by_every_road(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT_IN_FOLDER(test_names_come_by_every_road),
-        UNIT_IN_FOLDER(test_every_cut_keeps_samples),
+        UNIT_IN_FOLDER(test_all_sources_of_names),
+        UNIT_IN_FOLDER(test_truncated_recordings),
     };
-    unsetenv("HOME"); /* perf's cache */
+    unsetenv("HOME"); /* no perf cache */
     return UNITS_RUN(units);
 }

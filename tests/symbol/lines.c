@@ -1,13 +1,13 @@
-/* Functions and lines of addresses by src/symbol/dwarf.h, printed as llvm-addr2line -a -f
- * -i prints them. Addresses in hexadecimal come from the standard input, one a line.
+/* Prints functions and lines of addresses with src/symbol/dwarf.h, like llvm-addr2line
+ * -a -f -i. Reads hexadecimal addresses from standard input, one per line.
  *
- *   lines [-a ALTERNATE] [-p PACKAGE] [-j THREADS] [-n TIMES] [-q] FILE
- *   lines -g FILE
- *   lines -r FILE
+ *    lines [-a ALTERNATE] [-p PACKAGE] [-j THREADS] [-n TIMES] [-q] FILE
+ *    lines -g FILE
+ *    lines -r FILE
  *
- * -g asks Go's own table instead of DWARF.
- * -r prints the rows (address, line, column, file) of the ranges "LOW HIGH" that come in;
- * -q prints times, not frames; -n repeats the look-ups, in a reader of its own each. */
+ * -g uses Go's function table instead of DWARF. -r prints the rows (address, line,
+ * column, file) of the ranges "LOW HIGH" on standard input. -q prints times instead of
+ * frames. -n repeats the lookups, with a new reader each time. */
 #include "symbol/dwarf_package.h"
 #include "symbol/go_lines.h"
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct work {
     const struct dwarf *dwarf;
     struct dwarf_query *queries;
     size_t count, share;
-    size_t next; /* where the next share begins */
+    size_t next; /* index of the next share */
     pthread_mutex_t lock;
     struct dwarf_reader readers[THREADS_MAX];
     int reader_count;
@@ -43,7 +43,7 @@ static struct str map_file(const char *path)
     return bytes == MAP_FAILED ? STR("") : (struct str){bytes, (size_t)st.st_size};
 }
 
-static void need(bool ok, const struct error *err)
+static void check(bool ok, const struct error *err)
 {
     if (ok)
         return;
@@ -66,7 +66,7 @@ static double wall_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A file that stays open to the end. */
+/* A file that stays open until the end. */
 struct open_file {
     struct open_file *next;
     struct elf elf;
@@ -74,20 +74,20 @@ struct open_file {
 };
 
 static struct open_file *open_files;
-static struct arena arena; /* to the end, too */
+static struct arena arena; /* freed at the end */
 
-/* The files of split units, by their name beside comp_dir. */
-static bool open_split(void *context, const struct dwarf_split *wanted,
+/* The files of split units, by their name relative to comp_dir. */
+static bool open_split(void *context, const struct dwarf_split *split,
                        struct dwarf_sections *out)
 {
     char path[4096];
     struct error err = {.message = ""};
     if (context)
-        return dwarf_package_find(context, wanted->id, out);
+        return dwarf_package_find(context, split->id, out);
     struct open_file *opened = calloc(1, sizeof *opened);
-    bool absolute = wanted->name.len && wanted->name.ptr[0] == '/';
-    snprintf(path, sizeof path, "%.*s%s%.*s", absolute ? 0 : (int)wanted->directory.len,
-             wanted->directory.ptr, absolute ? "" : "/", STR_ARG(wanted->name));
+    bool absolute = split->name.len && split->name.ptr[0] == '/';
+    snprintf(path, sizeof path, "%.*s%s%.*s", absolute ? 0 : (int)split->directory.len,
+             split->directory.ptr, absolute ? "" : "/", STR_ARG(split->name));
     struct str file = map_file(path);
     if (opened) {
         opened->next = open_files;
@@ -101,7 +101,7 @@ static bool open_split(void *context, const struct dwarf_split *wanted,
     return true;
 }
 
-static bool take_share(struct work *w, struct dwarf_query **queries, size_t *count)
+static bool next_share(struct work *w, struct dwarf_query **queries, size_t *count)
 {
     pthread_mutex_lock(&w->lock);
     *queries = w->queries + w->next;
@@ -120,9 +120,9 @@ static void *run_thread(void *argument)
     pthread_mutex_lock(&w->lock);
     struct dwarf_reader *r = &w->readers[w->reader_count++];
     pthread_mutex_unlock(&w->lock);
-    need(dwarf_reader_init(r, w->dwarf, &err), &err);
-    while (take_share(w, &queries, &count))
-        need(dwarf_find(r, queries, count, &err), &err);
+    check(dwarf_reader_init(r, w->dwarf, &err), &err);
+    while (next_share(w, &queries, &count))
+        check(dwarf_find(r, queries, count, &err), &err);
     return NULL;
 }
 
@@ -181,12 +181,12 @@ static void print_rows(const struct dwarf *d)
     struct dwarf_reader r;
     struct error err = {.message = ""};
     char line[100], *rest;
-    need(dwarf_reader_init(&r, d, &err), &err);
+    check(dwarf_reader_init(&r, d, &err), &err);
     while (fgets(line, sizeof line, stdin)) {
         struct dwarf_row *rows;
         size_t count;
         uint64_t low = strtoull(line, &rest, 16), high = strtoull(rest, NULL, 16);
-        need(dwarf_rows(&r, low, high, &rows, &count, &err), &err);
+        check(dwarf_rows(&r, low, high, &rows, &count, &err), &err);
         for (size_t i = 0; i < count; i++)
             printf("0x%016llx %u %u %.*s\n", (unsigned long long)rows[i].address,
                    rows[i].line, rows[i].column, STR_ARG(rows[i].file));
@@ -194,8 +194,7 @@ static void print_rows(const struct dwarf *d)
     dwarf_reader_deinit(&r);
 }
 
-/* Asks again and again: the first time the answers are printed, or each time how long it
- * took. */
+/* Repeats the lookups: prints the answers of the first run, or the time of each run. */
 static void find_times(struct work *w, int threads, int times, bool quiet)
 {
     double cpu = cpu_seconds(), wall = wall_seconds();
@@ -218,13 +217,13 @@ static void find_times(struct work *w, int threads, int times, bool quiet)
     }
 }
 
-/* Answers of Go's own table, in place of DWARF's. */
+/* Answers from Go's function table instead of DWARF. */
 static void find_go(struct work *w, struct elf *elf)
 {
     struct go_table table;
     struct go_reader reader;
     struct error err = {.message = "there is no table of Go's functions"};
-    need(go_table_init(&table, elf), &err);
+    check(go_table_init(&table, elf), &err);
     go_reader_init(&reader, &table);
     for (size_t i = 0; i < w->count; i++)
         go_find(&reader, &w->queries[i]);
@@ -244,11 +243,11 @@ int main(int argc, char **argv)
     bool is_go = false;
     while ((option = getopt(argc, argv, "a:gj:n:p:qr")) != -1) {
         if (option == 'a') {
-            need(elf_init(&alternate, map_file(optarg), &arena, &err), &err);
+            check(elf_init(&alternate, map_file(optarg), &arena, &err), &err);
             has_alternate = true;
         }
         if (option == 'p') {
-            need(elf_init(&packed, map_file(optarg), &arena, &err), &err);
+            check(elf_init(&packed, map_file(optarg), &arena, &err), &err);
             package = dwarf_elf_package(&packed);
             has_package = true;
         }
@@ -261,12 +260,12 @@ int main(int argc, char **argv)
     if (optind >= argc || threads < 1 || threads > THREADS_MAX)
         return 2;
     w.queries = print_row ? NULL : read_addresses(&w.count);
-    need(elf_init(&elf, map_file(argv[optind]), &arena, &err), &err);
+    check(elf_init(&elf, map_file(argv[optind]), &arena, &err), &err);
     double cpu = cpu_seconds();
     struct dwarf_input input = dwarf_elf_input(&elf, has_alternate ? &alternate : NULL);
     input.split = open_split;
     input.split_context = has_package ? &package : NULL;
-    need(dwarf_init(&dwarf, &input, &arena, &err), &err);
+    check(dwarf_init(&dwarf, &input, &arena, &err), &err);
     if (quiet)
         printf("init: %.1f ms CPU, %zu units\n", (cpu_seconds() - cpu) * 1e3,
                dwarf.main.count);
@@ -274,7 +273,7 @@ int main(int argc, char **argv)
         print_rows(&dwarf);
         return 0;
     }
-    need(dwarf_order(&dwarf, w.queries, w.count), &err);
+    check(dwarf_order(&dwarf, w.queries, w.count), &err);
     w.dwarf = &dwarf;
     if (is_go)
         find_go(&w, &elf);

@@ -1,11 +1,11 @@
-/* What src/symbol reads, as text, for tests against other tools:
+/* Prints what src/symbol reads as text, for comparison with other tools:
  *
- *   names sections FILE          sections: name, address, size, the bytes' checksum
- *   names symtab FILE [DEBUG]    symbols: first address, end, name
- *   names ranges FILE [DEBUG]    the parts of the address space: first address, name
- *   names links FILE             build id, debug link, alt link
- *   names kallsyms|perf-map|jitdump FILE   the symbols in such a file, as symtab's
- *   names demangle simple|full   the names on standard input, a line each */
+ *    names sections FILE          sections: name, address, size, checksum of the bytes
+ *    names symtab FILE [DEBUG]    symbols: first address, end, name
+ *    names ranges FILE [DEBUG]    the parts of the address space: first address, name
+ *    names links FILE             build ID, debug link, alt link
+ *    names kallsyms|perf-map|jitdump FILE   the symbols in such a file, like symtab
+ *    names demangle simple|full   demangles the names on standard input, one per line */
 #include "symbol/demangle.h"
 #include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-static struct arena arena; /* of all that is read */
+static struct arena arena; /* of everything that is read */
 
 static struct str read_file(const char *path)
 {
@@ -35,7 +35,7 @@ static struct str read_file(const char *path)
     return (struct str){bytes, used};
 }
 
-static void need(bool ok, const struct error *err)
+static void check(bool ok, const struct error *err)
 {
     if (ok)
         return;
@@ -93,11 +93,11 @@ static bool print_text(struct str what, const char *path)
     struct error err;
     uint64_t bad;
     if (str_equal(what, STR("kallsyms")))
-        need(kallsyms_init(&table, read_file(path), &arena, &facts, &err), &err);
+        check(kallsyms_init(&table, read_file(path), &arena, &facts, &err), &err);
     else if (str_equal(what, STR("perf-map")))
-        need(perf_map_init(&table, read_file(path), &arena, &bad, &err), &err);
+        check(perf_map_init(&table, read_file(path), &arena, &bad, &err), &err);
     else if (str_equal(what, STR("jitdump")))
-        need(jitdump_init(&j, read_file(path), &arena, &err), &err);
+        check(jitdump_init(&j, read_file(path), &arena, &err), &err);
     else
         return false;
     if (!str_equal(what, STR("jitdump")))
@@ -113,7 +113,7 @@ static bool print_text(struct str what, const char *path)
 static int demangle_lines(enum demangle how)
 {
     static char line[1 << 20];
-    struct output scratch = OUTPUT_KEEP;
+    struct output scratch = OUTPUT_BUFFER;
     while (fgets(line, sizeof line, stdin)) {
         struct str name =
             demangle(str_head(str_of(line), strcspn(line, "\n")), how, &scratch);
@@ -129,15 +129,15 @@ static void print_object(struct str what, char **files)
     struct error err = {.message = ""};
     struct elf elf, debug;
     struct symbol_table table;
-    need(elf_init(&elf, read_file(files[0]), &arena, &err), &err);
+    check(elf_init(&elf, read_file(files[0]), &arena, &err), &err);
     if (files[1])
-        need(elf_init(&debug, read_file(files[1]), &arena, &err), &err);
+        check(elf_init(&debug, read_file(files[1]), &arena, &err), &err);
     if (str_equal(what, STR("sections"))) {
         print_sections(&elf);
     } else if (str_equal(what, STR("links"))) {
         print_links(&elf);
     } else {
-        need(symtab_init(&table, &elf, files[1] ? &debug : NULL, &arena, &err), &err);
+        check(symtab_init(&table, &elf, files[1] ? &debug : NULL, &arena, &err), &err);
         (str_equal(what, STR("ranges")) ? print_ranges : print_table)(&table);
     }
 }

@@ -45,6 +45,18 @@ static void suffixes(void **state)
     assert_demangles("memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14");
 }
 
+static void ocaml(void **state)
+{
+    (void)state;
+    assert_demangles("camlStdlib__List__map_233", "Stdlib.List.map_233",
+                     "Stdlib.List.map_233");
+    assert_demangles("camlStdlib__$3d_1", "Stdlib.=_1", "Stdlib.=_1");
+    assert_demangles("camlA$3", "A$3", "A$3");
+    assert_demangles("camlA__$0ab", "A.$0ab", "A.$0ab");
+    assert_demangles("caml_main", "caml_main", "caml_main");
+    assert_demangles("caml", "caml", "caml");
+}
+
 static void rust(void **state)
 {
     (void)state;
@@ -83,13 +95,13 @@ static void rust(void **state)
     assert_demangles("_RMC0B_", "_RMC0B_", "_RMC0B_");
 }
 
-/* Each part has the one before twice: 2^n in the end. Packs are written many times, and
- * looked for in everything, without a letter of it. */
+/* Each part contains the previous one twice: 2^n parts in the end. Packs are expanded
+ * many times without any letter in the name. */
 static struct str write_doubling(struct output *name, unsigned kind)
 {
     static const struct {
         const char *begin, *part;
-        unsigned step; /* parts that may be referred to, in each */
+        unsigned step; /* number of parts that can be referred to, in each step */
     } kinds[] = {{"_Z1fFvvE", "FvS%_S%_E", 1},
                  {"_Z1f1A", "1AIS%_S%_E", 2},
                  {"_Z1fFvvE", "DpFvS%_S%_E", 2}};
@@ -110,18 +122,18 @@ static struct str write_doubling(struct output *name, unsigned kind)
             else
                 output_char(name, *at);
     }
-    return output_kept(name);
+    return output_contents(name);
 }
 
-/* Names that are small and would be huge, deep or endless. All stay as they are, at
- * once. */
+/* Small names that expand to something huge, deep or endless. All stay unchanged,
+ * without delay. */
 static void hostile(void **state)
 {
-    struct output name = OUTPUT_KEEP;
+    struct output name = OUTPUT_BUFFER;
     (void)state;
     clock_t begin = clock();
     static const char *const repeated[][3] = {
-        /* before, again and again, behind */
+        /* prefix, repeated part, suffix */
         {"_Z1fF", "P", "v"},  {"_Z1f", "F", "v"},    {"_Z1fF", "vS_S_EF", "vE"},
         {"_Z", "N1a", "E"},   {"_Z1fIX", "ng", "E"}, {"_Z", "Z1fvE", "1a"},
         {"_Z1f", "I1aI", ""}, {"_RMC0", "T", "E"},   {"_RNvC1a", "INvC1b", ""},
@@ -133,8 +145,8 @@ static void hostile(void **state)
         for (unsigned n = 0; n < 500; n++)
             output_text(&name, repeated[i][1]);
         output_text(&name, repeated[i][2]);
-        demangle(output_kept(&name), DEMANGLE_SIMPLE, &scratch);
-        demangle(output_kept(&name), DEMANGLE_FULL, &scratch);
+        demangle(output_contents(&name), DEMANGLE_SIMPLE, &scratch);
+        demangle(output_contents(&name), DEMANGLE_FULL, &scratch);
     }
     for (unsigned i = 0; i < 3; i++) {
         struct str text = write_doubling(&name, i);
@@ -145,7 +157,7 @@ static void hostile(void **state)
     output_deinit(&name);
 }
 
-static void every_cut_and_flip_of_names(void **state)
+static void truncated_and_corrupted_names(void **state)
 {
     static const char *const names[] = {
         "_ZN4llvm17make_filter_rangeINS_14iterator_rangeIPKNS_"
@@ -191,8 +203,13 @@ static void finds_the_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(cpp),     UNIT(suffixes),        UNIT(rust),
-        UNIT(hostile), UNIT(finds_the_parts), UNIT(every_cut_and_flip_of_names),
+        UNIT(cpp),
+        UNIT(suffixes),
+        UNIT(ocaml),
+        UNIT(rust),
+        UNIT(hostile),
+        UNIT(finds_the_parts),
+        UNIT(truncated_and_corrupted_names),
     };
     int failed = UNITS_RUN(units);
     output_deinit(&scratch);

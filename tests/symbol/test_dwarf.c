@@ -56,7 +56,7 @@ static void test_table_ties(void **state)
 
 /* --- Line programs ------------------------------------------------------------------ */
 
-/* A program of version 4 whose files are a.c and dir/b.c; the operations follow. */
+/* A program of version 4 with the files a.c and dir/b.c; the operations follow. */
 #define LINE_HEAD(min_length, max_ops)                      \
     "\0\0\0\0" /* length: set below */                      \
     "\4\0"                                                  \
@@ -124,7 +124,7 @@ static void test_lines(void **state)
     assert_int_equal(line_at(&l, 0x104), 6);
     assert_int_equal(line_at(&l, 0x11c), 6);
     assert_int_equal(line_at(&l, 0x11d), 0);
-    for (unsigned i = 0; i < 35 * 35; i++) { /* each after each other */
+    for (unsigned i = 0; i < 35 * 35; i++) { /* each combination of two */
         uint64_t one = 0xfe + i % 35, two = 0xfe + i / 35;
         (void)line_at(&l, one);
         assert_int_equal(line_at(&l, two), two < 0x100   ? 0
@@ -142,7 +142,7 @@ static void test_lines(void **state)
     arena_deinit(&l.arena);
 }
 
-/* Instructions of 4 bytes, three operations in each (DWARF 4, 6.2.5.1). */
+/* Instructions of 4 bytes with three operations each (DWARF 4, 6.2.5.1). */
 static void test_lines_vliw(void **state)
 {
     struct lines l;
@@ -150,7 +150,7 @@ static void test_lines_vliw(void **state)
     MAKE_LINES(&l, LINE_HEAD("\4", "\3") SET_ADDRESS(
                        "\0", "\1") "\1"
                                    "\2\2\3\1\1" /* operation 2 of the same instruction */
-                                   "\2\2\3\1\1" /* 4 operations on: 104 */
+                                   "\2\2\3\1\1" /* 4 operations further: 104 */
                                    "\2\5" END); /* 9: 10c */
     assert_int_equal(line_at(&l, 0x100), 2);
     assert_int_equal(line_at(&l, 0x103), 2);
@@ -160,7 +160,7 @@ static void test_lines_vliw(void **state)
     arena_deinit(&l.arena);
 }
 
-/* Sequences in any order, dropped ones at 0, one that was folded into another. */
+/* Sequences in any order, dropped ones at 0, and one that was merged with another. */
 static void test_lines_sequences(void **state)
 {
     struct lines l;
@@ -179,8 +179,8 @@ static void test_lines_sequences(void **state)
     arena_deinit(&l.arena);
 }
 
-/* A program cut at any byte: what is in front of the cut is known. */
-static void test_lines_cut(void **state)
+/* A truncated program: the rows before the end are known. */
+static void test_lines_truncated(void **state)
 {
     static const char program[] =
         LINE_HEAD("\1", "\1") SET_ADDRESS("\0", "\1") "\3\11\1\2\4\1\2\4\1" END;
@@ -198,8 +198,8 @@ static void test_lines_cut(void **state)
 
 /* --- Units -------------------------------------------------------------------------- */
 
-/* An entry without a code range whose lines tell it, in a table whose codes have gaps,
- * and a function that is declared in one place and named in another. */
+/* A unit without a code range, whose lines provide it, in a table whose codes have
+ * gaps; and a function that is declared in one entry and defined in another. */
 static const char info[] = "\54\0\0\0\4\0\0\0\0\0\10"
                            "\11"                                  /* 0b: unit */
                            "\0\0\0\0"                             /* stmt_list */
@@ -246,10 +246,10 @@ static void test_unit(void **state)
     arena_deinit(&l.arena);
 }
 
-/* 16 bytes from there. */
+/* 16 bytes long. */
 #define FUNCTION(name, low) "\3" name "\0\0" low "\0\0\0\0\0\0\20\0\0\0"
 
-/* C++: a function in a namespace that tells its end, one beside it, one in a type. */
+/* C++: a function in a namespace with a sibling offset, one beside it, one in a type. */
 static const char depths_info[] = "\121\0\0\0\4\0\0\0\0\0\10"
                                   "\1\4\0\1\0\0\0\0\0\0\0\3\0\0" /* 0b: unit */
                                   "\2\57\0\0\0"                  /* 19: namespace */
@@ -260,7 +260,7 @@ static const char depths_abbrev[] = "\1\21\1\23\13\21\1\22\6\0\0"
                                     "\3\56\0\3\10\21\1\22\6\0\0"
                                     "\4\23\1\0\0\0";
 
-/* Asks for the three functions, one of them first. */
+/* Queries the three functions, one of them first. */
 static void find_in_depths(const struct dwarf *d, unsigned first)
 {
     static const char *const names[] = {"(anonymous namespace)::in", "out",
@@ -302,14 +302,14 @@ static void test_order(void **state)
                                     {.address = 12},
                                     {.address = 31},
                                     {.address = 11}};
-    static const uint64_t wanted[] = {31, 35, 11, 12, 5};
+    static const uint64_t expected[] = {31, 35, 11, 12, 5};
     (void)state;
     assert_true(dwarf_table_add(&d.ranges, &arena, 30, 40, 1));
     assert_true(dwarf_table_add(&d.ranges, &arena, 10, 20, 2));
     assert_true(dwarf_table_sort(&d.ranges, true));
     assert_true(dwarf_order(&d, queries, 5));
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(queries[i].address, wanted[i]);
+        assert_int_equal(queries[i].address, expected[i]);
     assert_int_equal(queries[4].unit, DWARF_NO_UNIT);
     assert_int_equal(dwarf_cut(queries, 5, 1), 2);
     assert_int_equal(dwarf_cut(queries, 5, 2), 2);
@@ -323,7 +323,7 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_table),      UNIT(test_table_ties),      UNIT(test_lines),
-        UNIT(test_lines_vliw), UNIT(test_lines_sequences), UNIT(test_lines_cut),
+        UNIT(test_lines_vliw), UNIT(test_lines_sequences), UNIT(test_lines_truncated),
         UNIT(test_unit),       UNIT(test_depths),          UNIT(test_order),
     };
     return UNITS_RUN(units);

@@ -6,8 +6,8 @@
 static struct arena arena;
 static struct error err;
 
-/* A small file of this class and byte order: the null section, one named .x with `raw` in
- * it, and .shstrtab. */
+/* A small file of a given class and byte order: the null section, one named .x with
+ * `raw` as content, and .shstrtab. */
 struct writer {
     struct output out;
     bool is_64, big;
@@ -67,7 +67,7 @@ static struct str make(struct writer *w, const char *name, uint32_t type, uint64
     put_section(w, 0, 0, 0, 0, escapes ? 3 : 0, escapes ? 2 : 0);
     put_section(w, 1, type, flags, header, raw.len, 0);
     put_section(w, (uint32_t)length + 1, ELF_STRTAB, 0, names, length + 11, 0);
-    return output_kept(&w->out);
+    return output_contents(&w->out);
 }
 
 static void reads_every_class_and_order(void **state)
@@ -91,7 +91,7 @@ static void reads_every_class_and_order(void **state)
     arena_deinit(&arena);
 }
 
-static void a_cut_file_gives_what_it_holds(void **state)
+static void the_beginning_of_a_truncated_file_is_read(void **state)
 {
     struct writer w = {.is_64 = true};
     struct str file = make(&w, ".x", ELF_PROGBITS, ELF_ALLOC, STR("hello"), false);
@@ -102,7 +102,7 @@ static void a_cut_file_gives_what_it_holds(void **state)
         assert_int_equal(ok, cut >= 64);
         assert_true(ok || err.message[0]);
     }
-    /* Without the last section header the names are lost, not the section. */
+    /* Without the last section header the names are lost, but not the section. */
     assert_true(elf_init(&e, str_head(file, file.len - 1), &arena, &err));
     assert_int_equal(e.section_count, 2);
     assert_str(e.sections[1].raw, "hello");
@@ -111,16 +111,16 @@ static void a_cut_file_gives_what_it_holds(void **state)
     output_deinit(&w.out);
 }
 
-static void refuses_other_files(void **state)
+static void rejects_other_files(void **state)
 {
     struct elf e;
     char odd[64] = "\177ELF\3\1";
     (void)state;
     assert_false(elf_init(&e, STR(""), &arena, &err));
     assert_false(elf_init(&e, STR("#!/bin/sh"), &arena, &err));
-    assert_string_equal(err.message, "this is not an ELF file");
+    assert_string_equal(err.message, "not an ELF file");
     assert_false(elf_init(&e, (struct str){odd, 64}, &arena, &err));
-    assert_string_equal(err.message, "an ELF file of unknown class or byte order");
+    assert_string_equal(err.message, "ELF file with an unknown class or byte order");
 }
 
 static bool debug_link(struct str content)
@@ -137,7 +137,7 @@ static bool debug_link(struct str content)
     return ok;
 }
 
-static void takes_only_base_names_as_links(void **state)
+static void accepts_only_base_names_as_links(void **state)
 {
     (void)state;
     assert_true(debug_link(STR("x.debug\0\1\2\3\4")));
@@ -165,13 +165,13 @@ static void finds_build_ids_in_notes(void **state)
         assert_str(elf_notes_build_id(str_head(id, cut), false, 4), "");
     assert_str(elf_notes_build_id(STR("\0\0\0\4\0\0\0\2\0\0\0\3GNU\0ab\0\0"), true, 4),
                "ab");
-    /* As long as the file says, but not as any build id is. */
+    /* Within the bounds of the file, but longer than a build ID. */
     assert_str(elf_notes_build_id(STR("\4\0\0\0\0\0\0\0\3\0\0\0GNU\0"), false, 4), "");
     assert_str(elf_notes_build_id(STR("\xff\xff\xff\xff\4\0\0\0\3\0\0\0GNU\0"), false, 4),
                "");
 }
 
-static void broken_packed_sections_are_empty(void **state)
+static void damaged_compressed_sections_are_empty(void **state)
 {
     struct writer w = {.is_64 = true};
     struct elf e;
@@ -191,7 +191,7 @@ static void broken_packed_sections_are_empty(void **state)
     output_deinit(&w.out);
 }
 
-static void addresses_go_by_the_segments(void **state)
+static void addresses_are_converted_with_segments(void **state)
 {
     struct elf_segment segments[] = {
         {.type = ELF_PT_LOAD, .offset = 0x1000, .address = 0x401000, .file_size = 0x500},
@@ -216,10 +216,13 @@ static void addresses_go_by_the_segments(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(reads_every_class_and_order),  UNIT(a_cut_file_gives_what_it_holds),
-        UNIT(refuses_other_files),          UNIT(takes_only_base_names_as_links),
-        UNIT(finds_build_ids_in_notes),     UNIT(broken_packed_sections_are_empty),
-        UNIT(addresses_go_by_the_segments),
+        UNIT(reads_every_class_and_order),
+        UNIT(the_beginning_of_a_truncated_file_is_read),
+        UNIT(rejects_other_files),
+        UNIT(accepts_only_base_names_as_links),
+        UNIT(finds_build_ids_in_notes),
+        UNIT(damaged_compressed_sections_are_empty),
+        UNIT(addresses_are_converted_with_segments),
     };
     return UNITS_RUN(units);
 }

@@ -3,7 +3,7 @@
 #include "symbol/jitdump.h"
 #include "unit.h"
 
-/* A file that is written for a test, in either byte order. */
+/* Writes a file for a test, in either byte order. */
 struct writer {
     struct output out;
     bool big;
@@ -19,7 +19,7 @@ static void put_header(struct writer *w, uint32_t version)
 {
     put(w, 0x4a695444, 4);
     put(w, version, 4);
-    put(w, 48, 4); /* with 8 bytes that a later version may add */
+    put(w, 48, 4); /* with 8 extra bytes, as a later version may have */
     put(w, 62, 4);
     put(w, 0, 4);
     put(w, 77, 4);
@@ -33,7 +33,7 @@ static void put_record(struct writer *w, uint32_t id, uint64_t time, struct writ
     put(w, id, 4);
     put(w, 16 + body->out.used, 4);
     put(w, time, 8);
-    output_str(&w->out, output_kept(&body->out));
+    output_str(&w->out, output_contents(&body->out));
     body->out.used = 0;
 }
 
@@ -66,7 +66,7 @@ static void put_all(struct writer *w, struct writer *b)
     put(b, 0x1000, 8);
     put(b, 3, 8);
     put_line(b, 0x1008, 12, "a.js");
-    put_line(b, 0x1000, 10, "b.js"); /* not in order */
+    put_line(b, 0x1000, 10, "b.js"); /* not sorted */
     put_line(b, 0x1010, 15, "\xff");
     put_record(w, 2, 5, b);
     put(b, 4, 8);
@@ -132,7 +132,7 @@ static void reads_both_byte_orders(void **state)
         struct error err;
         struct jitdump j;
         put_all(&w, &b);
-        assert_true(jitdump_init(&j, output_kept(&w.out), &arena, &err));
+        assert_true(jitdump_init(&j, output_contents(&w.out), &arena, &err));
         check_all(&j);
         arena_deinit(&arena);
         output_deinit(&w.out);
@@ -140,8 +140,8 @@ static void reads_both_byte_orders(void **state)
     }
 }
 
-/* Every whole record before the cut is there. */
-static void keeps_what_stands_before_a_cut(void **state)
+/* Every complete record before the truncation is read. */
+static void reads_records_before_a_truncation(void **state)
 {
     struct writer w = {0}, b = {0};
     size_t codes = 0;
@@ -151,7 +151,8 @@ static void keeps_what_stands_before_a_cut(void **state)
         struct arena arena = ARENA_INIT;
         struct error err;
         struct jitdump j;
-        assert_true(jitdump_init(&j, str_head(output_kept(&w.out), cut), &arena, &err));
+        assert_true(
+            jitdump_init(&j, str_head(output_contents(&w.out), cut), &arena, &err));
         assert_true(j.code_count >= codes);
         codes = j.code_count;
         arena_deinit(&arena);
@@ -161,7 +162,7 @@ static void keeps_what_stands_before_a_cut(void **state)
     output_deinit(&b.out);
 }
 
-static void refuses_other_files(void **state)
+static void rejects_other_files(void **state)
 {
     struct writer w = {0};
     struct arena arena = ARENA_INIT;
@@ -170,14 +171,15 @@ static void refuses_other_files(void **state)
     (void)state;
     assert_false(jitdump_init(&j, STR("ELF"), &arena, &err));
     put_header(&w, 2);
-    assert_false(jitdump_init(&j, output_kept(&w.out), &arena, &err));
-    assert_string_equal(err.message, "a jitdump file of version 2; version 1 is known");
-    assert_false(jitdump_init(&j, str_head(output_kept(&w.out), 20), &arena, &err));
+    assert_false(jitdump_init(&j, output_contents(&w.out), &arena, &err));
+    assert_string_equal(err.message,
+                        "jitdump file of version 2; only version 1 is supported");
+    assert_false(jitdump_init(&j, str_head(output_contents(&w.out), 20), &arena, &err));
     output_deinit(&w.out);
 }
 
-/* Code over code over code: the answer for any time is that of looking at all of them. */
-static void answers_for_any_time(void **state)
+/* Overlapping code: the answer for any time equals that of a linear search. */
+static void lookups_at_any_time(void **state)
 {
     enum { COUNT = 700 };
     static uint64_t starts[COUNT], sizes[COUNT];
@@ -195,7 +197,7 @@ static void answers_for_any_time(void **state)
         snprintf(name, sizeof name, "%u", i);
         put_load(&w, &b, 10 + i, starts[i], sizes[i], i, name);
     }
-    assert_true(jitdump_init(&j, output_kept(&w.out), &arena, &err));
+    assert_true(jitdump_init(&j, output_contents(&w.out), &arena, &err));
     assert_true(j.level_count >= 3);
     for (unsigned n = 0; n < 50000; n++) {
         uint64_t address = (uint64_t)rand() % 1080,
@@ -216,9 +218,9 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(reads_both_byte_orders),
-        UNIT(keeps_what_stands_before_a_cut),
-        UNIT(refuses_other_files),
-        UNIT(answers_for_any_time),
+        UNIT(reads_records_before_a_truncation),
+        UNIT(rejects_other_files),
+        UNIT(lookups_at_any_time),
     };
     return UNITS_RUN(units);
 }

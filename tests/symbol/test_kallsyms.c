@@ -38,11 +38,11 @@ static void reads_kernel_and_modules(void **state)
     assert_int_equal(facts.bad_lines, 0);
     assert_false(facts.hidden);
     assert_str(at(&t, 0xffffffff80ffffff).name, "-");
-    /* As perf has it: of several at an address without sizes, the last. */
+    /* As in perf: the last of several symbols without sizes at an address. */
     assert_str(at(&t, 0xffffffff81000fff).name, "_text");
     assert_str(at(&t, 0xffffffff81001fff).name, "__do_it");
     assert_str(at(&t, 0xffffffff81002100).name, "some_data");
-    /* The gap to the modules is nobody's. */
+    /* The gap before the modules belongs to no symbol. */
     assert_str(at(&t, 0xffffffff81003fff).name, "-");
     assert_str(at(&t, 0xffffffffc00000ff).name, "nf_hook");
     assert_str(at(&t, 0xffffffffc00000ff).module, "nf");
@@ -52,7 +52,7 @@ static void reads_kernel_and_modules(void **state)
     arena_deinit(&arena);
 }
 
-static void tells_hidden_addresses(void **state)
+static void reports_hidden_addresses(void **state)
 {
     struct symbol_table t = table_of("0000000000000000 T _stext\n0000000000000000 t x\n");
     (void)state;
@@ -63,7 +63,7 @@ static void tells_hidden_addresses(void **state)
     arena_deinit(&arena);
 }
 
-static void counts_what_it_cannot_read(void **state)
+static void counts_invalid_lines(void **state)
 {
     struct symbol_table t = table_of("what\nffffffff81000000 T\nxyz T name\n\n"
                                      "11112222333344445 T too_long\n"
@@ -75,7 +75,7 @@ static void counts_what_it_cannot_read(void **state)
     arena_deinit(&arena);
 }
 
-static void gives_addresses_by_name(void **state)
+static void finds_addresses_by_name(void **state)
 {
     uint64_t address = 0;
     (void)state;
@@ -91,9 +91,9 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(reads_kernel_and_modules),
-        UNIT(tells_hidden_addresses),
-        UNIT(counts_what_it_cannot_read),
-        UNIT(gives_addresses_by_name),
+        UNIT(reports_hidden_addresses),
+        UNIT(counts_invalid_lines),
+        UNIT(finds_addresses_by_name),
     };
     return UNITS_RUN(units);
 }

@@ -20,7 +20,7 @@ static struct str name_at(const struct symbol_table *t, uint64_t address)
     return s.name;
 }
 
-static void reads_names_with_blanks(void **state)
+static void reads_names_with_spaces(void **state)
 {
     struct symbol_table t = table_of(STR("7f0000001000 20 Lexample;::run(int, int) x\r\n"
                                          "0x7f0000002000 0x10 py::f:/a b.py\n"));
@@ -44,7 +44,7 @@ static void later_lines_win(void **state)
     arena_deinit(&arena);
 }
 
-static void leaves_out_what_makes_no_sense(void **state)
+static void skips_invalid_lines(void **state)
 {
     struct symbol_table t =
         table_of(STR("x 10 a\n10 y b\n10 10\n10 10  \n\n 2000 10 good\n"
@@ -63,9 +63,9 @@ static void leaves_out_what_makes_no_sense(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(reads_names_with_blanks),
+        UNIT(reads_names_with_spaces),
         UNIT(later_lines_win),
-        UNIT(leaves_out_what_makes_no_sense),
+        UNIT(skips_invalid_lines),
     };
     return UNITS_RUN(units);
 }

@@ -2,8 +2,8 @@
 #include "symbol/ranges.h"
 #include "unit.h"
 
-/* The answer by looking at all of them. */
-static uint32_t plainly(const struct range *items, size_t count, uint64_t address)
+/* The answer by a linear search. */
+static uint32_t linear_search(const struct range *items, size_t count, uint64_t address)
 {
     const struct range *best = NULL;
     for (size_t i = 0; i < count; i++)
@@ -19,7 +19,7 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-static void equals_looking_at_all(void **state)
+static void equals_a_linear_search(void **state)
 {
     (void)state;
     srand(3);
@@ -32,19 +32,19 @@ static void equals_looking_at_all(void **state)
             uint64_t start = (uint64_t)rand() % 100, size = (uint64_t)rand() % 30;
             items[i] = (struct range){start, start + size, (uint32_t)i, (uint32_t)i};
         }
-        /* Ranks in another order than places. */
+        /* Ranks and starts have different orders. */
         qsort(items, count, sizeof *items, by_start);
         assert_true(ranges_init(&r, items, count, &arena));
         assert_true(r.count <= 2 * count + 1);
         for (size_t i = 1; i < r.count; i++)
             assert_true(r.starts[i] > r.starts[i - 1] && r.owners[i] != r.owners[i - 1]);
         for (uint64_t a = 0; a < 140; a++)
-            assert_int_equal(ranges_find(&r, a), plainly(items, count, a));
+            assert_int_equal(ranges_find(&r, a), linear_search(items, count, a));
         arena_deinit(&arena);
     }
 }
 
-static void goes_to_the_end_of_the_address_space(void **state)
+static void covers_the_end_of_the_address_space(void **state)
 {
     struct range items[] = {{5, UINT64_MAX, 0, 7}, {UINT64_MAX, UINT64_MAX, 1, 8}};
     struct arena arena = ARENA_INIT;
@@ -62,8 +62,8 @@ static void goes_to_the_end_of_the_address_space(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(equals_looking_at_all),
-        UNIT(goes_to_the_end_of_the_address_space),
+        UNIT(equals_a_linear_search),
+        UNIT(covers_the_end_of_the_address_space),
     };
     return UNITS_RUN(units);
 }

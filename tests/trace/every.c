@@ -1,6 +1,7 @@
-/* A plugin of QEMU for the tests, beside which libstoke_qemu.so is held: it is told of
- * every instruction singly, and writes address and cpu of each, 16 bytes, to
- * $EVERY_INSTRUCTION. No more than it needs, and nothing that the other has. */
+/* A plugin of QEMU for the tests, for comparison with libstoke_qemu.so. QEMU calls it
+ * for each single instruction, and it writes address and CPU of each, 16 bytes, to
+ * $EVERY_INSTRUCTION. It is as simple as possible, and shares no code with
+ * libstoke_qemu.so. */
 #include "agents/qemu/api.h"
 #include <stdio.h>
 #include <stdlib.h>

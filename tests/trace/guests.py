@@ -1,4 +1,4 @@
-"""The guests that QEMU runs for the tests: how they are made, and what runs them."""
+"""The guests that QEMU runs for the tests: building and running them."""
 
 import os
 import re
@@ -23,13 +23,13 @@ NEEDED = {"qemu-riscv64": "qemu-user", "qemu-system-riscv64": "qemu-system-misc"
 LOGGED = ["-singlestep", "-d", "nochain,cpu", "-D"]
 MACHINE = ["qemu-system-riscv64", "-M", "virt", "-cpu", "rv64,sstc=off", "-nographic",
            "-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm"]
-# Two runs of a guest are alike to the instruction.
+# Two runs of a guest execute the same instructions.
 SEED = ["-seed", "1"]
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
 def missing():
-    """Why the guests cannot be run; empty where they can."""
+    """Why the guests cannot run; empty if they can."""
     packages = sorted(package for tool, package in NEEDED.items() if not shutil.which(tool))
     if not os.path.exists(os.path.join(SYSROOT, "lib", "libc.a")):
         packages.append("libc6-dev-riscv64-cross")
@@ -62,7 +62,7 @@ def compile_bare(out, sources, base=0x80000000, *options):
 
 
 def run(args, folder):
-    """What a guest prints; it must end well."""
+    """The output of a guest; checks that it succeeds."""
     done = subprocess.run(args, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=tap.TIMEOUT)
@@ -72,15 +72,14 @@ def run(args, folder):
 
 
 class Guest:
-    """A run of QEMU: `command` with the guest's programs, `prints` what it prints."""
+    """A run of QEMU: `command` with the guest's programs, `prints` its output."""
 
     def __init__(self, folder, command, programs, prints=None, switch=None, users=(),
-                 switches=False, together=False, text=1.0):
-        """switches: each stack_of_* is a stack of its own; together: no run is like
-        another, so the log is of the same one; text: the share of the instructions that
-        is right in a trace of addresses alone, which cannot tell two stacks apart that
-        were left at the same one."""
-        self.switches, self.together, self.text = switches, together, text
+                 switches=False, joint=False, text=1.0):
+        """switches: each stack_of_* is a separate stack; joint: runs differ, so the log and the
+        trace are of the same run; text: the share of right instructions in a trace of addresses
+        only, which cannot distinguish two stacks that were suspended at the same instruction."""
+        self.switches, self.joint, self.text = switches, joint, text
         self.folder, self.command, self.prints = folder, command, prints
         self.programs, self.switch, self.users = programs, switch, users
         self.is_machine = command[0] == "qemu-system-riscv64"
@@ -90,7 +89,7 @@ class Guest:
         """The trace, and a generator of (pc, stack) of the same instructions."""
         plugin = ["-plugin", f"{PLUGIN},out=trace"]
         log = os.path.join(self.folder, "log")
-        if self.is_machine or self.together:  # an interrupt comes where a block ends: one run for both
+        if self.is_machine or self.joint:  # an interrupt occurs at the end of a block: one run
             run(self._qemu(*plugin, *LOGGED, "log"), self.folder)
         else:
             printed = run(self._qemu(*plugin), self.folder)
@@ -104,15 +103,19 @@ class Guest:
                              in trace.instructions(next(iter(trace.runs)))]
         self.pcs = [pc for pc, _ in self.instructions]
         self.contexts = trace.contexts
-        file = oracle.Log(open(log, encoding="ascii"))
+        def read():
+            return oracle.Log(open(log, encoding="ascii"))
         if self.is_machine:
-            return oracle.follow_machine(self.program, file, self.pcs, regions, self.switch,
+            return oracle.follow_machine(self.program, read(), self.pcs, regions, self.switch,
                                          self.switches)
-        return oracle.follow(self.program, file, regions,
-                             self.pcs if self.together else None, self.switches)
+        if not self.joint:
+            return oracle.follow(self.program, read(), regions, None, self.switches)
+        interrupted = oracle.interrupted_sigreturns(self.program, read(), self.pcs)
+        return oracle.follow(self.program, read(), regions, self.pcs, self.switches,
+                             interrupted)
 
     def _log_again(self, log):
-        """The same run, whose log is read as it is written: it may be a gigabyte."""
+        """The same run; its log is read while it is written, because it can be a gigabyte."""
         os.mkfifo(log)
         subprocess.Popen(self._qemu(*LOGGED, "log"), cwd=self.folder, env=ENVIRONMENT,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -122,7 +125,7 @@ class Guest:
         return [self.command[0], *SEED, *more, *self.command[1:]]
 
     def _regions(self):
-        """Stacks are arrays of that name."""
+        """Stacks are arrays with that name."""
         found = []
         for path in (*self.programs, *self.users):
             for line in oracle.tool("nm", "-S", path).splitlines():
@@ -134,7 +137,7 @@ class Guest:
         return found
 
     def as_tracerv(self):
-        """The same as TracerV tells it: addresses alone."""
+        """The same in the form of TracerV: addresses only."""
         path = os.path.join(self.folder, "TRACEFILE-C0")
         with open(path, "w", encoding="ascii") as file:
             file.write("# Clock Domain: baseClock, Relative Frequency: 1/1 of Base Clock\n")
@@ -150,8 +153,8 @@ class Guest:
         return path
 
     def stack_addresses(self):
-        """Where instructions store and load the stack pointer, by their number; empty where
-        the trace has other contexts, too."""
+        """The addresses at which instructions load and store the stack pointer, by number of the
+        instruction; empty if the trace has other contexts, too."""
         accesses = [number for number, (_, bits) in enumerate(self.instructions)
                     if bits & 0x707F == 0x3003 and bits >> 7 & 31 == 2 or
                     bits & 0x707F == 0x3023 and bits >> 20 & 31 == 2 or
@@ -162,13 +165,13 @@ class Guest:
                 in zip(accesses, self.contexts)}
 
     def as_spike(self):
-        """As Spike's -l writes it."""
+        """In the form of Spike's -l."""
         return self._as_log(lambda number, pc, bits:
                             f"core   0: 0x{pc:016x} (0x{bits:08x}) c.nop\n")
 
     def as_spike_commits(self):
-        """As CVA6's rvfi tracer, or Spike with -l and --log-commits, writes it: an
-        instruction that traps is not committed, each 97th one here."""
+        """In the form of CVA6's rvfi tracer, or of Spike with -l and --log-commits: an instruction
+        that traps is not committed, here each 97th one."""
         addresses = self.stack_addresses()
         def lines(number, pc, bits):
             word = f"{bits:08x}" if bits & 3 == 3 else f"{bits:04x}"
@@ -180,7 +183,7 @@ class Guest:
         return self._as_log(lines)
 
     def as_columns(self):
-        """As Ibex writes it."""
+        """In the form of Ibex."""
         def line(number, pc, bits):
             word = f"{bits:08x}" if bits & 3 == 3 else f"{bits:04x}"
             return f"{20 * number:15d}\t{number:10d}\t{pc:016x}\t{word}\tc.nop\t\n"

@@ -1,10 +1,10 @@
-"""The right stack of every instruction, from what stoke never sees: the guest's registers.
+"""The right stack of each instruction, from data that stoke does not have: the guest's registers.
 
-QEMU logs all registers before each instruction (-singlestep -d nochain,cpu). A frame is
-made where objdump's disassembly has a call. It is gone when its return address is reached
-with the stack pointer as it was at the call, or, for jumps that leave several frames
-(longjmp, an exception's landing pad), when the stack pointer is back above it. A trap is
-an instruction that the one before cannot be followed by."""
+QEMU logs all registers before each instruction (-singlestep -d nochain,cpu). Each call in
+objdump's disassembly adds a frame. The frame ends when its return address is reached with the
+stack pointer of the call, or, for jumps that remove several frames (longjmp, a landing pad of an
+exception), when the stack pointer is above it. A trap is an instruction that cannot follow the one
+before."""
 
 import bisect
 import re
@@ -25,7 +25,7 @@ def tool(name, *args):
 
 
 class Instruction:
-    """What a PC does to the flow: its size, and where it may go."""
+    """The effect of an instruction on control flow: its size, and its targets."""
 
     __slots__ = ("size", "target", "is_branch", "links", "base", "offset", "is_call_out",
                  "is_return_from_trap")
@@ -98,7 +98,7 @@ class Program:
 
 
 class Log:
-    """QEMU's log of registers: records of one length, a field at the same place in each."""
+    """QEMU's log of registers: records of equal length, with each field at the same offset."""
 
     def __init__(self, file):
         self.file = file
@@ -130,25 +130,26 @@ class Log:
 
 
 class Frame:
-    __slots__ = ("kind", "site", "back", "sp", "region")
+    __slots__ = ("kind", "site", "back", "sp", "region", "begun")
 
     def __init__(self, kind, site, back, sp, region):
         self.kind = kind      # CALL, or TRAP
         self.site = site      # the PC that calls, or was interrupted
-        self.back = back      # where it goes on
-        self.sp = sp          # as it was at the call; None: the callee changes it
-        self.region = region  # the memory that it points into
+        self.back = back      # the return address
+        self.sp = sp          # stack pointer at the call; None: the callee changes it
+        self.region = region  # the memory that sp points to
+        self.begun = True     # an instruction of the function with the site ran
 
 
 class Shadow:
-    """Follows one thread of a user program. regions: [(start, end)] of stacks that are not
-    the main one."""
+    """Computes the stacks of one thread of a user program. regions: [(start, end)] of stacks other
+    than the main one."""
 
     def __init__(self, program, regions=(), switches=False):
         self.program, self.regions = program, regions
         self.frames = []
         self.traps = 0
-        self.switches_stacks = switches  # each region is a stack of its own
+        self.switches_stacks = switches  # each region is a separate stack
         self.here, self.others = 0, {}
 
     def region(self, sp):
@@ -158,13 +159,13 @@ class Shadow:
         return 0
 
     def _call(self, before, after, insn, sp):
-        """A link in x5 is that of the helpers which save registers for a function: they
-        come back with another stack pointer."""
+        """A link in x5 belongs to the helpers that save registers for a function: they return with
+        another stack pointer."""
         self.frames.append(Frame(CALL, before, after, None if insn.links == 5 else sp,
                                  self.region(sp)))
 
     def _leave(self, sp):
-        """Frames below sp are gone, and those on other stacks above them."""
+        """Frames below sp have ended, and so have frames on other stacks above them."""
         region = self.region(sp)
         home = any(f.region == region for f in self.frames)
         while self.frames and home:
@@ -178,7 +179,7 @@ class Shadow:
             pass
 
     def _change_stack(self, sp):
-        """A jump with the stack pointer in another region goes on in that one's frames."""
+        """A jump with the stack pointer in another region continues the frames of that region."""
         region = self.region(sp)
         if self.switches_stacks and region != self.here:
             self.others[self.here] = self.frames
@@ -197,9 +198,9 @@ class Shadow:
             self._leave(sp)
 
     def step(self, before, call_number, sp_before, register, pc, sp):
-        """From the instruction at `before` to that at pc."""
+        """The step from the instruction at `before` to the one at pc."""
         insn = self.program.at(before)
-        if insn is None:  # code that is in no file: the trampoline of signals
+        if insn is None:  # code outside all files: the trampoline of signals
             if call_number == RT_SIGRETURN and self._is_resumed(pc, sp):
                 self._return_from_signal()
             return
@@ -219,6 +220,20 @@ class Shadow:
         self.traps += 1
         self.frames.append(Frame(TRAP, pc, pc, sp, self.region(sp)))
 
+    def wait(self, waiting, before, step):
+        """Signals arrived before the instructions at these addresses ran. Only the first address
+        was reached by an instruction, but not if a handler begins there: such a handler has no
+        frame until it runs, because the registers do not show that it was entered."""
+        for index, (pc, sp) in enumerate(waiting):
+            traps, depth = self.traps, len(self.frames)
+            if index == 0:
+                step(pc, sp)
+            by_kernel = self.traps > traps or (  # or after the end of another signal
+                self.program.at(before) is None and self.program.function(pc) == pc and
+                len(self.frames) == depth)
+            self.signal(pc, sp)
+            self.frames[-1].begun = index == 0 and not by_kernel
+
     def _jump(self, before, after, insn, pc, sp):
         if insn.links is not None:
             self._call(before, after, insn, sp)
@@ -226,7 +241,7 @@ class Shadow:
             self._jump_by_register(before, pc, sp)
 
     def _interrupted(self, before, insn, after, sp, expected):
-        """A jump does not fault: a signal came when it was done."""
+        """A jump does not fault: the signal arrived after it."""
         if len(expected) == 1 and (insn.target or insn.base is not None):
             target, = expected
             self._jump(before, after, insn, target, sp)
@@ -234,7 +249,7 @@ class Shadow:
         self._trap(before, insn, after, sp)
 
     def _is_resumed(self, pc, sp):
-        """Only a signal's handler has its stack pointer; it may have changed the PC."""
+        """Only the handler of a signal has its stack pointer; it may have changed the PC."""
         return any(f.kind == TRAP and f.sp == sp for f in self.frames)
 
     def _trap(self, before, insn, after, sp):
@@ -245,42 +260,79 @@ class Shadow:
     def stack(self, pc):
         """The stack of the instruction at pc: starts of functions, outermost first."""
         function = self.program.function
-        return tuple(function(f.site) for f in self.frames) + (function(pc),)
+        return tuple(function(f.site) for f in self.frames if f.begun) + (function(pc),)
 
 
-def follow(program, log, regions=(), pcs=None, switches=False):
-    """Yields (pc, stack) of each instruction of a user program's log, or of those of it
-    that ran, where `pcs` tells."""
+def interrupted_sigreturns(program, log, pcs):
+    """The numbers of the instructions that call rt_sigreturn when a signal arrives, and are
+    therefore executed again. Only this distinguishes such a signal from one that was pending until
+    the end of another."""
+    read_pc, read_sp = log.reader("pc"), log.reader("x2")
+    entered, found = [], set()  # the stack pointer and the number of the instruction when a signal arrived
+    ran = enumerate(pcs)
+    number, expected = next(ran)
+    before = before_sp = None
+    for record in log:
+        pc, sp = read_pc(record), read_sp(record)
+        if pc != expected:
+            if (pc, sp) != (before, before_sp):
+                entered.append((sp, None))  # it was the next instruction
+            continue
+        if before is not None and program.at(before) is None:
+            if pc == before:
+                found.add(next((n for start, n in reversed(entered) if start == sp), None))
+            elif sp < before_sp:
+                entered.append((before_sp, number - 1))
+        before, before_sp = pc, sp
+        number, expected = next(ran, (None, None))
+    return found
+
+
+def follow(program, log, regions=(), pcs=None, switches=False, interrupted=()):
+    """Yields (pc, stack) of each instruction in the log of a user program, or only of those that
+    `pcs` lists as executed. interrupted: the numbers of executed instructions that a signal
+    interrupted."""
     shadow = Shadow(program, regions, switches)
     ran = iter(pcs) if pcs is not None else None
     read_pc, read_sp, read_a7 = log.reader("pc"), log.reader("x2"), log.reader("x17")
     registers = [log.reader(f"x{i}") for i in range(32)]
     before = before_sp = record_before = None
-    wanted = next(ran, None) if ran else None
+    expected = next(ran, None) if ran else None
     def step(pc, sp):
         if record_before is not None:
             shadow.step(before, read_a7(record_before), before_sp,
                         lambda i: registers[i](record_before), pc, sp)
-    waiting = None
+    waiting = []
+    number = 0
     for record in log:
         pc, sp = read_pc(record), read_sp(record)
-        if ran and pc != wanted:
-            waiting = pc, sp  # it was about to run, and a signal came
+        if ran and pc != expected:
+            if pc == before and sp == before_sp:
+                pass  # it is logged again if no signal arrived
+            elif pc == before and sp < before_sp:
+                # Another handler ran than the expected one.
+                shadow.signal(before, before_sp)
+                shadow.frames[-1].begun = False
+                before_sp, record_before = sp, record
+            elif (pc, sp) not in waiting[-1:]:
+                waiting.append((pc, sp))  # it was the next instruction, and a signal arrived
             continue
-        wanted = next(ran, None) if ran else None
-        if waiting is None:
-            step(pc, sp)
+        expected = next(ran, None) if ran else None
+        if waiting:
+            shadow.wait(waiting, before, step)
+            waiting.clear()
+        elif number - 1 in interrupted:
+            shadow.signal(before, before_sp)
         else:
-            step(*waiting)
-            shadow.signal(*waiting)
-            waiting = None
+            step(pc, sp)
         yield pc, shadow.stack(pc)
         before, before_sp, record_before = pc, sp, record
+        number += 1
 
 
 class Machine(Shadow):
-    """Follows a hart through all modes. A task is the stack in whose memory the kernel's
-    stack pointer is when `switch` returns; its frames wait for it meanwhile."""
+    """Computes the stacks of a hart in all modes. A task is the stack that contains the kernel's
+    stack pointer when `switch` returns; its frames are stored meanwhile."""
 
     def __init__(self, program, regions, switch=None, switches=False):
         super().__init__(program, regions, switches)
@@ -292,28 +344,28 @@ class Machine(Shadow):
         task = self.region(sp)
         if task != self.task:
             self.switches += 1
-            if self.task is None:  # the one that booted
+            if self.task is None:  # the boot stack
                 self.task = self.frames[-1].region
             self.away[self.task] = self.frames
             self.frames = self.away.pop(task, [])
             self.task = task
 
     def _jump_by_register(self, before, pc, sp):
-        """A kernel's own stack is no task's: those change by mret."""
+        """A stack of the kernel itself belongs to no task: mret switches these."""
         switches, self.switches_stacks = self.switches_stacks, False
         super()._jump_by_register(before, pc, sp)
         self.switches_stacks = switches
 
     def _leave_trap(self, sp):
-        """Back to what was interrupted; where nothing was, a mode begins anew."""
+        """Returns to the interrupted stack; if nothing was interrupted, a mode begins again."""
         self._change_stack(sp)
         while self.frames and self.frames.pop().kind != TRAP:
             pass
 
     def step_machine(self, before, state_before, pc, state):
-        """state: a function from a register's name to its number."""
+        """state: a function from the name of a register to its number."""
         insn = self.program.at(before)
-        if insn is None:  # the ROM, of which there is no file: it goes where it likes
+        if insn is None:  # the ROM, which has no file: any target is accepted
             return
         after = before + insn.size
         sp = state("x2")
@@ -331,7 +383,7 @@ class Machine(Shadow):
             expected = {after}
         is_trap = pc not in expected
         epc = state("mepc" if pc == state("mtvec") & ~3 else "sepc") if is_trap else pc
-        if epc in expected:  # an interrupt comes after the instruction, wherever it led
+        if epc in expected:  # an interrupt occurs after the instruction, whatever its target
             self._go(before, after, insn, epc, sp)
         if is_trap:
             self.traps += 1
@@ -347,8 +399,8 @@ class Machine(Shadow):
 
 
 def follow_machine(program, log, pcs, regions=(), switch=None, switches=False):
-    """Yields (pc, stack) of each of a hart's instructions. The log has more than `pcs`,
-    which ran: QEMU logs an instruction before it looks for an interrupt."""
+    """Yields (pc, stack) of each instruction of a hart. The log has more instructions than `pcs`,
+    the executed ones: QEMU logs an instruction before it checks for an interrupt."""
     machine = Machine(program, regions, switch, switches)
     read = {name: log.reader(name) for name in
             ["pc", "mepc", "sepc", "mtvec", *(f"x{i}" for i in range(32))]}

@@ -1,5 +1,5 @@
-"""Reads a trace of the QEMU plugin (src/base/qemu_format.h), slowly and strictly: what
-does not hold the contract raises Broken."""
+"""Reads a trace of the QEMU plugin (src/base/qemu_format.h), slowly and strictly: data that
+violates the format raises Broken."""
 
 import struct
 
@@ -27,10 +27,9 @@ class Block:
 
 
 class Trace:
-    """maps: {id: (start, end, offset, path)}; blocks: {id: Block}; runs: {(cpu, thread):
-    [(block, first, count, times) or (None, 0, instructions of a gap, 1)]}, threads alike
-    with their names; contexts: [(cpu, SAVE or LOAD, address, number)]; end: (flags,
-    instructions) or None."""
+    """maps: {id: (start, end, offset, path)}; blocks: {id: Block}; runs: {(cpu, thread): [(block,
+    first, count, times) or (None, 0, instructions of a gap, 1)]}; threads: the same keys, with
+    names; contexts: [(cpu, SAVE or LOAD, address, number)]; end: (flags, instructions) or None."""
 
     def __init__(self, data, cut=False):
         self.maps, self.blocks, self.runs, self.names = {}, {}, {}, {}
@@ -157,7 +156,7 @@ class Trace:
         return self.blocks[number]
 
     def instructions(self, thread):
-        """(number, address, bytes) of a thread's instructions, gaps left out."""
+        """(number, address, bytes) of a thread's instructions, without gaps."""
         number = 0
         for block, first, count, times in self.runs[thread]:
             for _ in range(times):

@@ -1,4 +1,4 @@
-/* Which binary is at an address, where several may be. */
+/* The binary at an address, if several are possible. */
 #include "trace/code.h"
 #include "unit.h"
 
@@ -13,7 +13,7 @@ struct fixture {
     struct trace_code code;
 };
 
-/* Two programs at one address, and a library that may be anywhere. */
+/* Two programs with the same addresses, and a position-independent library. */
 static struct fixture *begin(void)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -56,11 +56,11 @@ static void test_same_address(void **state)
     struct fixture *f = begin();
     assert_int_equal(match(f, AT + 16, 0, 16, 8).binary, 1);
     assert_int_equal(match(f, AT + 16, 1, 16, 8).binary, 2);
-    /* What is in both is that of which more was seen last. */
+    /* Of two programs with the same bytes, the one seen last is selected. */
     assert_int_equal(match(f, AT + 64, 1, 64, 12).binary, 2);
     match(f, AT + 16, 0, 16, 8);
     assert_int_equal(match(f, AT + 64, 1, 64, 12).binary, 1);
-    /* Neither: a program is never taken for another one. */
+    /* No match: a program is not mistaken for another one. */
     assert_int_equal(match(f, AT + 16, 0, 24, 8).binary, 0);
     end(f);
 }
@@ -70,19 +70,19 @@ static void test_moved(void **state)
     (void)state;
     struct fixture *f = begin();
     uint64_t base = 0x7f1234000000;
-    /* Too few bytes, and then enough: from there on few will do. */
+    /* Too few bytes, and then enough: after that, few are enough. */
     assert_int_equal(match(f, base + 4096 + 20, 2, 4096 + 20, 6).binary, 0);
     struct trace_where where = match(f, base + 4096 + 32, 2, 4096 + 32, 24);
     assert_int_equal(where.binary, 3);
     assert_int_equal(where.bias, base - AT);
     assert_int_equal(match(f, base + 4096 + 20, 2, 4096 + 20, 6).binary, 3);
     assert_int_equal(trace_code_where_in(&f->code, base + 8, 3).bias, base - AT);
-    /* Not at that place in a page. */
+    /* Not at that offset in a page. */
     assert_int_equal(match(f, base + 9000, 2, 4096 + 32, 24).binary, 0);
     end(f);
 }
 
-/* Pages in which nothing is found are not searched for ever. */
+/* Pages without a match are searched a limited number of times. */
 static void test_searches(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void put(struct fixture *f, unsigned binary, unsigned at, uint32_t bits)
     memcpy(f->bytes[binary] + at, &bits, sizeof bits);
 }
 
-/* Addresses alone: the program is the one whose code leads from each to the next. */
+/* Addresses only: the program is the one whose code connects the addresses. */
 static void test_choice(void **state)
 {
     (void)state;

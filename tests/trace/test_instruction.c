@@ -1,4 +1,4 @@
-/* Instructions, against what an assembler made of them. */
+/* Decoded instructions, compared with the output of an assembler. */
 #include "trace/instruction.h"
 #include "unit.h"
 
@@ -81,7 +81,7 @@ static void test_jumps(void **state)
     check(0xb001, INSTRUCTION_JUMP, 2, -2048);
 }
 
-/* The table of hints: of rd and rs1, which are link registers. */
+/* The table of hints by rd and rs1: which of them are link registers. */
 static void test_registers(void **state)
 {
     (void)state;

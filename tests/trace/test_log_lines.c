@@ -1,4 +1,4 @@
-/* Lines of instruction logs, and lines that are none. */
+/* Lines of instruction logs, and other lines. */
 #include "model/profile.h"
 #include "trace/log.h"
 #include "unit.h"
@@ -56,7 +56,7 @@ static void test_columns(void **state)
                LOG_INSTRUCTION);
     is(l, 0x80, 0x7f);
     assert_int_equal(l.cycle, 73);
-    /* A cycle that could be an address. */
+    /* A cycle that looks like an address. */
     l = parsed(p, " 305419896 12345678 00000080 4501 c.li x10, 0", LOG_INSTRUCTION);
     is(l, 0x80, 0x4501);
     assert_int_equal(l.cycle, 12345678);
@@ -71,6 +71,8 @@ static void test_columns(void **state)
     assert_int_equal(l.cycle, 256630);
     l = parsed(p, "        20 |         1 | 00000080 | 0000", LOG_INSTRUCTION);
     assert_true(l.is_open);
+    l = parsed(p, "        20 |         1 | 00000080 | 00000297", LOG_INSTRUCTION);
+    assert_false(l.is_open); /* no digit can be missing */
     parsed(p, "Time\tCycle\tPC\tInsn\tDecoded instruction", LOG_NOTE);
     parsed(p, "--------------", LOG_NOTE);
     parsed(p, "main;work;leaf 12", LOG_OTHER);

@@ -7,7 +7,7 @@
 #include "transform/transform.h"
 #include "unit.h"
 
-/* A sample. `thread` is "comm", "comm/pid" or "comm/pid/tid"; NULL is none. */
+/* A sample. `thread` is "comm", "comm/pid" or "comm/pid/tid"; NULL: no thread. */
 struct row {
     const char *stack;
     double weight;
@@ -73,22 +73,22 @@ static inline struct profile *profile_of(const struct row *rows, size_t count,
 
 /* What folding the event prints (0: the first). */
 static inline void assert_folded_event(const struct profile *p, event_id event,
-                                       enum thread_style threads, const char *wanted)
+                                       enum thread_style threads, const char *expected)
 {
     struct export_options options = {.tree = {.event = event, .threads = threads}};
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct error err;
     assert_true(exporter_named(STR("folded"))->write(p, &options, &out, &err));
-    assert_str(output_kept(&out), wanted);
+    assert_str(output_contents(&out), expected);
     output_deinit(&out);
 }
 
-static inline void assert_folded(const struct profile *p, const char *wanted)
+static inline void assert_folded(const struct profile *p, const char *expected)
 {
-    assert_folded_event(p, 0, THREAD_TID, wanted);
+    assert_folded_event(p, 0, THREAD_TID, expected);
 }
 
-/* Parents stand before their children and every id is one of its table's. */
+/* Checks that parents are before their children, and that all ids are valid. */
 static inline void assert_sound(const struct profile *p)
 {
     for (stack_id i = 1; i < p->stack_count; i++) {
@@ -102,11 +102,11 @@ static inline void assert_sound(const struct profile *p)
     }
 }
 
-/* Runs all that is wanted; p is used up. */
+/* Compares the folded stacks with the expected ones; frees p. */
 static inline struct profile *transformed(struct profile *p,
                                           const struct transform_options *o)
 {
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     const struct transform *emptied;
     struct profile *to = transform_apply(o, p, &emptied, &err);
     if (!to) {
@@ -117,11 +117,11 @@ static inline struct profile *transformed(struct profile *p,
     return to;
 }
 
-/* Rows, transformed, are the folded lines wanted. */
-#define assert_transformed(rows, options, wanted)                    \
+/* Rows, transformed, are the folded lines expected. */
+#define assert_transformed(rows, options, expected)                  \
     do {                                                             \
         struct profile *p_ = transformed(PROFILE(rows), &(options)); \
-        assert_folded(p_, wanted);                                   \
+        assert_folded(p_, expected);                                 \
         profile_destroy(p_);                                         \
     } while (0)
 

@@ -26,7 +26,7 @@ static void test_cycles(void **state)
     assert_transformed(rows, cycles, "a 2\na;b 4\na;c 1\na;c;b 8\nb 16\n");
 }
 
-/* What a branch went back over is there again for the next branch. */
+/* Frames that were removed in one branch are present in the next one. */
 static void test_cycles_of_siblings(void **state)
 {
     static const struct row rows[] = {
@@ -78,8 +78,8 @@ static void write_stack(char *text, const unsigned char *stack, size_t length)
 static void test_cycles_at_random(void **state)
 {
     uint64_t seed = 42;
-    struct row rows[300], wanted[300];
-    static char texts[300][64], wanted_texts[300][64];
+    struct row rows[300], expected[300];
+    static char texts[300][64], expected_texts[300][64];
     (void)state;
     for (size_t n = 0; n < 300; n++) {
         unsigned char stack[24], out[24];
@@ -89,14 +89,14 @@ static void test_cycles_at_random(void **state)
             stack[i] = (unsigned char)((seed >> 33) % 5);
         }
         write_stack(texts[n], stack, length);
-        write_stack(wanted_texts[n], out, collapse_slowly(stack, length, out));
+        write_stack(expected_texts[n], out, collapse_slowly(stack, length, out));
         rows[n] = (struct row){texts[n], (double)n};
-        wanted[n] = (struct row){wanted_texts[n], (double)n};
+        expected[n] = (struct row){expected_texts[n], (double)n};
     }
     struct export_options options = {0};
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct error err;
-    struct profile *right = PROFILE(wanted), *p = transformed(PROFILE(rows), &cycles);
+    struct profile *right = PROFILE(expected), *p = transformed(PROFILE(rows), &cycles);
     assert_true(exporter_named(STR("folded"))->write(right, &options, &out, &err));
     output_char(&out, 0);
     assert_folded(p, out.bytes);

@@ -30,10 +30,10 @@ static struct profile *profile_with(const char *const *stacks)
 #define STACKS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void assert_collapsed(const char *const *stacks, struct transform_options options,
-                             const char *wanted)
+                             const char *expected)
 {
     struct profile *p = transformed(profile_with(stacks), &options);
-    assert_folded(p, wanted);
+    assert_folded(p, expected);
     profile_destroy(p);
 }
 
@@ -56,7 +56,7 @@ static void what_it_calls_and_others_stay(void **state)
                      libc, "libc.so;main;libc.so;less;less2 1\nlibc.so;other 1\n");
 }
 
-/* Two modules side by side stay two; a frame without a module is of none. */
+/* Two adjacent modules stay two; a frame without a module belongs to no module. */
 static void modules_stay_apart(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 static struct profile *diff(const struct profile *before, const struct profile *after,
                             struct diff_options o)
 {
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     struct profile *p = transform_diff(before, after, &o, &err);
     if (!p)
         fail_msg("%s", err.message);
@@ -24,7 +24,7 @@ static void test_diff(void **state)
     struct profile *p = diff(before, after, (struct diff_options){0});
     assert_true(p->facts.differential);
     assert_int_equal(p->facts.samples, 6);
-    /* Threads by name: the process ids of two runs say nothing. */
+    /* Threads are compared by name: process ids differ between runs. */
     assert_folded(p, "db;x 2 7\nweb;main;f;f 4 6\nweb;main;gone 3 0\nweb;main;new 0 5\n");
     profile_destroy(p);
     p = diff(before, after, (struct diff_options){.threads = THREAD_PID});

@@ -75,10 +75,10 @@ static void test_by_event(void **state)
     (void)state;
     struct profile *p = transformed(PROFILE(two_threads), &one);
     assert_folded(p, "web-10/10;main;read 100\n");
-    assert_int_equal(p->event_count, 2); /* what was dropped is gone */
+    assert_int_equal(p->event_count, 2); /* dropped data is removed */
     assert_int_equal(p->thread_count, 2);
     assert_int_equal(p->frame_count, 3);
-    assert_int_equal(p->facts.samples, 5); /* what was read stays known */
+    assert_int_equal(p->facts.samples, 5); /* data that was read stays */
     assert_true(p->facts.filtered);
     profile_destroy(p);
     assert_transformed(two_threads, but, "web-10/10;main;read 100\n");
@@ -114,7 +114,7 @@ static void test_by_time(void **state)
     assert_refused(two_threads, o, "ends before it begins");
 }
 
-static void test_what_the_input_does_not_tell(void **state)
+static void test_facts_that_the_input_lacks(void **state)
 {
     static const struct row rows[] = {{"main", 1, "web"}};
     struct transform_options pid =
@@ -126,8 +126,8 @@ static void test_what_the_input_does_not_tell(void **state)
     struct transform_options time = filtering(
         (struct filter_options){.start = {.at = TIME_POINT_PERCENT, .percent = 1}});
     (void)state;
-    assert_refused(rows, pid, "no process ids");
-    assert_refused(rows, tid, "no thread ids");
+    assert_refused(rows, pid, "no process IDs");
+    assert_refused(rows, tid, "no thread IDs");
     assert_refused(rows, cpu, "no CPUs");
     assert_refused(rows, time, "no times");
 }
@@ -187,7 +187,7 @@ int main(void)
         UNIT(test_by_numbers),
         UNIT(test_by_event),
         UNIT(test_by_time),
-        UNIT(test_what_the_input_does_not_tell),
+        UNIT(test_facts_that_the_input_lacks),
         UNIT(test_nothing_left),
         UNIT(test_one_side),
         UNIT(test_differential_stays),

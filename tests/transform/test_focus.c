@@ -50,7 +50,7 @@ static void test_bad_pattern(void **state)
 {
     struct transform_options o = {.focus = {{"(a"}, 1}};
     (void)state;
-    assert_refused(rows, o, "'(a' is not a pattern");
+    assert_refused(rows, o, "invalid pattern '(a'");
 }
 
 int main(void)

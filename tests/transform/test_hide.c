@@ -12,7 +12,7 @@ static void test_hide(void **state)
 {
     struct transform_options o = {.hide = {{"^lib$"}, 1}};
     (void)state;
-    /* The stack of which nothing is left goes; the one that had no frame stays. */
+    /* A stack whose frames are all hidden is dropped; a stack without frames remains. */
     assert_transformed(rows, o, "a-1/? 1\na-1/?;main;parse;alloc 5\nb-2/?;main;emit 7\n");
 }
 

@@ -8,7 +8,7 @@ static bool matches_as(const char *word, bool exact, const char *name)
     struct transform_words words = {{word}, 1, exact};
     struct profile *p = profile_of(&row, 1, BUILD_COUNT);
     struct arena a = ARENA_INIT;
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     uint32_t *masks = pattern_match_frames(&a, p, &words, &err);
     if (!masks)
         fail_msg("%s", err.message);
@@ -78,12 +78,12 @@ static void test_complaints(void **state)
     static const struct {
         const char *pattern, *part;
     } bad[] = {
-        {"a(b", "round brackets do not pair, at the '(' in column 2"},
+        {"a(b", "round brackets are not balanced, at the '(' in column 2"},
         {"ab)", "at the ')' in column 3"},
         {"a[b", "a '[' is not closed, at the '[' in column 2"},
         {"a|*b", "nothing to repeat, at the '*' in column 3"},
-        {"(\\()\\", "nothing stands behind the last '\\'"},
-        {"[[:no:]]", "no such class"},
+        {"(\\()\\", "the last '\\' escapes nothing"},
+        {"[[:no:]]", "unknown class"},
         {"[b-a]", "a range ends before it begins"},
         {"x(?=y)", "'(?' in column 2"},
         {"", "empty pattern"},

@@ -11,7 +11,7 @@ static void test_reverse(void **state)
                        "main 2\nparse;emit;main 3\nparse;run;main 5\nrun;main 1\n");
 }
 
-/* Threads become frames, and so come last. */
+/* Threads become the last frames. */
 static void test_threads_come_last(void **state)
 {
     static const struct row rows[] = {
@@ -36,6 +36,19 @@ static void test_thread_frames(void **state)
     struct profile *p = transformed(PROFILE(rows), &o);
     assert_folded(p, "db;main;run 3\nweb;main 1\nweb;main;run 5\nx 9\n");
     assert_int_equal(p->thread_count, 1);
+    profile_destroy(p);
+}
+
+static void test_process_frames(void **state)
+{
+    static const struct row rows[] = {
+        {"main", 5, "web/1"}, {"main", 3, "db/2"}, {"main", 1, "web/1"}, {"x", 9}};
+    struct transform_options o = {
+        .thread_frames = true, .threads = THREAD_TID, .process_frames = true};
+    (void)state;
+    struct profile *p = transformed(PROFILE(rows), &o);
+    assert_folded(p, "x 9\ndb-2/?;db-2;main 3\nweb-1/?;web-1;main 6\n");
+    assert_int_equal(p->thread_count, 3);
     profile_destroy(p);
 }
 
@@ -67,9 +80,8 @@ static void test_deep(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {
-        UNIT(test_reverse),
-        UNIT(test_threads_come_last),
-        UNIT(test_thread_frames),
+        UNIT(test_reverse),       UNIT(test_threads_come_last),
+        UNIT(test_thread_frames), UNIT(test_process_frames),
         UNIT(test_deep),
     };
     return UNITS_RUN(units);

@@ -21,7 +21,7 @@ static void test_scale_to(void **state)
     struct profile *p = transformed(PROFILE(rows), &o);
     assert_folded_event(p, 1, THREAD_COMM, "t;a 25\nu;b 75\n");
     assert_folded_event(p, 2, THREAD_COMM, "t;a 100\n");
-    assert_folded_event(p, 3, THREAD_COMM, "t;c 0\n"); /* nothing to scale by */
+    assert_folded_event(p, 3, THREAD_COMM, "t;c 0\n"); /* no value to scale by */
     profile_destroy(p);
 }
 

@@ -31,7 +31,7 @@ static void test_leaf(void **state)
     assert_transformed(rows, o, "t-1/?;a;f 3\nu-2/? 8\nu-2/?;a;g 4\n");
 }
 
-/* Odd names come out whole, or in parts that are not empty. */
+/* Unusual names stay whole, or are split into parts that are not empty. */
 static void test_odd(void **state)
 {
     static const struct row rows[] = {{"::", 1}, {"a::", 2},   {".a.b", 4}, {"a..b.c", 8},

@@ -38,9 +38,9 @@ static void test_templates(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct output o = OUTPUT_KEEP;
+        struct output o = OUTPUT_BUFFER;
         name_write_without_templates(&o, str_of(names[i][0]));
-        assert_str(output_kept(&o), names[i][1]);
+        assert_str(output_contents(&o), names[i][1]);
         output_deinit(&o);
     }
 }

@@ -8,12 +8,12 @@ static void test_list(void **state)
         const struct transform_options none = {0};
         assert_ptr_equal(transform_named(str_of(transforms[i]->name)), transforms[i]);
         assert_true(strlen(transforms[i]->summary) > 10);
-        assert_false(transforms[i]->wanted(&none)); /* all zero: not asked for */
+        assert_false(transforms[i]->requested(&none)); /* all zero: no transform */
     }
     assert_null(transform_named(STR("nothing")));
 }
 
-static void test_nothing_wanted(void **state)
+static void test_nothing_expected(void **state)
 {
     static const struct row rows[] = {{"a", 1}};
     const struct transform_options none = {0};
@@ -27,8 +27,8 @@ static void test_nothing_wanted(void **state)
     assert_null(transform_apply(&none, NULL, &emptied, &err));
 }
 
-/* Names are made short before patterns look at them, recursion is looked for in what is
- * left, threads and turning come last. */
+/* Names are shortened before patterns match, recursion is collapsed in the remaining
+ * frames; threads and the reversal come last. */
 static void test_order(void **state)
 {
     static const struct row rows[] = {
@@ -46,8 +46,8 @@ static void test_order(void **state)
     assert_transformed(rows, o, "g;f;main;t 6\n");
 }
 
-/* Times, CPUs and the samples' order come through a chain. */
-static void test_samples_are_kept(void **state)
+/* A chain preserves times, CPUs and the order of samples. */
+static void test_samples_are_preserved(void **state)
 {
     static const struct row rows[] = {{"a;x", 1, "t/1", NULL, 30, 1},
                                       {"a;y", 2, "t/1", NULL, 10, 2},
@@ -56,7 +56,7 @@ static void test_samples_are_kept(void **state)
     struct transform_options o = {.ignore = {{"b"}, 1}, .hide = {{"a"}, 1}, .scale = 3};
     (void)state;
     struct profile *p = transformed(PROFILE(rows), &o);
-    assert_true(p->kept);
+    assert_true(p->all_samples);
     assert_int_equal(p->sample_count, 3);
     assert_int_equal(p->samples[0].time, 30);
     assert_int_equal(p->samples[1].time, 10);
@@ -74,7 +74,7 @@ static void test_counted_rows_join(void **state)
     struct transform_options o = {.hide = {{"x|y"}, 1}};
     (void)state;
     struct profile *p = transformed(profile_of(rows, 3, BUILD_COUNT), &o);
-    assert_false(p->kept);
+    assert_false(p->all_samples);
     assert_int_equal(p->sample_count, 1);
     assert_int_equal(p->samples[0].count, 3);
     assert_double(p->samples[0].weight, 7);
@@ -85,9 +85,9 @@ int main(void)
 {
     const struct CMUnitTest units[] = {
         UNIT(test_list),
-        UNIT(test_nothing_wanted),
+        UNIT(test_nothing_expected),
         UNIT(test_order),
-        UNIT(test_samples_are_kept),
+        UNIT(test_samples_are_preserved),
         UNIT(test_counted_rows_join),
     };
     return UNITS_RUN(units);

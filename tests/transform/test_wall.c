@@ -3,7 +3,7 @@
 
 static const struct transform_options wall = {.wall = true};
 
-/* Waits are in ns whatever a row says of its unit. */
+/* Waits are in ns, for every unit in the row. */
 static struct profile *with_units(const struct row *rows, size_t count, enum unit on)
 {
     struct builder b;
@@ -37,7 +37,7 @@ static void times_are_added_up(void **state)
     profile_destroy(p);
 }
 
-/* What a sample stands for that counts cycles: the middle of 20, 30 and 1000. */
+/* The time of a sample that counts cycles: the median of 20, 30 and 1000. */
 static void a_period_is_found_by_the_times(void **state)
 {
     static const struct row rows[] = {
@@ -70,7 +70,7 @@ static void without_any_time_it_is_refused(void **state)
     (void)state;
     struct profile *p = WITH_UNITS(rows, UNIT_CYCLES);
     assert_null(transform_apply(&wall, p, &emptied, &err));
-    assert_str(str_of(err.message), "how much time a sample stands for is not known");
+    assert_str(str_of(err.message), "the time per sample is unknown");
 }
 
 int main(void)

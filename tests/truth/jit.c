@@ -1,8 +1,8 @@
-/* Runs code that lies in no file, as a JIT's does, and says in /tmp/perf-PID.map what it
- * is: the map is what the tests of hostile maps replace.
+/* Runs code outside all files, like a JIT, and describes it in /tmp/perf-PID.map. The
+ * tests of hostile maps replace that map.
  *
- *   jit MILLISECONDS [gone]: at its end, the map is taken away
- *   jit MILLISECONDS none: there is none */
+ *   jit MILLISECONDS [gone]: deletes the map at its end
+ *   jit MILLISECONDS none: writes no map */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* Runs code that lies in no file and is written over by other code, and tells it in
- * jit-PID.dump, as perf's jitdump-specification.txt says: first_code, then second_code
- * where it was, then moved_code, which is first_code again, elsewhere.
+/* Runs code outside all files, overwrites it with other code, and describes both in
+ * jit-PID.dump, in the format of perf's jitdump-specification.txt: first_code, then
+ * second_code at the same address, then moved_code, which is first_code at another
+ * address.
  *
  *   jitdump MILLISECONDS of each */
 #include <stdint.h>
@@ -58,7 +59,7 @@ static void run(void *at, int milliseconds)
         function();
 }
 
-static void tell_line(FILE *dump, void *at, const char *file, uint32_t line)
+static void write_line(FILE *dump, void *at, const char *file, uint32_t line)
 {
     size_t length = strlen(file) + 1;
     struct lines l = {.id = 2,
@@ -126,11 +127,11 @@ int main(int argc, char **argv)
                        .time = now()};
     fwrite(&h, sizeof h, 1, dump);
     fflush(dump);
-    /* by this map a recorder sees the dump */
+    /* this map shows the path of the dump to a recorder */
     if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) ==
         MAP_FAILED)
         return 1;
-    tell_line(dump, room, "first.script", 7);
+    write_line(dump, room, "first.script", 7);
     load(dump, room, 1, "first_code");
     run(room, milliseconds);
     load(dump, room, 2, "second_code");

@@ -1,12 +1,12 @@
-/* How the addresses of a recording are named, one line a frame, for
- * tests/perf_data_truth.py to hold against llvm-symbolizer:
+/* Prints the names of the addresses in a recording, one line per frame.
+ * tests/import/perf_data/perf_data_truth.py compares them with llvm-symbolizer:
  *
  *   names RECORDING [SYMFS]
  *
- * "@ PATH OFFSET CALL" is an address: where it is in the file, and 1 where it is a return
- * address. "NAME\tFILE:LINE" lines follow, innermost first. Names are mangled ones. */
+ * "@ PATH OFFSET CALL" is an address: its offset in the file, and 1 for a return
+ * address. "NAME\tFILE:LINE" lines follow, innermost first. Names are mangled. */
 #include "import/importer.h"
-#include "resolve/machine.h"
+#include "resolve/local_resolver.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +19,11 @@
 static struct resolver inner;
 static char *paths[FILES_MAX]; /* by object */
 
-static object_id know_object(void *context, const struct object_wanted *wanted)
+static object_id know_object(void *context, const struct object_request *expected)
 {
-    object_id id = inner.object(context, wanted);
+    object_id id = inner.object(context, expected);
     if (id < FILES_MAX && !paths[id])
-        paths[id] = strndup(wanted->path.ptr, wanted->path.len);
+        paths[id] = strndup(expected->path.ptr, expected->path.len);
     return id;
 }
 
@@ -58,12 +58,12 @@ int main(int argc, char **argv)
     struct builder b;
     struct resolve_settings settings = {.demangle = DEMANGLE_NO};
     settings.find.symfs = argc > 2 ? argv[2] : NULL;
-    struct machine_resolver *machine = machine_resolver_create(&settings);
+    struct local_resolver *machine = local_resolver_create(&settings);
     struct str path = str_of(argc > 1 ? argv[1] : "");
     struct source in = source_of(map_file(path.ptr), path);
     if (!machine || !builder_init(&b, BUILD_COUNT))
         return 1;
-    inner = machine_resolver_seam(machine);
+    inner = local_resolver_interface(machine);
     struct resolver outer = inner;
     outer.object = know_object;
     outer.name = print_names;
@@ -73,6 +73,6 @@ int main(int argc, char **argv)
     if (!ok)
         fprintf(stderr, "names: %s\n", err.message);
     builder_deinit(&b);
-    machine_resolver_destroy(machine);
+    local_resolver_destroy(machine);
     return ok ? 0 : 1;
 }

@@ -1,16 +1,16 @@
-/* The records of a recording that tell of processes, maps, samples and losses, in the
- * order of time and in the words of `perf script -D`:
+/* Prints the records of processes, maps, samples and losses of a recording, in the
+ * order of time and as in `perf script -D`:
  *
  *   records RECORDING
  *
- * Then "flaw N COUNT" lines (enum perf_flaw), for what was not as it should be. */
+ * Then "flaw N COUNT" lines (enum perf_flaw), for the flaws of the recording. */
 #include "os/file.h"
 #include "perf/perf_data.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void print_protection(const struct perf_map *m)
+static void print_protection(const struct perf_mmap *m)
 {
     putchar(m->protection & 1 ? 'r' : '-');
     putchar(m->protection & 2 ? 'w' : '-');
@@ -20,7 +20,7 @@ static void print_protection(const struct perf_map *m)
 
 static void print_map(const struct perf_data *d, const struct perf_record *r)
 {
-    struct perf_map m;
+    struct perf_mmap m;
     if (!perf_map_of(d, r, &m))
         return;
     printf("PERF_RECORD_MMAP%s %d/%d: [%#" PRIx64 "(%#" PRIx64 ") @ ",

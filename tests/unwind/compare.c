@@ -1,12 +1,11 @@
-/* Unwinds the stack dumps of a recording by the batch, by the cursor and by libdwfl, and
- * tells how they differ. For tests/unwind.py and bench/run.
+/* Unwinds the stack dumps of a recording with the batch, the cursor and libdwfl, and
+ * compares them. For tests/unwind.py and bench/run.
  *
- * compare same RECORDING     the three against each other
- * compare speed RECORDING    frames a second; again and again over the same dumps
- * compare stacks RECORDING   the batch's frames, a line a dump
- * compare offsets RECORDING  the same in the files, calls where they are: as perf script
- *                            shows them, behind the time in nanoseconds and
- *                            the number of the end */
+ *    compare same RECORDING      compares the three
+ *    compare speed RECORDING     frames per second, repeatedly with the same dumps
+ *    compare stacks RECORDING    the frames of the batch, one line per dump
+ *    compare offsets RECORDING   the same as file offsets, with calls adjusted like in perf
+ *                              script, after the time in nanoseconds and the end reason */
 #include "dumps.h"
 #include <elfutils/libdwfl.h>
 #include <inttypes.h>
@@ -130,13 +129,13 @@ static size_t unwind_by_dwfl(struct dumps *d, size_t i, uint64_t *addresses)
 /* --- Comparing ---------------------------------------------------------------------- */
 
 struct stacks {
-    uint64_t *addresses; /* frames_room for each */
+    uint64_t *addresses; /* frames_room each */
     size_t *counts;
     enum unwind_end *ends;
     uint32_t *signals;
 };
 
-static struct stacks keep(const struct dumps *d)
+static struct stacks copy_stacks(const struct dumps *d)
 {
     struct stacks s = {malloc(d->count * d->frames_room * sizeof *s.addresses),
                        malloc(d->count * sizeof *s.counts),
@@ -153,8 +152,9 @@ static struct stacks keep(const struct dumps *d)
     return s;
 }
 
-static const char *const end_names[] = {"whole", "cut", "no table", "bad rule",
-                                        "too deep"};
+static const char *const end_names[] = {"whole",    "cut",      "no table",
+                                        "bad rule", "too deep", "switched"};
+#define ENDS (sizeof end_names / sizeof *end_names)
 
 static void print_stack(const char *who, const uint64_t *addresses, size_t count,
                         const char *end)
@@ -173,9 +173,9 @@ static size_t common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
     return n;
 }
 
-/* What came out of all dumps. */
+/* Totals over all dumps. */
 struct outcome {
-    size_t frames, theirs, same, whole_stacks, worse, unlike, ends[5];
+    size_t frames, dwfl_frames, same, whole_stacks, worse, different, ends[ENDS];
 };
 
 static bool is_mapped(const struct unwind_job *job, uint64_t address)
@@ -183,9 +183,10 @@ static bool is_mapped(const struct unwind_job *job, uint64_t address)
     return space_find(job->spaces, job->space, address - 1) != NULL;
 }
 
-/* Holds the kept stacks of a dump against each other. */
-static void compare_ways(const struct dumps *d, const struct stacks *fast,
-                         const struct stacks *slow, size_t i, struct outcome *o)
+/* Compares the stored stacks of a dump. */
+static void compare_implementations(const struct dumps *d, const struct stacks *fast,
+                                    const struct stacks *slow, size_t i,
+                                    struct outcome *o)
 {
     const uint64_t *a = fast->addresses + i * d->frames_room;
     const uint64_t *b = slow->addresses + i * d->frames_room;
@@ -194,13 +195,13 @@ static void compare_ways(const struct dumps *d, const struct stacks *fast,
         memcmp(fast->signals + i * d->frames_room / 32,
                slow->signals + i * d->frames_room / 32, (n + 31) / 32 * 4) == 0)
         return;
-    o->unlike++;
+    o->different++;
     printf("batch and cursor differ at dump %zu\n", i);
     print_stack("batch", a, n, end_names[fast->ends[i]]);
     print_stack("cursor", b, m, end_names[slow->ends[i]]);
 }
 
-/* Whether all of b's addresses are among a's, in their order. */
+/* Returns true if all addresses of b are in a, in the same order. */
 static bool contains(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
 {
     size_t found = 0;
@@ -209,53 +210,55 @@ static bool contains(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
     return found == nb;
 }
 
-/* Ours is worse where a frame of libdwfl's is missing, but for a last one that is no
- * code. We have more where libdwfl goes by the frame pointer: it loses some in a
- * trampoline, and all of them in the stubs of ld.so. */
+/* Our stack is worse if a frame of libdwfl is missing, except for those from the first one
+ * that is not code on. Ours may have more frames where libdwfl uses the frame pointer: it loses
+ * some in a trampoline, and all in the stubs of ld.so. */
 static void compare_dwfl(struct dumps *d, const struct stacks *fast, size_t i,
                          struct outcome *o)
 {
-    static uint64_t theirs[4096];
+    static uint64_t dwfl_frames[4096];
     const uint64_t *ours = fast->addresses + i * d->frames_room;
-    size_t n = fast->counts[i], k = unwind_by_dwfl(d, i, theirs);
-    size_t c = common(ours, n, theirs, k);
-    bool invented = c == n && k == n + 1 && !is_mapped(&d->jobs[i], theirs[n]);
+    size_t n = fast->counts[i], k = unwind_by_dwfl(d, i, dwfl_frames);
+    size_t c = common(ours, n, dwfl_frames, k);
+    size_t invented =
+        c == n && k > n && !is_mapped(&d->jobs[i], dwfl_frames[n]) ? k - n : 0;
     o->ends[fast->ends[i]]++;
     o->frames += n;
-    o->theirs += k - invented;
+    o->dwfl_frames += k - invented;
     o->same += c;
     o->whole_stacks += c == n && c == k;
     if (c == n && c == k)
         return;
-    /* In the last instructions of __builtin_eh_return no rule is right: it is said. */
-    o->worse += !contains(ours, n, theirs, k - invented) &&
+    /* In the last instructions of __builtin_eh_return no rule is correct: reported as
+     * UNWIND_BAD_RULE. */
+    o->worse += !contains(ours, n, dwfl_frames, k - invented) &&
                 !(n == 1 && fast->ends[i] == UNWIND_BAD_RULE);
     printf("libdwfl differs at dump %zu, frame %zu\n", i, c);
     print_stack("ours", ours, n, end_names[fast->ends[i]]);
-    print_stack("libdwfl", theirs, k, "");
+    print_stack("libdwfl", dwfl_frames, k, "");
 }
 
-/* Fails where the two ways differ, or libdwfl knows better in more than one stack of a
+/* Fails if batch and cursor differ, or if libdwfl is better in more than one stack of a
  * thousand. */
 static int compare(struct dumps *d, const struct unwind_objects *objects,
                    struct unwind_cache *cache)
 {
     struct outcome o = {.frames = 0};
     unwind_by_cursor(objects, d->jobs, d->count);
-    struct stacks slow = keep(d);
+    struct stacks slow = copy_stacks(d);
     unwind_batch(cache, objects, d->jobs, d->count);
-    struct stacks fast = keep(d);
+    struct stacks fast = copy_stacks(d);
     for (size_t i = 0; i < d->count; i++) {
-        compare_ways(d, &fast, &slow, i, &o);
+        compare_implementations(d, &fast, &slow, i, &o);
         compare_dwfl(d, &fast, i, &o);
     }
     printf("dumps %zu, frames %zu, libdwfl's %zu, the same %zu, whole stacks %zu, worse "
            "%zu; ends:",
-           d->count, o.frames, o.theirs, o.same, o.whole_stacks, o.worse);
-    for (size_t i = 0; i < 5; i++)
+           d->count, o.frames, o.dwfl_frames, o.same, o.whole_stacks, o.worse);
+    for (size_t i = 0; i < ENDS; i++)
         printf(" %s %zu", end_names[i], o.ends[i]);
     putchar('\n');
-    return o.unlike || o.worse * 1000 > d->count || o.frames < o.theirs ||
+    return o.different || o.worse * 1000 > d->count || o.frames < o.dwfl_frames ||
            o.ends[UNWIND_BAD_RULE] * 100 > d->count || d->count == 0;
 }
 
@@ -278,7 +281,7 @@ static double time_batch(struct dumps *d, const struct unwind_objects *objects,
     return now() - start;
 }
 
-/* The cursor's round comes first, so that all memory has been touched. */
+/* The cursor runs first, so that all memory has been touched. */
 static void speed(struct dumps *d, const struct unwind_objects *objects,
                   struct unwind_cache *cache)
 {
@@ -298,11 +301,11 @@ static void speed(struct dumps *d, const struct unwind_objects *objects,
     start = now();
     for (size_t i = 0; i < some; i++)
         dwfl_frames += unwind_by_dwfl(d, i, addresses);
-    double theirs = now() - start;
+    double dwfl_time = now() - start;
     printf("dumps %zu, frames %.0f; M frames/s: batch %.2f, its first round %.2f, cursor "
            "%.2f, libdwfl %.2f\n",
            d->count, 1e6 * frames, frames / best, frames / first, frames / slow,
-           1e-6 * (double)dwfl_frames / theirs);
+           1e-6 * (double)dwfl_frames / dwfl_time);
 }
 
 static void print_stacks(const struct dumps *d)
@@ -318,7 +321,7 @@ static void print_offsets(const struct dumps *d)
         const struct unwind_job *job = &d->jobs[i];
         printf("%" PRIu64 " %u", d->times[i], (unsigned)job->end);
         for (size_t j = 0; j < job->count; j++) {
-            /* perf takes the trampoline of a signal for a caller */
+            /* perf treats a signal trampoline as a caller */
             size_t k = j && j + 1 < job->count ? j + 1 : j;
             bool is_call = !(job->signals[j / 32] >> j % 32 & 1) ||
                            (k != j && job->signals[k / 32] >> k % 32 & 1);

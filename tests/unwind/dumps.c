@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* perf_event.h; PERF_SAMPLE_* and PERF_RECORD_* */
+/* Constants of perf_event.h: PERF_SAMPLE_* and PERF_RECORD_* */
 enum {
     SAMPLE_IP = 1 << 0,
     SAMPLE_TID = 1 << 1,
@@ -64,7 +64,7 @@ struct dump_process *dumps_process(struct dumps *d, uint32_t pid)
     return &d->processes[d->process_count++];
 }
 
-/* This process's own vdso stands for that of all. */
+/* Returns the bytes of this process's vDSO, which stands for that of each process. */
 static struct str vdso_bytes(void)
 {
     char line[500];
@@ -174,9 +174,9 @@ void dumps_read(struct dumps *d, const char *path)
     uint64_t type = bytes_u64(&head);
     bytes_seek(&head, attrs + 80);
     uint64_t regs = bytes_u64(&head);
-    uint64_t wanted = SAMPLE_TID | SAMPLE_REGS_USER | SAMPLE_STACK_USER;
+    uint64_t expected = SAMPLE_TID | SAMPLE_REGS_USER | SAMPLE_STACK_USER;
     uint64_t unknown = SAMPLE_READ | SAMPLE_RAW | SAMPLE_BRANCHES;
-    if ((type & wanted) != wanted || type & unknown)
+    if ((type & expected) != expected || type & unknown)
         fail("not recorded with --call-graph dwarf");
     GROW(d, d->objects, d->object_cap, 0);
     d->objects[0] = (struct dump_object){.path = ""};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stack dumps of a recording, as jobs: for the tests and benchmarks of src/unwind, which
- * must not depend on the reader of perf.data that they stand beside.
+/* Reads the stack dumps of a recording as jobs, for tests and benchmarks of src/unwind,
+ * which must not depend on stoke's own reader of perf.data.
  *
- * Reads what `perf record --call-graph dwarf` of one event writes, in file mode, and
- * little more. The maps of a process are taken as they are at its end. */
+ * Supports little more than the output of `perf record --call-graph dwarf` with one
+ * event, in file mode. The maps of a process are those at its end. */
 #ifndef STOKE_TESTS_DUMPS_H
 #define STOKE_TESTS_DUMPS_H
 
@@ -12,7 +12,7 @@
 
 struct dump_object {
     const char *path;
-    struct str bytes; /* of the file; empty where it is not there */
+    struct str bytes; /* content of the file; empty if it does not exist */
     uint64_t id;      /* its device and inode */
 };
 
@@ -24,19 +24,19 @@ struct dump_process {
 struct dumps {
     struct arena arena;
     struct spaces spaces;
-    struct dump_object *objects; /* [0] is none */
+    struct dump_object *objects; /* [0] is unused */
     size_t object_count, object_cap;
     const struct unwind_table **tables; /* by object */
     struct dump_process *processes;
     size_t process_count, process_cap;
     struct unwind_job *jobs;
     uint32_t *pids;  /* of the jobs */
-    uint64_t *times; /* and when */
+    uint64_t *times; /* of the jobs */
     size_t count, cap, pid_cap, time_cap;
     uint64_t frames_room; /* per job */
 };
 
-/* Ends the program where the file is not one of those. */
+/* Exits if the file is not such a recording. */
 void dumps_read(struct dumps *d, const char *path);
 
 /* Makes the tables of all objects; false when memory is short. */

@@ -1,14 +1,14 @@
-/* The stack dumps of a recording, unwound by libdwfl (elfutils) and by src/unwind, frame
- * by frame. libdwfl is handed the same registers and bytes, and the same files where the
- * recording has them mapped.
+/* Compares the stack dumps of a recording, unwound by libdwfl (elfutils) and by
+ * src/unwind, frame by frame. libdwfl gets the same registers and bytes, and the same
+ * files at the recorded addresses.
  *
- *   oracle_dwfl RECORDING [SYMFS]
+ *    oracle_dwfl RECORDING [SYMFS]
  *
- * prints the stacks that are not the same, then "stacks N frames OURS DWFL equal
- * E more M fewer F invented I". Frames are equal where their address is, at the same
- * depth; invented are those of libdwfl that are nowhere in the process. */
+ * prints the stacks that differ, then "stacks N frames OURS DWFL equal E more M fewer F
+ * invented I". Frames are equal if they have the same address at the same depth;
+ * invented are those of libdwfl that are not mapped in the process. */
 #include "import/importer.h"
-#include "resolve/machine.h"
+#include "resolve/local_resolver.h"
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,11 +22,11 @@
 #define REGISTERS 17
 #define FILES_MAX 4096
 
-/* perf's numbers of x86-64's registers, by DWARF's. */
+/* perf's numbers of x86-64 registers, by DWARF number. */
 static const unsigned char perf_numbers[REGISTERS] = {0,  3,  2,  1,  4,  5,  6,  7, 16,
                                                       17, 18, 19, 20, 21, 22, 23, 8};
 
-/* libdwfl's view of a space: made anew when the space is another one. */
+/* libdwfl's modules of a space: rebuilt when the space changes. */
 struct modules {
     Dwfl *dwfl;
     uint64_t serial;
@@ -38,7 +38,7 @@ static struct {
     char *paths[FILES_MAX]; /* by object */
     char vdso[64];
     const char *symfs;            /* or NULL */
-    const struct unwind_job *job; /* under way */
+    const struct unwind_job *job; /* the current one */
     uint64_t frames[FRAMES_MAX];
     size_t count;
     struct modules modules;
@@ -84,15 +84,15 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
     .set_initial_registers = set_registers,
 };
 
-static int take_frame(Dwfl_Frame *frame, void *context)
+static int add_frame(Dwfl_Frame *frame, void *context)
 {
     Dwarf_Addr pc;
     bool is_activation;
     (void)context;
     if (o.count >= FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &is_activation) || pc == 0)
         return DWARF_CB_ABORT;
-    /* Without rules it follows the frame pointer wherever that leads. An address outside
-     * of the code that was mapped is not a caller, nor is what is found by it. */
+    /* Without rules libdwfl follows the frame pointer to any address. An address
+     * outside mapped code is not a caller, and neither is anything found from it. */
     const struct address_map *map = space_find(o.job->spaces, o.job->space, pc - 1);
     if (o.count && (!map || map->no_code)) {
         o.invented++;
@@ -114,7 +114,7 @@ static const Dwfl_Callbacks callbacks = {
 
 /* --- Modules ----------------------------------------------------------------------- */
 
-/* The file where the space has it, with its first byte at `start`. */
+/* Reports the file at its mapped position, with its first byte at `start`. */
 static void report_module(Dwfl *dwfl, object_id object, uint64_t start)
 {
     const char *path = object < FILES_MAX ? o.paths[object] : NULL;
@@ -172,7 +172,7 @@ static void compare(const struct unwind_job *job)
     o.count = 0;
     make_modules(job);
     if (o.modules.attached)
-        dwfl_getthread_frames(o.modules.dwfl, 1, take_frame, NULL);
+        dwfl_getthread_frames(o.modules.dwfl, 1, add_frame, NULL);
     size_t equal = 0;
     for (size_t i = 0; i < job->count && i < o.count; i++)
         equal += job->addresses[i] == o.frames[i];
@@ -188,19 +188,19 @@ static void compare(const struct unwind_job *job)
 
 /* --- In between the reader and the resolver ---------------------------------------- */
 
-static object_id know_object(void *context, const struct object_wanted *wanted)
+static object_id add_object(void *context, const struct object_request *expected)
 {
-    object_id id = o.inner.object(o.inner.context, wanted);
+    object_id id = o.inner.object(o.inner.context, expected);
     (void)context;
     if (id < FILES_MAX && !o.paths[id])
-        o.paths[id] = strndup(wanted->path.ptr, wanted->path.len);
+        o.paths[id] = strndup(expected->path.ptr, expected->path.len);
     return id;
 }
 
-static void unwind(void *context, unsigned hand, struct unwind_job *jobs, size_t count)
+static void unwind(void *context, unsigned worker, struct unwind_job *jobs, size_t count)
 {
     (void)context;
-    o.inner.unwind(o.inner.context, hand, jobs, count);
+    o.inner.unwind(o.inner.context, worker, jobs, count);
     for (size_t i = 0; i < count; i++)
         compare(&jobs[i]);
 }
@@ -212,7 +212,7 @@ static void name(void *context, struct name_job *jobs, size_t count)
         jobs[i].count = 0;
 }
 
-/* libdwfl wants a file. */
+/* libdwfl needs a file. */
 static void write_vdso(void)
 {
     const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -242,19 +242,19 @@ static bool run(const char *path)
     struct resolve_settings settings = {
         .no_inline = true, .no_lines = true, .threads = 1};
     settings.find.symfs = o.symfs;
-    struct machine_resolver *machine = machine_resolver_create(&settings);
+    struct local_resolver *machine = local_resolver_create(&settings);
     struct source in = source_of(map_file(path), str_of(path));
     const struct importer *im = importer_named(STR("perf-data"));
     if (!machine || !im || !builder_init(&b, BUILD_COUNT))
         return false;
-    o.inner = machine_resolver_seam(machine);
-    o.outer = (struct resolver){.object = know_object, .unwind = unwind, .name = name};
+    o.inner = local_resolver_interface(machine);
+    o.outer = (struct resolver){.object = add_object, .unwind = unwind, .name = name};
     struct import_options options = {.resolver = &o.outer};
     bool ok = import_read(im, &in, &options, &b, &err);
     if (!ok)
         fprintf(stderr, "oracle_dwfl: %s\n", err.message);
     builder_deinit(&b);
-    machine_resolver_destroy(machine);
+    local_resolver_destroy(machine);
     return ok;
 }
 

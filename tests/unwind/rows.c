@@ -1,10 +1,10 @@
-/* Prints the rows of a file's call frame information, for tests/unwind.py to hold against
- * those of other tools; and holds the compiled table against the rows.
+/* Prints the rows of a file's call frame information, which tests/unwind.py compares
+ * with other tools; and compares the compiled table with the rows.
  *
- * rows eh|debug FILE    every FDE: "@ OFFSET START END", then its rows "START CFA RULES"
- * rows table FILE       whether the table says what the rows say, before and after it was
- *                       written and read; figures
- * rows time FILE        how long the table takes to make */
+ *    rows eh|debug FILE   every FDE: "@ OFFSET START END", then its rows "START CFA RULES"
+ *    rows table FILE      checks the table against the rows, before and after it was
+ *                       written and read; prints statistics
+ *    rows time FILE       the time to build the table */
 #include "unwind/registers.h"
 #include "unwind/source.h"
 #include <fcntl.h>
@@ -115,7 +115,7 @@ static bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Whether the FDE that the table finds is this one: another may overlap it. */
+/* Returns true if the table finds this FDE: another one may overlap it. */
 static bool is_found(const struct unwind_table *t, const struct cfi_fde *fde,
                      const struct cfi_section *section, uint64_t address)
 {

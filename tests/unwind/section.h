@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes small .eh_frame sections for the unit tests of src/unwind. */
+/* Builds small .eh_frame sections for the unit tests of src/unwind. */
 #ifndef STOKE_TESTS_UNWIND_SECTION_H
 #define STOKE_TESTS_UNWIND_SECTION_H
 
-#include "unwind/table.h"
+#include "unwind/unwind_table.h"
 
 #define SECTION_ADDRESS 0x100000u
 
 struct maker {
     char bytes[4096];
     size_t used;
-    size_t cie;  /* the last one's offset */
-    size_t from; /* of the entry that is being made */
+    size_t cie;  /* offset of the last CIE */
+    size_t from; /* start of the current entry */
 };
 
 static inline void make_number(struct maker *m, uint64_t value, size_t size)
@@ -40,8 +40,8 @@ static inline void make_end(struct maker *m)
     m->used = end;
 }
 
-/* A CIE "zR", or with more letters that have no data, of addresses relative to
- * themselves. The numbers are of one byte of LEB128. */
+/* A CIE "zR", possibly with more letters that have no data, and with pc-relative
+ * addresses. The numbers are LEB128 of one byte. */
 static inline void make_cie(struct maker *m, const char *letters, uint8_t code_align,
                             uint8_t data_align, uint8_t return_register,
                             struct str program)
@@ -80,10 +80,10 @@ static inline struct cfi_section made_section(const struct maker *m,
         .bytes = {m->bytes, m->used}, .address = SECTION_ADDRESS, .machine = machine};
 }
 
-/* CFA is the stack pointer and 8, the return address below it. */
+/* The CFA is the stack pointer plus 8, with the return address below it. */
 #define X86_64_PROGRAM STR("\x0c\x07\x08\x90\x01")
 
-/* CFA is the stack pointer. */
+/* The CFA is the stack pointer. */
 #define ARM64_PROGRAM STR("\x0c\x1f\x00")
 
 static inline void make_x86_64_cie(struct maker *m)

@@ -4,7 +4,7 @@
 
 static struct cfi_program program;
 
-/* The rows of the section's first FDE. */
+/* Starts with the rows of the section's first FDE. */
 static void begin_first(const struct cfi_section *section)
 {
     struct cfi_reader reader = cfi_reader_of(section);
@@ -45,12 +45,12 @@ static void rows_of_a_prologue(void **state)
     assert_false(cfi_is_popped(&program, 6));
     assert_row(0x1004, 0x103e, 6, 16);
     assert_row(0x103e, 0x1040, 7, 8);
-    assert_true(cfi_is_popped(&program, 6)); /* though the rule is still there */
+    assert_true(cfi_is_popped(&program, 6)); /* although the rule still exists */
     assert_false(cfi_rows_next(&program));
     assert_false(program.broken);
 }
 
-/* A leaf may keep registers below the stack pointer. */
+/* A leaf function may save registers below the stack pointer. */
 static void the_red_zone_is_not_popped(void **state)
 {
     struct maker m = {.used = 0};
@@ -100,7 +100,7 @@ static void every_kind_of_rule(void **state)
                  "\x05\x09\x03"         /* r9 at CFA-24 */
                  "\x11\x0a\x7d"         /* r10 at CFA+24 */
                  "\x2f\x0b\x04"         /* r11 at CFA+32 */
-                 "\x05\x7f\x03"         /* a register of no interest */
+                 "\x05\x7f\x03"         /* an ignored register */
                  "\x2e\x10"             /* the size of arguments */
                  "\x0f\x03\x77\x08\x06" /* CFA is *(rsp+8) */
                  ));
@@ -126,7 +126,7 @@ static void every_kind_of_rule(void **state)
     assert_int_equal(row->end, 0x1040);
 }
 
-static void programs_that_break_keep_their_rows(void **state)
+static void rows_before_an_invalid_operation_are_valid(void **state)
 {
     struct maker m = {.used = 0};
     (void)state;
@@ -146,7 +146,7 @@ static void programs_that_break_keep_their_rows(void **state)
     assert_true(program.broken);
 }
 
-static void remembering_is_bounded(void **state)
+static void remembered_rows_are_limited(void **state)
 {
     struct maker m = {.used = 0};
     char many[CFI_REMEMBERED_MAX + 2];
@@ -217,7 +217,7 @@ static void debug_frame_of_version_4_and_64_bits(void **state)
     assert_row(0x1001, 0x1040, 7, 16);
 }
 
-static void broken_entries_are_left_out(void **state)
+static void invalid_entries_are_skipped(void **state)
 {
     struct maker m = {.used = 0};
     struct cfi_fde fde;
@@ -225,11 +225,11 @@ static void broken_entries_are_left_out(void **state)
     make_x86_64_cie(&m);
     make_fde(&m, 0x1000, 0x40, STR("\x41\x0e\x10"));
     make_begin(&m);
-    make_number(&m, 3, 4); /* there is no CIE */
+    make_number(&m, 3, 4); /* without a CIE */
     make_number(&m, 0, 8);
     make_number(&m, 0, 4);
     make_end(&m);
-    make_number(&m, 0, 4); /* an end mark in the middle */
+    make_number(&m, 0, 4); /* a terminator in the middle */
     make_cie(&m, "q", 1, 0x78, 16, X86_64_PROGRAM);
     make_fde(&m, 0x1800, 0x40, STR("\x41"));
     make_x86_64_cie(&m);
@@ -280,8 +280,8 @@ static void pointer_encodings(void **state)
     assert_true(pointer(STR("\0\x7f"), 0x09) == UINT64_MAX);
     assert_true(pointer(aligned, 0x50) == 7);
     assert_true(pointer(minus, 0x9b) == 1); /* indirect */
-    assert_true(pointer(minus, 0xff) == 1); /* left out */
-    assert_true(pointer(minus, 0x05) == 1); /* no encoding */
+    assert_true(pointer(minus, 0xff) == 1); /* omitted */
+    assert_true(pointer(minus, 0x05) == 1); /* not an encoding */
     assert_true(pointer(STR("\0\x01"), 0x03) == 1);
 }
 
@@ -306,7 +306,7 @@ static void the_header_finds_fdes(void **state)
     assert_true(cfi_header_find(&h, UINT64_MAX, &fde));
     assert_int_equal(fde, 0x100300);
     assert_true(cfi_header_read(str_head(all, 25), 0x100000, ARCH_X86_64, false, &h));
-    assert_int_equal(h.count, 1); /* as many as there are */
+    assert_int_equal(h.count, 1); /* as many as fit */
     assert_false(cfi_header_read(STR("\x02\x1b\x03\x3b"), 0, ARCH_X86_64, false, &h));
 }
 
@@ -317,11 +317,11 @@ int main(void)
         UNIT(the_red_zone_is_not_popped),
         UNIT(states_are_remembered),
         UNIT(every_kind_of_rule),
-        UNIT(programs_that_break_keep_their_rows),
-        UNIT(remembering_is_bounded),
+        UNIT(rows_before_an_invalid_operation_are_valid),
+        UNIT(remembered_rows_are_limited),
         UNIT(signed_return_addresses),
         UNIT(debug_frame_of_version_4_and_64_bits),
-        UNIT(broken_entries_are_left_out),
+        UNIT(invalid_entries_are_skipped),
         UNIT(pointer_encodings),
         UNIT(the_header_finds_fdes),
     };

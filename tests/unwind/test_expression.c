@@ -27,7 +27,8 @@ static uint64_t value_of(struct str code)
     return expression_evaluate(code, &access, NULL, &value) ? value : FAILED;
 }
 
-#define assert_value(code, wanted) assert_true(value_of(STR(code)) == (uint64_t)(wanted))
+#define assert_value(code, expected) \
+    assert_true(value_of(STR(code)) == (uint64_t)(expected))
 
 static void constants(void **state)
 {
@@ -43,7 +44,7 @@ static void constants(void **state)
     assert_value("\x0e\x01\0\0\0\0\0\0\x80", 0x8000000000000001);
     assert_value("\x10\x82\x01", 130);
     assert_value("\x11\x7e", -2);
-    assert_value("\x03\x10\0\0\0\0\0\0\0", 0x7000010); /* where the file is loaded */
+    assert_value("\x03\x10\0\0\0\0\0\0\0", 0x7000010); /* with the load address */
 }
 
 static void arithmetic_is_signed_where_dwarf_says_so(void **state)
@@ -89,27 +90,27 @@ static void stack_registers_and_memory(void **state)
     assert_value("\x77\x08\x06", 0x710);
     assert_value("\x77\x08\x94\x02", 0x70a);
     assert_value("\x77\x08\x94\x03", FAILED);
-    assert_value("\x96\x31\x9f\xff", 1); /* what stands behind the end is not read */
+    assert_value("\x96\x31\x9f\xff", 1); /* bytes after the end are not read */
     assert_value("\x92\x11\0", FAILED);
     assert_value("\x0c\0\0\x01\0\x06", FAILED);
 }
 
-static void jumps_and_bounds(void **state)
+static void jumps_and_limits(void **state)
 {
     uint64_t first = 42, value = 0;
     char deep[EXPRESSION_STACK_MAX + 1];
     (void)state;
-    assert_value("\x31\x30\x28\x02\0\x23\x01\x23\x05", 7); /* bra on 0 goes on */
+    assert_value("\x31\x30\x28\x02\0\x23\x01\x23\x05", 7); /* bra on 0 continues */
     assert_value("\x31\x31\x28\x02\0\x23\x01\x23\x05", 6);
     assert_value("\x31\x2f\x02\0\x23\x01\x23\x05", 6);
-    assert_value("\x31\x2f\xfd\xff", FAILED); /* for ever */
+    assert_value("\x31\x2f\xfd\xff", FAILED); /* endless */
     assert_value("\x31\x2f\xf0\xff", FAILED); /* before the beginning */
-    assert_value("\x31\x2f\x10\0", FAILED);   /* beyond the end */
+    assert_value("\x31\x2f\x10\0", FAILED);   /* after the end */
     assert_value("\x30\x31\x30\x1b", FAILED); /* by 0 */
     assert_value("\x31\x22", FAILED);
     assert_value("", FAILED);
     assert_value("\x08", FAILED);
-    assert_value("\x05", FAILED); /* no operation */
+    assert_value("\x05", FAILED); /* not an operation */
     memset(deep, 0x31, sizeof deep);
     assert_true(value_of((struct str){deep, sizeof deep}) == FAILED);
     assert_true(value_of((struct str){deep, sizeof deep - 1}) == 1);
@@ -123,7 +124,7 @@ int main(void)
         UNIT(constants),
         UNIT(arithmetic_is_signed_where_dwarf_says_so),
         UNIT(stack_registers_and_memory),
-        UNIT(jumps_and_bounds),
+        UNIT(jumps_and_limits),
     };
     return UNITS_RUN(units);
 }

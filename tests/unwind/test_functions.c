@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of single functions against the whole file's: the same rule at every address,
- * in this program and in the C library. */
+/* Compares tables of single functions with the table of the whole file: the same rule
+ * at every address, in this executable and in the C library. */
 #include "os/mapping.h"
 #include "unit.h"
 #include "unwind/functions.h"
@@ -39,7 +39,7 @@ static bool same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Compares at an address that the whole table has a function for. */
+/* Compares an address in a function of the whole table. */
 static void compare(struct both *b, uint64_t address)
 {
     const struct unwind_segment *s = &b->source.segments[0];
@@ -71,7 +71,7 @@ static void check_file(const char *path)
         compare(&b, base + f->end - 1);
     }
     assert_true(compared > 100);
-    /* met again, nothing is made anew */
+    /* a repeated lookup builds nothing */
     size_t made = b.functions.table_count;
     compare(&b, b.whole.base + b.whole.fdes[0].pc);
     assert_int_equal(b.functions.table_count, made);
@@ -94,9 +94,9 @@ static void test_c_library(void **state)
     check_file(info.dli_fname);
 }
 
-/* Beside a function its table is found, too: a signal's trampoline is met where it ends.
- * Elsewhere there is none. */
-static void test_beside(void **state)
+/* The table of a function is also found for an adjacent address, because samples in a
+ * signal trampoline may be at its end. Elsewhere there is none. */
+static void test_adjacent_address(void **state)
 {
     struct both b;
     (void)state;
@@ -114,6 +114,6 @@ static void test_beside(void **state)
 int main(void)
 {
     const struct CMUnitTest units[] = {UNIT(test_own_program), UNIT(test_c_library),
-                                       UNIT(test_beside)};
+                                       UNIT(test_adjacent_address)};
     return UNITS_RUN(units);
 }

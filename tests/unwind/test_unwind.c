@@ -9,7 +9,7 @@
 #define ROOM 40
 #define HEAP 0x7c0000000000u
 
-/* What is mapped: the file from BIAS on, and code without a table at JIT. */
+/* Mappings: the file at BIAS, and code without a table at JIT. */
 #define JIT 0x7e0000000000u
 
 static struct arena arena;
@@ -72,8 +72,8 @@ static void set_up(struct maker *m, enum architecture machine)
     registers[machine == ARCH_ARM64 ? 31 : 7] = STACK;
 }
 
-/* x86-64: 0x1000 pushes 16 bytes more at +4, 0x2000 has a frame pointer from +4 on,
- * 0x3000 is the outermost function, 0x4000 a trampoline. */
+/* x86-64: 0x1000 pushes 16 more bytes at +4, 0x2000 has a frame pointer from +4 on,
+ * 0x3000 is the outermost function, 0x4000 a signal trampoline. */
 static void set_up_x86_64(struct maker *m)
 {
     make_x86_64_cie(m);
@@ -81,7 +81,7 @@ static void set_up_x86_64(struct maker *m)
     make_fde(m, 0x2000, 0x100, STR("\x41\x0e\x10\x86\x02\x43\x0d\x06"));
     make_fde(m, 0x3000, 0x100, STR("\x07\x10"));
     make_fde(m, 0x5000, 0x100, STR("\x0c\x03\x08"));     /* CFA is rbx+8 */
-    make_fde(m, 0x6000, 0x100, STR("\x0e\x18\x83\x02")); /* keeps rbx at CFA-16 */
+    make_fde(m, 0x6000, 0x100, STR("\x0e\x18\x83\x02")); /* saves rbx at CFA-16 */
     make_cie(m, "zRS", 1, 0x78, 16, X86_64_PROGRAM);
     make_fde(
         m, 0x3fff, 0x0a,
@@ -90,8 +90,8 @@ static void set_up_x86_64(struct maker *m)
     set_up(m, ARCH_X86_64);
 }
 
-/* Both ways give these frames, and end so. */
-static void assert_frames(enum unwind_end end, size_t count, const uint64_t *wanted)
+/* Batch and cursor must both give these frames and this end. */
+static void assert_frames(enum unwind_end end, size_t count, const uint64_t *expected)
 {
     for (int way = 0; way < 2; way++) {
         memset(addresses, 0xee, sizeof addresses);
@@ -100,18 +100,18 @@ static void assert_frames(enum unwind_end end, size_t count, const uint64_t *wan
         else
             unwind_by_cursor(&objects, &job, 1);
         if (job.count != count)
-            fail_msg("%zu frames, wanted %zu", job.count, count);
+            fail_msg("%zu frames, expected %zu", job.count, count);
         for (size_t i = 0; i < count; i++)
-            assert_int_equal(addresses[i], wanted[i]);
+            assert_int_equal(addresses[i], expected[i]);
         assert_int_equal(job.end, end);
         assert_true(signals[0] & 1 || count == 0);
     }
 }
 
-#define assert_stack(end, ...)                                         \
-    do {                                                               \
-        const uint64_t wanted_[] = {__VA_ARGS__};                      \
-        assert_frames(end, sizeof wanted_ / sizeof *wanted_, wanted_); \
+#define assert_stack(end, ...)                                               \
+    do {                                                                     \
+        const uint64_t expected_[] = {__VA_ARGS__};                          \
+        assert_frames(end, sizeof expected_ / sizeof *expected_, expected_); \
     } while (0)
 
 static void x86_64_by_stack_and_frame_pointer(void **state)
@@ -140,7 +140,7 @@ static void a_call_at_the_end_of_a_function(void **state)
     (void)state;
     set_up_x86_64(&m);
     registers[8] = BIAS + 0x1000;
-    stack[0] = BIAS + 0x1100; /* behind the last byte of 0x1000's code */
+    stack[0] = BIAS + 0x1100; /* after the last byte of 0x1000's code */
     stack[3] = BIAS + 0x3008;
     assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x1100, BIAS + 0x3008);
 }
@@ -188,36 +188,37 @@ static void no_frame_is_invented(void **state)
     assert_stack(UNWIND_BAD_RULE, BIAS + 0x2010);
 }
 
-/* A return address leads to code, whatever rule found it. */
+/* A return address must be in code, whichever rule found it. */
 static void a_return_address_outside_of_code(void **state)
 {
     struct maker m = {.used = 0};
     struct address_map heap = {HEAP, HEAP + 0x1000, 0, 0, 0, true};
-    const uint64_t places[] = {HEAP + 0x10, HEAP + 0x1000, HEAP - 0x1000, BIAS + 0x70000};
+    const uint64_t targets[] = {HEAP + 0x10, HEAP + 0x1000, HEAP - 0x1000,
+                                BIAS + 0x70000};
     (void)state;
     set_up_x86_64(&m);
     job.space = space = space_add(&spaces, space, &heap);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         registers[8] = BIAS + 0x1010;
-        stack[2] = places[i];
+        stack[2] = targets[i];
         assert_stack(UNWIND_BAD_RULE, BIAS + 0x1010);
         stack[2] = JIT + 0x10; /* by frame pointers */
         registers[6] = STACK + 8 * 4;
         stack[4] = STACK + 8 * 8;
-        stack[5] = places[i];
+        stack[5] = targets[i];
         assert_stack(UNWIND_NO_TABLE, BIAS + 0x1010, JIT + 0x10);
-        registers[8] = JIT + 0x10; /* from a JIT's to known code to there */
+        registers[8] = JIT + 0x10; /* from JIT code to known code and back */
         stack[5] = BIAS + 0x1010;
-        stack[8] = places[i];
+        stack[8] = targets[i];
         assert_stack(UNWIND_BAD_RULE, JIT + 0x10, BIAS + 0x1010);
     }
-    /* where the program was, it was */
+    /* the first frame always remains */
     registers[8] = HEAP + 0x10;
     registers[6] = 1;
     assert_stack(UNWIND_NO_TABLE, HEAP + 0x10);
 }
 
-/* Nothing ends where 0x7000 begins. */
+/* No function ends where 0x7000 begins. */
 static void a_return_to_where_a_function_begins(void **state)
 {
     struct maker m = {.used = 0};
@@ -232,7 +233,7 @@ static void a_return_to_where_a_function_begins(void **state)
     stack[3] = BIAS + 0x3008;
     assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x7000, BIAS + 0x3008);
     assert_int_equal(signals[0], 3);
-    stack[2] = BIAS + 0x7001; /* within the function it is as ever */
+    stack[2] = BIAS + 0x7001; /* inside the function, as usual */
     assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x7001, BIAS + 0x3008);
     assert_int_equal(signals[0], 1);
     stack[2] = BIAS + 0x1100; /* a function ends there */
@@ -241,7 +242,7 @@ static void a_return_to_where_a_function_begins(void **state)
     assert_int_equal(signals[0], 1);
 }
 
-/* Code that runs on another stack than it was called on. */
+/* Code that runs on another stack than the one it was called on. */
 static void switched_stacks(void **state)
 {
     struct maker m = {.used = 0};
@@ -253,10 +254,10 @@ static void switched_stacks(void **state)
     stack[2] = BIAS + 0x1041; /* looked up at 0x1040 */
     stack[5] = BIAS + 0x3008; /* what its rule would find */
     registers[6] = HEAP;
-    assert_stack(UNWIND_CUT, BIAS + 0x1010, BIAS + 0x1041);
-    stack[2] = BIAS + 0x1040; /* before it has switched */
+    assert_stack(UNWIND_SWITCHED, BIAS + 0x1010, BIAS + 0x1041);
+    stack[2] = BIAS + 0x1040; /* before the switch */
     assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1040, BIAS + 0x3008);
-    stack[2] = BIAS + 0x1081; /* when it is back */
+    stack[2] = BIAS + 0x1081; /* after the switch back */
     assert_stack(UNWIND_WHOLE, BIAS + 0x1010, BIAS + 0x1081, BIAS + 0x3008);
     stack[2] = BIAS + 0x1080;
     registers[6] = STACK + 8 * 20; /* the other stack is in the dump */
@@ -281,7 +282,7 @@ static void code_without_a_table(void **state)
     stack[9] = BIAS + 0x1010;
     stack[12] = BIAS + 0x3008;
     assert_stack(UNWIND_WHOLE, JIT + 0x10, JIT + 0x20, BIAS + 0x1010, BIAS + 0x3008);
-    stack[9] = BIAS + 0x70000; /* into nothing */
+    stack[9] = BIAS + 0x70000; /* not mapped */
     assert_stack(UNWIND_NO_TABLE, JIT + 0x10, JIT + 0x20);
     registers[6]++;
     assert_stack(UNWIND_NO_TABLE, JIT + 0x10);
@@ -303,13 +304,14 @@ static void signal_frames(void **state)
     stack[33] = BIAS + 0x3008;
     assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x4000, BIAS + 0x2000, BIAS + 0x6010,
                  BIAS + 0x3008);
-    assert_int_equal(signals[0], 7); /* the leaf, the trampoline, what was interrupted */
-    /* and by a register that only the signal's frame has */
+    /* the leaf, the trampoline, and the interrupted code */
+    assert_int_equal(signals[0], 7);
+    /* and with a register that only the signal frame contains */
     stack[1 + 21] = BIAS + 0x5000;
     stack[33] = BIAS + 0x3008;
     assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x4000, BIAS + 0x5000,
                  BIAS + 0x3008);
-    /* while the kernel is in sigreturn */
+    /* during the sigreturn system call */
     registers[8] = BIAS + 0x4009;
     registers[7] = STACK + 8;
     job.stack = str_skip(job.stack, 8);
@@ -324,7 +326,7 @@ static void registers_that_only_the_cursor_tracks(void **state)
     registers[8] = BIAS + 0x6000; /* has saved rbx */
     registers[1] = 0x1234;        /* perf's number of rbx */
     stack[1] = STACK + 8 * 9;
-    stack[2] = BIAS + 0x5010; /* whose CFA is rbx + 8 */
+    stack[2] = BIAS + 0x5010; /* its CFA is rbx + 8 */
     stack[9] = BIAS + 0x3008;
     assert_stack(UNWIND_WHOLE, BIAS + 0x6000, BIAS + 0x5010, BIAS + 0x3008);
     registers[8] = BIAS + 0x5010;
@@ -334,7 +336,7 @@ static void registers_that_only_the_cursor_tracks(void **state)
     assert_stack(UNWIND_BAD_RULE, BIAS + 0x5010);
 }
 
-static void room_is_kept_to(void **state)
+static void the_maximum_frame_count_is_respected(void **state)
 {
     struct maker m = {.used = 0};
     (void)state;
@@ -359,7 +361,7 @@ static void jobs_that_cannot_be_unwound(void **state)
     job.recorded = UINT64_MAX;
     job.machine = ARCH_X86;
     assert_frames(UNWIND_NO_TABLE, 0, NULL);
-    job.machine = ARCH_ARM64; /* the file's table is another machine's */
+    job.machine = ARCH_ARM64; /* the file's table is for another architecture */
     registers[32] = BIAS + 0x1000;
     registers[31] = STACK;
     registers[29] = 3;
@@ -371,7 +373,8 @@ static void arm64_leaf_frames_and_signed_addresses(void **state)
     struct maker m = {.used = 0};
     (void)state;
     make_arm64_cie(&m);
-    make_fde(&m, 0x1000, 0x100, STR("\x42\x0e\x20")); /* keeps its link in x30 */
+    /* keeps its return address in x30 */
+    make_fde(&m, 0x1000, 0x100, STR("\x42\x0e\x20"));
     make_fde(&m, 0x2000, 0x100, STR("\x41\x0e\x10\x9d\x02\x9e\x01\x41\x0d\x1d"));
     make_fde(&m, 0x3000, 0x100, STR("\x07\x1e"));
     set_up(&m, ARCH_ARM64);
@@ -387,7 +390,7 @@ static void arm64_leaf_frames_and_signed_addresses(void **state)
     registers[32] = BIAS + 0x1000; /* before the stack pointer has moved */
     assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x2020, BIAS + 0x2040,
                  BIAS + 0x3010);
-    /* who has called cannot have its return address in the link */
+    /* after a call, the link register does not contain the return address */
     stack[7] = BIAS + 0x1010;
     assert_stack(UNWIND_BAD_RULE, BIAS + 0x1000, BIAS + 0x2020, BIAS + 0x1010);
 }
@@ -407,7 +410,7 @@ static void arm64_signal_frames(void **state)
     job.stack = (struct str){(const char *)large, sizeof large};
     registers[32] = BIAS + 0x1000;
     registers[30] = BIAS + 0x4000;
-    large[39 + 30] = BIAS + 0x3008;   /* x30: 312 bytes behind the stack pointer */
+    large[39 + 30] = BIAS + 0x3008;   /* x30: 312 bytes above the stack pointer */
     large[39 + 31] = STACK + 8 * 100; /* sp */
     large[39 + 32] = BIAS + 0x1020;   /* pc, in a leaf */
     assert_stack(UNWIND_WHOLE, BIAS + 0x1000, BIAS + 0x4000, BIAS + 0x1020,
@@ -415,7 +418,7 @@ static void arm64_signal_frames(void **state)
     assert_int_equal(signals[0], 7);
 }
 
-/* Many stacks of unlike depths, more than are in flight at once. */
+/* Many stacks of different depths, more than are unwound at the same time. */
 static void many_jobs_at_once(void **state)
 {
     enum { COUNT = 100 };
@@ -463,7 +466,7 @@ int main(void)
         cmocka_unit_test_teardown(code_without_a_table, tear_down),
         cmocka_unit_test_teardown(signal_frames, tear_down),
         cmocka_unit_test_teardown(registers_that_only_the_cursor_tracks, tear_down),
-        cmocka_unit_test_teardown(room_is_kept_to, tear_down),
+        cmocka_unit_test_teardown(the_maximum_frame_count_is_respected, tear_down),
         cmocka_unit_test_teardown(jobs_that_cannot_be_unwound, tear_down),
         cmocka_unit_test_teardown(arm64_leaf_frames_and_signed_addresses, tear_down),
         cmocka_unit_test_teardown(arm64_signal_frames, tear_down),

@@ -1,6 +1,6 @@
-/* Unwinds this process, interrupted at any instruction by a timer, and holds the frames
- * against those of libgcc, which sees the same stack alive: through accessors on the
- * spot, and by the batch from copies of the registers and the stack. */
+/* Unwinds this process, interrupted at any instruction by a timer, and compares the
+ * frames with those of libgcc on the live stack: with the cursor in the signal handler,
+ * and with the batch from copies of the registers and the stack. */
 #include "unwind/source.h"
 #include "unwind/unwind.h"
 #include <alloca.h>
@@ -26,7 +26,7 @@
 #define SANITIZED 1
 #endif
 
-/* A sanitizer has stacks of its own, and must not see one copied. */
+/* Sanitizers use stacks of their own, and report a copy of a stack as an error. */
 #if defined __x86_64__ && !defined SANITIZED
 
 #define SAMPLES 400
@@ -114,7 +114,7 @@ static struct moment *samples;
 static volatile size_t sample_count;
 static uint64_t stack_top;
 
-static bool read_alive(void *context, uint64_t address, unsigned size, uint64_t *value)
+static bool read_live(void *context, uint64_t address, unsigned size, uint64_t *value)
 {
     struct iovec to = {value, size}, from = {(void *)(uintptr_t)address, size};
     (void)context;
@@ -122,17 +122,17 @@ static bool read_alive(void *context, uint64_t address, unsigned size, uint64_t 
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 
-static bool find_alive(void *context, uint64_t address, struct unwind_place *place)
+static bool find_live(void *context, uint64_t address, struct unwind_location *location)
 {
     const struct unwind_job job = {
         .machine = ARCH_X86_64, .spaces = &spaces, .space = space};
     (void)context;
-    return unwind_find_place(&objects, &job, address, place);
+    return unwind_find_location(&objects, &job, address, location);
 }
 
-static void unwind_alive(struct moment *s)
+static void unwind_live(struct moment *s)
 {
-    struct unwind_access access = {NULL, read_alive, find_alive};
+    struct unwind_access access = {NULL, read_live, find_live};
     struct unwind_cursor c;
     if (!unwind_cursor_init(&c, ARCH_X86_64, s->registers, 0xff01ff))
         return;
@@ -170,7 +170,7 @@ static void on_timer(int number, siginfo_t *info, void *context)
     memcpy(s->stack, (const char *)(uintptr_t)sp, s->stack_size);
     s->truth_count = s->alive_count = 0;
     _Unwind_Backtrace(on_frame, s);
-    unwind_alive(s);
+    unwind_live(s);
     sample_count = sample_count + 1;
 }
 
@@ -258,9 +258,9 @@ static void print_stack(const char *who, const uint64_t *addresses, size_t count
     putchar('\n');
 }
 
-/* libgcc's frames are all among ours, and in their order: where it is stopped by code
- * without a rule, we may go further. */
-static bool holds(const uint64_t *ours, size_t count, const struct moment *s)
+/* All of libgcc's frames must be among ours, in their order: if it stops at code
+ * without a rule, we may have more. */
+static bool contains(const uint64_t *ours, size_t count, const struct moment *s)
 {
     size_t found = 0;
     for (size_t i = 0; i < count && found < s->truth_count; i++)
@@ -268,7 +268,7 @@ static bool holds(const uint64_t *ours, size_t count, const struct moment *s)
     return s->truth_count && found == s->truth_count;
 }
 
-static bool tell(int number, const char *what, size_t wrong, size_t frames)
+static bool report(int number, const char *what, size_t wrong, size_t frames)
 {
     bool ok = wrong == 0 && frames > SAMPLES;
     printf("%s %d - %s: %zu of %d stacks are wrong, %zu frames\n", ok ? "ok" : "not ok",
@@ -276,22 +276,22 @@ static bool tell(int number, const char *what, size_t wrong, size_t frames)
     return ok;
 }
 
-static bool judge_alive(void)
+static bool check_live(void)
 {
     size_t wrong = 0, frames = 0;
     for (size_t i = 0; i < sample_count; i++) {
         struct moment *s = &samples[i];
         frames += s->truth_count;
-        if (holds(s->alive, s->alive_count, s) && s->alive_end == UNWIND_WHOLE)
+        if (contains(s->alive, s->alive_count, s) && s->alive_end == UNWIND_WHOLE)
             continue;
         wrong++;
         print_stack("libgcc", s->truth, s->truth_count);
         print_stack("ours", s->alive, s->alive_count);
     }
-    return tell(1, "alive", wrong, frames);
+    return report(1, "alive", wrong, frames);
 }
 
-static bool judge_copies(void)
+static bool check_copies(void)
 {
     static struct unwind_job jobs[SAMPLES];
     static uint64_t addresses[SAMPLES][FRAMES];
@@ -311,14 +311,14 @@ static bool judge_copies(void)
     unwind_batch(cache, &objects, jobs, sample_count);
     for (size_t i = 0; i < sample_count; i++) {
         frames += jobs[i].count;
-        if (holds(addresses[i], jobs[i].count, &samples[i]) &&
+        if (contains(addresses[i], jobs[i].count, &samples[i]) &&
             jobs[i].end == UNWIND_WHOLE)
             continue;
         wrong++;
         print_stack("libgcc", samples[i].truth, samples[i].truth_count);
         print_stack("ours", addresses[i], jobs[i].count);
     }
-    return tell(2, "copies", wrong, frames);
+    return report(2, "copies", wrong, frames);
 }
 
 int main(int argc, char **argv)
@@ -338,8 +338,8 @@ int main(int argc, char **argv)
     setitimer(ITIMER_PROF, &often, NULL);
     work();
     setitimer(ITIMER_PROF, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
-    bool ok = judge_alive();
-    ok &= judge_copies();
+    bool ok = check_live();
+    ok &= check_copies();
     printf("1..2\n");
     spaces_deinit(&spaces);
     arena_deinit(&arena);

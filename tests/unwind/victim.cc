@@ -1,5 +1,5 @@
-// What is recorded in tests/unwind.py: code of the kinds that are hard to unwind, each for
-// a while. victim MILLISECONDS
+// The process that tests/unwind.py records: runs each kind of code that is hard to unwind
+// for a while. victim MILLISECONDS
 #include <alloca.h>
 #include <csignal>
 #include <cstdio>
@@ -20,11 +20,11 @@ static double limit;
 static APART double now()
 {
     timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t); // in the vdso
+    clock_gettime(CLOCK_MONOTONIC, &t); /* in the vDSO */
     return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
 }
 
-// A leaf without a frame.
+/* A leaf without a frame. */
 static APART unsigned long leaf(unsigned long n)
 {
     for (int i = 0; i < 50; i++)
@@ -39,7 +39,7 @@ static APART unsigned long deep(unsigned depth)
     return deep(depth - 1) * 3 + depth;
 }
 
-// Frames whose size is known at run time only.
+/* Frames whose size is known at run time only. */
 static APART unsigned long with_alloca(unsigned size)
 {
     auto *bytes = static_cast<unsigned char *>(alloca(size));
@@ -47,7 +47,7 @@ static APART unsigned long with_alloca(unsigned size)
     return leaf(bytes[size / 2]) + deep(3);
 }
 
-// A stack that is aligned anew.
+/* A realigned stack. */
 static APART unsigned long aligned(unsigned n)
 {
     alignas(64) volatile unsigned char bytes[256];
@@ -63,7 +63,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// A callback from a library, through stubs.
+/* A callback from a library, through PLT stubs. */
 static APART void sort()
 {
     int numbers[64];
@@ -114,7 +114,7 @@ static APART void strings()
     sink = leaf(words.size());
 }
 
-// Many small prologues and epilogues.
+/* Many small prologues and epilogues. */
 static APART unsigned long many(unsigned n)
 {
     return n < 2 ? n : many(n - 1) + many(n - 2);

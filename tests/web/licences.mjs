@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The licences of all packages that are in the page are in it: licences.mjs STOKE EXPORT WEB, with
- * the folders of what was built and of the sources. */
+/* The page contains the licences of all packages that are in it: licences.mjs STOKE
+ * EXPORT WEB, with the folders of the build's output and of the sources. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -9,7 +9,7 @@ import path from "node:path";
 const [, , stoke, built, web] = process.argv;
 const read = (...parts) => fs.readFileSync(path.join(...parts), "utf8");
 
-/* What esbuild says that it took something from. */
+/* The packages that esbuild bundled. */
 const bundled = (...entries) => new Set(entries.flatMap((entry) =>
     Object.keys(JSON.parse(read(built, "bundles", `${entry}.json`)).inputs)
         .map((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1])).filter(Boolean));
@@ -41,7 +41,7 @@ for (const name of [...always, ...graphs])
 assert.match(plain, /\nmusl, /);
 assert.match(whole, /Graphviz.*Eclipse Public/);
 
-/* Another way to the same list: what the page's sources depend on. */
+/* The same list from another source: the dependencies of the page's sources. */
 const { packages } = JSON.parse(read(web, "package-lock.json"));
-const wanted = Object.entries(packages).filter(([at, one]) => at && !one.dev && !one.optional).map(([at]) => at.replace(/.*node_modules\//, ""));
-assert.deepEqual([...always, ...graphs].sort(), wanted.sort());
+const expected = Object.entries(packages).filter(([at, one]) => at && !one.dev && !one.optional).map(([at]) => at.replace(/.*node_modules\//, ""));
+assert.deepEqual([...always, ...graphs].sort(), expected.sort());

@@ -1,31 +1,31 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Flame graphs of all traces of a FireSim run, where the simulator left them:
+# Draws flame graphs of all traces of a FireSim run:
 #
 #   gen-all-flamegraphs-stoke.sh [-d BINARY]... [-u PROGRAM]... RESULTS
 #
-# Every RESULTS/*/TRACEFILE* (packed or not) becomes TRACEFILE*.folded and TRACEFILE*.svg
-# beside itself, as many at a time as there are processors. A drop-in for
+# For each RESULTS/*/TRACEFILE* (compressed or not) it writes TRACEFILE*.folded and
+# TRACEFILE*.svg to the same directory, with one job per CPU. It replaces
 # gen-all-flamegraphs-fireperf.sh: name it as "post_run_hook" of the workload.
 #
-#   -d  the binary that ran, with its debug information. Without one, each job's is the
-#       file *-dwarf in its folder, in RESULTS, in the current folder, in this script's.
-#   -u  a program that ran above the kernel
+#   -d  traced binary with debug information. Default: the file *-dwarf in the job's
+#       directory, in RESULTS, in the current directory, or in the directory of this script.
+#   -u  traced user-space binary
 #
-# $STOKE is the program to call, $STOKE_TRACE_OPTIONS further options of stoke trace. A
-# trace that cannot be drawn is told, and does not keep the others from it; the status is
-# then 1.
+# $STOKE is the path of stoke, $STOKE_TRACE_OPTIONS has more options for stoke trace. If a
+# trace cannot be drawn, the script reports it, continues with the others, and exits with
+# status 1.
 set -eu
 
 stoke=${STOKE:-stoke}
-looks="--countname cycles --fontsize 16 --height 20 --bgcolors #ffffff"
+appearance="--countname cycles --fontsize 16 --height 20 --bgcolors #ffffff"
 
 usage() {
     sed -n '5s/^# */usage: /p' "$0" >&2
     exit 2
 }
 
-# The first file *-dwarf of the folders, or nothing.
+# Prints the first file *-dwarf in the directories.
 find_dwarf() {
     local folder file
     for folder in "$@"; do
@@ -38,7 +38,7 @@ find_dwarf() {
     done
 }
 
-# Whether a trace is stack text (output format 2), which tells of no instruction.
+# Succeeds if a trace is stack text (output format 2), which contains no instructions.
 is_stack_text() {
     case $1 in
     *.gz) gzip -dc -- "$1" ;;
@@ -58,7 +58,7 @@ fold() {
     if [[ " $* " != *" --dwarf "* ]]; then
         dwarf=$(find_dwarf "$(dirname "$trace")" "$RESULTS" . "$(dirname "$0")")
         if [ -z "$dwarf" ]; then
-            echo "$trace: no *-dwarf is beside it: copy BOOTBINARY-dwarf there, or name it with -d" >&2
+            echo "$trace: no *-dwarf in its directory: copy BOOTBINARY-dwarf there, or name it with -d" >&2
             return 1
         fi
         set -- --dwarf "$dwarf" "$@"
@@ -67,14 +67,14 @@ fold() {
     "$stoke" trace "$trace" "$@" ${STOKE_TRACE_OPTIONS-} -o "$folded"
 }
 
-# draw TRACE [OPTION...]: nothing that is not whole is left behind.
+# draw TRACE [OPTION...]: removes incomplete files on failure.
 draw() {
     local trace=$1 name=${1%.gz}
     shift
     name=${name%.zst}
     # shellcheck disable=SC2086
     if fold "$trace" "$name.part.folded" "$@" &&
-        "$stoke" flamegraph -q $looks "$name.part.folded" -o "$name.part.svg"; then
+        "$stoke" flamegraph -q $appearance "$name.part.folded" -o "$name.part.svg"; then
         mv -- "$name.part.folded" "$name.folded"
         mv -- "$name.part.svg" "$name.svg"
         return
@@ -83,7 +83,7 @@ draw() {
     return 1
 }
 
-# For one trace the script calls itself: --one OPTION... TRACE
+# The script calls itself for each trace: --one OPTION... TRACE
 if [ "${1-}" = --one ]; then
     draw "${@: -1}" "${@:2:$#-2}"
     exit
@@ -101,7 +101,7 @@ shift $((OPTIND - 1))
 [ $# = 1 ] || usage
 export RESULTS=$1
 if [ ! -d "$RESULTS" ]; then
-    echo "$0: '$RESULTS' is no folder" >&2
+    echo "$0: '$RESULTS' is not a directory" >&2
     exit 1
 fi
 
@@ -113,7 +113,7 @@ for trace in "$RESULTS"/*/TRACEFILE*; do
     esac
 done
 if [ ${#traces[@]} = 0 ]; then
-    echo "$0: there is no $RESULTS/*/TRACEFILE*: TRACEFILE* must be among the outputs of the workload" >&2
+    echo "$0: no file matches $RESULTS/*/TRACEFILE*: TRACEFILE* must be an output of the workload" >&2
     exit 1
 fi
 printf '%s\0' "${traces[@]}" |

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/core/core.h"
 
-/* Of the boxes that share a pixel, for a match. */
-#define MANY_LOOKED_AT 256
+/* The number of boxes in one pixel that are checked for a match. */
+#define MANY_SEARCHED 256
 
-/* --- Where boxes are --------------------------------------------------------------- */
+/* --- Coordinates of boxes ---------------------------------------------------------- */
 
-/* By node: its depth, the root's children at 0; NONE where it is not shown. Also counts
- * the boxes of every row, into row_first[row + 1]. */
+/* Returns by node its depth, with the root's children at 0; NONE if it is not shown.
+ * Also counts the boxes of every row, in row_first[row + 1]. */
 static uint32_t *measure_depths(struct chart *c, const struct tree *t,
                                 struct arena *scratch)
 {
@@ -41,16 +41,16 @@ static uint32_t *measure_depths(struct chart *c, const struct tree *t,
     return depth;
 }
 
-/* The width of a node's box: compared, the larger of both, so that what vanished is seen.
- */
+/* The width of a node's box; in a comparison the larger of both weights, so that
+ * vanished functions are visible. */
 static double width_of(const struct tree *t, uint32_t node)
 {
     return t->total[node] > 0 ? t->total[node] : 0;
 }
 
-/* Places the boxes row by row: those of a row are in the order of their callers' boxes,
- * so that each row is made of the one above it. */
-static void place_boxes(struct chart *c, const struct tree *t)
+/* Arranges the boxes row by row: the boxes of a row are in the order of their callers'
+ * boxes, so each row is made from the one above it. */
+static void arrange_boxes(struct chart *c, const struct tree *t)
 {
     const struct children *k = &t->children;
     uint32_t next = 0;
@@ -86,7 +86,7 @@ bool chart_of_tree(struct chart *c, const struct tree *t, struct error *err)
     c->node = arena_alloc(&c->arena, (count + 1) * sizeof *c->node);
     if (!ok || !c->node || !c->end || !c->begin)
         return error_memory(err);
-    place_boxes(c, t);
+    arrange_boxes(c, t);
     c->made = true;
     return true;
 }
@@ -115,9 +115,9 @@ struct span chart_span(const struct chart *c, const struct shown *s, uint32_t bo
     return (struct span){c->begin[box], c->end[box], box, chart_label(c, s, box) | off};
 }
 
-/* --- What is seen of them ---------------------------------------------------------- */
+/* --- Drawing ------------------------------------------------------------------------ */
 
-/* Gallops first: what is looked for is most often near. */
+/* Exponential search first, because the result is usually near `at`. */
 uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)
 {
     uint32_t stop = c->row_first[row + 1], step = 1;
@@ -138,17 +138,15 @@ uint32_t chart_find(const struct chart *c, uint32_t row, uint32_t at, double x)
     return low;
 }
 
-/* 128 is as it was, 255 new or at least twice as much of the whole, 0 gone. */
-static uint32_t change_tone(const struct tree *t, uint32_t node)
+uint32_t change_tone(double after, double before, double total, double base_total)
 {
-    double scale = t->base_total[0] > 0 ? t->total[0] / t->base_total[0] : 0;
-    double after = t->total[node], before = t->base_total[node] * scale;
+    before *= base_total > 0 ? total / base_total : 0;
     double most = after > before ? after : before;
     double change = most > 0 ? (after - before) / most : 0;
     return (uint32_t)(128 + change * 127);
 }
 
-/* What waits all the time is marked, of the rest the part is told. */
+/* A box that waits all the time has a flag; for others, the share of waiting. */
 static uint32_t waits_of(const struct tree *t, uint32_t node)
 {
     double part = t->total[node] > 0 ? t->waiting[node] / t->total[node] : 0;
@@ -169,7 +167,8 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
     if (looks->by == TONE_SELF && t)
         tone = t->total[node] > 0 ? (uint32_t)(t->self[node] / t->total[node] * 255) : 0;
     if (looks->by == TONE_CHANGE && t && t->base_total)
-        tone = change_tone(t, node);
+        tone = change_tone(t->total[node], t->base_total[node], t->total[0],
+                           t->base_total[0]);
     if (looks->matches && looks->matches[label])
         flags |= DRAWN_MATCH;
     if (label && label == looks->same)
@@ -178,30 +177,30 @@ static uint32_t look_of(const struct chart *c, const struct shown *s,
     return tone | kind << 8 | flags << 16 | waits;
 }
 
-/* Whether one of the first of many boxes matches. */
+/* Whether one of the first boxes of the range matches. */
 static uint32_t match_among(const struct chart *c, const struct shown *s,
                             const struct looks *looks, uint32_t from, uint32_t to)
 {
     if (!looks->matches)
         return 0;
-    for (uint32_t box = from; box < to && box < from + MANY_LOOKED_AT; box++)
+    for (uint32_t box = from; box < to && box < from + MANY_SEARCHED; box++)
         if (looks->matches[chart_label(c, s, box)])
             return DRAWN_MATCH;
     return 0;
 }
 
-/* One row being drawn: of its boxes, or of the spans of a level. */
+/* State of drawing one row: of its boxes, or of the spans of a level. */
 struct row_drawing {
     const struct chart *chart;
     const struct shown *shown;
     const struct window *window;
     const struct looks *looks;
     const struct level *level; /* NULL: the boxes */
-    double scale;              /* pixels a unit */
+    double scale;              /* pixels per unit */
     uint32_t row, stop;
 };
 
-/* Of a box without its look. */
+/* The span without its look. */
 static struct span span_at(const struct row_drawing *d, uint32_t at)
 {
     const struct chart *c = d->chart;
@@ -210,7 +209,7 @@ static struct span span_at(const struct row_drawing *d, uint32_t at)
     return (struct span){c->begin[at], c->end[at], at, 0};
 }
 
-/* The first from `at` on that does not begin before `edge`, or is a pixel wide. */
+/* The first from `at` on that begins at or after `edge`, or is at least a pixel wide. */
 static uint32_t skip_narrow(const struct row_drawing *d, uint32_t at, double edge)
 {
     const struct chart *c = d->chart;
@@ -228,8 +227,8 @@ static uint32_t skip_narrow(const struct row_drawing *d, uint32_t at, double edg
     return next;
 }
 
-/* Draws what is at `at`, with all that begins in the same pixel; returns what follows. A
- * gap is not drawn over. */
+/* Draws the span at `at` together with all that begin in the same pixel; returns the
+ * next one. Gaps are not drawn over. */
 static uint32_t draw_span(const struct row_drawing *d, uint32_t at, struct output *out)
 {
     const struct window *w = d->window;

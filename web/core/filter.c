@@ -4,7 +4,7 @@
 
 #define FILTERS_MAX 256
 
-/* One filter of the stack, as the page writes it. */
+/* A filter as the page writes it. */
 struct filter {
     struct str verb, text;
     bool exact; /* the text is a name, not a pattern */
@@ -21,13 +21,13 @@ static const char *terminated(struct arena *a, struct str s)
     return out;
 }
 
-/* The words of the options that a verb of patterns fills; NULL for other verbs. */
+/* The words of the options that a verb with patterns sets; NULL for other verbs. */
 static struct transform_words *words_of(struct transform_options *o, struct str verb)
 {
     static const struct {
         const char *verb;
         size_t offset;
-    } places[] = {
+    } members[] = {
         {"focus", offsetof(struct transform_options, focus)},
         {"ignore", offsetof(struct transform_options, ignore)},
         {"hide", offsetof(struct transform_options, hide)},
@@ -35,9 +35,9 @@ static struct transform_words *words_of(struct transform_options *o, struct str 
         {"collapse-module", offsetof(struct transform_options, collapse_module)},
         {"show-from", offsetof(struct transform_options, show_from)},
     };
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (str_equal(verb, str_of(places[i].verb)))
-            return (void *)((char *)o + places[i].offset);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (str_equal(verb, str_of(members[i].verb)))
+            return (void *)((char *)o + members[i].offset);
     return NULL;
 }
 
@@ -53,17 +53,33 @@ static bool set_group(struct transform_options *o, struct str by)
     return false;
 }
 
-/* Threads become the outermost frames: one for all of a name, of a process, or of each. */
+/* "label:KEY" */
+static bool set_group_label(struct transform_options *o, struct str by, struct arena *a)
+{
+    struct str label = STR("label:");
+    if (!str_starts(by, label) || by.len == label.len)
+        return false;
+    o->group = GROUP_LABEL;
+    o->group_label = terminated(a, str_skip(by, label.len));
+    return true;
+}
+
+/* Threads become the outermost frames: one per name, per process, or per
+ * thread; or processes with their threads. */
 static bool set_threads(struct transform_options *o, struct str by)
 {
     o->thread_frames = true;
     o->threads = str_equal(by, STR("process"))  ? THREAD_PID
                  : str_equal(by, STR("thread")) ? THREAD_TID
                                                 : THREAD_COMM;
+    if (str_equal(by, STR("both"))) {
+        o->threads = THREAD_TID;
+        o->process_frames = true;
+    }
     return by.len == 0 || str_equal(by, STR("name")) || o->threads != THREAD_COMM;
 }
 
-/* Names, one a line. */
+/* Names, one per line. */
 static bool set_names(struct transform_words *words, struct str text, struct arena *a,
                       struct error *err)
 {
@@ -81,7 +97,7 @@ static struct time_point at_ns(double ns)
                                .ns = ns > 0 && ns < 9e18 ? (uint64_t)ns : 0};
 }
 
-/* Verbs without a pattern. False for one that is not known. */
+/* Verbs without a pattern. False for an unknown verb. */
 static bool set_other(struct transform_options *o, const struct filter *f,
                       struct arena *a, struct error *err)
 {
@@ -89,6 +105,10 @@ static bool set_other(struct transform_options *o, const struct filter *f,
         return set_names(&o->filter.comms, f->text, a, err);
     else if (str_equal(f->verb, STR("drop-comm")))
         o->filter.drop_comms = (struct transform_words){{terminated(a, f->text)}, 1};
+    else if (str_equal(f->verb, STR("label")))
+        return set_names(&o->filter.labels, f->text, a, err);
+    else if (str_equal(f->verb, STR("drop-label")))
+        return set_names(&o->filter.drop_labels, f->text, a, err);
     else if (str_equal(f->verb, STR("tid")))
         return number_set_add(&o->filter.tids, f->text, err);
     else if (str_equal(f->verb, STR("pid")))
@@ -99,9 +119,11 @@ static bool set_other(struct transform_options *o, const struct filter *f,
         o->collapse =
             str_equal(f->text, STR("cycles")) ? COLLAPSE_CYCLES : COLLAPSE_ADJACENT;
     else if (str_equal(f->verb, STR("by")))
-        return set_group(o, f->text) || error_set(err, "there is nothing to show by");
+        return set_group(o, f->text) || set_group_label(o, f->text, a) ||
+               error_set(err, "unknown grouping");
     else if (str_equal(f->verb, STR("threads")))
-        return set_threads(o, f->text) || error_set(err, "there is nothing to merge by");
+        return set_threads(o, f->text) ||
+               error_set(err, "unknown way of merging threads");
     else if (str_equal(f->verb, STR("wall-clock"))) {
         o->wall = true;
         o->wall_event = f->text.len ? terminated(a, f->text) : NULL;
@@ -113,7 +135,7 @@ static bool set_other(struct transform_options *o, const struct filter *f,
         o->filter.start = at_ns(f->from);
         o->filter.end = at_ns(f->to);
     } else
-        return error_set(err, "there is no filter '%.*s'", STR_ARG(f->verb));
+        return error_set(err, "no such filter: '%.*s'", STR_ARG(f->verb));
     return true;
 }
 
@@ -150,7 +172,7 @@ static void read_filter(struct json *j, struct arena *a, struct filter *f)
     }
 }
 
-/* What the filter makes of `from`, which stays as it is. */
+/* The result of the filter; `from` does not change. */
 static struct profile *apply_one(const struct profile *from, const struct filter *f,
                                  struct error *err)
 {
@@ -159,14 +181,14 @@ static struct profile *apply_one(const struct profile *from, const struct filter
     struct profile *to = NULL;
     bool ok = set_options(&options, f, &words, err) && !words.failed;
     for (size_t i = 0; ok && !to && transforms[i]; i++)
-        if (transforms[i]->wanted(&options)) {
+        if (transforms[i]->requested(&options)) {
             to = transform_run(transforms[i], from, &options, err);
             ok = to != NULL;
         }
     arena_deinit(&words);
     if (to && to->sample_count == 0) {
         profile_destroy(to);
-        error_set(err, "nothing is left by '%.*s %.*s'", STR_ARG(f->verb),
+        error_set(err, "no samples remain after '%.*s %.*s'", STR_ARG(f->verb),
                   STR_ARG(str_head(f->text, 80)));
         return NULL;
     }

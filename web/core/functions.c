@@ -6,8 +6,8 @@
 
 /* --- Self and total by function ---------------------------------------------------- */
 
-/* Walks the tree of paths in preorder, and counts how many of a label are open: only the
- * outermost adds to the label's total. */
+/* Walks the tree of paths in preorder, and counts the open nodes of each label: only
+ * the outermost adds to the label's total. */
 static void add_totals(struct functions *f, const struct tree *t, uint32_t *open,
                        uint32_t *next)
 {
@@ -70,7 +70,7 @@ struct sorting {
     const struct shown *s;
     enum function_sort by;
     bool up;
-    double scale; /* of weights before, to the total after */
+    double scale; /* factor of the weights before, to the total after */
 };
 
 static struct str module_of(const struct shown *s, string_id label)
@@ -132,7 +132,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Whether s has the text, whose letters are small; letters of s match either way. */
+/* Whether s contains the lower-case text, ignoring the case of s. */
 static bool has_text(struct str s, struct str text)
 {
     for (size_t i = 0; text.len <= s.len && i <= s.len - text.len; i++) {
@@ -178,7 +178,7 @@ static bool match_pattern(struct search *q, const struct shown *s, struct str te
     return frames != NULL;
 }
 
-/* A stack counts where it, or a caller in it, matches. */
+/* A stack counts if one of its frames matches. */
 static bool add_matches(struct search *q, const struct shown *s)
 {
     struct arena scratch = ARENA_INIT;
@@ -215,4 +215,29 @@ void search_deinit(struct search *q)
 {
     arena_deinit(&q->arena);
     *q = (struct search){0};
+}
+
+bool reply_named(struct json_writer *w, const struct shown *s, const struct functions *f,
+                 struct str text, uint32_t most, struct error *err)
+{
+    struct search q = {0};
+    if (!search_init(&q, s, text, false, err))
+        return false;
+    json_begin(w, JSON_ARRAY);
+    for (uint32_t n = 0; q.matches && n < most; n++) {
+        string_id best = 0;
+        for (string_id label = 1; label < f->labels; label++)
+            if (q.matches[label] && (!best || f->total[label] > f->total[best]))
+                best = label;
+        if (!best)
+            break;
+        q.matches[best] = 0;
+        json_begin(w, JSON_OBJECT);
+        json_member_u64(w, "label", best);
+        json_member_str(w, "name", strings_get(&s->paths.labels, best));
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+    search_deinit(&q);
+    return true;
 }

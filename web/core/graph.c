@@ -6,7 +6,9 @@ bool graph_init(struct graph *g, const struct shown *s, struct error *err)
     const struct calltree_options options = {
         .event = s->event,
         .threads = THREAD_NONE,
-        .label = {.plain = true}, /* as shown_init: the labels have the same numbers */
+        .label =
+            {.plain =
+                 true}, /* as in shown_init, so that the labels have the same numbers */
         .weight = s->count ? CALLTREE_SAMPLES : CALLTREE_VALUE};
     *g = (struct graph){0};
     g->made = calltree_init(&g->tree, s->p, &options, err);
@@ -20,7 +22,7 @@ void graph_deinit(struct graph *g)
     *g = (struct graph){0};
 }
 
-static void tell_call(struct json_writer *w, const struct call *c)
+static void reply_call(struct json_writer *w, const struct call *c)
 {
     json_begin(w, JSON_OBJECT);
     json_member_u64(w, "caller", c->caller);
@@ -30,9 +32,9 @@ static void tell_call(struct json_writer *w, const struct call *c)
     json_end(w, JSON_OBJECT);
 }
 
-bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
-                const struct functions *f, const struct call_limits *limits,
-                const struct looks *looks, struct error *err)
+bool reply_graph(struct json_writer *w, struct graph *g, const struct shown *s,
+                 const struct functions *f, const struct call_limits *limits,
+                 const struct looks *looks, struct error *err)
 {
     struct call_graph graph;
     if (!call_graph_init(&graph, &g->tree, limits, err)) {
@@ -50,14 +52,14 @@ bool tell_graph(struct json_writer *w, struct graph *g, const struct shown *s,
         json_put_key(w, "match");
         json_put_bool(w, looks->matches && looks->matches[label]);
         json_put_key(w, "function");
-        tell_function(w, s, f, label);
+        reply_function(w, s, f, label);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
     json_put_key(w, "calls");
     json_begin(w, JSON_ARRAY);
     for (size_t i = 0; i < graph.call_count; i++)
-        tell_call(w, &graph.calls[i]);
+        reply_call(w, &graph.calls[i]);
     json_end(w, JSON_ARRAY);
     json_end(w, JSON_OBJECT);
     call_graph_deinit(&graph);

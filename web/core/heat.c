@@ -3,8 +3,8 @@
 
 #define CELLS_MAX ((size_t)1 << 20)
 
-bool tell_heat(struct json_writer *w, const struct shown *s, double column, uint32_t rows,
-               struct error *err)
+bool reply_heat(struct json_writer *w, const struct shown *s, double column,
+                uint32_t rows, struct error *err)
 {
     const struct profile *p = s->p;
     const struct facts *f = &p->facts;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What boxes look like from far away: rows of many boxes are summed up, level by level,
- * so that drawing all of them looks at what is about to be drawn, not at each. */
+/* Boxes at low zoom: rows with many boxes are summed up, level by level, so that
+ * drawing visits only what is drawn and not every box. */
 #include "web/core/core.h"
 
-#define BUSY 4096 /* boxes of a row that is summed up */
+#define BUSY 4096 /* minimum boxes of a row that is summed up */
 #define BOXES_A_CELL 8
-#define COARSER 4 /* a level's cells, as to those of the one below it */
+#define COARSER 4 /* the ratio of a level's cells to those of the level below */
 #define CELLS_LEAST 512
 
 struct finer {
@@ -13,7 +13,7 @@ struct finer {
     const struct level *below; /* NULL: the boxes */
 };
 
-/* Of a box without its look, which most do without. */
+/* The span of a box, without its look, which is rarely needed. */
 static struct span span_of(const struct finer *s, uint32_t i)
 {
     if (s->below)
@@ -31,13 +31,13 @@ static bool append(struct level *l, struct arena *a, const struct span *span)
     return true;
 }
 
-/* One row: what begins in the same cell and is narrower than it becomes one. A row that
- * does not get much shorter is left to the levels below. */
+/* One row: boxes that begin in the same cell and are narrower than it become one span.
+ * A row that does not get much shorter is omitted, and the levels below are used. */
 static bool sum_up_row(struct chart *c, const struct shown *shown, struct level *l,
                        const struct finer *from, uint32_t first, uint32_t stop)
 {
     size_t before = l->count;
-    int64_t open = -1; /* the cell that the last span may grow in */
+    int64_t open = -1; /* the cell in which the last span may grow */
     for (uint32_t i = first; i < stop; i++) {
         struct span span = span_of(from, i);
         int64_t cell = (int64_t)(span.begin / l->cell);

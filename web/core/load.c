@@ -4,8 +4,8 @@
 #include "web/core/core.h"
 #include <stdlib.h>
 
-/* A piece is read when it is that large: large enough that what a reader sets up does not
- * count, small enough that a file is never whole in memory. */
+/* The size at which a piece is read: large enough that the setup of an importer does
+ * not matter, small enough that a file is never in memory as a whole. */
 #define PIECE_SIZE ((size_t)32 << 20)
 
 void loading_deinit(struct loading *l)
@@ -42,21 +42,22 @@ char *loading_room(struct loading *l, size_t room)
     return l->bytes + l->used;
 }
 
-/* What is given in place of a profile now and then. */
+/* Files that users sometimes open by mistake. */
 static const struct {
     const char *head, *what, *hint;
 } MISTAKEN[] = {
     {"\x7f"
      "ELF",
-     "this is a program, not a profile of one", "'stoke record ./program' makes one"},
+     "this is a program, not a profile", "record one with 'stoke record ./program'"},
     {"\x89PNG", "this is a picture, not a profile", ""},
     {"\xff\xd8\xff", "this is a picture, not a profile", ""},
     {"%PDF", "this is a document, not a profile", ""},
-    {"<svg", "this is a picture, not a profile", "open what it was drawn from"},
+    {"<svg", "this is a picture, not a profile",
+     "open the profile that it was drawn from"},
     {"<?xml version=\"1.0\" standalone", "this is a picture, not a profile",
-     "open what it was drawn from"},
-    {"<!doctype html", "there is no profile in this page", ""},
-    {"<!DOCTYPE html", "there is no profile in this page", ""},
+     "open the profile that it was drawn from"},
+    {"<!doctype html", "this page contains no profile", ""},
+    {"<!DOCTYPE html", "this page contains no profile", ""},
 };
 
 static bool set_unknown(const struct loading *l, struct error *err)
@@ -68,7 +69,7 @@ static bool set_unknown(const struct loading *l, struct error *err)
             error_set(err, "%s", MISTAKEN[i].what);
             return error_hint(err, "%s", MISTAKEN[i].hint);
         }
-    error_set(err, "the format of this file is not known");
+    error_set(err, "the format of this file is unknown");
     detect_candidates(head, str_of(l->name), names, sizeof names);
     return error_hint(err, "choose its format: %s", names);
 }
@@ -82,8 +83,8 @@ static void drop_mark(struct loading *l)
     memmove(l->bytes, l->bytes + 3, l->used);
 }
 
-/* Looks for the format in what has come so far. True where it is known now, or where more
- * has to come first: see l->importer. */
+/* Detects the format from the bytes so far. True if it is decided, or more bytes are
+ * needed: see l->importer. */
 static bool choose_importer(struct loading *l, bool last, struct error *err)
 {
     drop_mark(l);
@@ -125,8 +126,8 @@ static bool read_piece(struct loading *l, size_t length, bool whole, struct erro
     for (unsigned i = known; i < facts->warning_count; i++)
         if (facts->warnings[i].first.line)
             facts->warnings[i].first.line += l->lines;
-    if (!ok && err->place.line)
-        err->place.line += l->lines;
+    if (!ok && err->location.line)
+        err->location.line += l->lines;
     if (!whole)
         l->lines += scan_count(bytes, '\n');
     l->done += length;
@@ -136,8 +137,8 @@ static bool read_piece(struct loading *l, size_t length, bool whole, struct erro
     return ok;
 }
 
-/* Where the last record that may be cut off begins, looked for near the end; 0 for none.
- */
+/* Where the last record begins, which may be incomplete; searched for near the end; 0
+ * if there is none. */
 static size_t last_record(const struct loading *l)
 {
     struct str bytes = {l->bytes, l->used};
@@ -171,10 +172,9 @@ void loading_flaw(struct loading *l, enum flaw flaw)
 {
     static const char *const texts[] = {
         [FLAW_DAMAGED] = DECODE_DAMAGED,
-        [FLAW_CUT_SHORT] = DECODE_CUT_SHORT,
-        [FLAW_MORE_BEHIND] = DECODE_MORE_BEHIND,
-        [FLAW_TOO_MUCH] =
-            "the packed data unpacks to more than the limit: the rest is left out"};
+        [FLAW_TRUNCATED] = DECODE_TRUNCATED,
+        [FLAW_TRAILING_BYTES] = DECODE_TRAILING_BYTES,
+        [FLAW_TOO_MUCH] = "the decompressed data exceeds the limit: the rest is skipped"};
     if (l->begun && flaw >= FLAW_DAMAGED && flaw <= FLAW_TOO_MUCH)
         builder_warn(&l->builder, texts[flaw], 0, 0, STR(""));
 }

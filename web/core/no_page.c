@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the browser the page is its own template: it saves itself (src/save.ts), and the
- * exporter is not needed. A failed assertion of the C library traps: there is no place to
- * write it to. */
+/* In the browser, the page is its own template and saves itself (src/save.ts), so the
+ * exporter is not needed. A failed assertion of the C library traps, because there is
+ * no output to write to. */
 #include "export/exporter.h"
 
 _Noreturn void __assert_fail(const char *expression, const char *file, int line,

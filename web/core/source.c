@@ -3,16 +3,15 @@
 #include "base/sort.h"
 #include "web/core/core.h"
 
-#define LINES_TOLD 100000
+#define LINES_MOST 100000
 
-/* Adds up by a number that frames have, their file's or their line's: self where a stack
- * ends in such a frame, total once a stack, however many of its frames have the number.
- */
+/* Sums by a number that frames have, of their file or line: self if the stack ends in
+ * such a frame, total once per stack. */
 struct adding {
     struct arena arena;
     const struct shown *s;
-    const uint32_t *numbers; /* by frame; 0: it does not count */
-    size_t count;            /* of the numbers */
+    const uint32_t *numbers; /* by frame; 0: not counted */
+    size_t count;            /* of numbers */
     double *self, *total;    /* by number */
 };
 
@@ -21,7 +20,8 @@ static uint32_t number_of(const struct adding *a, stack_id stack)
     return stack ? a->numbers[a->s->p->stacks[stack].frame] : 0;
 }
 
-/* By stack, what it weighs with all above it. What ends in it goes to its number. */
+/* The total weight of each stack with its callees. Weights of leaves are added to
+ * their number. */
 static double *weigh_stacks(struct adding *a)
 {
     const struct profile *p = a->s->p;
@@ -42,7 +42,8 @@ static uint32_t parent_of(const void *context, uint32_t stack)
     return ((const struct profile *)context)->stacks[stack].parent;
 }
 
-/* Walks the stacks in preorder: the outermost of a number is what adds to its total. */
+/* Walks the stacks in preorder: only the outermost frame with a number adds to its
+ * total. */
 static bool add_totals(struct adding *a, const double *weight)
 {
     const struct profile *p = a->s->p;
@@ -82,7 +83,7 @@ static bool heavier(const void *context, uint32_t x, uint32_t y)
            (a->self[x] >= a->self[y] && a->total[x] > a->total[y]);
 }
 
-static void tell_figures(struct json_writer *w, const struct adding *a, uint32_t number)
+static void reply_figures(struct json_writer *w, const struct adding *a, uint32_t number)
 {
     json_member_double(w, "self", a->self[number]);
     json_member_double(w, "total", a->total[number]);
@@ -90,7 +91,7 @@ static void tell_figures(struct json_writer *w, const struct adding *a, uint32_t
 
 /* --- Files ------------------------------------------------------------------------- */
 
-static bool tell_each_file(struct json_writer *w, struct adding *a)
+static bool reply_each_file(struct json_writer *w, struct adding *a)
 {
     const struct profile *p = a->s->p;
     size_t count = 0;
@@ -105,21 +106,21 @@ static bool tell_each_file(struct json_writer *w, struct adding *a)
     for (size_t i = 0; i < count; i++) {
         json_begin(w, JSON_OBJECT);
         json_member_str(w, "name", profile_string(p, order[i]));
-        tell_figures(w, a, order[i]);
+        reply_figures(w, a, order[i]);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
     return true;
 }
 
-bool tell_files(struct json_writer *w, const struct shown *s, struct error *err)
+bool reply_files(struct json_writer *w, const struct shown *s, struct error *err)
 {
     struct adding a = {.s = s, .count = s->p->strings.count};
     uint32_t *numbers = arena_alloc(&a.arena, s->p->frame_count * sizeof *numbers);
     for (frame_id f = 0; numbers && f < s->p->frame_count; f++)
         numbers[f] = s->p->frames[f].file;
     a.numbers = numbers;
-    bool ok = numbers && add_up(&a) && tell_each_file(w, &a);
+    bool ok = numbers && add_up(&a) && reply_each_file(w, &a);
     arena_deinit(&a.arena);
     return ok || error_memory(err);
 }
@@ -128,10 +129,10 @@ bool tell_files(struct json_writer *w, const struct shown *s, struct error *err)
 
 struct line {
     uint32_t line;
-    string_id label; /* of the first of its frames */
+    string_id label; /* of its first frame */
 };
 
-/* Numbers the lines of the file; 0 for other frames. NULL when memory is short. */
+/* Numbers the lines of the file; 0 for other frames. NULL if memory is short. */
 static uint32_t *number_lines(struct adding *a, string_id file, struct line **lines)
 {
     const struct profile *p = a->s->p;
@@ -158,24 +159,24 @@ static uint32_t *number_lines(struct adding *a, string_id file, struct line **li
     return numbers;
 }
 
-static void tell_each_line(struct json_writer *w, const struct adding *a,
-                           const struct line *lines)
+static void reply_each_line(struct json_writer *w, const struct adding *a,
+                            const struct line *lines)
 {
     json_begin(w, JSON_ARRAY);
-    for (uint32_t i = 1; i < a->count && i <= LINES_TOLD; i++) {
+    for (uint32_t i = 1; i < a->count && i <= LINES_MOST; i++) {
         if (a->total[i] <= 0)
             continue;
         json_begin(w, JSON_OBJECT);
         json_member_u64(w, "line", lines[i].line);
         json_member_u64(w, "label", lines[i].label);
-        tell_figures(w, a, i);
+        reply_figures(w, a, i);
         json_end(w, JSON_OBJECT);
     }
     json_end(w, JSON_ARRAY);
 }
 
-bool tell_lines(struct json_writer *w, const struct shown *s, struct str file,
-                struct error *err)
+bool reply_lines(struct json_writer *w, const struct shown *s, struct str file,
+                 struct error *err)
 {
     struct adding a = {.s = s};
     struct line *lines = NULL;
@@ -183,7 +184,7 @@ bool tell_lines(struct json_writer *w, const struct shown *s, struct str file,
     a.numbers = id ? number_lines(&a, id, &lines) : NULL;
     bool ok = a.numbers && add_up(&a);
     if (ok)
-        tell_each_line(w, &a, lines);
+        reply_each_line(w, &a, lines);
     arena_deinit(&a.arena);
     if (!id)
         return error_set(err, "the profile has no such file");

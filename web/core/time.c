@@ -2,38 +2,39 @@
 #include "base/sort.h"
 #include "web/core/core.h"
 
-/* A sample is drawn from its moment on for as long as it stands for, at most up to the
- * thread's next one; what two that follow each other share from the root on is one box.
+/* A sample is drawn from its time for as long as its weight, at most until the
+ * thread's next sample. The frames that consecutive samples share from the root on are
+ * one box.
  *
- * Where the profile tells of waits, those are drawn between the samples of any other
- * event: up to their moment, as that is when the thread was back. Their callers are one
- * box with those of what runs before and after, where no sample was due in between; what
- * waits itself is a box of its own. */
+ * If the profile has waits, they are drawn between the samples of the other event: up
+ * to their time, because that is when the thread runs again. Their callers are joined
+ * with those of the samples before and after, if no sample was due in between; the
+ * waiting frame is a separate box. */
 struct clock {
     struct chart *chart;
     const struct shown *shown;
     struct arena scratch;
-    uint32_t *order; /* samples, by thread, then by time */
+    uint32_t *order; /* samples, by thread and time */
     size_t count;
     uint32_t *depth; /* by path; the root's is 0 */
-    uint8_t *waits;  /* by path: it waits in there */
+    uint8_t *waits;  /* by path: it contains a wait */
     event_id off;    /* the event of waits, or 0 */
     bool some_wait;
     bool timed;
     uint64_t origin;
-    double typical; /* ns that a sample stands for whose weight does not say so */
+    double typical; /* duration in ns of a sample whose weight is not a time */
 
-    /* The lane under way. */
+    /* The current lane. */
     bool filling;   /* boxes are counted first */
     uint32_t *next; /* by row: the next box */
-    uint32_t row;   /* of the outermost frames */
+    uint32_t row;   /* of the root frames */
     uint32_t *open; /* by depth: the path */
     double *since;
-    double *waited_then; /* as `waited`, when it began */
+    double *waited_then; /* the value of `waited` when it began */
     uint32_t open_count;
     bool waiting;  /* in the last sample */
     double waited; /* ns of the lane so far */
-    double period; /* ns that the last sample stands for that does not wait */
+    double period; /* duration in ns of the last sample that does not wait */
     double last_end;
 };
 
@@ -43,7 +44,7 @@ static bool is_wait(const struct clock *k, const struct sample *s)
            k->waits[path_of_stack(&k->shown->paths, s->stack)];
 }
 
-/* When it begins: a wait not before the profile does. */
+/* Its start; of a wait, not before the start of the profile. */
 static uint64_t time_of(const struct clock *k, const struct sample *s)
 {
     uint64_t first = k->shown->p->facts.time_first;
@@ -63,8 +64,8 @@ static bool is_shown(const struct clock *k, const struct sample *s)
     return s->event == k->shown->event || (k->off && s->event == k->off);
 }
 
-/* Which event is of waits, and which paths are. Of weights without times nothing can be
- * put between samples. */
+/* Finds the event of waits, and the paths with waits. Weights that are not times
+ * cannot be drawn between samples. */
 static bool find_waits(struct clock *k)
 {
     const struct shown *s = k->shown;
@@ -83,8 +84,7 @@ static bool find_waits(struct clock *k)
     return k->waits != NULL;
 }
 
-/* The samples of the event, thread by thread; with times, each thread's in their order.
- */
+/* The samples of the event by thread and, with times, by time. */
 static bool order_samples(struct clock *k)
 {
     const struct profile *p = k->shown->p;
@@ -124,7 +124,7 @@ static bool same_thread(const struct clock *k, size_t i, size_t j)
     return samples[k->order[i]].thread == samples[k->order[j]].thread;
 }
 
-/* The origin, and the median of the times between samples of a thread. */
+/* Finds the origin, and the median time between samples of a thread. */
 static bool find_scale(struct clock *k)
 {
     struct sort_key *gaps = arena_alloc(&k->scratch, 2 * (k->count + 1) * sizeof *gaps);
@@ -149,7 +149,7 @@ static bool find_scale(struct clock *k)
     return true;
 }
 
-/* For how long a sample stands, by its weight. */
+/* The duration of a sample, by its weight. */
 static double length_of(const struct clock *k, const struct sample *s)
 {
     enum unit unit = (enum unit)k->shown->p->events[s->event].unit;
@@ -159,7 +159,7 @@ static double length_of(const struct clock *k, const struct sample *s)
     return length > 0 ? length : 0;
 }
 
-/* When a sample begins and ends. */
+/* The start and end of a sample. */
 static void span_of(const struct clock *k, size_t i, double *begin, double *end)
 {
     const struct sample *s = &k->shown->p->samples[k->order[i]];
@@ -198,8 +198,9 @@ static void close_from(struct clock *k, uint32_t depth)
         k->open_count = depth;
 }
 
-/* How many frames of the path, from the outermost on, go on from the sample before. Over
- * a gap those of the kernel do not: between two waits a thread comes out of it. */
+/* The number of frames of the path, from the root, that continue from the preceding
+ * sample. Across a gap kernel frames do not: a thread leaves the kernel between two
+ * waits. */
 static uint32_t shared_with_last(const struct clock *k, uint32_t path, bool wait,
                                  double begin)
 {
@@ -222,7 +223,7 @@ static uint32_t shared_with_last(const struct clock *k, uint32_t path, bool wait
     return shared;
 }
 
-/* One sample on. */
+/* Draws the next sample. */
 static void step(struct clock *k, uint32_t path, bool wait, double begin, double end)
 {
     const struct path_node *nodes = k->shown->paths.nodes;
@@ -273,7 +274,7 @@ static bool heavier(const void *context, uint32_t a, uint32_t b)
     return lanes[a].weight > lanes[b].weight;
 }
 
-/* The lanes' rows, the heaviest thread's first. */
+/* The rows of the lanes, heaviest thread first. */
 static bool order_lanes(struct clock *k)
 {
     struct chart *c = k->chart;
@@ -292,7 +293,7 @@ static bool order_lanes(struct clock *k)
     return true;
 }
 
-/* The depth of every path, the lanes and their rows. */
+/* Sets the depth of every path, the lanes and their rows. */
 static bool lay_lanes(struct clock *k)
 {
     struct chart *c = k->chart;
@@ -326,7 +327,7 @@ static bool lay_lanes(struct clock *k)
     return k->open && k->since && k->waited_then;
 }
 
-/* From the counts of boxes by row to where each row's begin. */
+/* Converts the counts of boxes by row to the start of each row. */
 static bool make_room(struct clock *k)
 {
     struct chart *c = k->chart;

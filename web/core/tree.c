@@ -6,7 +6,7 @@
 
 _Static_assert(sizeof(struct path_node) == sizeof(struct trie_node), "paths are nodes");
 
-/* --- What is shown ----------------------------------------------------------------- */
+/* --- The shown profile ----------------------------------------------------------- */
 
 double shown_weight(const struct shown *s, const struct sample *sample)
 {
@@ -33,14 +33,15 @@ static void add_weights(struct shown *s)
     }
 }
 
-/* Reasons of waits stand above what waits (import/perf_data/wait_reason.h). */
+/* A reason of a wait is a leaf above the frame that waits
+ * (import/perf_data/wait_reason.h). */
 static uint8_t marks_of(const struct profile *p, frame_id frame, struct str label)
 {
     static const char *const waits[] = {"[io]", "[lock]", "[sleep]", "[preempted]",
                                         "[off-cpu]"};
     const struct frame *f = &p->frames[frame];
     struct str name = profile_string(p, f->name);
-    if (f->kind == FRAME_MARKER && str_equal(name, STR(CUT_MARK)))
+    if (f->kind == FRAME_MARKER && str_equal(name, STR(TRUNCATED_MARK)))
         return DRAWN_CUT;
     for (size_t i = 0; f->kind == FRAME_MARKER && i < sizeof waits / sizeof *waits; i++)
         if (str_equal(name, str_of(waits[i])))
@@ -61,8 +62,7 @@ static void mark_labels(struct shown *s)
     }
 }
 
-/* What waits has the reason as its leaf. Where all of it waits nothing is to be told
- * apart. */
+/* A wait has its reason as its leaf. If all stacks wait, nothing is marked. */
 static bool mark_waits(struct shown *s)
 {
     double waiting = 0;
@@ -146,7 +146,7 @@ static bool add_to(struct arena *a, double **column, size_t *cap, uint32_t node,
     return true;
 }
 
-/* Adds a path's own weight to a node. */
+/* Adds a path's self weight to a node. */
 static bool weigh(struct growing *g, uint32_t node, uint32_t path)
 {
     struct tree *t = g->tree;
@@ -163,7 +163,7 @@ static bool has_weight(const struct shown *s, uint32_t path)
     return s->self[path] != 0 || (s->base_self && s->base_self[path] != 0);
 }
 
-/* From every path that weighs something, up to the root. */
+/* From every path with a weight up to the root. */
 static bool grow_up(struct growing *g)
 {
     const struct paths *paths = &g->shown->paths;
@@ -179,7 +179,8 @@ static bool grow_up(struct growing *g)
     return true;
 }
 
-/* By path: the innermost path from the root to it that is of the function; 0 for none. */
+/* By path: the innermost node of the function on the way from the root to the path; 0
+ * for none. */
 static uint32_t *find_innermost(struct growing *g, struct arena *scratch, string_id label)
 {
     const struct paths *paths = &g->shown->paths;
@@ -206,21 +207,21 @@ static bool grow_callers(struct growing *g, struct arena *scratch, string_id lab
     return found != NULL;
 }
 
-/* Below the function's outermost occurrence: a path's node is its caller's child. */
+/* Below the function's outermost occurrence: a path's node is a child of its caller's. */
 static bool grow_callees(struct growing *g, struct arena *scratch, string_id label)
 {
     const struct paths *paths = &g->shown->paths;
-    uint32_t *place = arena_zalloc(scratch, paths->count, sizeof *place);
-    for (uint32_t path = 1; place && path < paths->count; path++) {
-        uint32_t above = place[paths->nodes[path].parent];
+    uint32_t *node_of_path = arena_zalloc(scratch, paths->count, sizeof *node_of_path);
+    for (uint32_t path = 1; node_of_path && path < paths->count; path++) {
+        uint32_t above = node_of_path[paths->nodes[path].parent];
         string_id own = path_label(paths, path);
         if (!above && own != label)
             continue;
-        place[path] = trie_child(&g->trie, above, own);
-        if (!weigh(g, place[path], path))
+        node_of_path[path] = trie_child(&g->trie, above, own);
+        if (!weigh(g, node_of_path[path], path))
             return false;
     }
-    return place != NULL;
+    return node_of_path != NULL;
 }
 
 static bool grow(struct growing *g, enum tree_kind kind, string_id label)
@@ -236,7 +237,7 @@ static bool grow(struct growing *g, enum tree_kind kind, string_id label)
         ok = grow_callees(g, &scratch, label);
     arena_deinit(&scratch);
     t->count = g->trie.count;
-    if (ok && t->count > 1) /* room for every node, the last ones may weigh nothing */
+    if (ok && t->count > 1) /* room for every node; the last ones may have no weight */
         ok = weigh(g, (uint32_t)t->count - 1, 0);
     trie_seal(&g->trie);
     t->nodes = g->trie.nodes;

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is packed inside of a file is unpacked by the page, which has the libraries for it
- * (web/src/unpack.ts); files that are packed as a whole it unpacks before they come here. */
+/* Data that is compressed inside of a file is decompressed by the page's libraries
+ * (web/src/unpack.ts). Files that are compressed as a whole are decompressed before
+ * they get here. */
 #include "codec/unpack.h"
 #include "base/limits.h"
 #include "codec/decode.h"
 
 #define IMPORT(name) __attribute__((import_module("unpack"), import_name(#name))) name
 
-/* A stream of zstd data: its number, 0 where there are too many. */
+/* Opens a stream of zstd data and returns its number; 0 if there are too many. */
 extern int IMPORT(zstd_open)(void);
 extern void IMPORT(zstd_close)(int stream);
 
-/* Unpacks some of the bytes to `into`: gives how many came, -1 where the data is damaged,
- * and in *used how many bytes were taken. */
+/* Decompresses some of the bytes to `into`. Returns how many were written, -1 if the
+ * data is damaged; *used is the number of bytes read. */
 extern int IMPORT(zstd_take)(int stream, const char *bytes, size_t length, char *into,
                              size_t room, size_t *used);
 
-/* Unpacks a whole block of zlib (wrapped) or deflated data: gives how many bytes came, -1
- * where the data is damaged, -2 where there are more than there is room for. */
+/* Decompresses a whole block of zlib (wrapped) or raw deflate data. Returns how many
+ * bytes were written, -1 if the data is damaged, -2 if there is not enough room. */
 extern int IMPORT(inflate)(int wrapped, const char *bytes, size_t length, char *into,
                            size_t room);
 
-bool unpacker_init(struct unpacker *u, struct error *err)
+bool unpacker_init(struct unpacker *u, const struct limits *limits, struct error *err)
 {
     int stream = zstd_open();
-    *u = (struct unpacker){.state = (void *)(intptr_t)stream};
+    *u = (struct unpacker){.state = (void *)(intptr_t)stream,
+                           .limits = limits ? limits : &limits_default};
     return stream || error_memory(err);
 }
 
@@ -35,8 +37,8 @@ void unpacker_deinit(struct unpacker *u)
     u->state = NULL;
 }
 
-bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t room,
-                   size_t *got)
+bool unpacker_unpack(struct unpacker *u, struct str *packed, char *into, size_t room,
+                     size_t *got)
 {
     size_t used = 0;
     int came =
@@ -45,10 +47,10 @@ bool unpacker_take(struct unpacker *u, struct str *packed, char *into, size_t ro
     *got = came > 0 ? (size_t)came : 0;
     u->in += used;
     u->out += *got;
-    return came >= 0 && !limits_exceeded(u->in, u->out);
+    return came >= 0 && !limits_exceeded(u->limits, u->in, u->out);
 }
 
-/* Object files, which have blocks of the other kinds, are not read here. */
+/* Other kinds are used only in object files, which the page does not read. */
 bool unpack_run(enum pack kind, struct unpack_run *r)
 {
     if (kind != PACK_ZLIB && kind != PACK_DEFLATE)

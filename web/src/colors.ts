@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tones look like: the core says which of 256, the theme and palette say the colour. */
+/* Colours of tones: the core gives one of 256 tones, theme and palette give the
+ * colour. */
 import { Tone } from "./protocol";
 
 export type Palette = "calm" | "warm" | "safe";
 export const PALETTES: [Palette, string][] = [["calm", "Calm"], ["warm", "Warm"], ["safe", "Colour-blind safe"]];
 export const KINDS = ["user", "kernel", "guest", "jit", "inlined", "idle", "marker", "waker"];
 
-/* 0xAABBGGRR, as the bytes r, g, b, a lie in memory. */
+/* 0xAABBGGRR: in memory the bytes r, g, b, a. */
 export type Packed = number;
 
 function channel(linear: number): number {
@@ -14,7 +15,7 @@ function channel(linear: number): number {
     return Math.round(Math.min(1, Math.max(0, c)) * 255);
 }
 
-/* Equal steps of lightness look equal, which hues of HSL do not. */
+/* Equal steps of lightness look equal, unlike in HSL. */
 export function oklch(light: number, chroma: number, hue: number): Packed {
     const a = chroma * Math.cos((hue * Math.PI) / 180);
     const b = chroma * Math.sin((hue * Math.PI) / 180);
@@ -41,7 +42,7 @@ export function css(color: Packed): string {
     return `rgb(${color & 255} ${(color >>> 8) & 255} ${(color >>> 16) & 255})`;
 }
 
-/* A number below 1 that jumps about, for tones that lie side by side. */
+/* A pseudo-random number below 1, so that adjacent tones differ. */
 function scattered(tone: number): number {
     return (tone * 0.61803398875) % 1;
 }
@@ -51,7 +52,7 @@ function byName(tone: number, palette: Palette, dark: boolean): Packed {
     const wave = (tone % 7) / 7;
     if (palette === "warm")
         return oklch((dark ? 0.5 : 0.8) + 0.06 * wave, 0.105, 25 + part * 75);
-    if (palette === "safe") /* blue to yellow, told apart by lightness as well */
+    if (palette === "safe") /* blue to yellow, distinguishable also by lightness */
         return part < 0.5 ? oklch((dark ? 0.42 : 0.72) + 0.16 * part, 0.08, 250)
                           : oklch((dark ? 0.5 : 0.82) + 0.14 * (part - 0.5), 0.1, 90);
     return oklch((dark ? 0.46 : 0.83) + 0.05 * wave, dark ? 0.075 : 0.068, part * 360);
@@ -70,15 +71,15 @@ function bySelf(tone: number, dark: boolean): Packed {
     return dark ? oklch(0.36 + 0.24 * part, 0.02 + 0.12 * part, 55) : oklch(0.93 - 0.18 * part, 0.02 + 0.12 * part, 60);
 }
 
-/* Less is blue, more is orange: told apart by every eye. */
+/* Less is blue, more is orange, for every kind of colour vision. */
 function byChange(tone: number, dark: boolean): Packed {
     const change = (tone - 128) / 127;
     const size = Math.sqrt(Math.abs(change));
     return oklch((dark ? 0.4 : 0.92) + (dark ? 0.16 : -0.2) * size, 0.005 + 0.13 * size, change < 0 ? 250 : 55);
 }
 
-/* The last that was made for each key: every frame asks. */
-function kept<T>(make: (key: string) => T): (key: string) => T {
+/* Caches the last result for each key, because every frame needs it. */
+function cached<T>(make: (key: string) => T): (key: string) => T {
     let last: { key: string; made: T } | null = null;
     return (key) => {
         if (last?.key !== key)
@@ -87,7 +88,7 @@ function kept<T>(make: (key: string) => T): (key: string) => T {
     };
 }
 
-const keptTable = kept((key) => {
+const cachedTable = cached((key) => {
     const [by, palette, theme] = key.split(" ") as [string, Palette, string];
     const tone = Number(by) as Tone;
     const dark = theme === "dark";
@@ -99,7 +100,7 @@ const keptTable = kept((key) => {
 
 /* By tone. */
 export function colorTable(by: Tone, palette: Palette, dark: boolean): Uint32Array {
-    return keptTable(`${by} ${palette} ${dark ? "dark" : "light"}`);
+    return cachedTable(`${by} ${palette} ${dark ? "dark" : "light"}`);
 }
 
 export interface Ink {
@@ -112,9 +113,9 @@ export interface Ink {
     selected: string;
     idle: Packed;
     unknown: Packed;
-    off: Packed; /* off the CPU */
+    off: Packed; /* off CPU */
     waits: string; /* the part of a box that waits */
-    hatch: string; /* over what waits, or was cut short */
+    hatch: string; /* over waits and truncated stacks */
     loss: string;
 }
 
@@ -128,8 +129,8 @@ function makeInk(dark: boolean): Ink {
             unknown: oklch(0.86, 0.003, 260), off: oklch(0.9, 0.03, 250), waits: "rgb(52 88 150 / 55%)", hatch: "rgb(20 28 45 / 13%)", loss: "#b3261e" };
 }
 
-const keptInk = kept((theme) => makeInk(theme === "dark"));
+const cachedInk = cached((theme) => makeInk(theme === "dark"));
 
 export function ink(dark: boolean): Ink {
-    return keptInk(dark ? "dark" : "light");
+    return cachedInk(dark ? "dark" : "light");
 }

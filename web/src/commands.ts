@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that keys do: the help, the palette and the keyboard read this table. */
+/* All commands of keys: used by the help, the palette and the keyboard. */
 import type { App } from "./app";
 import { PALETTES } from "./colors";
 import { baseName } from "./format";
 import { exportAs, savePage, savePicture } from "./save";
 import { Tone } from "./protocol";
-import { VIEWS } from "./state";
+import { VIEWS, writeState } from "./state";
 
 export interface Command {
     title: string;
-    keys: string[]; /* "Ctrl+K"; the first is shown */
+    keys: string[]; /* "Ctrl+K"; the help shows the first */
     group: "Views" | "Moving" | "Finding" | "Filters" | "Page" | "Saving";
     when?: (app: App) => boolean;
     run(app: App): void;
@@ -20,12 +20,13 @@ const STEP = 80; /* pixels */
 const open = (app: App): boolean => app.shown !== null;
 const chart = (app: App): boolean => app.steered !== null;
 const chosen = (app: App): boolean => app.chosen !== null;
+const spanned = (app: App): boolean => app.tracks.span !== null;
 const exactly = (app: App, verb: string): void => {
     if (app.chosen)
-        void app.addFilter({ verb, text: app.chosen.name, exact: true });
+        void app.filters.add({ verb, text: app.chosen.name, exact: true });
 };
 
-/* By a key: beside what is told of the function. */
+/* Opened by a key: next to the function's details. */
 function openMenu(app: App): void {
     const { chosen, selected } = app;
     const at = document.querySelector(".details .who")?.getBoundingClientRect();
@@ -44,8 +45,8 @@ export function focusSearch(): void {
     field?.select();
 }
 
-/* In the page for as long as that stands: one that is in no document may be gone before
- * a file was chosen. */
+/* Part of the document while it is open: otherwise the browser may discard it before a
+ * file is chosen. */
 let chooser: HTMLInputElement | null = null;
 
 export function chooseFile(app: App, compare: boolean): void {
@@ -60,17 +61,32 @@ export function chooseFile(app: App, compare: boolean): void {
     input.onchange = () => {
         const file = input.files?.[0];
         if (file)
-            void app.open(file, file.name, compare);
+            void app.opening.open(file, file.name, compare);
     };
     input.click();
 }
 
+/* Without a token, and without the path of a file: of a page that was opened from a file,
+ * only the view, to be put behind the address of any copy of it. */
+function linkOf(app: App): string {
+    const view = writeState(app.state);
+    return location.protocol === "file:" ? view || "#" : `${location.origin}/${view}`;
+}
+
+/* The keys that follow move in the view at once. */
+function openView(app: App, view: (typeof VIEWS)[number][0]): void {
+    app.setView(view);
+    requestAnimationFrame(() => (document.querySelector("main .rows, main [tabindex='0']") as HTMLElement | null)?.focus({ preventScroll: true }));
+}
+
 export const COMMANDS: Command[] = [
     ...VIEWS.map(([view, title], i): Command =>
-        ({ title, keys: [String(i + 1)], group: "Views", when: open, run: (app) => app.setView(view) })),
-    { title: "Flames up or down", keys: ["u"], group: "Views", when: open, run: (app) => app.setFlame(!app.place.flame) },
-    { title: "Order by size or by name", keys: ["o"], group: "Views", when: open, run: (app) => void app.setOrder(1 - app.place.order) },
+        ({ title, keys: [String(i + 1)], group: "Views", when: open, run: (app) => openView(app, view) })),
+    { title: "Flames up or down", keys: ["u"], group: "Views", when: open, run: (app) => app.setFlame(!app.state.flame) },
+    { title: "Order by size or by name", keys: ["o"], group: "Views", when: open, run: (app) => void app.setOrder(1 - app.state.order) },
 
+    { title: "Show only the selected span", keys: ["z", "Enter"], group: "Moving", when: spanned, run: (app) => app.tracks.commit() },
+    { title: "Drop the selected span", keys: ["Escape"], group: "Moving", when: spanned, run: (app) => app.tracks.select(null) },
     { title: "Zoom in", keys: ["+", "="], group: "Moving", when: chart, run: (app) => app.steered?.zoom(0.7) },
     { title: "Zoom out", keys: ["-", "_"], group: "Moving", when: chart, run: (app) => app.steered?.zoom(1 / 0.7) },
     { title: "Show all", keys: ["0", "Escape"], group: "Moving", when: chart, run: (app) => app.steered?.reset() },
@@ -87,51 +103,53 @@ export const COMMANDS: Command[] = [
     { title: "Search", keys: ["Ctrl+F", "/"], group: "Finding", when: open, run: focusSearch },
     { title: "Next match", keys: ["n"], group: "Finding", when: chart, run: (app) => app.steered?.match(false) },
     { title: "Previous match", keys: ["N"], group: "Finding", when: chart, run: (app) => app.steered?.match(true) },
-    { title: "Search by regular expression, or not", keys: ["x"], group: "Finding", when: open,
-        run: (app) => app.search(app.place.search, !app.place.pattern) },
-    { title: "End the search", keys: ["q"], group: "Finding", when: (app) => app.place.search !== "", run: (app) => app.search("", app.place.pattern) },
+    { title: "Toggle regular expressions in the search", keys: ["x"], group: "Finding", when: open,
+        run: (app) => app.search(app.state.search, !app.state.pattern) },
+    { title: "End the search", keys: ["q"], group: "Finding", when: (app) => app.state.search !== "", run: (app) => app.search("", app.state.pattern) },
 
     { title: "Begin stacks at the function", keys: ["f"], group: "Filters", when: chosen, run: (app) => exactly(app, "show-from") },
     { title: "Only stacks with the function", keys: ["F"], group: "Filters", when: chosen, run: (app) => exactly(app, "focus") },
     { title: "Merge the function into its callers", keys: ["m"], group: "Filters", when: chosen, run: (app) => exactly(app, "hide") },
     { title: "Drop stacks with the function", keys: ["D"], group: "Filters", when: chosen, run: (app) => exactly(app, "ignore") },
-    { title: "Collapse recursion", keys: ["r"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "collapse", text: "adjacent" }) },
-    { title: "Collapse recursion over other functions", keys: ["R"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "collapse", text: "cycles" }) },
-    { title: "Its module as one frame", keys: ["C"], group: "Filters", when: (app) => Boolean(app.chosen?.module),
-        run: (app) => void app.addFilter({ verb: "collapse-module", text: baseName(app.chosen?.module ?? ""), exact: true }) },
-    { title: "Modules in place of functions", keys: ["M"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "by", text: "module" }) },
-    { title: "Merge threads by name, as outermost frames", keys: ["T"], group: "Filters", when: open, run: (app) => void app.mergeThreads("name") },
-    { title: "Merge threads by process", keys: [], group: "Filters", when: open, run: (app) => void app.mergeThreads("process") },
-    { title: "Each thread apart, as outermost frame", keys: [], group: "Filters", when: open, run: (app) => void app.mergeThreads("thread") },
-    { title: "Merge all threads", keys: [], group: "Filters", when: (app) => app.threadsBy !== "all", run: (app) => void app.mergeThreads("all") },
-    { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.addFilter({ verb: "strip", text: "" }) },
+    { title: "Collapse recursion", keys: ["r"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "collapse", text: "adjacent" }) },
+    { title: "Collapse recursion over other functions", keys: ["R"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "collapse", text: "cycles" }) },
+    { title: "Collapse its module to one frame", keys: ["C"], group: "Filters", when: (app) => Boolean(app.chosen?.module),
+        run: (app) => void app.filters.add({ verb: "collapse-module", text: baseName(app.chosen?.module ?? ""), exact: true }) },
+    { title: "Modules instead of functions", keys: ["M"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "by", text: "module" }) },
+    { title: "Merge threads by name, as outermost frames", keys: ["T"], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("name") },
+    { title: "Merge threads by process", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("process") },
+    { title: "Each thread separately, as outermost frame", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("thread") },
+    { title: "Processes with their threads, as outermost frames", keys: [], group: "Filters", when: open, run: (app) => void app.filters.mergeThreads("both") },
+    { title: "Merge all threads", keys: [], group: "Filters", when: (app) => app.filters.threadsBy !== "all", run: (app) => void app.filters.mergeThreads("all") },
+    { title: "Names without arguments and templates", keys: ["S"], group: "Filters", when: open, run: (app) => void app.filters.add({ verb: "strip", text: "" }) },
+    { title: "Choose tracks", keys: [], group: "Filters", when: (app) => app.tracks.info !== null, run: (app) => app.openDialog("tracks") },
     { title: "Choose threads", keys: ["t"], group: "Filters", when: open, run: (app) => app.openDialog("threads") },
     { title: "Add a filter", keys: ["i"], group: "Filters", when: open, run: (app) => app.openDialog("filter") },
-    { title: "Undo", keys: ["Ctrl+Z"], group: "Filters", when: (app) => app.canUndo, run: (app) => void app.undo() },
-    { title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], group: "Filters", when: (app) => app.canRedo, run: (app) => void app.redo() },
+    { title: "Undo", keys: ["Ctrl+Z"], group: "Filters", when: (app) => app.filters.canUndo, run: (app) => void app.filters.undo() },
+    { title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], group: "Filters", when: (app) => app.filters.canRedo, run: (app) => void app.filters.redo() },
 
     { title: "Open a file", keys: ["Ctrl+O"], group: "Page", run: (app) => chooseFile(app, false) },
     { title: "Read the file as another format", keys: [], group: "Page", when: (app) => app.latest !== null, run: (app) => app.openDialog("format") },
     { title: "Compare with an earlier profile", keys: ["Ctrl+Shift+O"], group: "Page", when: open, run: (app) => chooseFile(app, true) },
     { title: "All commands", keys: ["Ctrl+K"], group: "Page", run: (app) => app.openDialog("palette") },
     { title: "Keys", keys: ["?"], group: "Page", run: (app) => app.openDialog("help") },
-    { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(location.href, "the link") },
+    { title: "Copy a link to this view", keys: ["L"], group: "Page", when: open, run: (app) => void app.copy(linkOf(app), "the link") },
     { title: "Open its source", keys: ["e"], group: "Views", when: (app) => Boolean(app.chosen?.file), run: (app) => app.openSource(app.chosen?.file ?? "") },
     { title: "Copy the function's name", keys: ["c"], group: "Page", when: chosen, run: (app) => void app.copy(app.chosen?.name ?? "", "the name") },
-    { title: "What can be done with the function", keys: ["ContextMenu", "Shift+F10"], group: "Page", when: chosen, run: (app) => openMenu(app) },
-    { title: "Light theme", keys: [], group: "Page", run: (app) => app.setTheme("light") },
-    { title: "Dark theme", keys: [], group: "Page", run: (app) => app.setTheme("dark") },
-    { title: "The system's theme", keys: [], group: "Page", run: (app) => app.setTheme("system") },
+    { title: "Actions for the function", keys: ["ContextMenu", "Shift+F10"], group: "Page", when: chosen, run: (app) => openMenu(app) },
+    { title: "Light theme", keys: [], group: "Page", run: (app) => app.appearance.setTheme("light") },
+    { title: "Dark theme", keys: [], group: "Page", run: (app) => app.appearance.setTheme("dark") },
+    { title: "The system's theme", keys: [], group: "Page", run: (app) => app.appearance.setTheme("system") },
     { title: "Colour by name", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Name) },
     { title: "Colour by module", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Module) },
     { title: "Colour by kind", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Kind) },
     { title: "Colour by self share", keys: [], group: "Page", when: open, run: (app) => void app.setColor(Tone.Self) },
 
     ...PALETTES.map(([palette, title]): Command =>
-        ({ title: `Palette: ${title.toLowerCase()}`, keys: [], group: "Page", when: open, run: (app) => app.setPalette(palette) })),
+        ({ title: `Palette: ${title.toLowerCase()}`, keys: [], group: "Page", when: open, run: (app) => app.appearance.setPalette(palette) })),
 
     { title: "Save or export", keys: ["Ctrl+S"], group: "Saving", when: open, run: (app) => app.openDialog("export") },
-    { title: "Save this page with the profile in it", keys: [], group: "Saving", when: open, run: (app) => void savePage(app) },
+    { title: "Save this page with the profile", keys: [], group: "Saving", when: open, run: (app) => void savePage(app) },
     { title: "Save the picture as PNG", keys: [], group: "Saving", when: chart, run: (app) => savePicture(app) },
     { title: "Export as SVG", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "svg") },
     { title: "Export as folded stacks", keys: [], group: "Saving", when: open, run: (app) => void exportAs(app, "folded") },
@@ -163,7 +181,7 @@ export function onKey(app: App, event: KeyboardEvent): void {
         return;
     if ((key === "Enter" || key === " ") && target.matches("button, a, [role=button]"))
         return;
-    /* What is meant is the box that the keys before it lead to. */
+    /* The command applies to the box that the preceding keys select. */
     const way = app.steered?.onTheWay;
     const waits = (c: Command): boolean => c.when === chosen && way !== undefined;
     const command = COMMANDS.find((c) => c.keys.includes(key) && (!c.when || c.when(app) || waits(c)));

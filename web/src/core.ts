@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core, as the page calls it: every answer is a promise. */
+/* The interface of the core for the page: every result is a promise. */
 import type {
     Argument, BoxInfo, ChartInfo, Drawing, Fault, FileInfo, Found, FunctionInfo, GraphInfo, HeatInfo, LineInfo, ProfileInfo, Progress, Read, Reply,
     Request, Shown,
-    SummaryInfo, TreeRow,
+    SummaryInfo, TracksInfo, TreeRow,
 } from "./protocol";
 
 export class CoreError extends Error {
@@ -20,7 +20,7 @@ interface Waiting {
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;
 
-/* gzip in base64, as it stands in the page. */
+/* Decodes gzip in base64, as in the page. */
 export async function unpack(base64: string): Promise<ArrayBuffer> {
     const bytes = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
@@ -79,7 +79,8 @@ export class Core {
         return this.ask({ do: "number", call, with: args }) as Promise<number>;
     }
 
-    /* Reads the file, of that format, or, with "", of the one that it looks like; finish() then makes it the profile. */
+    /* Reads the file with that format; "" detects it. finish() then makes it the
+     * profile. */
     open(file: Blob, name: string, format: string, progress: (progress: Progress) => void): Promise<Read> {
         return this.ask({ do: "open", file, name, format }, progress) as Promise<Read>;
     }
@@ -104,6 +105,7 @@ export class Core {
     nextMatch = (kind: number, box: number, back: boolean) =>
         this.number("core_next_match", kind, box, back ? 1 : 0);
     search = (text: string, pattern: boolean) => this.json<Found>("core_search", text, pattern ? 1 : 0);
+    named = (text: string, most: number) => this.json<{ label: number; name: string }[]>("core_named", text, most);
     functions = (sort: number, up: boolean, searched: boolean) =>
         this.json<number>("core_functions", sort, up ? 1 : 0, searched ? 1 : 0);
     functionRows = (from: number, to: number) => this.json<FunctionInfo[]>("core_function_rows", from, to);
@@ -112,6 +114,9 @@ export class Core {
     heat = (column: number, rows: number) => this.json<HeatInfo>("core_heat", column, rows);
     graph = (functionShare: number, callShare: number, most: number) =>
         this.json<GraphInfo>("core_graph", functionShare, callShare, most);
+    tracks = () => this.json<TracksInfo | null>("core_tracks");
+    tracksDraw = async (tracks: Uint32Array, from: number, to: number, columns: number): Promise<Float32Array> =>
+        new Float32Array((await this.ask({ do: "bytes", call: "core_tracks_draw", with: [tracks, from, to, columns] }) as Uint8Array).buffer);
     files = () => this.json<FileInfo[]>("core_files");
     lines = (file: string) => this.json<LineInfo[]>("core_lines", file);
     formats = () => this.json<{ name: string; summary: string }[]>("core_formats");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is dropped on the page: a file, or a folder, which becomes one: a zip of those of
- * its files that a profile is read from, as they are. */
+/* Files dropped on the page: a file, or a directory, which becomes a zip of those of
+ * its files that stoke reads, uncompressed. */
 
 import { CoreError } from "./core";
 
-/* An archive of Instruments (src/import/instruments_trace.c). */
-const WANTED = /\.trace\/(form\.template|corespace\/run\d+\/core\/(uniquing\/arrayUniquer\/integeruniquer\.(index|data)|stores\/[^/]+\/(schema\.xml|bulkstore)))$/;
+/* Files of an Instruments archive (src/import/instruments_trace.c). */
+const INSTRUMENTS_FILES = /\.trace\/(form\.template|corespace\/run\d+\/core\/(uniquing\/arrayUniquer\/integeruniquer\.(index|data)|stores\/[^/]+\/(schema\.xml|bulkstore)))$/;
 const ENTRIES_MOST = 100000;
 
 interface Found {
@@ -37,14 +37,14 @@ async function filesIn(folder: FileSystemDirectoryEntry): Promise<Found[]> {
             seen++;
             if (entry.isDirectory)
                 open.push({ folder: entry as FileSystemDirectoryEntry, path: `${path}/` });
-            else if (WANTED.test(path))
+            else if (INSTRUMENTS_FILES.test(path))
                 found.push({ path, file: await new Promise((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)) });
         }
     }
     return found;
 }
 
-/* Numbers of 2 and 4 bytes, little-endian, as zip headers have them. */
+/* Little-endian numbers of 2 and 4 bytes, as in zip headers. */
 function header(...numbers: [bytes: 2 | 4, value: number][]): Uint8Array<ArrayBuffer> {
     const view = new DataView(new ArrayBuffer(numbers.reduce((sum, [bytes]) => sum + bytes, 0)));
     let at = 0;
@@ -58,7 +58,8 @@ function header(...numbers: [bytes: 2 | 4, value: number][]): Uint8Array<ArrayBu
     return new Uint8Array(view.buffer);
 }
 
-/* Nothing is packed and no sums are made: the files are read when they are wanted. */
+/* Nothing is compressed and no checksums are computed, so the files are read only when
+ * needed. */
 function zipOf(files: Found[], name: string): File {
     const parts: BlobPart[] = [];
     const directory: BlobPart[] = [];
@@ -76,6 +77,15 @@ function zipOf(files: Found[], name: string): File {
     return new File([...parts, ...directory, end], name);
 }
 
+/* Two files of one drop: the older one first. Null for one file or folder. */
+export function pairOfDrop(transfer: DataTransfer | null): [File, File] | null {
+    const [a, b] = transfer?.files ?? [];
+    const folders = [...(transfer?.items ?? [])].some((item) => item.webkitGetAsEntry()?.isDirectory);
+    if (!a || !b || folders)
+        return null;
+    return a.lastModified <= b.lastModified ? [a, b] : [b, a];
+}
+
 /* The file that was dropped, if any. Must be called while the event is handled. */
 export function fileOfDrop(transfer: DataTransfer | null): Promise<File | null> {
     const entry = transfer?.items[0]?.webkitGetAsEntry();
@@ -85,7 +95,7 @@ export function fileOfDrop(transfer: DataTransfer | null): Promise<File | null> 
         if (files.length)
             return zipOf(files, entry.name);
         throw new CoreError({
-            message: "no files that a profile is read from are in this folder", hint: "of folders, archives of Instruments (.trace) are read; else drop the file",
+            message: "this folder contains no files of a known format", hint: "of folders, stoke reads Instruments archives (.trace); otherwise drop the file",
             line: 0, column: 0, text: "",
         });
     });

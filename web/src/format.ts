@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How figures and names are written for people. */
+/* Text of numbers and names. */
 
 const GROUPS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 
@@ -12,7 +12,7 @@ function scaled(value: number, steps: [number, string][]): string {
     return `${GROUPS.format(value)} ${unit}`;
 }
 
-/* toPrecision, without an exponent or zeros that say nothing. */
+/* toPrecision without an exponent and without trailing zeros. */
 function tidy(text: string): string {
     const [figure = "", ...unit] = text.split(" ");
     const plain = figure.includes("e") ? String(Number(figure)) : figure;
@@ -37,7 +37,7 @@ export function weight(value: number, unit: string): string {
     return GROUPS.format(value);
 }
 
-/* With the unit's name behind what is merely counted. */
+/* With the unit's name after a count. */
 export function weightUnit(value: number, unit: string): string {
     const text = weight(value, unit);
     return unit === "ns" || unit === "ms" || unit === "bytes" ? text : `${text} ${unit}`;
@@ -60,7 +60,7 @@ export function share(part: number, whole: number): string {
     return Math.abs(percent) < 0.01 ? "<0.01%" : `${percent.toFixed(Math.abs(percent) < 10 ? 2 : 1)}%`;
 }
 
-/* Wilson's interval at 95 % for a share that was seen in n samples. */
+/* Wilson's 95 % interval for a share seen in n samples. */
 export function interval(part: number, whole: number, n: number): [number, number] {
     const z = 1.96;
     const p = Math.min(1, Math.max(0, part / whole));
@@ -69,10 +69,10 @@ export function interval(part: number, whole: number, n: number): [number, numbe
     return [Math.max(0, middle - half), Math.min(1, middle + half)];
 }
 
-/* A name as text that can do nothing to the text around it: control characters, and those
- * that change the direction of writing, are shown by their numbers. */
+/* A name as safe text: control characters, and those that change the direction of
+ * writing, are shown as numbers. */
 export function shownName(name: string): string {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the regex searches for them
     return name.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
         (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that lays out call graphs: the page gives it a graph in Graphviz's language
- * and gets Graphviz's plain text. It ends with the thread, however long a layout takes. */
+/* The worker that lays out call graphs: it gets a graph in Graphviz's language and
+ * returns Graphviz's plain text. Terminating the worker cancels a layout. */
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 
 const page = self as unknown as {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the boxes and arrows of a call graph go. Graphviz is given numbers and sizes
- * alone, no name ever: what is written into boxes is this page's affair. */
+/* The layout of a call graph. Graphviz gets only numbers and sizes, never names: the
+ * page writes the text of the boxes itself. */
 
 export interface Size {
     width: number; /* pixels */
@@ -8,12 +8,12 @@ export interface Size {
 }
 
 export interface PlacedBox extends Size {
-    x: number; /* of the middle */
+    x: number; /* of the centre */
     y: number;
 }
 
 export interface PlacedArrow {
-    path: string; /* as an SVG path */
+    path: string; /* an SVG path */
     end: [number, number, number]; /* the arrow's point, and its direction in degrees */
     label: [number, number];
 }
@@ -24,14 +24,14 @@ export interface Layout extends Size {
 }
 
 export interface Arrow {
-    from: number; /* of the boxes */
+    from: number; /* indices of boxes */
     to: number;
-    weight: number; /* the heavier, the straighter */
+    weight: number; /* heavier arrows are straighter */
     label: string;
 }
 
 const INCH = 72;
-const LABEL = { size: 10, width: 6.2, digit: 5 }; /* pixels: the font, its widest digit, and that of the font that Graphviz measures by */
+const LABEL = { size: 10, width: 6.2, digit: 5 }; /* pixels: the font size, its widest digit, and that of the font that Graphviz measures with */
 
 function dotOf(boxes: Size[], arrows: Arrow[]): string {
     const lines = ["digraph g { graph [nodesep=0.25, ranksep=0.42]; node [shape=box, fixedsize=true, label=\"\"];",
@@ -83,7 +83,7 @@ function readPlain(plain: string, boxes: Size[], arrows: Arrow[]): Layout {
     return out;
 }
 
-/* Whether this page was made with Graphviz in it. */
+/* Whether this page contains Graphviz. */
 export function canLayOut(): boolean {
     return document.getElementById("graphviz") !== null;
 }
@@ -95,7 +95,7 @@ export class Layouter {
     private next = 1;
     private stop: (() => void) | null = null;
 
-    /* What was asked for before is given up. */
+    /* Cancels an earlier request. */
     async layOut(boxes: Size[], arrows: Arrow[]): Promise<Layout> {
         this.stop?.();
         const worker = this.worker ?? this.begin();
@@ -117,7 +117,7 @@ export class Layouter {
                 clearTimeout(timer);
                 this.stop = null;
                 if (data.plain === undefined)
-                    end(`Graphviz could not lay it out: ${data.why ?? ""}`);
+                    end(`Graphviz failed to lay out the graph: ${data.why ?? ""}`);
                 else
                     resolve(data.plain);
             };

@@ -3,24 +3,24 @@ import { render } from "preact";
 import { App } from "./app";
 import { onKey } from "./commands";
 import { Core, unpack } from "./core";
-import { fileOfDrop } from "./folder";
+import { fileOfDrop, pairOfDrop } from "./folder";
 import { keepTemplate } from "./save";
-import { readPlace } from "./state";
+import { readState } from "./state";
 import { Root } from "./ui/root";
 
 declare const VERSION: string;
 
 keepTemplate();
 
-/* A profile that was saved with the page, and where its reader was. */
+/* A profile that was saved in the page, and the view. */
 async function openInlined(app: App): Promise<void> {
     const data = document.getElementById("profile");
     if (!data)
         return;
-    const place = readPlace(location.hash || (data.dataset["place"] ?? ""));
+    const state = readState(location.hash || (data.dataset["state"] ?? ""));
     const bytes = await unpack(data.textContent ?? "");
     data.textContent = "";
-    await app.openTitled(new Blob([bytes]), data.dataset["name"] || "profile", false, place);
+    await app.opening.openTitled(new Blob([bytes]), data.dataset["name"] || "profile", false, state);
 }
 
 function acceptFiles(app: App): void {
@@ -36,9 +36,14 @@ function acceptFiles(app: App): void {
         event.preventDefault();
         document.body.classList.remove("dropping");
         const { shiftKey } = event;
+        const pair = pairOfDrop(event.dataTransfer);
+        if (pair) { /* the older one is the profile before */
+            void app.opening.open(pair[1], pair[1].name).then((opened) => opened && app.opening.open(pair[0], pair[0].name, true));
+            return;
+        }
         void fileOfDrop(event.dataTransfer).then((file) => {
             if (file)
-                void app.open(file, file.name, shiftKey);
+                void app.opening.open(file, file.name, shiftKey);
         }).catch((error: unknown) => app.fail(error));
     });
     addEventListener("paste", (event) => {
@@ -47,9 +52,9 @@ function acceptFiles(app: App): void {
         const file = event.clipboardData?.files[0];
         const text = event.clipboardData?.getData("text/plain");
         if (file)
-            void app.open(file, file.name);
+            void app.opening.open(file, file.name);
         else if (text)
-            void app.open(new Blob([text]), "what was pasted");
+            void app.opening.open(new Blob([text]), "pasted text");
     });
 }
 
@@ -59,12 +64,12 @@ async function main(): Promise<void> {
     const app = new App(core);
     const draw = (): void => render(<Root app={app} version={VERSION} />, root);
     app.onChange(draw);
-    document.documentElement.dataset["theme"] = app.dark ? "dark" : "light";
+    document.documentElement.dataset["theme"] = app.appearance.dark ? "dark" : "light";
     draw();
     addEventListener("keydown", (event) => onKey(app, event));
     addEventListener("hashchange", () => void app.follow());
     acceptFiles(app);
-    /* for the tests and benchmarks, which drive the page from outside */
+    /* for the tests and benchmarks, which control the page from outside */
     Object.assign(window, { stoke: app });
     await openInlined(app);
     root.dataset["ready"] = "yes";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of a text there is room for. Texts are measured as sums of their characters:
- * room changes with every frame, and to measure each text anew takes long. */
+/* Shortens texts to a width. A text's width is the sum of its characters' widths: the
+ * available width changes with every frame, and measuring each text again is slow. */
 
 const WIDTHS_MOST = 20000;
 
-/* What is left of a text without its middle: characters of its beginning, and where its
- * end begins. */
+/* A text without its middle: the number of characters at its beginning, and the start
+ * of its end. */
 export interface Fitted {
     head: number;
     tail: number;
@@ -13,9 +13,9 @@ export interface Fitted {
 
 export class Measure {
     private readonly widths = new Map<string, number>(); /* by character */
-    private readonly advances = new Float32Array(128); /* the same of ASCII */
+    private readonly advances = new Float32Array(128); /* the same for ASCII */
 
-    /* Asked for each character, so that it may set its font when it is ready. */
+    /* Called for each character, so that it can set its font first. */
     constructor(private readonly measure: (text: string) => number) {}
 
     advance(character: string): number {
@@ -34,8 +34,8 @@ export class Measure {
         return width;
     }
 
-    /* Null where all of it fits. Names that begin alike are told by their ends: what is
-     * left out is the middle. */
+    /* Null if all of it fits. Names with a common beginning differ at their ends, so
+     * the middle is removed. */
     fit(text: string, room: number): Fitted | null {
         let width = 0;
         for (let i = 0; i < text.length && width <= room; i++)
@@ -45,7 +45,7 @@ export class Measure {
         let left = room - this.advance("\u2026");
         let head = 0;
         let tail = text.length;
-        while (head < tail) { /* in turn from both ends, whole characters */
+        while (head < tail) { /* alternates between both ends, whole characters */
             const back = head > text.length - tail;
             const at = back ? tail - 1 : head;
             left -= this.advance(text.charAt(at));

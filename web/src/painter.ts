@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rectangles on a canvas: by WebGL where a graphics card does it, else pixel by pixel. */
+/* Rectangles on a canvas: with WebGL if there is a graphics card, otherwise pixel by
+ * pixel. */
 import type { Packed } from "./colors";
 
-/* What is painted: x, width (CSS pixels), row, colour. */
+/* Rectangles: x, width (CSS pixels), row, colour. */
 export interface Boxes {
     count: number;
     x: Float32Array;
@@ -16,7 +17,7 @@ export interface Geometry {
     height: number;
     rowHeight: number;
     top: number; /* y of row 0 */
-    direction: 1 | -1; /* -1: row 0 is at the bottom, `top` its upper edge */
+    direction: 1 | -1; /* -1: row 0 is at the bottom, `top` is its upper edge */
     page: Packed;
 }
 
@@ -115,8 +116,8 @@ function glPainter(canvas: HTMLCanvasElement): Painter | null {
     };
 }
 
-/* Without a graphics card pixels are set sooner than rectangles are drawn: of each row
- * one line, which the others are copied from. */
+/* Without a graphics card, writing pixels is faster than drawing rectangles: one line
+ * per row is written and copied to the others. */
 function flatPainter(canvas: HTMLCanvasElement): Painter | null {
     const context = canvas.getContext("2d");
     if (!context)
@@ -124,7 +125,8 @@ function flatPainter(canvas: HTMLCanvasElement): Painter | null {
     let image: ImageData | null = null;
     let pixels = new Uint32Array(0);
 
-    /* One line of the boxes of a row, from box `i` on; the first of the next row. */
+    /* Writes a line of the boxes of a row, from box `i` on; returns the first box of
+     * the next row. */
     const paintLine = (boxes: Boxes, i: number, scale: number, at: number, wide: number): number => {
         const row = boxes.row[i] as number;
         for (; i < boxes.count && boxes.row[i] === row; i++) {
@@ -173,19 +175,19 @@ function flatPainter(canvas: HTMLCanvasElement): Painter | null {
 
 let card: boolean | null = null;
 
-/* Whether a graphics card draws: a program that does as if takes a second for a frame. */
+/* Whether a graphics card draws: a software renderer takes a second per frame. */
 function hasCard(): boolean {
     if (card === null) {
         const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
-        const told = gl?.getExtension("WEBGL_debug_renderer_info");
-        const name = gl ? String(gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER)) : "";
+        const info = gl?.getExtension("WEBGL_debug_renderer_info");
+        const name = gl ? String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER)) : "";
         card = gl !== null && !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
         gl?.getExtension("WEBGL_lose_context")?.loseContext();
     }
     return card;
 }
 
-/* Null only where there is no canvas at all. */
+/* Null only if there is no canvas at all. */
 export function painterFor(canvas: HTMLCanvasElement): Painter | null {
     return (hasCard() ? glPainter(canvas) : null) ?? flatPainter(canvas);
 }

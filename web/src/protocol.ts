@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page and the worker say to each other. */
+/* The messages between the page and the worker. */
 
 export interface Fault {
     message: string;
@@ -8,8 +8,8 @@ export interface Fault {
     column: number;
     offset?: number;
     text: string;
-    about?: string; /* the file that was to be opened */
-    own?: boolean; /* of the page: no format would help */
+    about?: string; /* the file that should have been opened */
+    own?: boolean; /* an error of the page: choosing a format would not help */
 }
 
 export interface EventInfo {
@@ -31,6 +31,7 @@ export interface ProfileInfo {
     samples: number;
     lost: number;
     truncated: number;
+    loss_lines: [string, string, string]; /* lost, truncated, no unwind information; empty: none */
     rate: number;
     duration: number;
     differential: boolean;
@@ -44,7 +45,7 @@ export interface ProfileInfo {
 export interface Shown {
     total: number;
     base_total: number;
-    unnamed: number; /* of the total: ends in functions without a name */
+    unnamed: number; /* of the total: in leaves without a name */
     event: number;
     unit: string;
     event_name: string;
@@ -90,7 +91,7 @@ export interface BoxInfo {
     self?: number;
     total?: number;
     base_total?: number;
-    waiting?: number; /* how much of the total waits, where some does */
+    waiting?: number; /* the part of the total that waits, if some does */
     off?: boolean; /* by time: the thread waits */
     function: FunctionInfo;
     stack: string[];
@@ -129,11 +130,11 @@ export interface Call {
     base_total: number;
 }
 
-/* Who calls whom, the heaviest first. */
+/* The call graph, heaviest functions first. */
 export interface GraphInfo {
     functions: { match: boolean; function: FunctionInfo }[];
     calls: Call[];
-    functions_left: number; /* out, as they weigh too little */
+    functions_left: number; /* number of functions below the limits */
     calls_left: number;
 }
 
@@ -158,59 +159,41 @@ export interface HeatInfo {
     cells: number[];
 }
 
+/* The tracks, processes and threads by activity; times are in ns. */
+export interface TracksInfo {
+    to: number; /* the axis begins at 0 */
+    processes: { name: string; pid?: number; first: number; count: number; running: number; waiting: number }[];
+    threads: { name: string; tid?: number; process: number; samples: number; running: number; waiting: number }[];
+    cpus: number[];
+    marks: { at: number; lost: number }[];
+}
+
+export const MACHINE_LAYERS = 7; /* see web/core/tracks.h */
+
 export interface Found {
     functions: number;
     total: number;
 }
 
-/* What is drawn, as the core lays it out: 24 bytes a box. */
+/* The boxes, in the core's layout: 24 bytes each. */
 export interface Drawing {
     boxes: ArrayBuffer;
     count: number;
-    names: [number, string][]; /* labels that the page has not met */
-    micros: number; /* what it took in the core */
+    names: [number, string][]; /* labels that the page does not have yet */
+    micros: number; /* time in the core */
 }
 
 export const BOX_WORDS = 6;
-export const MATCH = 1;
-export const MANY = 2;
-export const SAME = 4;
-export const UNKNOWN = 8; /* nobody knows what function it is */
-export const CUT = 16; /* stands for callers that are missing */
-export const OFF = 32; /* off the CPU */
 export const NONE = 0xffffffff;
 
-/* Numbers as the core knows them. */
-export const enum Chart {
-    Down = 0,
-    Up = 1,
-    Callers = 2,
-    Callees = 3,
-    Time = 4,
-}
+export * from "./numbers";
 
-export const enum Tone {
-    Name = 0,
-    Module = 1,
-    Kind = 2,
-    Self = 3,
-    Change = 4,
-}
-
-export const enum Sort {
-    Self = 0,
-    Total = 1,
-    Name = 2,
-    Module = 3,
-    Change = 4,
-}
-
-export type Argument = number | string | Uint32Array;
+export type Argument = number | string | Uint8Array | Uint32Array;
 
 export type Request =
     | { id: number; do: "start"; core: ArrayBuffer }
     | { id: number; do: "open"; file: Blob; name: string; format: string }
-    | { id: number; do: "cancel"; keep: boolean } /* keep: what was read is a part of it */
+    | { id: number; do: "cancel"; keep: boolean } /* keep: make a profile of what was read */
     | { id: number; do: "number"; call: string; with: Argument[] }
     | { id: number; do: "json"; call: string; with: Argument[] }
     | { id: number; do: "bytes"; call: string; with: Argument[] }
@@ -219,7 +202,7 @@ export type Request =
 export interface Progress {
     done: number;
     of: number;
-    fresh: boolean; /* it is time to look at what was read so far (core_partial) */
+    fresh: boolean; /* the page should show the part read so far (core_partial) */
 }
 
 /* How much of a file was read when reading ended; core_finish makes a profile of it. */

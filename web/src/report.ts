@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page that was saved with a profile in it, opened as a file: what it was made of. */
+/* Opens a page that was saved with a profile: extracts the profile. */
 import { unpack } from "./core";
-import { type Place, readPlace } from "./state";
+import { type ViewState, readState } from "./state";
 
 const HEAD = 64;
 
 export interface Report {
     file: Blob;
     name: string;
-    place: Place;
+    state: ViewState;
 }
 
-/* Null for all other files, which are left to the core. */
+/* Null for all other files, which the core reads. */
 export async function reportIn(file: Blob): Promise<Report | null> {
     if (!/^\s*<!doctype html>/i.test(await file.slice(0, HEAD).text()))
         return null;
-    const page = new DOMParser().parseFromString(await file.text(), "text/html"); /* runs nothing */
+    const page = new DOMParser().parseFromString(await file.text(), "text/html"); /* does not run scripts */
     const data = page.getElementById("profile");
     if (!data?.textContent)
         return null;
     try {
-        return { file: new Blob([await unpack(data.textContent)]), name: data.dataset["name"] || "profile", place: readPlace(data.dataset["place"] ?? "") };
+        const { dataset } = data;
+        const state = dataset["state"] ?? dataset["place"] ?? ""; /* the second: in pages of earlier versions */
+        return { file: new Blob([await unpack(data.textContent)]), name: dataset["name"] || "profile", state: readState(state) };
     } catch {
         return null;
     }

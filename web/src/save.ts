@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files out of the page. */
+/* Saving files from the page. */
 import type { App } from "./app";
 import { shownName } from "./format";
-import { writePlace } from "./state";
+import { writeState } from "./state";
 
-/* The page as it came, before anything was drawn into it. */
+/* The page as it was loaded, before anything was drawn. */
 let template = "";
 
 export function keepTemplate(): void {
@@ -23,7 +23,7 @@ const SUFFIX: Record<string, string> = {
     svg: "svg", folded: "folded", speedscope: "speedscope.json", pprof: "pb", csv: "csv", d3: "json", stoke: "stoke",
 };
 
-/* The name of the file that is saved. A title may have what file systems do not allow in names. */
+/* The name of the file to save, without characters that file systems do not allow. */
 function stem(app: App): string {
     const name = app.name.replace(/\.(txt|data|json|gz|zst|xz|folded|out|pb|html|stoke|zip)$/gi, "");
     return shownName(name).replace(/[/\\:*?"<>|]/g, "_") || "profile";
@@ -58,12 +58,12 @@ async function packed(bytes: Uint8Array): Promise<string> {
     return btoa(binary);
 }
 
-/* What is shown, and how, in a page of its own. */
+/* Saves the shown profile and the view in a page. */
 export async function savePage(app: App): Promise<void> {
     const bytes = await app.core.export("page");
-    const state = writePlace({ ...app.place, filters: [], wall: false });
+    const state = writeState({ ...app.state, filters: [], wall: false });
     const data = `<script type="application/octet-stream" id="profile" data-name="${attribute(app.name)}" ` +
-        `data-place="${attribute(state)}">${await packed(bytes)}</script>`;
+        `data-state="${attribute(state)}">${await packed(bytes)}</script>`;
     const bare = template.replace(/<script type="application\/octet-stream" id="profile"[^>]*>[^<]*<\/script>/, "");
     download(bare.replace("<!--stoke:data-->", () => `<!--stoke:data-->${data}`), `${stem(app)}.html`, "text/html");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the user is: all of it stands in the address, so that a link brings it back. */
+/* The state of the view: all of it is in the address, so that a link restores it. */
 import { Tone } from "./protocol";
 
 export interface Filter {
@@ -23,25 +23,25 @@ export const VIEWS = [
 ] as const;
 export type View = (typeof VIEWS)[number][0];
 
-export interface Place {
+export interface ViewState {
     view: View;
     filters: Filter[];
     event: number; /* 0: the first */
-    count: boolean; /* samples, in place of what they weigh */
-    wall: boolean; /* time, running and waiting together */
+    count: boolean; /* samples instead of weights */
+    wall: boolean; /* time, both running and waiting */
     order: number; /* 0 by size, 1 by name */
     flame: boolean; /* callers at the bottom */
     color: Tone;
     search: string;
     pattern: boolean;
-    chosen: string; /* the function that is looked at */
-    file: string; /* whose source is looked at; empty: the heaviest */
-    nodes: number; /* percent of the whole that a function has in the call graph, at least */
-    edges: number; /* the same of calls */
+    chosen: string; /* the selected function */
+    file: string; /* whose source is shown; empty: the heaviest */
+    nodes: number; /* minimum share of a function in the call graph, in percent */
+    edges: number; /* the same for calls */
     zoom: [number, number] | null;
 }
 
-export const START: Place = {
+export const START: ViewState = {
     view: "left",
     filters: [],
     event: 0,
@@ -59,10 +59,10 @@ export const START: Place = {
     zoom: null,
 };
 
-/* Only what is not as at the start. */
-export function writePlace(place: Place): string {
-    const differs = Object.entries(place).filter(
-        ([key, value]) => JSON.stringify(value) !== JSON.stringify(START[key as keyof Place]));
+/* Only what differs from the default. */
+export function writeState(state: ViewState): string {
+    const differs = Object.entries(state).filter(
+        ([key, value]) => JSON.stringify(value) !== JSON.stringify(START[key as keyof ViewState]));
     return differs.length ? `#${encodeURIComponent(JSON.stringify(Object.fromEntries(differs)))}` : "";
 }
 
@@ -71,40 +71,40 @@ function isFilter(value: unknown): value is Filter {
     return typeof filter === "object" && filter !== null && typeof filter.verb === "string" && typeof filter.text === "string";
 }
 
-/* An address that others wrote is not trusted: what is not of the right kind is left out. */
-export function readPlace(hash: string): Place {
-    const place = { ...START };
+/* An address may come from anyone: invalid values are ignored. */
+export function readState(hash: string): ViewState {
+    const state = { ...START };
     let given: Record<string, unknown>;
     try {
         given = JSON.parse(decodeURIComponent(hash.replace(/^#/, ""))) as Record<string, unknown>;
     } catch {
-        return place;
+        return state;
     }
     if (typeof given !== "object" || given === null)
-        return place;
+        return state;
     if (VIEWS.some(([view]) => view === given["view"]))
-        place.view = given["view"] as View;
+        state.view = given["view"] as View;
     if (Array.isArray(given["filters"]))
-        place.filters = given["filters"].filter(isFilter).slice(0, 200);
+        state.filters = given["filters"].filter(isFilter).slice(0, 200);
     for (const [key, most] of [["event", 1e6], ["order", 1], ["color", Tone.Change]] as const)
         if (Number.isInteger(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= most)
-            place[key] = given[key] as number;
+            state[key] = given[key] as number;
     for (const key of ["count", "wall", "flame", "pattern"] as const)
         if (typeof given[key] === "boolean")
-            place[key] = given[key];
+            state[key] = given[key];
     for (const key of ["search", "chosen", "file"] as const)
         if (typeof given[key] === "string")
-            place[key] = given[key];
+            state[key] = given[key];
     for (const key of ["nodes", "edges"] as const)
         if (Number.isFinite(given[key]) && (given[key] as number) >= 0 && (given[key] as number) <= 100)
-            place[key] = given[key] as number;
+            state[key] = given[key] as number;
     const zoom = given["zoom"];
     if (Array.isArray(zoom) && zoom.length === 2 && zoom.every((x) => Number.isFinite(x)) && zoom[0] < zoom[1])
-        place.zoom = [zoom[0], zoom[1]];
-    return place;
+        state.zoom = [zoom[0], zoom[1]];
+    return state;
 }
 
-/* What a chip says of a filter. */
+/* The text of a filter's chip. */
 export function filterText(f: Filter, time: (ns: number) => string): string {
     const said: Record<string, string> = {
         focus: f.exact ? "stacks with" : "stacks matching",
@@ -127,7 +127,7 @@ export function filterText(f: Filter, time: (ns: number) => string): string {
         case "by":
             return `by ${f.text}`;
         case "threads":
-            return f.text === "thread" ? "threads apart" : `threads by ${f.text || "name"}`;
+            return f.text === "both" ? "by process and thread" : f.text === "thread" ? "threads separate" : `threads by ${f.text || "name"}`;
         case "reverse":
             return "reversed";
         case "strip":

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the core has the page unpack: zstd data that comes in pieces inside of a recording,
- * and blocks that are packed by zlib. See web/core/unpack.c for what each call does. */
+/* Decompresses data for the core: zstd data that comes in pieces inside of a
+ * recording, and blocks compressed by zlib. See web/core/unpack.c for the functions. */
 import { Inflate, Unzlib } from "fflate";
 import { Decompress } from "fzstd";
 
-/* Bytes that are pushed at once: a block of 4 bytes may become 128 KiB. */
+/* bytes pushed at once: a block of 4 bytes may become 128 KiB */
 const ZSTD_STEP = 256;
 const INFLATE_STEP = 16 << 10;
 const STREAMS_MOST = 64;
-const WINDOW_LOG_MOST = 27; /* as on the command line: 128 MiB */
+const WINDOW_LOG_MOST = 27; /* as in the command line: 128 MiB */
 
 interface Stream {
     unpacker: Decompress;
     begun: boolean;
-    ready: Uint8Array[]; /* what was unpacked and is not taken yet */
+    ready: Uint8Array[]; /* decompressed, not yet taken */
 }
 
-/* Whether a frame that begins so asks for a window that is too large: the format's
- * "frame header" (RFC 8878, 3.1.1.1). What is too short to tell is left to the library. */
+/* Whether a frame that begins with these bytes requests too large a window: the
+ * format's "frame header" (RFC 8878, 3.1.1.1). If there are too few bytes, the library
+ * decides. */
 export function tooWide(head: Uint8Array): boolean {
     const descriptor = head[4] ?? 0;
     if (!(descriptor & 0x20))
@@ -30,7 +31,7 @@ export function tooWide(head: Uint8Array): boolean {
     return size > 2 ** WINDOW_LOG_MOST;
 }
 
-/* The module that the core imports, over the memory it will have. */
+/* The module that the core imports, for the memory that it will have. */
 export function unpackImports(memory: () => WebAssembly.Memory): Record<string, WebAssembly.ImportValue> {
     const streams = new Map<number, Stream>();
     const view = (at: number, length: number) => new Uint8Array(memory().buffer, at >>> 0, length >>> 0);
@@ -42,7 +43,7 @@ export function unpackImports(memory: () => WebAssembly.Memory): Record<string, 
         const ready: Uint8Array[] = [];
         const unpacker = new Decompress((block) => {
             if (block.length)
-                ready.push(block.slice()); /* its window is used again */
+                ready.push(block.slice()); /* the library reuses its window */
         });
         streams.set(next, { unpacker, begun: false, ready });
         return next++;
@@ -67,7 +68,7 @@ export function unpackImports(memory: () => WebAssembly.Memory): Record<string, 
                     if (part.length < block.length)
                         stream.ready.unshift(block.subarray(part.length));
                 } else {
-                    const step = from.slice(taken, taken + ZSTD_STEP); /* it may be kept */
+                    const step = from.slice(taken, taken + ZSTD_STEP); /* a copy, because the library may keep it */
                     taken += step.length;
                     stream.unpacker.push(step);
                 }

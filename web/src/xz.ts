@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xz files: where the streams of a file lie (the format's 2.1: they follow each other,
- * each with its lengths at its end), and what is in them. */
+/* xz files: finds the streams of a file (the format's 2.1: they follow each other,
+ * each with its lengths at its end), and decompresses them. */
 import { XzReadableStream } from "xz-decompress";
 
 const HEADER = 12;
 const FOOTER = 12;
-const INDEX_MOST = 64 << 20; /* bytes; a record a block */
+const INDEX_MOST = 64 << 20; /* bytes; a record per block */
 const STEPS_MOST = 10000; /* streams, and padding between them */
 const MAGIC = 0x595a;
 
 export class XzDamage extends Error {
-    constructor(readonly cutShort = false) {
+    constructor(readonly truncated = false) {
         super();
     }
 }
@@ -21,7 +21,7 @@ async function bytesOf(file: Blob, from: number, to: number): Promise<Uint8Array
     return new Uint8Array(await file.slice(from, to).arrayBuffer());
 }
 
-/* How long the blocks are that an index tells of (4.3). */
+/* The total length of the blocks in an index (4.3). */
 function lengthOfBlocks(index: Uint8Array): number {
     let at = 1;
     const number = (): number => {
@@ -39,12 +39,12 @@ function lengthOfBlocks(index: Uint8Array): number {
     let length = 0;
     for (let left = number(); left > 0; left--) {
         length += Math.ceil(number() / 4) * 4;
-        number(); /* the length unpacked */
+        number(); /* the decompressed length */
     }
     return length;
 }
 
-/* From where to where each stream lies, the first first. */
+/* Start and end of each stream, in order. */
 async function streamsOf(file: Blob): Promise<[number, number][]> {
     const found: [number, number][] = [];
     let end = file.size;
@@ -53,7 +53,7 @@ async function streamsOf(file: Blob): Promise<[number, number][]> {
         if (steps > STEPS_MOST)
             throw new XzDamage();
         if (view.getUint32(8) === 0) {
-            end -= 4; /* padding comes by fours */
+            end -= 4; /* padding is a multiple of four bytes */
             continue;
         }
         const index = (view.getUint32(4, true) + 1) * 4;
@@ -69,7 +69,7 @@ async function streamsOf(file: Blob): Promise<[number, number][]> {
     return found;
 }
 
-/* Unpacked piece by piece. Fails with XzDamage, after what comes before the damage. */
+/* Decompresses piece by piece. Throws XzDamage after the data before the damage. */
 export async function* unpackXz(file: Blob, counting: () => TransformStream<Uint8Array, Uint8Array>): AsyncGenerator<Uint8Array> {
     let whole = true;
     const streams = await streamsOf(file).catch((error: unknown): [number, number][] => {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this plugin uses of QEMU's plugin interface, version 1 (up to QEMU 8.2), declared
- * from its documentation ("QEMU TCG Plugins"): Debian ships no header for it. QEMU
- * resolves the functions when it loads the plugin. */
+/* The part of QEMU's plugin interface, version 1 (up to QEMU 8.2), that this plugin
+ * uses, declared from its documentation ("QEMU TCG Plugins"): Debian has no header for
+ * it. QEMU resolves the functions when it loads the plugin. */
 #ifndef STOKE_AGENTS_QEMU_API_H
 #define STOKE_AGENTS_QEMU_API_H
 
@@ -15,7 +15,7 @@ enum { QEMU_API_VERSION = 1 };
 
 typedef uint64_t qemu_plugin_id_t;
 
-/* What QEMU tells of itself at the installation. */
+/* Facts about QEMU at the installation of the plugin. */
 struct qemu_info {
     const char *target_name; /* "riscv64" */
     struct {
@@ -24,16 +24,16 @@ struct qemu_info {
     bool system_emulation;
     struct {
         int smp_vcpus, max_vcpus;
-    } system; /* where it is system emulation */
+    } system; /* for system emulation */
 };
 
 /* Whether a callback reads or writes the guest's registers. */
 enum qemu_cb_flags { QEMU_CB_NO_REGS = 0 };
 
-/* Which accesses a callback is for. QEMU 7.2 does not call one for reads alone. */
+/* The accesses that a callback is for. QEMU 7.2 does not call one for reads only. */
 enum qemu_memory_rw { QEMU_MEMORY_BOTH = 3 };
 
-/* Opaque; good only within the callback of a translation. */
+/* Opaque; valid only within the callback of a translation. */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
@@ -63,8 +63,8 @@ void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
                                                          unsigned vcpu, int64_t number,
                                                          int64_t result));
 
-/* A block was translated: the callback asks for others, for when it or one of its
- * instructions is about to run. */
+/* A block was translated. The callback registers others, which are called before the
+ * block or one of its instructions runs. */
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
                                            void (*cb)(qemu_plugin_id_t id,
                                                       struct qemu_plugin_tb *tb));

@@ -3,6 +3,7 @@
 #include "agents/qemu/channel.h"
 #include "agents/qemu/trigger.h"
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/qemu_format.h"
 #include <pthread.h>
@@ -77,7 +78,8 @@ enum {
     REGISTER_RA = 1,
     REGISTER_SP = 2,
     REGISTER_S0 = 8,
-    CONTEXT_REGISTERS = 8, /* at least so many are a context, not a function's own */
+    CONTEXT_REGISTERS =
+        8, /* at least this many registers are a context; a function saves fewer */
 };
 
 /* A load or store of a register of 8 bytes. */
@@ -110,7 +112,7 @@ static bool is_of_kind(struct access a, bool loads)
 }
 
 /* The stack pointer is copied to or from another register, or exchanged with a CSR. A
- * frame pointer (s0) is no other stack. */
+ * copy in the frame pointer (s0) is not another stack. */
 static bool moves_stack(const struct block_draft *d, uint32_t index)
 {
     const unsigned char *b = draft_bytes(d, index);
@@ -128,11 +130,12 @@ static bool moves_stack(const struct block_draft *d, uint32_t index)
            from != REGISTER_S0;
 }
 
-/* The block loads or stores so many registers at the stack pointer as a context has: one
- * of them is one that functions do not keep, or the stack pointer moves. */
+/* Whether the block loads or stores as many registers at the stack pointer as a
+ * context has, and one of them is a register that functions do not save, or the stack
+ * pointer is changed. */
 static bool has_context(const struct block_draft *d, bool loads)
 {
-    uint32_t seen = 0, kept = UINT32_C(0x0ffc0306); /* ra, sp, s0 to s11 */
+    uint32_t seen = 0, preserved = UINT32_C(0x0ffc0306); /* ra, sp, s0 to s11 */
     bool moves = false;
     if (d->count == 1)
         return true; /* QEMU makes blocks of single instructions: -singlestep */
@@ -142,7 +145,8 @@ static bool has_context(const struct block_draft *d, bool loads)
             seen |= UINT32_C(1) << a.reg;
         moves |= moves_stack(d, i);
     }
-    return __builtin_popcount(seen) >= CONTEXT_REGISTERS && ((seen & ~kept) || moves);
+    return __builtin_popcount(seen) >= CONTEXT_REGISTERS &&
+           ((seen & ~preserved) || moves);
 }
 
 enum block_context block_context_at(const struct block_draft *d, uint32_t index)
@@ -158,7 +162,7 @@ enum block_context block_context_at(const struct block_draft *d, uint32_t index)
     return a.loads ? CONTEXT_LOAD : CONTEXT_SAVE;
 }
 
-/* Where the id of such a block stands, or may be put. */
+/* The slot of the id of a block, or a free slot for it. */
 static uint32_t *slot_of(const struct block_draft *d)
 {
     size_t mask = slot_count - 1;
@@ -173,14 +177,12 @@ static uint32_t *slot_of(const struct block_draft *d)
     }
 }
 
-/* Keeps at least half of the slots free, and room for one more block. */
+/* Makes sure that at least half of the slots are free, and that there is room for one
+ * more block. */
 static bool make_room(void)
 {
-    struct block **more =
-        arena_grow(&memory, blocks, &block_cap, block_count + 1, sizeof *blocks);
-    if (!more)
+    if (!ARRAY_RESERVE(&memory, blocks, block_cap, block_count + 1))
         return false;
-    blocks = more;
     if (2 * ((size_t)block_count + 1) <= slot_count)
         return true;
     size_t count = slot_count ? 2 * slot_count : 4096;

@@ -25,7 +25,7 @@ bool channel_init(void)
     return true;
 }
 
-/* Not the private kind: two processes meet here. */
+/* Not FUTEX_PRIVATE: two processes use it. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
 {
     struct timespec most = {.tv_nsec = CHANNEL_TICK_NS};

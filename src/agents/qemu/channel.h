@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What QEMU's threads and the process that writes the trace share: memory, and the words
- * in it on their way.
+/* Memory that the threads of QEMU and the writer process share, with the words that
+ * are not written yet.
  *
- * The trace is written by a process of its own, because nobody tells a plugin that its
- * guest dies of a signal: QEMU simply goes. What stands in shared memory outlives it, and
- * the writer finishes the file. It also takes the writing off the guest's thread.
+ * A separate process writes the trace, because QEMU does not call a plugin when a
+ * signal kills its guest: QEMU exits at once. The shared memory remains, and the
+ * writer completes the file. Also, the thread of the guest does not spend time on
+ * writing.
  *
- * Each virtual CPU has a lane, a ring with one writer and one reader that needs no lock.
- * Descriptions of blocks and maps have a feed each, for which a lock is held. Words are
- * published after the descriptions that they name, and the writer looks at the lanes
- * first: so it never meets a word whose description it has not. */
+ * Each virtual CPU has a lane, a ring with one writer and one reader that needs no
+ * lock. Descriptions of blocks and maps have a feed each, which needs a lock. Words
+ * are published after the descriptions that they refer to, and the writer reads the
+ * lanes first: so it has the description of each word that it reads. */
 #ifndef STOKE_AGENTS_QEMU_CHANNEL_H
 #define STOKE_AGENTS_QEMU_CHANNEL_H
 
@@ -19,51 +20,51 @@
 #include <stdint.h>
 
 enum {
-    LANES = 2048,              /* virtual CPUs, or threads of a guest at a time */
+    LANES = 2048,              /* virtual CPUs, or simultaneous threads of a guest */
     LANE_WORDS = 1 << 17,      /* a power of two */
-    BLOCK_FEED_SIZE = 1 << 22, /* powers of two as well, */
-    MAP_FEED_SIZE = 1 << 20,   /* and longer than any description */
+    BLOCK_FEED_SIZE = 1 << 22, /* powers of two, too, */
+    MAP_FEED_SIZE = 1 << 20,   /* and larger than any description */
     THREAD_NAME_SIZE = 32,
 };
 
 struct block;
 
-/* A virtual CPU: the block that it is in, and its ring. The thread that runs it writes
- * everything but `tail`, without a lock. */
+/* A virtual CPU: its current block, and its ring. The thread that runs it writes all
+ * fields except `tail`, without a lock. */
 struct lane {
-    /* The block under way. */
-    uint64_t begun;            /* instructions begun before it */
-    uint64_t edge;             /* the instruction from which the trigger is another */
-    const struct block *block; /* good in QEMU only; NULL before the first */
+    /* The current block. */
+    uint64_t begun; /* instructions that started before it */
+    uint64_t edge;  /* the number of the instruction at which the trigger changes */
+    const struct block *block; /* valid only in QEMU; NULL before the first block */
     uint32_t id;               /* 0 for none */
-    uint32_t reached;          /* so many of its instructions were begun */
-    uint32_t whole;            /* and it has so many; 0: look closer (lane_finish) */
-    uint32_t on;               /* all ones while the trigger is on, else 0 */
+    uint32_t reached;          /* number of its instructions that have started */
+    uint32_t whole; /* number of its instructions; 0: use the slow path (lane_finish) */
+    uint32_t on;    /* all ones while the trigger is on, else 0 */
 
-    /* What is known of the words before it. */
-    uint32_t last;  /* the word put last was this block, all of it; else 0 */
-    uint32_t again; /* and it ran so many times more */
-    uint64_t gap;   /* instructions left out since */
+    /* The words before the block. */
+    uint32_t last;  /* the last word was this block, all of it; else 0 */
+    uint32_t again; /* and it ran this many times more */
+    uint64_t gap;   /* instructions that were omitted since */
 
     uint32_t *words;
     uint32_t limit; /* the value of head at which lane_room is due */
     _Atomic uint32_t head;
 
-    uint64_t skipped; /* instructions left out, of all that were begun */
-    uint64_t
-        carried; /* instructions in the trace, of threads that had this lane before */
-    bool fresh;  /* its thread has not run yet */
+    uint64_t skipped; /* omitted instructions, of all that started */
+    uint64_t carried; /* instructions in the trace of earlier threads of this lane */
+    bool fresh;       /* its thread has not run yet */
 
-    /* A new thread or name, from `thread_from` in the ring on, while `thread_is_new`. */
+    /* A new thread or name, which applies from `thread_from` in the ring on, while
+     * `thread_is_new`. */
     uint32_t thread, thread_from;
     char thread_name[THREAD_NAME_SIZE];
     _Atomic uint32_t thread_is_new;
 
-    _Alignas(64) _Atomic uint32_t tail; /* the writer's */
-    _Atomic uint32_t is_awaited;        /* somebody sleeps until the tail moves */
+    _Alignas(64) _Atomic uint32_t tail; /* set by the writer */
+    _Atomic uint32_t is_awaited;        /* a thread sleeps until the tail moves */
 };
 
-/* Whole records, one behind the other. head and tail count bytes. */
+/* Whole records, one after the other. head and tail count bytes. */
 struct feed {
     uint32_t size;
     char *bytes;
@@ -74,16 +75,16 @@ struct feed {
 
 enum channel_state {
     CHANNEL_RUNS,
-    CHANNEL_ENDS, /* QEMU says that all is in the rings */
+    CHANNEL_ENDS, /* set by QEMU: all words are in the rings */
 };
 
 struct channel {
     _Atomic uint32_t state;
-    _Atomic uint32_t is_failed;  /* nothing can be written any more: rings go nowhere */
-    _Atomic uint32_t is_execing; /* the guest is within execve */
-    _Atomic uint32_t bell;       /* rung for the writer */
+    _Atomic uint32_t is_failed;     /* writing failed: the rings are discarded */
+    _Atomic uint32_t is_execing;    /* the guest is within execve */
+    _Atomic uint32_t bell;          /* futex that wakes the writer */
     _Atomic uint32_t context_count; /* stores and loads of contexts, in all lanes */
-    _Atomic uint32_t lane_count;    /* lanes from here on were never used */
+    _Atomic uint32_t lane_count;    /* lanes from this one on were never used */
     struct feed blocks, maps;
     struct lane lanes[LANES];
     uint32_t words[LANES][LANE_WORDS];
@@ -93,24 +94,24 @@ struct channel {
 
 extern struct channel *channel;
 
-/* Makes the memory, zeroed, in the place of that which there was. It is only used as far
- * as it is touched. False where there is none. */
+/* Allocates the memory, zeroed; it replaces the old one. Only touched pages use
+ * memory. False if there is none. */
 bool channel_init(void);
 
-/* Wakes the writer, which else looks every CHANNEL_TICK. */
+/* Wakes the writer, which otherwise checks every CHANNEL_TICK. */
 #define CHANNEL_TICK_NS 20000000
 void channel_ring_bell(void);
 void channel_await_bell(uint32_t heard);
 
-/* Sleeps until the tail is no longer `seen`, or for a while. If the writer is gone, the
+/* Waits until the tail is not `seen`, or until a timeout. If the writer has ended, the
  * channel has failed afterwards. */
 void channel_await_tail(_Atomic uint32_t *tail, uint32_t seen,
                         _Atomic uint32_t *is_awaited);
 
-/* The writer took what stands before `to`. */
+/* The writer has read all words before `to`. */
 void channel_move_tail(_Atomic uint32_t *tail, uint32_t to, _Atomic uint32_t *is_awaited);
 
-/* Puts a record of two pieces into a feed, filled up with zeros to a multiple of 4; waits
+/* Writes a record of two parts to a feed, padded with zeros to a multiple of 4; waits
  * for room. One thread at a time. */
 void feed_put(struct feed *f, const void *head, size_t head_size, const void *body,
               size_t body_size);

@@ -15,7 +15,7 @@ void lane_room(struct lane *l)
             return;
         }
         if (LANE_WORDS - (head - tail) >= LANE_SPARE) {
-            /* The writer hears of every half, and is not woken for less. */
+            /* The writer is notified when the ring is half full, and not more often. */
             uint32_t half = (head + LANE_SPARE) / HALF * HALF + HALF;
             uint32_t end = tail + LANE_WORDS;
             l->limit = (int32_t)(end - half) < 0 ? end : half;
@@ -26,7 +26,7 @@ void lane_room(struct lane *l)
     }
 }
 
-/* Published together, so that a reader never meets half of them. */
+/* Published at once, so a reader never sees a part of them. */
 static void put(struct lane *l, const uint32_t *words, uint32_t count)
 {
     uint32_t head = atomic_load_explicit(&l->head, memory_order_relaxed);
@@ -52,7 +52,8 @@ static void put_gap(struct lane *l)
     l->last = 0;
 }
 
-/* `count` instructions of the block with this id and size, from number `first` on. */
+/* Writes `count` instructions of the block with this id and size, from number `first`
+ * on. */
 static void put_piece(struct lane *l, uint32_t id, uint32_t size, uint32_t first,
                       uint32_t count)
 {
@@ -73,7 +74,7 @@ static void put_piece(struct lane *l, uint32_t id, uint32_t size, uint32_t first
     l->last = 0;
 }
 
-/* The block under way is not in the trace, none of it. */
+/* Omits the whole current block from the trace. */
 static void skip_block(struct lane *l)
 {
     l->begun += l->reached;
@@ -130,7 +131,8 @@ void lane_open(struct lane *l)
     l->begun = l->skipped = l->gap = 0;
     l->block = NULL;
     l->id = l->reached = l->last = l->again = 0;
-    l->whole = 1; /* is not reached: the first block of all is finished with care */
+    l->whole =
+        1; /* never equal to `reached`: the first block is finished by the slow path */
     l->words = channel->words[l - channel->lanes];
     l->fresh = true;
     trigger_begin(l);
@@ -157,7 +159,8 @@ void lane_close(struct lane *l)
 
 void lane_abandon(struct lane *l)
 {
-    /* The block itself went with QEMU. What needs it, a trigger within it, is left. */
+    /* The block is in QEMU's memory, which is gone. A change of the trigger within it
+     * needs the block, and is omitted. */
     if (l->id && l->whole && l->reached && l->reached <= l->whole &&
         l->edge - l->begun >= l->reached)
         put_piece(l, l->id, l->whole, 0, l->reached);

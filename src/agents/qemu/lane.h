@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A virtual CPU's words, put by the thread that runs it. What is called for every block
- * stands here: it is some ten instructions of the host. */
+/* The words of a virtual CPU, written by the thread that runs it. This file has the
+ * functions that are called for every block: about ten instructions of the host. */
 #ifndef STOKE_AGENTS_QEMU_LANE_H
 #define STOKE_AGENTS_QEMU_LANE_H
 
@@ -9,34 +9,35 @@
 #include "base/qemu_format.h"
 
 enum {
-    LANE_SPARE = 8,         /* words that may be put after lane_room, before the next */
-    LANE_AGAIN_MOST = 65536 /* so that one who watches a loop sees something */
+    LANE_SPARE =
+        8, /* words that may be written after lane_room, before the next call of it */
+    LANE_AGAIN_MOST =
+        65536 /* maximum of repetitions, so that a reader of a running trace sees progress */
 };
 
-/* A new thread takes the lane: another count of instructions. `name` is known later. */
+/* A new thread uses the lane: counts restart. `name` is set later. */
 void lane_open(struct lane *l);
 
-/* The thread that runs has this id and name: on the first block, and when it is renamed.
- */
+/* The running thread has this id and name: at its first block, and when it is renamed. */
 void lane_name(struct lane *l, uint32_t thread, const char *name);
 
-/* Puts what is under way: the thread has ended, or the guest. */
+/* Writes the current block: the thread or the guest has ended. */
 void lane_close(struct lane *l);
 
-/* The same, by the writer, when QEMU has gone: what is known of the block under way. */
+/* The same, called by the writer after QEMU has ended: the part that is known. */
 void lane_abandon(struct lane *l);
 
-/* The block under way stores or loads a stack's context: `kind` is QEMU_RUN_SAVE or
+/* The current block stores or loads the context of a stack: `kind` is QEMU_RUN_SAVE or
  * QEMU_RUN_LOAD. */
 void lane_context(struct lane *l, uint32_t kind, uint64_t address);
 
-/* A forked guest goes on in a trace of its own, of which this lane begins with a gap. */
+/* A forked guest continues in its own trace, in which this lane begins with a gap. */
 void lane_fork(struct lane *l);
 
-/* Makes room for LANE_SPARE words at least, waiting for the writer. */
+/* Makes room for at least LANE_SPARE words; waits for the writer. */
 void lane_room(struct lane *l);
 
-/* Puts the block under way, piece by piece where the trigger turns in it. */
+/* Writes the current block, in several parts if the trigger changes in it. */
 void lane_finish(struct lane *l);
 
 static inline void lane_put_whole(struct lane *l)
@@ -56,7 +57,7 @@ static inline void lane_put_whole(struct lane *l)
     atomic_store_explicit(&l->head, head, memory_order_release);
 }
 
-/* The block before was left, wherever it was; b is entered. */
+/* Ends the block before, at any instruction of it, and starts b. */
 static inline void lane_enter(struct lane *l, const struct block *b)
 {
     uint64_t begun = l->begun + l->reached;

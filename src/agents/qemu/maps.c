@@ -2,16 +2,17 @@
 #include "agents/qemu/maps.h"
 #include "agents/qemu/channel.h"
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/number.h"
 #include "base/qemu_format.h"
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Addresses are the host's; `bias` takes them to the guest's. */
+/* Addresses are those of the host; `bias` converts them to the guest's. */
 struct map {
     uint64_t start, end, offset, bias;
-    uint32_t id; /* 0 until code of it is translated */
+    uint32_t id; /* 0 until code of the map is translated */
     struct str path;
 };
 
@@ -21,9 +22,9 @@ struct maps {
 };
 
 static _Atomic uint32_t is_stale = 1;
-static struct arena seen_memory, told_memory;
-static struct maps seen; /* as the system has them; given up when they are stale */
-static struct maps told; /* in the trace, by id - 1 */
+static struct arena seen_memory, reported_memory;
+static struct maps seen; /* as in /proc/self/maps; read again when they are outdated */
+static struct maps reported; /* described in the trace, by id - 1 */
 
 void maps_forget(void)
 {
@@ -32,26 +33,22 @@ void maps_forget(void)
 
 static bool map_add(struct maps *maps, struct arena *memory, struct map map)
 {
-    struct map *more =
-        arena_grow(memory, maps->items, &maps->cap, maps->count + 1, sizeof *maps->items);
-    if (!more)
+    struct map *added = ARRAY_APPEND(memory, maps->items, maps->count, maps->cap);
+    if (!added)
         return false;
-    maps->items = more;
-    more[maps->count++] = map;
+    *added = map;
     return true;
 }
 
-/* All of /proc/self/maps, in seen_memory. */
+/* Reads all of /proc/self/maps into seen_memory. */
 static struct str read_maps(void)
 {
     char *text = NULL;
     size_t size = 0, cap = 0;
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     while (fd >= 0) {
-        char *more = arena_grow(&seen_memory, text, &cap, size + 65536, 1);
-        if (!more)
+        if (!ARRAY_RESERVE(&seen_memory, text, cap, size + 65536))
             break;
-        text = more;
         ssize_t got = read(fd, text + size, 65536);
         if (got <= 0)
             break;
@@ -62,7 +59,7 @@ static struct str read_maps(void)
     return size ? (struct str){text, size} : STR("");
 }
 
-/* The text before the next `c`, which is taken off the line together with it. */
+/* The text before the next `c`; removes both from the line. */
 static struct str take_until(struct str *line, char c)
 {
     struct str word = str_head(*line, str_find(*line, c));
@@ -112,19 +109,19 @@ static bool is_same(const struct map *a, const struct map *b)
            a->bias == b->bias && str_equal(a->path, b->path);
 }
 
-/* The id of a map that code is from. */
-static uint32_t tell(struct map *map)
+/* The id of the map that contains code. */
+static uint32_t report(struct map *map)
 {
-    for (size_t i = 0; i < told.count; i++)
-        if (is_same(&told.items[i], map))
-            return told.items[i].id;
-    map->id = (uint32_t)told.count + 1;
-    struct map kept = *map;
-    kept.path = arena_str(&told_memory, map->path);
-    if (kept.path.len != map->path.len || !map_add(&told, &told_memory, kept))
+    for (size_t i = 0; i < reported.count; i++)
+        if (is_same(&reported.items[i], map))
+            return reported.items[i].id;
+    map->id = (uint32_t)reported.count + 1;
+    struct map copy = *map;
+    copy.path = arena_str(&reported_memory, map->path);
+    if (copy.path.len != map->path.len || !map_add(&reported, &reported_memory, copy))
         return 0;
-    describe(&kept);
-    return kept.id;
+    describe(&copy);
+    return copy.id;
 }
 
 uint32_t map_of(uint64_t address, uint64_t host)
@@ -137,7 +134,7 @@ uint32_t map_of(uint64_t address, uint64_t host)
             continue;
         if (!map->id) {
             map->bias = host - address;
-            map->id = tell(map);
+            map->id = report(map);
         }
         return map->id;
     }
@@ -146,6 +143,6 @@ uint32_t map_of(uint64_t address, uint64_t host)
 
 void maps_describe_again(void)
 {
-    for (size_t i = 0; i < told.count; i++)
-        describe(&told.items[i]);
+    for (size_t i = 0; i < reported.count; i++)
+        describe(&reported.items[i]);
 }

@@ -4,8 +4,8 @@
 
 #define EXAMPLE "-plugin libstoke_qemu.so,out=FILE[,selector=N,start=X,end=Y]"
 
-/* The number of an instruction is decimal, an address and an encoding are hexadecimal: as
- * in FireSim's configuration. "-1" is never, for the end. */
+/* The number of an instruction is decimal; an address and an encoding are hexadecimal,
+ * as in FireSim's configuration. "-1" as the end means never. */
 static bool parse_edge(struct trace_options *o, const char *name, const char *value,
                        uint64_t *out, struct error *err)
 {
@@ -13,7 +13,7 @@ static bool parse_edge(struct trace_options *o, const char *name, const char *va
     bool decimal = o->selector <= 1;
     if (decimal ? number_parse_u64(text, out) : number_parse_hex(text, out))
         return true;
-    error_set(err, "%s=%s is no %s number", name, value,
+    error_set(err, "invalid %s=%s: not a %s number", name, value,
               decimal ? "decimal" : "hexadecimal");
     return error_hint(err, "with selector %u it is %s", o->selector,
                       o->selector <= 1 ? "the number of an instruction, from 0"
@@ -22,7 +22,7 @@ static bool parse_edge(struct trace_options *o, const char *name, const char *va
                           : "mask << 32 | value, such as ffffffff00008013");
 }
 
-/* The value of an argument, where it is the one of this name. */
+/* The value of an argument if it has this name, else NULL. */
 static const char *value_of(const char *argument, const char *name)
 {
     size_t length = strlen(name);

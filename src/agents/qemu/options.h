@@ -8,12 +8,12 @@
 struct trace_options {
     const char *out; /* a path, or "-"; lives in argv */
     uint32_t selector;
-    uint64_t start, end; /* base/qemu_format.h says of what */
-    bool has_end;        /* else never */
+    uint64_t start, end; /* see base/qemu_format.h */
+    bool has_end;        /* otherwise never */
 };
 
-/* Reads "name=value" arguments. False for a name that is not one, a value that is none,
- * or a file or a start that is missing. */
+/* Parses "name=value" arguments. False for an unknown name, an invalid value, or if
+ * the file or the start is missing. */
 bool trace_options_parse(struct trace_options *o, int argc, char **argv,
                          struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libstoke_qemu.so: a plugin of QEMU that writes every instruction which a RISC-V guest
- * begins, for `stoke trace`. Here is what QEMU calls. */
+/* libstoke_qemu.so: a plugin of QEMU that writes every instruction that a RISC-V guest
+ * starts, for `stoke trace`. This file has the callbacks for QEMU. */
 #include "agents/qemu/api.h"
 #include "agents/qemu/block.h"
 #include "agents/qemu/channel.h"
@@ -15,13 +15,18 @@
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "the trace is little-endian, and is written as it stands in memory");
+               "the trace is little-endian, and is a copy of memory");
+
+/* Position of a block's id in callback data, above the number of an instruction. */
+enum { MARK_SHIFT = 10 };
+
+_Static_assert(BLOCK_INSTRUCTIONS == 1 << MARK_SHIFT, "numbers of instructions fit");
 
 int qemu_plugin_version = QEMU_API_VERSION;
 
 static struct trace_options options;
 static bool is_system;
-static uint32_t flags; /* of the header, see qemu_format.h */
+static uint32_t flags; /* flags of the header, see qemu_format.h */
 
 /* Linux's numbers of system calls on RISC-V. */
 enum guest_call {
@@ -55,7 +60,7 @@ static void stop_tracing(const char *why)
         say("stoke_qemu: %s; the trace ends here\n", why);
 }
 
-/* QEMU counts virtual CPUs from 0; those of user mode are threads. */
+/* QEMU counts virtual CPUs from 0; in user mode each is a thread. */
 static void on_vcpu_begins(qemu_plugin_id_t id, unsigned vcpu)
 {
     (void)id;
@@ -83,42 +88,55 @@ static void on_block(unsigned vcpu, void *block)
         lane_enter(&channel->lanes[vcpu], block);
 }
 
-/* An instruction that may trap, or the last of a block, is about to run: so many of the
- * block's instructions have begun. */
+/* An instruction that may trap, or the last one of a block, is about to run: `count`
+ * instructions of the block have started. */
 static void on_reached(unsigned vcpu, void *count)
 {
     if (vcpu < LANES)
         channel->lanes[vcpu].reached = (uint32_t)(uintptr_t)count;
 }
 
+/* QEMU 7.2 may call back for an access of a later (atomic) instruction, after it left
+ * a block early. `data` names the instruction of the registration. */
+static bool is_access_of(const struct lane *l, const void *data)
+{
+    uint64_t mark = (uintptr_t)data;
+    uint32_t id = (uint32_t)(mark >> MARK_SHIFT), index = mark & (BLOCK_INSTRUCTIONS - 1);
+    const struct block *b = l->block;
+    bool is_last = b && b->begin == b->count && index + 1 == b->count;
+    return b && b->id == id && (l->reached == index + 1 || is_last);
+}
+
 static void on_context_saved(unsigned vcpu, uint32_t info, uint64_t address, void *data)
 {
-    (void)info, (void)data;
-    if (vcpu < LANES)
+    (void)info;
+    if (vcpu < LANES && is_access_of(&channel->lanes[vcpu], data))
         lane_context(&channel->lanes[vcpu], QEMU_RUN_SAVE, address);
 }
 
 static void on_context_loaded(unsigned vcpu, uint32_t info, uint64_t address, void *data)
 {
-    (void)info, (void)data;
-    if (vcpu < LANES)
+    (void)info;
+    if (vcpu < LANES && is_access_of(&channel->lanes[vcpu], data))
         lane_context(&channel->lanes[vcpu], QEMU_RUN_LOAD, address);
 }
 
-static void watch_contexts(const struct block_draft *d, const struct qemu_plugin_tb *tb)
+static void watch_contexts(const struct block_draft *d, const struct block *b,
+                           const struct qemu_plugin_tb *tb)
 {
     for (uint32_t i = 0; i < d->count; i++) {
         enum block_context context = block_context_at(d, i);
         if (context == CONTEXT_NONE)
             continue;
-        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i),
-                                         context == CONTEXT_SAVE ? on_context_saved
-                                                                 : on_context_loaded,
-                                         QEMU_CB_NO_REGS, QEMU_MEMORY_BOTH, NULL);
+        uint64_t mark = (uint64_t)b->id << MARK_SHIFT | i;
+        qemu_plugin_register_vcpu_mem_cb(
+            qemu_plugin_tb_get_insn(tb, i),
+            context == CONTEXT_SAVE ? on_context_saved : on_context_loaded,
+            QEMU_CB_NO_REGS, QEMU_MEMORY_BOTH, (void *)(uintptr_t)mark);
     }
 }
 
-/* False for a block that is longer than QEMU makes them. */
+/* False for a block that is longer than QEMU's limit. */
 static bool draft_block(struct block_draft *d, const struct qemu_plugin_tb *tb)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
@@ -154,7 +172,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     static __thread struct block_draft draft;
     (void)id;
     if (!draft_block(&draft, tb)) {
-        stop_tracing("QEMU has a block that is no RISC-V code");
+        stop_tracing("a block of QEMU is not RISC-V code");
         return;
     }
     if (!is_system)
@@ -164,7 +182,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         stop_tracing("memory is short");
         return;
     }
-    /* QEMU hands back what was only given to it. */
+    /* QEMU passes back a const pointer as a plain one. */
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_CB_NO_REGS,
                                          (void *)(uintptr_t)b);
     for (uint32_t i = 1; i < draft.count && b->begin < b->count; i++) {
@@ -175,7 +193,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
                                                    on_reached, QEMU_CB_NO_REGS,
                                                    (void *)(uintptr_t)(i + 1));
     }
-    watch_contexts(&draft, tb);
+    watch_contexts(&draft, b, tb);
 }
 
 static void on_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1,
@@ -202,34 +220,34 @@ static void on_call_returns(qemu_plugin_id_t id, unsigned vcpu, int64_t number,
         break;
     case CALL_PRCTL:
         if (vcpu < LANES)
-            thread_look_at_name(&channel->lanes[vcpu]);
+            thread_refresh_name(&channel->lanes[vcpu]);
         break;
     case CALL_EXECVE:
     case CALL_EXECVEAT:
-        atomic_store(&channel->is_execing, 0); /* it failed */
+        atomic_store(&channel->is_execing, 0); /* the system call failed */
         break;
     default:
         break;
     }
 }
 
-/* The child of a guest's fork: it has the blocks that were translated, and nobody who
- * writes for it. */
+/* The child of a guest's fork: it has the blocks that were translated, but no writer
+ * process. */
 static void on_forked(void)
 {
     struct error err;
     struct lane *own = thread_lane();
     bool is_failed = atomic_load(&channel->is_failed) || !own;
-    struct lane kept;
+    struct lane copy;
     if (!is_failed)
-        memcpy(&kept, own, sizeof kept);
+        memcpy(&copy, own, sizeof copy);
     writer_forget();
     if (!channel_init())
-        _exit(127); /* its rings would be the parent's */
+        _exit(127); /* its rings would be shared with the parent */
     atomic_store(&channel->is_failed, is_failed);
     if (is_failed)
         return;
-    memcpy(own, &kept, sizeof kept);
+    memcpy(own, &copy, sizeof copy);
     lane_fork(own);
     atomic_store(&channel->lane_count, (uint32_t)(own - channel->lanes) + 1);
     if (!writer_start(&options, flags, true, &err)) {

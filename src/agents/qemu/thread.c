@@ -33,7 +33,7 @@ static const char *program_name(void)
     return known;
 }
 
-/* A thread without a name of its own has QEMU's. */
+/* The name of a thread is QEMU's until the guest sets one. */
 static void name_of_thread(char *name)
 {
     prctl(PR_GET_NAME, name);
@@ -56,7 +56,7 @@ void thread_introduce(struct lane *l)
     lane_name(l, has_threads ? (uint32_t)syscall(SYS_gettid) : 0, name);
 }
 
-void thread_look_at_name(struct lane *l)
+void thread_refresh_name(struct lane *l)
 {
     char name[THREAD_NAME_SIZE] = "";
     name_of_thread(name);

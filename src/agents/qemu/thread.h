@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who runs on a lane: the threads of a user-mode guest are threads of QEMU. */
+/* The threads of lanes: each thread of a user-mode guest is a thread of QEMU. */
 #ifndef STOKE_AGENTS_QEMU_THREAD_H
 #define STOKE_AGENTS_QEMU_THREAD_H
 
@@ -7,15 +7,14 @@
 
 struct lane;
 
-/* Once, before all others. */
+/* Call it once, before all others. */
 void thread_init(bool is_system);
 
-/* The calling thread begins to run on a lane that was opened: tells of it in the trace.
- */
+/* The calling thread begins to run on an open lane: adds it to the trace. */
 void thread_introduce(struct lane *l);
 
-/* It may have another name now. */
-void thread_look_at_name(struct lane *l);
+/* The thread may have a new name. */
+void thread_refresh_name(struct lane *l);
 
 /* The lane of the calling thread, or NULL. */
 struct lane *thread_lane(void);

@@ -12,7 +12,8 @@ void trigger_init(const struct trace_options *options)
     trigger = *options;
 }
 
-/* The edges of selector 1 lie one behind what was told: the register is a cycle late. */
+/* The edges of selector 1 are one higher than the option: the register changes one
+ * cycle later. */
 static uint64_t after(uint64_t number, uint64_t by)
 {
     return number > NEVER - by ? NEVER : number + by;
@@ -32,16 +33,16 @@ void trigger_pass_edge(struct lane *l)
     l->edge = l->on && trigger.has_end ? after(trigger.end, 2) : NEVER;
 }
 
-static bool is_at(uint64_t address, uint64_t wanted)
+static bool is_at(uint64_t address, uint64_t value)
 {
-    if (wanted >> 40 == 0 && wanted >> 39 & 1 && address == (wanted | UINT64_MAX << 40))
+    if (value >> 40 == 0 && value >> 39 & 1 && address == (value | UINT64_MAX << 40))
         return true;
-    return address == wanted;
+    return address == value;
 }
 
-static bool is_like(uint32_t instruction, uint64_t wanted)
+static bool is_like(uint32_t instruction, uint64_t value)
 {
-    return ((instruction ^ (uint32_t)wanted) & (uint32_t)(wanted >> 32)) == 0;
+    return ((instruction ^ (uint32_t)value) & (uint32_t)(value >> 32)) == 0;
 }
 
 bool trigger_turns(uint64_t address, const unsigned char *bytes, size_t size,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trigger: which instructions are traced. base/qemu_format.h says what each selector
- * means; here they are made of two things that a lane understands: an edge, the number of
- * the instruction from which the state is another, and marks, the instructions after
- * which it is. */
+/* The trigger: it selects the instructions to trace. base/qemu_format.h defines the
+ * selectors. This module implements them by two properties of a lane: an edge, which
+ * is the number of the instruction at which the state changes, and marks, which are
+ * instructions after which it changes. */
 #ifndef STOKE_AGENTS_QEMU_TRIGGER_H
 #define STOKE_AGENTS_QEMU_TRIGGER_H
 
@@ -13,16 +13,16 @@
 
 struct lane;
 
-/* Once, before all others. */
+/* Call it once, before all others. */
 void trigger_init(const struct trace_options *options);
 
-/* A thread begins. */
+/* Sets the state of a new thread. */
 void trigger_begin(struct lane *l);
 
-/* The lane came to its edge. */
+/* The lane has reached its edge. */
 void trigger_pass_edge(struct lane *l);
 
-/* Whether an instruction turns the trigger, and to what: all ones for on. */
+/* Whether an instruction changes the trigger, and the new state: all ones for on. */
 bool trigger_turns(uint64_t address, const unsigned char *bytes, size_t size,
                    uint32_t *on);
 

@@ -17,23 +17,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What QEMU's process knows. */
+/* State in the process of QEMU. */
 static char path[4096];
 static bool is_regular;
-static pid_t writer;    /* 0 for none */
-static int alive = -1;  /* closed, by the system, when this process ends or runs another
-                          program: its other end is the writer's */
-static int locked = -1; /* the file again, locked as long as this process has it */
+static pid_t writer; /* pid; 0: none */
+/* A pipe to the writer: the system closes it when this process ends or calls exec. */
+static int alive = -1;
+/* Another descriptor of the file, which is locked while this process has it. */
+static int locked = -1;
 
-/* What the writer's process knows. */
+/* State in the process of the writer. */
 struct out {
     int fd;
     int alive; /* see above */
-    int guest; /* QEMU's process, as a handle; -1 where the system has none */
+    int guest; /* pidfd of QEMU's process; -1 if the system has none */
     uint32_t sequence;
 };
 
-/* A guest sees the numbers of QEMU's files, and closes low ones that it does not know. */
+/* A guest sees the file descriptors of QEMU, and may close low ones. Moves fd to a
+ * high number. */
 static int move_high(int fd)
 {
     struct rlimit limit;
@@ -46,8 +48,8 @@ static int move_high(int fd)
     return high;
 }
 
-/* Locks a byte of the file for this process. Where that cannot be, a reader does not wait
- * for the writer. */
+/* Locks a byte of the file for this process. If that is not possible, a reader does
+ * not wait for the writer. */
 static void lock_byte(int fd, int64_t offset)
 {
     struct flock lock = {
@@ -55,7 +57,7 @@ static void lock_byte(int fd, int64_t offset)
     fcntl(fd, F_SETLK, &lock);
 }
 
-/* The same file, as a handle of its own: closing the other one would end a lock. */
+/* Opens the same file again: closing the other descriptor would end a lock. */
 static int open_again(int fd)
 {
     char name[64];
@@ -64,7 +66,7 @@ static int open_again(int fd)
     return again < 0 ? -1 : move_high(again);
 }
 
-/* A path that stays good when the guest changes its directory. */
+/* An absolute path, which stays valid when the guest changes its directory. */
 static bool set_path(const char *name, struct error *err)
 {
     char folder[sizeof path] = "";
@@ -75,7 +77,7 @@ static bool set_path(const char *name, struct error *err)
     return length + 16 < sizeof path || error_set(err, "the path is too long: %s", name);
 }
 
-/* Standard output is the trace's now; what the guest prints goes to standard error. */
+/* Standard output is the trace; output of the guest goes to standard error. */
 static int take_standard_output(void)
 {
     int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -112,7 +114,7 @@ static int open_out(const char *name, bool is_forked, struct error *err)
     return fd;
 }
 
-/* It cannot be written: what the guest does from here on is not in the trace. */
+/* Reports a failed write: later instructions of the guest are not in the trace. */
 static _Noreturn void give_up(int reason)
 {
     char text[sizeof path + 128];
@@ -145,7 +147,7 @@ static void write_all(const struct out *out, struct iovec *pieces, int count)
     }
 }
 
-/* A chunk of what stands in a ring of `size` bytes, `from` to `to`. */
+/* Writes the part `from` to `to` of a ring of `size` bytes as a chunk. */
 static void write_ring(struct out *out, enum qemu_chunk type, uint32_t cpu, void *ring,
                        uint32_t size, uint32_t from, uint32_t to)
 {
@@ -201,8 +203,8 @@ static void write_feed(struct out *out, enum qemu_chunk type, struct feed *f, ui
     channel_move_tail(&f->tail, to, &f->is_awaited);
 }
 
-/* The ring counts words, a chunk bytes: 4 times as many do not fit 32 bits, but their
- * difference does. */
+/* The ring counts words, a chunk counts bytes: the product by 4 overflows 32 bits, but
+ * differences are right. */
 static void write_words(struct out *out, struct lane *l, uint32_t cpu, uint32_t to)
 {
     uint32_t tail = atomic_load_explicit(&l->tail, memory_order_relaxed);
@@ -222,7 +224,7 @@ static void write_lane(struct out *out, uint32_t cpu, uint32_t head)
     write_words(out, l, cpu, head);
 }
 
-/* Lanes are looked at first, and maps last: see channel.h. */
+/* Lanes are read first, and maps last: see channel.h. */
 static void write_what_there_is(struct out *out)
 {
     static uint32_t heads[LANES];
@@ -253,7 +255,7 @@ static void write_end(struct out *out, bool is_killed)
 
 enum guest_state {
     GUEST_RUNS,
-    GUEST_EXECED, /* it is another program now, and QEMU no more in its memory */
+    GUEST_EXECED, /* exec: the process runs another program, without QEMU */
     GUEST_DIED,
 };
 
@@ -266,11 +268,11 @@ static enum guest_state guest_state(const struct out *out)
     if (atomic_load(&channel->is_execing))
         return GUEST_EXECED;
     if (!polls[0].revents && out->guest >= 0)
-        return GUEST_RUNS; /* the guest closed what it does not know */
+        return GUEST_RUNS; /* the guest closed a descriptor of QEMU */
     return GUEST_DIED;
 }
 
-/* Once it has said that it ends, or has gone, nothing comes any more. */
+/* After QEMU has reported its end, or has ended, no more data comes. */
 static void write_until_end(struct out *out)
 {
     enum guest_state guest = GUEST_RUNS;
@@ -297,23 +299,23 @@ static int compare_fds(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The guest's pipes and terminals are not held open, but for standard error. */
+/* Does not hold pipes and terminals of the guest open, except standard error. */
 static void close_others(const struct out *out)
 {
-    int kept[] = {STDERR_FILENO, out->fd, out->alive, out->guest};
+    int open[] = {STDERR_FILENO, out->fd, out->alive, out->guest};
     unsigned from = 0;
-    qsort(kept, 4, sizeof *kept, compare_fds);
+    qsort(open, 4, sizeof *open, compare_fds);
     for (int i = 0; i < 4; i++) {
-        if (kept[i] > (int)from)
-            close_range(from, (unsigned)kept[i] - 1, 0);
-        if (kept[i] >= (int)from)
-            from = (unsigned)kept[i] + 1;
+        if (open[i] > (int)from)
+            close_range(from, (unsigned)open[i] - 1, 0);
+        if (open[i] >= (int)from)
+            from = (unsigned)open[i] + 1;
     }
     close_range(from, ~0U, 0);
 }
 
-/* What is for the guest or its terminal does not reach the writer: not a signal to its
- * group, nor the end of its session. */
+/* Signals to the guest's process group or terminal do not reach the writer, and it
+ * survives the end of the session. */
 static void keep_apart(void)
 {
     sigset_t all;
@@ -337,7 +339,7 @@ bool writer_start(const struct trace_options *options, uint32_t flags, bool is_f
     pid_t guest = getpid(), parent = is_forked ? getppid() : 0;
     alive = move_high(ends[1]);
     locked = open_again(fd);
-    /* Without a signal for its end, the guest's own wait() knows nothing of it. */
+    /* The writer's end sends no SIGCHLD, so wait() of the guest does not return it. */
     writer = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
     if (writer == 0) {
         keep_apart();

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that writes the trace. It shares the channel's memory with QEMU, and
- * outlives it for as long as it takes to finish the file. */
+ * continues after QEMU's end until the file is complete. */
 #ifndef STOKE_AGENTS_QEMU_WRITER_H
 #define STOKE_AGENTS_QEMU_WRITER_H
 
 #include "agents/qemu/options.h"
 #include "base/error.h"
 
-/* Opens what is to be written and starts the process; `flags` are the header's. A guest that was forked has a file
- * of its own beside its parent's, named with its process id. False where it cannot be
- * opened. */
+/* Opens the output and starts the process; `flags` are those of the header. A forked
+ * guest has its own file beside the file of its parent; the name has its process id.
+ * False if the file cannot be opened. */
 bool writer_start(const struct trace_options *options, uint32_t flags, bool is_forked,
                   struct error *err);
 
-/* All is in the rings: waits until it is in the file. */
+/* All words are in the rings: waits until they are in the file. */
 void writer_finish(void);
 
-/* Whether it ended, or was killed. */
+/* Whether the process has ended, or was killed. */
 bool writer_is_gone(void);
 
-/* The forked guest: lets go of the parent's writer. */
+/* In the forked guest: closes the connection to the parent's writer. */
 void writer_forget(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke annotate: where in a function the samples were, by line and by instruction. */
+/* stoke annotate: shows the samples in a function by line and by instruction. */
 #include "cli/annotate/annotate.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "os/file.h"
 #include "os/terminal.h"
 
@@ -15,26 +16,26 @@ struct annotate_settings {
 #define OFF(field) offsetof(struct annotate_settings, field)
 
 static const struct option annotate_options[] = {
-    {"event", 0, "NAME", "the event that is counted; * and ? stand for others",
-     OPTION_STRING, OFF(event)},
-    {"json", 0, NULL, "for programs", OPTION_FLAG, OFF(json)},
-    {"whole", 0, NULL, "all lines and instructions, not only those near samples",
+    {"event", 0, "NAME", "event to count; * and ? are wildcards", OPTION_STRING,
+     OFF(event)},
+    {"json", 0, NULL, "JSON output for scripts", OPTION_FLAG, OFF(json)},
+    {"whole", 0, NULL, "all lines and instructions (default: those near samples)",
      OPTION_FLAG, OFF(whole)},
-    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+    {"output", 'o', "FILE", "output file (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
 
 static const struct option_group annotate_groups[] = {
     {"options", annotate_options, 0}, {"input", load_options, OFF(load)}, {0}};
 
-/* Reads the recording; the functions are then in `a`. */
+/* Reads the recording into `a`. */
 static bool collect(struct annotate_settings *s, struct annotations *a, int file_count,
                     char **files, struct error *err)
 {
     struct annotate_collector *c = annotate_collector_create(a, file_count);
     if (!c)
         return error_memory(err);
-    s->load.taker = annotate_collector_taker(c);
+    s->load.consumer = annotate_collector_consumer(c);
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     bool ok = p != NULL;
     profile_destroy(p);
@@ -42,7 +43,7 @@ static bool collect(struct annotate_settings *s, struct annotations *a, int file
     if (!ok)
         return false;
     if (!a->ended && a->err.message[0] == 0) {
-        error_set(err, "%s no recording: it does not tell the addresses of code",
+        error_set(err, "%s not a recording: the addresses of code are unknown",
                   file_count > 1 ? "one of the inputs is" : "the input is");
         return error_hint(err, "give a perf.data, as perf record writes it");
     }
@@ -78,8 +79,8 @@ static bool write_annotations(const struct annotate_settings *s,
 static int annotate_run(void *settings, int file_count, char **files)
 {
     struct annotate_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
-    struct annotations a = {.wanted = files[0], .wanted_event = s->event};
+    struct error err = {.location = LOCATION_NONE};
+    struct annotations a = {.function = files[0], .event_pattern = s->event};
     if (file_count == 0 || files[0][0] == 0) {
         error_set(&err, "the name of a function is missing");
         error_hint(&err, "stoke annotate FUNCTION [FILE]; 'stoke report' lists them");
@@ -89,7 +90,7 @@ static int annotate_run(void *settings, int file_count, char **files)
     s->load.import.lines = true;
     file_count--;
     files++;
-    bool ok = load_inputs(NULL, &file_count, &files, &err) &&
+    bool ok = load_inputs(&s->load, NULL, &file_count, &files, &err) &&
               collect(s, &a, file_count, files, &err) && write_annotations(s, &a, &err);
     arena_deinit(&a.arena);
     if (!ok)
@@ -105,5 +106,6 @@ const struct command command_annotate = {
                 "  stoke annotate --event cycles 'std::sort' perf.data\n",
     .groups = annotate_groups,
     .settings_size = sizeof(struct annotate_settings),
+    .result = offsetof(struct annotate_settings, load.result),
     .run = annotate_run,
 };

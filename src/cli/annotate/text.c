@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions with what was sampled in them, for people and for programs. */
+/* Writes functions with their samples, for users and for programs. */
 #include "analysis/measure.h"
+#include "base/array.h"
 #include "base/visible.h"
 #include "cli/annotate/annotate.h"
 #include "codec/json.h"
 #include "model/name.h"
 #include "os/mapping.h"
 
-/* So many lines, or instructions, are shown around one that has samples. */
+/* Number of lines or instructions that are shown before and after a sampled one. */
 #define NEAR_LINES 2
 #define NEAR_CODE 3
 
@@ -16,7 +17,7 @@
 
 /* --- Source files ------------------------------------------------------------------ */
 
-/* A source file, opened when it is first asked for. */
+/* A source file, opened at the first request. */
 struct source_text {
     struct os_mapping mapping;
     uint32_t *starts; /* of the lines, and the end */
@@ -51,8 +52,7 @@ static void find_lines(struct source_text *t, struct arena *arena)
     struct str rest = t->mapping.bytes;
     size_t cap = 0;
     while (rest.len && rest.len < UINT32_MAX) {
-        t->starts = arena_grow(arena, t->starts, &cap, t->count + 2, sizeof *t->starts);
-        if (!t->starts) {
+        if (!ARRAY_RESERVE(arena, t->starts, cap, t->count + 2)) {
             t->count = 0;
             return;
         }
@@ -89,7 +89,7 @@ static struct str source_line(const struct source_text *t, uint32_t line)
     return str_trim_right(str_skip(text, t->starts[line - 1]));
 }
 
-/* --- For people -------------------------------------------------------------------- */
+/* --- For users --------------------------------------------------------------------- */
 
 struct writer {
     struct output *out;
@@ -105,7 +105,7 @@ static double share(double part, double whole)
     return whole > 0 ? part * 100 / whole : 0;
 }
 
-/* "* 45.21%", in colour where it is hot; nothing where there are no samples. */
+/* "* 45.21%", in colour if it is hot; nothing without samples. */
 static void write_share(const struct writer *w, const struct annotated *samples)
 {
     double percent = share(samples->weight, w->f->samples.weight);
@@ -121,7 +121,7 @@ static void write_share(const struct writer *w, const struct annotated *samples)
         output_text(w->out, "\x1b[0m");
 }
 
-/* Tabs are widened, so that columns stay columns. */
+/* Expands tabs, so that columns are aligned. */
 static void write_source(const struct writer *w, struct str text)
 {
     while (text.len) {
@@ -141,15 +141,15 @@ static void write_line(const struct writer *w, const struct source_text *source,
     output_char(w->out, '\n');
 }
 
-/* The lines of one file under way. */
+/* The lines of the current file. */
 struct line_range {
     const struct annotated_line *lines; /* those with code */
     size_t count;
     uint32_t last; /* shown; 0: none yet */
 };
 
-/* Writes the lines from `from` to `to` that are not yet shown; those without code only
- * where the source is at hand. */
+/* Writes the lines from `from` to `to` that are not yet shown; lines without code only
+ * if the source is available. */
 static void write_lines(const struct writer *w, const struct source_text *source,
                         struct line_range *r, uint32_t from, uint32_t to)
 {
@@ -174,7 +174,7 @@ static void write_lines(const struct writer *w, const struct source_text *source
     r->last = to;
 }
 
-/* The lines of one file, from `lines` on; how many. */
+/* The number of lines of one file, starting at `lines`. */
 static size_t write_file(const struct writer *w, const struct annotated_line *lines,
                          size_t count)
 {
@@ -200,21 +200,21 @@ static size_t write_file(const struct writer *w, const struct annotated_line *li
     return of_file;
 }
 
-/* The source line that the instructions from there on are of, where it is another. */
-static void write_place(const struct writer *w, uint64_t address, struct str function,
-                        uint64_t *last)
+/* Writes the source line of the following instructions if it differs from *last. */
+static void write_location(const struct writer *w, uint64_t address, struct str function,
+                           uint64_t *last)
 {
     const struct annotated_row *row = annotation_row(w->f, address);
-    uint64_t place = row ? (uint64_t)row->file << 32 | row->line : 0;
-    if (place && place != *last) {
+    uint64_t line = row ? (uint64_t)row->file << 32 | row->line : 0;
+    if (line && line != *last) {
         output_text(w->out, "                     # ");
         visible_print(w->out, str_basename(strings_get(&w->f->files, row->file)));
         output_format(w->out, ":%u", row->line);
         if (function.len) {
             output_text(w->out, " in ");
-            struct output name = OUTPUT_KEEP;
+            struct output name = OUTPUT_BUFFER;
             name_write_without_templates(&name, name_without_arguments(function));
-            visible_print(w->out, output_kept(&name));
+            visible_print(w->out, output_contents(&name));
             output_deinit(&name);
         }
         struct str source =
@@ -225,11 +225,11 @@ static void write_place(const struct writer *w, uint64_t address, struct str fun
         }
         output_char(w->out, '\n');
     }
-    *last = place;
+    *last = line;
 }
 
-/* Whether there are samples near an instruction; *next is the first with samples that is
- * not far behind it, and moves along. */
+/* True if there are samples near an instruction. *next is the first instruction with
+ * samples from there on; it is updated. */
 static bool is_near(const struct annotation *f, size_t i, size_t *next)
 {
     while (*next < f->code_count &&
@@ -251,7 +251,7 @@ static void write_instructions(const struct writer *w)
             last = 0;
         }
         shown = i;
-        write_place(w, f->code[i].address, f->code[i].function, &last);
+        write_location(w, f->code[i].address, f->code[i].function, &last);
         write_share(w, &f->code[i].samples);
         output_format(w->out, " %9llx  ", (unsigned long long)f->code[i].address);
         write_source(w, f->code[i].text);
@@ -270,7 +270,7 @@ static void write_code(const struct writer *w)
     visible_print(w->out, f->no_code);
     output_char(w->out, '\n');
     for (size_t i = 0; !f->code_count && i < f->address_count; i++) {
-        write_place(w, f->addresses[i].address, STR(""), &last);
+        write_location(w, f->addresses[i].address, STR(""), &last);
         write_share(w, &f->addresses[i].samples);
         output_format(w->out, " %9llx\n", (unsigned long long)f->addresses[i].address);
     }

@@ -28,10 +28,10 @@ static const char names[] =
 
 static const char functions[] = "rgb rgba hsl hsla hwb lab lch oklab oklch color";
 
-static bool in_words(const char *words, struct str wanted)
+static bool in_words(const char *words, struct str word)
 {
     for (struct str rest = str_of(words); rest.len;)
-        if (str_equal(str_cut(&rest, ' '), wanted))
+        if (str_equal(str_cut(&rest, ' '), word))
             return true;
     return false;
 }
@@ -44,7 +44,7 @@ static bool is_hex(struct str digits)
     return digits.len == 3 || digits.len == 4 || digits.len == 6 || digits.len == 8;
 }
 
-/* "rgb(...)": one pair of brackets, around what a colour can hold. */
+/* "rgb(...)": a known function with one pair of parentheses. */
 static bool is_function(struct str text)
 {
     struct str rest = text, name = str_cut(&rest, '(');
@@ -65,7 +65,7 @@ bool css_color_check(const char *text, struct error *err)
         return true;
     for (struct str rest = str_of(names); rest.len;)
         nearest_offer(&nearest, str_cut(&rest, ' '));
-    error_set(err, "'%s' is no colour", text);
+    error_set(err, "invalid colour '%s'", text);
     return nearest_hint(&nearest, "",
-                        "it is a name of CSS (white), #rrggbb, or rgb(r, g, b)", err);
+                        "a CSS colour name (white), #rrggbb or rgb(r, g, b)", err);
 }

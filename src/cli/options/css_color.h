@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colours as a style sheet takes them. */
+/* CSS colours. */
 #ifndef STOKE_CLI_OPTIONS_CSS_COLOR_H
 #define STOKE_CLI_OPTIONS_CSS_COLOR_H
 
 #include "base/error.h"
 
-/* Whether the text is a colour of CSS: a name, #rgb to #rrggbbaa, or one of the functions
- * (rgb(1, 2, 3), hsl(120deg 50% 50%)), whose arguments are not looked at. */
+/* True if the text is a CSS colour: a name, #rgb to #rrggbbaa, or a colour function such
+ * as rgb(1, 2, 3) or hsl(120deg 50% 50%). The arguments of functions are not checked. */
 bool css_color_check(const char *text, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options/drawing.h"
+#include "base/array.h"
 #include "base/lines.h"
 #include "base/number.h"
 #include "cli/message.h"
@@ -22,8 +23,8 @@ static bool parse_least(const char *text, void *value, struct error *err)
     if (percent)
         s.len--;
     if (!number_parse_double(s, &number) || number < 0 || (percent && number > 100)) {
-        error_set(err, "'%s' is no width", text);
-        return error_hint(err, "it is pixels (0.1) or a share of the total (0.5%%)");
+        error_set(err, "invalid width '%s'", text);
+        return error_hint(err, "pixels (0.1) or a share of the total (0.5%%)");
     }
     *least = percent ? (struct drawing_width){.share = number / 100}
                      : (struct drawing_width){.pixels = number};
@@ -37,13 +38,13 @@ static bool parse_encoding(const char *text, void *value, struct error *err)
     for (size_t i = 0; i < s.len; i++)
         ok = ok && (byte_is_word(s.ptr[i]) || s.ptr[i] == '-');
     *(const char **)value = text;
-    /* The document is written in ASCII, which these do not contain. */
+    /* The document is written in ASCII: these encodings are not supersets of it. */
     if (ok && strncasecmp(text, "utf-16", 6) != 0 &&
         strncasecmp(text, "utf-32", 6) != 0 && strncasecmp(text, "ucs", 3) != 0 &&
         strncasecmp(text, "ebcdic", 6) != 0)
         return true;
-    error_set(err, "'%s' is no encoding that can be written", text);
-    return error_hint(err, "UTF-8, or one that ASCII is a part of, as ISO-8859-1");
+    error_set(err, "unsupported encoding '%s'", text);
+    return error_hint(err, "UTF-8, or a superset of ASCII such as ISO-8859-1");
 }
 
 static bool parse_background(const char *text, void *value, struct error *err)
@@ -56,8 +57,8 @@ static bool parse_background(const char *text, void *value, struct error *err)
     for (size_t i = 0; names[i]; i++)
         if (strcmp(text, names[i]) == 0)
             return true;
-    error_set(err, "'%s' is no background", text);
-    return error_hint(err, "it is yellow, blue, green, grey or #rrggbb");
+    error_set(err, "invalid background '%s'", text);
+    return error_hint(err, "yellow, blue, green, grey or #rrggbb");
 }
 
 static bool parse_color(const char *text, void *value, struct error *err)
@@ -71,80 +72,81 @@ static bool parse_color(const char *text, void *value, struct error *err)
 #define COLOR(field) OPTION_PARSED, OFF(field), .parse = parse_color
 
 const struct option drawing_options[] = {
-    {"title", 0, "TEXT", "the heading", OPTION_STRING, OFF(title)},
-    {"subtitle", 0, "TEXT", "a second line below it", OPTION_STRING, OFF(subtitle)},
-    {"notes", 0, "TEXT", "a description inside the file", OPTION_STRING, OFF(notes)},
-    {"inverted,icicle", 'i', NULL, "callers at the top: an icicle graph", OPTION_FLAG,
+    {"title", 0, "TEXT", "title of the image", OPTION_STRING, OFF(title)},
+    {"subtitle", 0, "TEXT", "second line below the title", OPTION_STRING, OFF(subtitle)},
+    {"notes", 0, "TEXT", "description stored in the file", OPTION_STRING, OFF(notes)},
+    {"inverted,icicle", 'i', NULL, "draw callers at the top (icicle graph)", OPTION_FLAG,
      OFF(inverted)},
-    {"flamechart,flame-chart", 0, NULL, "in the order of time, nothing merged",
+    {"flamechart,flame-chart", 0, NULL, "order samples by time, without merging",
      OPTION_FLAG, OFF(by_time)},
-    {"sort", 0, "ORDER", "callees by name or by size (default: name)", OPTION_CHOICE,
-     OFF(order), orders},
-    {"no-sort", 0, NULL, "callees in the order of the input", OPTION_FLAG, OFF(as_read)},
+    {"sort", 0, "ORDER", "order of callees (default: name)", OPTION_CHOICE, OFF(order),
+     orders},
+    {"no-sort", 0, NULL, "keep callees in input order", OPTION_FLAG, OFF(as_read)},
     {"colors,color,palette", 0, "NAME",
-     "hot (default), mem, io, java, js, python, ...; safe for any eyes", OPTION_CHOICE,
+     "palette (default: hot); safe suits colour-blind readers", OPTION_CHOICE,
      OFF(palette), palette_names},
-    {"hash", 0, NULL, "names that begin alike look alike", OPTION_FLAG, OFF(hash)},
-    {"random", 0, NULL, "another colour for every box", OPTION_FLAG, OFF(random)},
-    {"deterministic", 0, NULL, "the same name, the same colour (the default)",
-     OPTION_FLAG, OFF(deterministic)},
-    {"colordiffusion,color-diffusion", 0, NULL, "the wider, the stronger the colour",
+    {"hash", 0, NULL, "give names with the same prefix similar colours", OPTION_FLAG,
+     OFF(hash)},
+    {"random", 0, NULL, "give each frame a random colour", OPTION_FLAG, OFF(random)},
+    {"deterministic", 0, NULL, "derive the colour from the name (default)", OPTION_FLAG,
+     OFF(deterministic)},
+    {"colordiffusion,color-diffusion", 0, NULL, "give wider frames stronger colours",
      OPTION_FLAG, OFF(color_by_width)},
-    {"cp", 0, NULL, "keep colours from picture to picture, in palette.map", OPTION_FLAG,
-     OFF(keep_palette)},
-    {"palette-map", 0, "FILE", "the same, in another file", OPTION_STRING,
+    {"cp", 0, NULL, "use the same colours in all images; store them in palette.map",
+     OPTION_FLAG, OFF(keep_palette)},
+    {"palette-map", 0, "FILE", "like --cp, but store the colours in FILE", OPTION_STRING,
      OFF(palette_file)},
-    {"bgcolors", 0, "COLOUR", "yellow, blue, green, grey or #rrggbb", OPTION_PARSED,
-     OFF(background), .parse = parse_background},
-    {"width", 0, "PIXELS", "of the picture (default: 1200, or all of the page)",
+    {"bgcolors", 0, "COLOUR", "background: yellow, blue, green, grey or #rrggbb",
+     OPTION_PARSED, OFF(background), .parse = parse_background},
+    {"width", 0, "PIXELS", "width of the image (default: 1200, or the page width)",
      OPTION_NUMBER, OFF(width), RANGE(40, SVG_HEIGHT_MAX)},
-    {"height", 0, "PIXELS", "of a frame (default: 18)", OPTION_NUMBER, OFF(frame_height),
-     RANGE(2, 1000)},
-    {"minwidth,min-width", 0, "WIDTH", "of a frame that is drawn: 0.1 pixels, or 0.01%",
+    {"height", 0, "PIXELS", "height of a frame (default: 18)", OPTION_NUMBER,
+     OFF(frame_height), RANGE(2, 1000)},
+    {"minwidth,min-width", 0, "WIDTH", "omit narrower frames: 0.1 (pixels) or 0.01%",
      OPTION_PARSED, OFF(least), .parse = parse_least},
-    {"fonttype,font-type", 0, "FONTS", "a CSS font family", OPTION_STRING, OFF(font)},
-    {"fontsize,font-size", 0, "PIXELS", "of the labels (default: 12)", OPTION_NUMBER,
-     OFF(font_size), RANGE(1, 200)},
+    {"fonttype,font-type", 0, "FONTS", "CSS font family", OPTION_STRING, OFF(font)},
+    {"fontsize,font-size", 0, "PIXELS", "font size of labels (default: 12)",
+     OPTION_NUMBER, OFF(font_size), RANGE(1, 200)},
     {"fontwidth,font-width", 0, "WIDTH",
-     "of a character, in font sizes (default: by the character)", OPTION_NUMBER,
+     "character width relative to the font size (default: per character)", OPTION_NUMBER,
      OFF(font_width), RANGE(0.1, 4)},
-    {"truncate", 0, "WHAT",
-     "what of a long name is left out: qualifiers (a:: and a/), the end, the beginning",
+    {"truncate", 0, "WHAT", "part of a long name to omit; qualifiers are a:: and a/",
      OPTION_CHOICE, OFF(cut), cuts},
-    {"truncate-text-right", 0, NULL, "the end", OPTION_SET, OFF(cut),
+    {"truncate-text-right", 0, NULL, "same as --truncate end", OPTION_SET, OFF(cut),
      .value = SVG_CUT_END},
-    {"truncate-text-left", 0, NULL, "the beginning", OPTION_SET, OFF(cut),
+    {"truncate-text-left", 0, NULL, "same as --truncate beginning", OPTION_SET, OFF(cut),
      .value = SVG_CUT_BEGINNING},
-    {"countname", 0, "TEXT", "what is counted (default: the event's unit)", OPTION_STRING,
-     OFF(count_name)},
-    {"nametype", 0, "TEXT", "what names are (default: Function:)", OPTION_STRING,
+    {"countname", 0, "TEXT", "name of the counted unit (default: the event's unit)",
+     OPTION_STRING, OFF(count_name)},
+    {"nametype", 0, "TEXT", "label before a name (default: Function:)", OPTION_STRING,
      OFF(name_type)},
-    {"total", 0, "WEIGHT", "what the full width stands for (default: the sum)",
-     OPTION_NUMBER, OFF(total), RANGE(0, 1e18)},
-    {"factor", 0, "N", "figures are multiplied by it", OPTION_NUMBER, OFF(factor),
+    {"total", 0, "WEIGHT", "weight of the full width (default: the sum)", OPTION_NUMBER,
+     OFF(total), RANGE(0, 1e18)},
+    {"factor", 0, "N", "multiply displayed values by N", OPTION_NUMBER, OFF(factor),
      RANGE(1e-15, 1e15)},
-    {"negate", 0, NULL, "differential: the first count is the later one", OPTION_FLAG,
-     OFF(negate)},
-    {"normalize,normalise", 0, NULL, "differential: scale before to the total of after",
-     OPTION_FLAG, OFF(normalize)},
-    {"before", 0, NULL, "differential: draw the widths before", OPTION_FLAG, OFF(before)},
-    {"nameattr", 0, "FILE", "links and attributes by name: name<TAB>href=...",
+    {"negate", 0, NULL, "differential: treat the first count as the later one",
+     OPTION_FLAG, OFF(negate)},
+    {"normalize,normalise", 0, NULL,
+     "differential: scale 'before' to the total of 'after'", OPTION_FLAG, OFF(normalize)},
+    {"before", 0, NULL, "differential: use the widths of 'before'", OPTION_FLAG,
+     OFF(before)},
+    {"nameattr", 0, "FILE", "links and attributes per name: name<TAB>href=...",
      OPTION_STRING, OFF(attributes_file)},
-    {"uicolor", 0, "COLOUR", "of the text around the frames", COLOR(ui_color)},
-    {"search-color", 0, "COLOUR", "of frames that were searched for (default: #e600e6)",
+    {"uicolor", 0, "COLOUR", "colour of text outside the frames", COLOR(ui_color)},
+    {"search-color", 0, "COLOUR", "colour of search matches (default: #e600e6)",
      COLOR(search_color)},
-    {"stroke-color", 0, "COLOUR", "of the frames' outlines (default: none)",
+    {"stroke-color", 0, "COLOUR", "colour of frame outlines (default: none)",
      COLOR(stroke_color)},
-    {"encoding", 0, "NAME", "of the XML (default: UTF-8)", OPTION_PARSED, OFF(encoding),
+    {"encoding", 0, "NAME", "XML encoding (default: UTF-8)", OPTION_PARSED, OFF(encoding),
      .parse = parse_encoding},
     {"pretty-xml", 0, NULL, "indent the XML", OPTION_FLAG, OFF(pretty)},
-    {"no-javascript,no-script", 0, NULL, "a still picture, without its script",
-     OPTION_FLAG, OFF(no_script)},
+    {"no-javascript,no-script", 0, NULL, "static image without JavaScript", OPTION_FLAG,
+     OFF(no_script)},
     {0}};
 
-/* --- Files that the settings name ------------------------------------------------ */
+/* --- Input files ------------------------------------------------------------------ */
 
-/* Gives each line of a file to `line`. */
+/* Calls `line` for each non-empty line of a file. */
 static bool read_lines(const char *path, bool (*line)(void *, struct str, struct error *),
                        void *context, struct error *err)
 {
@@ -188,15 +190,13 @@ static bool read_attributes(void *context, struct str line, struct error *err)
     struct str name = str_cut(&line, '\t');
     if (name.len == 0 || line.len == 0) {
         error_set(err, "no attributes for '%.*s'", STR_ARG(name));
-        return error_hint(err, "a line is: name, a tab, key=value, a tab, key=value...");
+        return error_hint(err, "line format: name<TAB>key=value<TAB>key=value...");
     }
-    struct svg_attributes *items = arena_grow(&d->arena, d->attributes, &d->attribute_cap,
-                                              d->attribute_count + 1, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&d->arena, d->attributes, d->attribute_cap,
+                       d->attribute_count + 1))
         return error_memory(err);
-    d->attributes = items;
     string_id known = strings_find(&d->attributed, name);
-    struct svg_attributes *a = &items[known ? known - 1 : d->attribute_count];
+    struct svg_attributes *a = &d->attributes[known ? known - 1 : d->attribute_count];
     if (!known) {
         strings_add(&d->attributed, name);
         *a = (struct svg_attributes){.name = arena_str(&d->arena, name)};
@@ -213,7 +213,7 @@ static bool read_palette(void *context, struct str line, struct error *err)
 {
     struct palette_map *map = context;
     return palette_map_read(map, line) ||
-           error_set(err, "this is not a colour: a line is name->rgb(r,g,b)");
+           error_set(err, "invalid colour: the line format is name->rgb(r,g,b)");
 }
 
 static const char *palette_path(const struct drawing_settings *s)
@@ -237,11 +237,11 @@ static bool read_files(struct drawing *d, struct error *err)
         return error_memory(err);
     d->svg.map = &d->map;
     if (access(palette, F_OK) != 0)
-        return true; /* the first picture makes it */
+        return true; /* drawing_finish creates it */
     return read_lines(palette, read_palette, &d->map, err);
 }
 
-/* --- The settings as the exporter wants them ------------------------------------- */
+/* --- Exporter options ------------------------------------------------------------- */
 
 static struct str str_or_empty(const char *text)
 {
@@ -293,17 +293,17 @@ static struct svg_options svg_options_of(const struct drawing_settings *s)
     return o;
 }
 
-/* The palette asked for, or the user's own default. */
+/* The palette of --colors, of STOKE_COLORS, or hot. */
 static bool choose_palette(struct drawing *d, struct error *err)
 {
-    const char *usual = getenv("STOKE_COLORS");
+    const char *preset = getenv("STOKE_COLORS");
     if (d->settings->palette >= 0)
         d->svg.palette = palette_numbered(d->settings->palette);
     else
-        d->svg.palette = palette_named(str_of(usual && *usual ? usual : "hot"));
+        d->svg.palette = palette_named(str_of(preset && *preset ? preset : "hot"));
     if (d->svg.palette)
         return true;
-    error_set(err, "STOKE_COLORS is '%s', which is no palette", usual);
+    error_set(err, "unknown palette '%s' in STOKE_COLORS", preset);
     return error_hint(err, "'stoke flamegraph --help' lists them");
 }
 
@@ -329,10 +329,10 @@ bool drawing_finish(struct drawing *d, struct error *err)
     const char *path = palette_path(d->settings);
     struct os_output file;
     if (!path || !d->map.changed)
-        return true; /* what is there says the same */
+        return true;
     if (!os_output_open(&file, path, err))
         return false;
-    os_output_set(&file, &(struct os_output_manner){.is_durable = true});
+    os_output_set(&file, &(struct os_output_options){.is_durable = true});
     struct output out = os_output_stream(&file);
     bool ok = palette_map_write(&d->map, &out) || error_memory(err);
     if (ok)

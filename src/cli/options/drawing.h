@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that say how a flame graph looks, shared by the commands that draw one. */
+/* The options for the appearance of a flame graph, shared by the commands that draw one. */
 #ifndef STOKE_CLI_OPTIONS_DRAWING_H
 #define STOKE_CLI_OPTIONS_DRAWING_H
 
@@ -19,7 +19,7 @@ struct drawing_settings {
     const char *palette_file;
     double width, frame_height, font_size, font_width, total, factor;
     struct drawing_width least;
-    int palette; /* -1: what STOKE_COLORS says, else hot */
+    int palette; /* -1: the palette in STOKE_COLORS, or hot */
     int order, cut;
     bool hash, random, deterministic, keep_palette, color_by_width;
     bool inverted, by_time, as_read, negate, normalize, before, pretty, no_script;
@@ -27,7 +27,7 @@ struct drawing_settings {
 
 extern const struct option drawing_options[];
 
-/* What the settings are before the options are parsed. */
+/* The settings before the options are parsed. */
 #define DRAWING_DEFAULTS                                                            \
     {                                                                               \
         .palette = -1, .frame_height = 18, .font_size = 12, .factor = 1, .least = { \
@@ -35,7 +35,8 @@ extern const struct option drawing_options[];
         }                                                                           \
     }
 
-/* What the settings come to, and what was read for them. */
+/* The exporter options that the settings select, and the content of the files that the
+ * settings name. */
 struct drawing {
     const struct drawing_settings *settings;
     struct svg_options svg;
@@ -43,15 +44,16 @@ struct drawing {
     struct arena arena; /* the attributes */
     struct svg_attributes *attributes;
     size_t attribute_count, attribute_cap;
-    struct strings attributed;
+    struct strings attributed; /* names that have attributes */
 };
 
-/* Reads the files that the settings name, and fills in what of `options` they
- * decide; options->svg points into d. False with err set; drawing_deinit in any case. */
+/* Reads the files that the settings name and sets svg, title and tree.order in `options`;
+ * options->svg points into d. False with err set on failure. Call drawing_deinit in both
+ * cases. */
 bool drawing_init(struct drawing *d, const struct drawing_settings *settings,
                   struct export_options *options, struct error *err);
 
-/* Once the picture is written: writes the palette's file, where one is kept. */
+/* Call after the image is written: saves the palette map, if the settings name one. */
 bool drawing_finish(struct drawing *d, struct error *err);
 
 void drawing_deinit(struct drawing *d);

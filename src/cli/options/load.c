@@ -5,13 +5,14 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "cli/message.h"
+#include "cli/options/history.h"
 #include "os/file.h"
 #include <string.h>
 #include <unistd.h>
 
 #define OFF(field) offsetof(struct load_settings, field)
 
-#define THREADS_MAX 4096 /* more than any machine has cores */
+#define THREADS_MAX 4096
 
 static const char *const ghc_columns[] = {"time", "ticks", "bytes", NULL};
 
@@ -24,83 +25,102 @@ static bool parse_format(const char *text, void *value, struct error *err)
         return true;
     for (size_t i = 0; importers[i]; i++)
         nearest_offer(&nearest, str_of(importers[i]->name));
-    error_set(err, "there is no format '%s'", text);
+    error_set(err, "unknown format '%s'", text);
     return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
 }
 
 bool load_parse_limit(const char *text, void *value, struct error *err)
 {
-    const char **kept = value;
     uint64_t number = 0;
     struct str digits = str_skip(str_of(text), text[0] == 'x');
     bool none = strcmp(text, "none") == 0;
     if (!none && (!number_parse_u64(digits, &number) || number == 0 ||
                   number > LIMITS_FACTOR_MAX)) {
         error_set(err, "invalid limits '%s'", text);
-        return error_hint(err, "--limits x8, up to x%d, or --limit none",
+        return error_hint(err, "--limits x8, up to x%d, or --limits none",
                           LIMITS_FACTOR_MAX);
     }
-    *kept = text;
-    limits_raise((unsigned)number);
+    *(struct limits *)value = limits_times((unsigned)number);
     return true;
 }
 
 const struct option load_options[] = {
-    {"format", 0, "NAME", "what the input is, when its content does not tell",
+    {"format", 0, "NAME", "input format (default: detected from the content)",
      OPTION_PARSED, OFF(format), .parse = parse_format},
-    {"threads,nthreads", 'j', "N", "cores to read with (default: all)", OPTION_INT,
-     OFF(threads), .least = 0, .most = THREADS_MAX},
-    {"count-samples", 0, NULL, "weigh every sample 1, whatever period it carries",
+    {"threads,nthreads", 'j', "N", "number of reader threads (default: one per CPU)",
+     OPTION_INT, OFF(threads), .least = 0, .most = THREADS_MAX},
+    {"count-samples", 0, NULL, "give every sample the weight 1 and ignore its period",
      OPTION_FLAG, OFF(import.samples)},
     {"keep-arguments", 0, NULL, "keep argument lists in names", OPTION_FLAG,
      OFF(import.signatures)},
     {"includeoffset", 0, NULL, "keep offsets (+0x1f) in names", OPTION_FLAG,
      OFF(import.offsets)},
     {"limits", 0, "xN",
-     "raise the limits of stack depth, line length and unpacking N times; or none",
+     "multiply the limits on stack depth, line length and decompression by N; or none",
      OPTION_PARSED, OFF(limits), .parse = load_parse_limit},
-    {"all-threads", 0, NULL, "thread dumps: idle and waiting threads too", OPTION_FLAG,
-     OFF(import.all_threads)},
-    {"ghc", 0, "COLUMN", "GHC profiles: time (the default), ticks or bytes",
+    {"all-threads", 0, NULL, "thread dumps: include idle and waiting threads",
+     OPTION_FLAG, OFF(import.all_threads)},
+    {"ghc", 0, "COLUMN", "GHC profiles: the column to read (default: time)",
      OPTION_CHOICE, OFF(import.ghc), ghc_columns},
     {"skip-after", 0, "NAME", "drop the callers of this function (repeatable)",
      OPTION_LIST, OFF(skip_after)},
     {"source-map", 0, "FILE",
-     "JavaScript: names and places as the sources have them (repeatable)", OPTION_LIST,
+     "JavaScript: source map with the original names and lines (repeatable)", OPTION_LIST,
      OFF(source_maps)},
-    {"symfs", 0, "DIR", "recordings: look for files below this folder", OPTION_STRING,
-     OFF(symbols.symfs)},
-    {"debug-dir", 0, "DIR", "look for debug files there, not in /usr/lib/debug",
-     OPTION_LIST, OFF(symbols.debug_dirs)},
-    {"kallsyms", 0, "FILE", "the kernel's symbols, as /proc/kallsyms has them",
+    {"symfs", 0, "DIR", "recordings: look up recorded files below this directory",
+     OPTION_STRING, OFF(symbols.symfs)},
+    {"debug-dir", 0, "DIR",
+     "directory of debug files instead of /usr/lib/debug (repeatable)", OPTION_LIST,
+     OFF(symbols.debug_dirs)},
+    {"kallsyms", 0, "FILE", "kernel symbols in the format of /proc/kallsyms",
      OPTION_STRING, OFF(symbols.kallsyms)},
-    {"vmlinux", 0, "FILE", "the kernel's object file", OPTION_STRING,
-     OFF(symbols.vmlinux)},
-    {"no-inline", 0, NULL, "do not look for inlined functions", OPTION_FLAG,
+    {"vmlinux", 0, "FILE", "kernel object file", OPTION_STRING, OFF(symbols.vmlinux)},
+    {"no-inline", 0, NULL, "do not resolve inlined functions", OPTION_FLAG,
      OFF(symbols.no_inline)},
-    {"no-debuginfod", 0, NULL, "do not ask the servers of $DEBUGINFOD_URLS", OPTION_FLAG,
-     OFF(symbols.no_debuginfod)},
-    {"demangle", 0, "HOW", "C++ and Rust names: simple (the default), no or full",
+    {"no-debuginfod", 0, NULL, "do not query the servers in $DEBUGINFOD_URLS",
+     OPTION_FLAG, OFF(symbols.no_debuginfod)},
+    {"demangle", 0, "HOW", "how to demangle C++ and Rust names (default: simple)",
      OPTION_CHOICE, OFF(symbols.demangle), demangle_choices},
-    {"quiet", 'q', NULL, "no warnings and no progress", OPTION_FLAG, OFF(quiet)},
+    {"at", 0, "SPAN",
+     "history of stoke daemon instead of a file: 14:30..14:35, -5m, 2026-11-23",
+     OPTION_LIST, OFF(history.at)},
+    {"store", 0, "FILE", "the store that --at reads (default: that of stoke daemon)",
+     OPTION_STRING, OFF(history.store)},
+    {"quiet", 'q', NULL, "suppress warnings and progress", OPTION_FLAG, OFF(quiet)},
     {0}};
 
-#define RECORDING "perf.data" /* as perf record and stoke record name it */
+#define RECORDING "perf.data" /* the default output of perf record and stoke record */
 
 bool load_has_input(void)
 {
     return os_input_is_given() || access(RECORDING, F_OK) == 0;
 }
 
-bool load_inputs(const struct name_list *inputs, int *file_count, char ***files,
-                 struct error *err)
+/* The spans of --at replace files. */
+static bool load_spans(const struct name_list *at, const struct name_list *inputs,
+                       int *file_count, char ***files, struct error *err)
+{
+    if (*file_count || (inputs && inputs->count)) {
+        error_set(err, "'%s' cannot be combined with --at",
+                  *file_count ? (*files)[0] : inputs->items[0]);
+        return error_hint(err, "--store FILE names the store that --at reads");
+    }
+    *file_count = (int)at->count;
+    *files = (char **)(void *)at->items;
+    return true;
+}
+
+bool load_inputs(const struct load_settings *settings, const struct name_list *inputs,
+                 int *file_count, char ***files, struct error *err)
 {
     static char standard_input[] = "-", recording[] = RECORDING;
-    static char *chosen[1];
+    static char *piped[] = {standard_input}, *recorded[] = {recording}; /* constant */
+    if (settings->history.at.count)
+        return load_spans(&settings->history.at, inputs, file_count, files, err);
     if (inputs && inputs->count) {
         if (*file_count) {
-            error_set(err, "'%s' stands beside --input", (*files)[0]);
-            return error_hint(err, "give all files alone, or all with --input");
+            error_set(err, "'%s' cannot be combined with --input", (*files)[0]);
+            return error_hint(err, "name all files with --input, or none");
         }
         *file_count = (int)inputs->count;
         *files = (char **)(void *)inputs->items;
@@ -109,48 +129,48 @@ bool load_inputs(const struct name_list *inputs, int *file_count, char ***files,
     if (*file_count)
         return true;
     if (!load_has_input()) {
-        error_set(err, "there is no perf.data here, and no other input was named");
+        error_set(err, "no input: no file is named and ./perf.data does not exist");
         return error_hint(err, "name a FILE, pipe one in, or run stoke record first");
     }
-    chosen[0] = os_input_is_given() ? standard_input : recording;
     *file_count = 1;
-    *files = chosen;
+    *files = os_input_is_given() ? piped : recorded;
     return true;
-}
-
-static bool incomplete; /* an input ended early or is damaged */
-
-bool load_was_incomplete(void)
-{
-    return incomplete;
 }
 
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err)
 {
-    struct profile *p = engine_load(settings, file_count, files, &message_report, err);
-    incomplete |= p && p->facts.incomplete;
+    struct profile *p;
+    if (settings->history.at.count && file_count > 1) {
+        error_set(err, "--at is given twice");
+        error_hint(err, "stoke diff compares two spans");
+        return NULL;
+    }
+    if (settings->history.at.count)
+        p = history_load(settings, files[0], err);
+    else
+        p = engine_load(settings, file_count, files, &message_report, err);
     if (p && !settings->quiet && !settings->own_warnings)
         message_warnings(p, file_count == 1 ? files[0] : NULL);
     return p;
 }
 
-/* The names of the events, as many as there is room for. */
-static void list_events(const struct profile *p, char *room, size_t size)
+/* Writes as many event names as fit into `text`. */
+static void list_events(const struct profile *p, char *text, size_t size)
 {
-    const size_t behind = sizeof " and 4294967295 more";
+    const size_t reserve = sizeof " and 4294967295 more";
     size_t used = 0;
     event_id e = 1;
-    room[0] = 0;
+    text[0] = 0;
     for (; e < p->event_count; e++) {
         struct str name = profile_string(p, p->events[e].name);
-        if (used + name.len + 2 + behind > size)
+        if (used + name.len + 2 + reserve > size)
             break;
-        used += format_text(room + used, size - used, "%s%.*s", e > 1 ? ", " : "",
+        used += format_text(text + used, size - used, "%s%.*s", e > 1 ? ", " : "",
                             STR_ARG(name));
     }
     if (e < p->event_count)
-        format_text(room + used, size - used, "%s%zu more", e > 1 ? " and " : "",
+        format_text(text + used, size - used, "%s%zu more", e > 1 ? " and " : "",
                     p->event_count - e);
 }
 

@@ -6,31 +6,30 @@
 #include "cli/options/option.h"
 #include "engine/load.h"
 
-/* Parses --limits and puts it in force, for all that is read from then on. */
+/* Parses --limits into a struct limits. */
 bool load_parse_limit(const char *text, void *value, struct error *err);
 
 /* The fields are those of struct load_settings. */
 extern const struct option load_options[];
 
-/* The inputs of a command. The rule is perf's: without a file name, standard input ("-")
- * if it is a pipe or a file, else ./perf.data. `inputs` are those of --input, where the
- * command has it, else NULL. False if there is no perf.data, and if some files are given
- * in one way and some in the other. */
-bool load_inputs(const struct name_list *inputs, int *file_count, char ***files,
-                 struct error *err);
+/* Chooses the inputs of a command by the rule of perf: without a file name, standard input
+ * ("-") if it is a pipe or a file, otherwise ./perf.data. `inputs` holds the values of
+ * --input; NULL if the command has no such option. False with err set if there is no
+ * input, or if --input and file arguments are combined. With --at, the "files" are its
+ * spans, which load_profiles reads from the store. */
+bool load_inputs(const struct load_settings *settings, const struct name_list *inputs,
+                 int *file_count, char ***files, struct error *err);
 
-/* Whether load_inputs finds something to read where no file is named. */
+/* True if load_inputs finds an input without a file name. */
 bool load_has_input(void);
 
-/* engine_load, with notes, progress and the profile's warnings on standard error. */
+/* Calls engine_load and prints notes, progress and the profile's warnings to standard
+ * error. */
 struct profile *load_profiles(const struct load_settings *settings, int file_count,
                               char **files, struct error *err);
 
-/* Whether any input ended early or was damaged: what was read of it is used, but the
- * command does not succeed. */
-bool load_was_incomplete(void);
-
-/* Where there are several events, says that the first is shown and how to choose. */
+/* If the profile has several events, reports that the first is shown and how to choose
+ * another. */
 void load_note_event(const struct profile *p, bool quiet);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that say what functions and threads are called in stacks, as the
- * stackcollapse scripts name them; shared by the commands that write stacks. */
+/* The options for the names of functions and threads in stacks. They have the names of the
+ * stackcollapse scripts' options; the commands that write stacks share them. */
 #ifndef STOKE_CLI_OPTIONS_NAMES_H
 #define STOKE_CLI_OPTIONS_NAMES_H
 
-#include "cli/options/view.h"
+#include "cli/options/transforms.h"
 #include "export/exporter.h"
 
 struct names_settings {
@@ -13,10 +13,11 @@ struct names_settings {
 
 extern const struct option names_options[];
 
-/* Before the input is read: has kept what the names need of it, and fills in what of
- * `options` they decide. Threads are told apart as asked, or else as `otherwise` says. */
+/* Call before the input is read. Sets what `load` must retain for the names, and the
+ * thread style and labels in `options`. The thread style is `otherwise` if neither --pid
+ * nor --tid is given. */
 void names_prepare(const struct names_settings *s, enum thread_style otherwise,
-                   struct load_settings *load, struct view_settings *view,
+                   struct load_settings *load, struct transforms_settings *t,
                    struct export_options *options);
 
 #endif

@@ -10,15 +10,15 @@
 /* An option's first name, for "%.*s". */
 #define OPTION_NAME(o) (int)str_find(str_of((o)->names), ','), (o)->names
 
-/* The options under way: where in argv, and what was found there. */
+/* The state of parsing. */
 struct parsing {
     const struct option_group *groups;
     char *settings;
     int argc;
     char **argv;
-    int at;
+    int at; /* the current argument */
     struct error *err;
-    bool misspelled; /* a value that might have been a program's name, but is none */
+    bool misspelled; /* the value is neither valid nor the name of a program */
 };
 
 static void *value_of(const struct parsing *p, const struct option_group *group,
@@ -66,7 +66,7 @@ static bool set_choice(const struct option *o, const char *text, int *value,
                        struct error *err)
 {
     char all[200];
-    size_t used = format_text(all, sizeof all, "it is one of: ");
+    size_t used = format_text(all, sizeof all, "one of: ");
     struct nearest nearest = {.word = str_of(text)};
     for (int i = 0; o->choices[i]; i++) {
         if (strcmp(o->choices[i], text) == 0) {
@@ -78,7 +78,7 @@ static bool set_choice(const struct option *o, const char *text, int *value,
             used += format_text(all + used, sizeof all - used, "%s%s", i ? ", " : "",
                                 o->choices[i]);
     }
-    error_set(err, "--%.*s cannot be '%s'", OPTION_NAME(o), text);
+    error_set(err, "invalid value '%s' for --%.*s", text, OPTION_NAME(o));
     return nearest_hint(&nearest, "", all, err);
 }
 
@@ -92,34 +92,33 @@ static bool set_list(const struct parsing *p, struct name_list *list, const char
     return true;
 }
 
-/* Puts the option's name before what its own parser said of the value. */
+/* Calls the option's parser and prefixes its error message with the option's name. */
 static bool set_parsed(const struct parsing *p, const struct option *o, void *value,
                        const char *text)
 {
-    char said[sizeof p->err->message];
+    char message[sizeof p->err->message];
     if (o->parse(text, value, p->err))
         return true;
-    memcpy(said, p->err->message, sizeof said);
+    memcpy(message, p->err->message, sizeof message);
     format_text(p->err->message, sizeof p->err->message, "--%.*s: %s%s", OPTION_NAME(o),
-                said, p->misspelled ? ", nor is there a program of that name" : "");
+                message, p->misspelled ? ", and no program has that name" : "");
     return false;
 }
 
-/* Numbers beyond this have no more whole numbers between them, and are no limit that is
- * told. */
+/* The limit for whole numbers: a double represents them exactly up to 2^53. */
 #define NUMBER_MOST 1e15
 
 static bool wrong_number(const struct option *o, const char *text, struct error *err)
 {
     const char *kind = o->kind == OPTION_INT ? "whole number" : "number";
-    error_set(err, "--%.*s cannot be '%s'", OPTION_NAME(o), text);
+    error_set(err, "invalid value '%s' for --%.*s", text, OPTION_NAME(o));
     if (o->least == 0 && o->most == 0)
-        return error_hint(err, "it is a %s", kind);
+        return error_hint(err, "a %s", kind);
     if (o->least > 0 && o->least < 1e-9)
-        return error_hint(err, "it is a %s above 0", kind);
+        return error_hint(err, "a %s above 0", kind);
     if (o->most >= UINT32_MAX)
-        return error_hint(err, "it is a %s from %g on", kind, o->least);
-    return error_hint(err, "it is a %s from %g to %g", kind, o->least, o->most);
+        return error_hint(err, "a %s of at least %g", kind, o->least);
+    return error_hint(err, "a %s from %g to %g", kind, o->least, o->most);
 }
 
 static bool set_number(const struct option *o, void *value, const char *text,
@@ -161,7 +160,7 @@ static bool set_text(const struct parsing *p, const struct option *o, void *valu
     }
 }
 
-/* Sets an option that takes none. */
+/* Sets an option that takes no value. */
 static void set_flag(const struct option *o, void *value, bool on)
 {
     if (o->kind == OPTION_FLAG)
@@ -172,8 +171,8 @@ static void set_flag(const struct option *o, void *value, bool on)
         *(int *)value = on ? o->value : 0;
 }
 
-/* Whether a word is meant for the option, right or wrong: "dwarf,8192" begins with one of
- * its choices. */
+/* True if a word starts with one of the option's choices, as "dwarf,8192" does. It is then
+ * meant as the option's value, even if it is invalid. */
 static bool is_meant(const struct option *o, const char *word)
 {
     struct str rest = str_of(word), first = str_cut(&rest, ',');
@@ -183,8 +182,8 @@ static bool is_meant(const struct option *o, const char *word)
     return false;
 }
 
-/* Whether the argument behind an option that needs none is its value. Where it is none
- * that the option takes it may be a file, or the program of a command. */
+/* True if the argument after an option with an optional value is that value. Otherwise it
+ * may be a file, or the program of a command. */
 static bool is_value(const struct option *o, const char *text, void *value,
                      struct error *err)
 {
@@ -192,16 +191,16 @@ static bool is_value(const struct option *o, const char *text, void *value,
            (!o->before_command && access(text, F_OK) != 0);
 }
 
-/* Whether a word behind an option that stands before a command can only be meant as the
- * option's value, and is none: no program has its name, but the word behind it is one's. */
+/* True if the argument after an option before a command must be a misspelled value of the
+ * option: no program has its name, but the argument after it is the name of a program. */
 static bool is_misspelled(const struct parsing *p, const struct option *o)
 {
-    const char *behind = p->at + 2 < p->argc ? p->argv[p->at + 2] : NULL;
-    return o->before_command && behind && behind[0] != '-' &&
-           !os_program_is_there(p->argv[p->at + 1]) && os_program_is_there(behind);
+    const char *after = p->at + 2 < p->argc ? p->argv[p->at + 2] : NULL;
+    return o->before_command && after && after[0] != '-' &&
+           !os_program_exists(p->argv[p->at + 1]) && os_program_exists(after);
 }
 
-/* The option's value: what stands behind '=' or in the next argument. */
+/* Returns the option's value: the text after '=' (`attached`), or the next argument. */
 static const char *take_value(struct parsing *p, const struct option *o, void *value,
                               const char *attached)
 {

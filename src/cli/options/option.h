@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options: one table that is parsed by, printed as --help, written into the manual and
- * completed from.
+/* Options: parsing, --help, the manual and shell completion use the same table.
  *
- * A command's options are groups of rows; a row says where in the command's settings its
- * value goes. Both "--name value" and "--name=value" are understood, "--no-name" takes a
- * flag back, letters may be joined ("-iv"), and "--" ends the options. */
+ * A command's options are groups of rows. A row names the field of the command's settings
+ * that receives the value. "--name value" and "--name=value" are equivalent, "--no-name"
+ * clears a flag, letters can be combined ("-iv"), and "--" ends the options. */
 #ifndef STOKE_CLI_OPTIONS_OPTION_H
 #define STOKE_CLI_OPTIONS_OPTION_H
 
@@ -15,50 +14,51 @@ enum option_kind {
     OPTION_FLAG,    /* bool */
     OPTION_CLEAR,   /* bool, set to false */
     OPTION_STRING,  /* const char * */
-    OPTION_LIST,    /* struct name_list, each time it is given */
+    OPTION_LIST,    /* struct name_list, one item for each use */
     OPTION_INT,     /* int64_t */
     OPTION_NUMBER,  /* double */
-    OPTION_CHOICE,  /* int, the place of the value in `choices` */
+    OPTION_CHOICE,  /* int, the index of the value in `choices` */
     OPTION_SET,     /* int, set to `value` */
     OPTION_IGNORED, /* accepted for scripts written for another tool; does nothing */
     OPTION_PARSED,  /* const char *, by `parse` */
 };
 
 struct option {
-    const char *names; /* "width", or "colors,colour" with other spellings behind */
+    const char *names; /* "width", or "colors,colour" with aliases after the first name */
     char letter;       /* 0 for none */
-    const char *arg;   /* what the value is called in the help; NULL for a flag */
+    const char *arg;   /* name of the value in the help; NULL for a flag */
     const char *help;  /* a phrase, lower case, no full stop; NULL: not listed */
     enum option_kind kind;
     size_t offset;              /* of the value in the settings */
-    const char *const *choices; /* OPTION_CHOICE, and for OPTION_PARSED what it may be
-                                   made of, for help and completion: NULL-terminated */
+    const char *const *choices; /* NULL-terminated values of OPTION_CHOICE; for
+                                   OPTION_PARSED words for help and completion */
     int value;                  /* OPTION_SET */
     bool (*parse)(const char *text, void *value, struct error *err); /* OPTION_PARSED */
-    const char *fallback; /* OPTION_PARSED: the value where the next argument is none that
-                             `parse` takes, but a file; NULL: there must be one */
-    bool before_command;  /* with a fallback: what is no value may be a program's name */
-    double least, most;   /* OPTION_INT, OPTION_NUMBER: its range; both 0: any */
+    const char
+        *fallback;       /* OPTION_PARSED: the value if the next argument is an option, or
+                             a file and not a valid value; NULL: the value is required */
+    bool before_command; /* with a fallback: the next argument can be a program's name */
+    double least, most;  /* OPTION_INT, OPTION_NUMBER: its range; both 0: any */
 };
 
-/* A titled run of options; the row with names NULL ends it. */
+/* Options under one title; the row with names NULL ends them. */
 struct option_group {
     const char *title;
     const struct option *options;
-    size_t base; /* added to every offset: where the group's struct is in the settings */
-    const char *taken; /* letters of its options that are others' in this command */
+    size_t base;       /* offset of the group's struct in the settings */
+    const char *taken; /* letters that other options of this command use */
 };
 
-/* The option's letter in this command; 0 for none. */
+/* Returns the option's letter in this command; 0 for none. */
 char option_letter(const struct option_group *group, const struct option *o);
 
-/* Parses argv[1..argc) into settings. What is not an option is moved to argv[0..*rest) in
- * its order. Lists point into argv and are allocated once (options_free). */
+/* Parses argv[1..argc) into settings. Moves the other arguments to argv[0..*rest), in
+ * order. The items of lists point into argv; options_free frees the lists. */
 bool options_parse(const struct option_group *groups, void *settings, int argc,
                    char **argv, int *rest, struct error *err);
 
-/* The same, but the first word that is no option ends them: it begins the command line of
- * another program. */
+/* The same, but the first argument that is not an option ends the options: it starts the
+ * command line of another program. */
 bool options_parse_front(const struct option_group *groups, void *settings, int argc,
                          char **argv, int *rest, struct error *err);
 void options_free(const struct option_group *groups, void *settings);

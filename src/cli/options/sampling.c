@@ -36,7 +36,7 @@ static bool parse_ring(const char *text, void *value, struct error *err)
         number.len--;
     }
     if (!number_parse_u64(number, &v) || v == 0 || v > RING_MOST / unit) {
-        error_set(err, "invalid ring size '%s'", text);
+        error_set(err, "invalid size '%s'", text);
         return error_hint(err, "512K, 4M, or a number of pages");
     }
     while (size < v * unit)
@@ -55,10 +55,11 @@ static bool parse_numbers(const char *text, void *value, struct error *err)
             return error_hint(err, "as ps shows them: 412,17");
         }
         if (list->count == SAMPLING_NUMBERS_MAX)
-            return error_set(err, "more than %d of them", SAMPLING_NUMBERS_MAX);
+            return error_set(err, "more than %d processes or threads",
+                             SAMPLING_NUMBERS_MAX);
         list->items[list->count++] = (uint32_t)v;
     }
-    return list->count || error_set(err, "'' is no list of processes or threads");
+    return list->count || error_set(err, "empty list of processes or threads");
 }
 
 static bool parse_cpus(const char *text, void *value, struct error *err)
@@ -78,28 +79,28 @@ static bool parse_dump_size(struct str text, uint32_t *size, struct error *err)
         *size = (uint32_t)(v + 7) & ~7u;
         return true;
     }
-    error_set(err, "a dump of a stack cannot have '%.*s' bytes", STR_ARG(text));
+    error_set(err, "invalid stack dump size '%.*s'", STR_ARG(text));
     return error_hint(err, "dwarf,8192; at most %d", SAMPLING_DUMP_MOST);
 }
 
 static bool parse_stacks(const char *text, void *value, struct error *err)
 {
-    struct sampling_stacks *wanted = value;
-    struct str size = str_of(text), how = str_cut(&size, ',');
-    wanted->dump_size = 0;
+    struct sampling_stacks *stacks = value;
+    struct str size = str_of(text), method = str_cut(&size, ',');
+    stacks->dump_size = 0;
     for (int i = 0; sampling_stack_names[i]; i++) {
-        if (!str_equal(str_of(sampling_stack_names[i]), how))
+        if (!str_equal(str_of(sampling_stack_names[i]), method))
             continue;
-        wanted->how = (enum record_stacks)i;
-        if (size.len == 0 || record_stacks_dumped(wanted->how))
-            return parse_dump_size(size, &wanted->dump_size, err);
+        stacks->kind = (enum record_stacks)i;
+        if (size.len == 0 || record_stacks_dumped(stacks->kind))
+            return parse_dump_size(size, &stacks->dump_size, err);
     }
-    error_set(err, "stacks cannot be taken by '%s'", text);
-    return error_hint(err, "auto; fp: frame pointers; dwarf[,BYTES]: what programs tell "
-                           "of themselves; lbr: the processor; none");
+    error_set(err, "invalid unwinding method '%s'", text);
+    return error_hint(err, "auto; fp: frame pointers; dwarf[,BYTES]: call frame "
+                           "information; lbr: last branch record; none");
 }
 
-/* "list" and "help" are answered once the options are read. */
+/* "list" and "help" request the list of events, which the command prints later. */
 static bool parse_events(const char *text, void *value, struct error *err)
 {
     struct record_events *events = value;
@@ -117,7 +118,7 @@ static bool parse_filter(const char *text, void *value, struct error *err)
         e->filter = text;
         return true;
     }
-    error_set(err, "'%s' has no tracepoint before it to filter", text);
+    error_set(err, "no tracepoint before the filter '%s'", text);
     return error_hint(err, "-e sched:sched_switch --filter 'prev_prio < 100'");
 }
 
@@ -126,54 +127,53 @@ static bool parse_filter(const char *text, void *value, struct error *err)
 #define OFF(field) offsetof(struct sampling_settings, field)
 
 const struct option sampling_options[] = {
-    {"freq", 'F', "HZ", "samples a second; max: as many as the kernel gives",
-     OPTION_PARSED, OFF(rate), .parse = parse_rate},
-    {"count", 'c', "N", "a sample every N events, in place of --freq", OPTION_INT,
+    {"freq", 'F', "HZ", "samples per second; max: the limit of the kernel", OPTION_PARSED,
+     OFF(rate), .parse = parse_rate},
+    {"count", 'c', "N", "one sample per N events, instead of --freq", OPTION_INT,
      OFF(period), .least = 1, .most = 1e15},
-    {"event", 'e', "LIST", "sample by these events (default: cycles, else cpu-clock)",
+    {"event", 'e', "LIST", "events to sample (default: cycles, or cpu-clock)",
      OPTION_PARSED, OFF(events), .parse = parse_events},
-    {"filter", 0, "TEXT", "of the tracepoint before it, only those of which that is true",
+    {"filter", 0, "TEXT", "kernel filter for the preceding tracepoint: 'prev_prio < 100'",
      OPTION_PARSED, OFF(events), .parse = parse_filter},
-    {"list-events", 0, NULL, "list what -e may name, and what of it is not here",
+    {"list-events", 0, NULL, "list the events for -e, including unavailable ones",
      OPTION_FLAG, OFF(events.listed)},
     {"call-graph", 'g', "HOW",
-     "how stacks are taken: auto (the default), fp, dwarf[,BYTES], lbr, none",
-     OPTION_PARSED, OFF(stacks), sampling_stack_names, .parse = parse_stacks,
-     .fallback = "fp", .before_command = true},
-    {"all-user", 0, NULL, "user code alone, as :u behind each event", OPTION_FLAG,
+     "how to unwind stacks: auto (default), fp, dwarf[,BYTES], lbr, none", OPTION_PARSED,
+     OFF(stacks), sampling_stack_names, .parse = parse_stacks, .fallback = "fp",
+     .before_command = true},
+    {"all-user", 0, NULL, "only user code, like :u after each event", OPTION_FLAG,
      OFF(all_user)},
-    {"all-kernel", 0, NULL, "the kernel's code alone, as :k behind each event",
-     OPTION_FLAG, OFF(all_kernel)},
+    {"all-kernel", 0, NULL, "only kernel code, like :k after each event", OPTION_FLAG,
+     OFF(all_kernel)},
     {"ring,mmap-pages", 'm', "SIZE",
-     "of a CPU's ring, which holds what was not read yet (default: by the rate)",
-     OPTION_PARSED, OFF(ring_size), .parse = parse_ring},
+     "ring buffer size per CPU (default: depends on the sampling rate)", OPTION_PARSED,
+     OFF(ring_size), .parse = parse_ring},
     {0}};
 
 #undef OFF
 #define OFF(field) offsetof(struct sampling_targets, field)
 
 const struct option sampling_target_options[] = {
-    {"all-cpus", 'a', NULL, "all that runs on this machine", OPTION_FLAG, OFF(everyone)},
-    {"pid", 'p', "LIST", "these processes, and what they start", OPTION_PARSED, OFF(pids),
-     .parse = parse_numbers},
+    {"all-cpus", 'a', NULL, "all processes of this machine", OPTION_FLAG, OFF(everyone)},
+    {"pid", 'p', "LIST", "these processes and their new children", OPTION_PARSED,
+     OFF(pids), .parse = parse_numbers},
     {"tid", 't', "LIST", "these threads", OPTION_PARSED, OFF(tids),
      .parse = parse_numbers},
-    {"cpu", 'C', "LIST", "all that runs on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
+    {"cpu", 'C', "LIST", "all processes on these CPUs: 0-3,7", OPTION_PARSED, OFF(cpus),
      .parse = parse_cpus},
-    {"uid", 'u', "USER", "all that is this user's, by name or number", OPTION_STRING,
+    {"uid", 'u', "USER", "all processes of this user (name or number)", OPTION_STRING,
      OFF(user)},
-    {"cgroup", 0, "PATH",
-     "all that runs in this control group: system.slice/cron.service", OPTION_STRING,
-     OFF(cgroup)},
-    {"no-inherit", 'i', NULL, "not what they begin: their threads and children",
-     OPTION_FLAG, OFF(alone)},
+    {"cgroup", 0, "PATH", "all processes of this cgroup: system.slice/cron.service",
+     OPTION_STRING, OFF(cgroup)},
+    {"no-inherit", 'i', NULL, "exclude new threads and child processes", OPTION_FLAG,
+     OFF(alone)},
     {0}};
 
 int sampling_list_events(void)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     record_events_list(&out);
-    struct str text = output_kept(&out);
+    struct str text = output_contents(&out);
     bool ok = !out.failed && message_lines(text);
     output_deinit(&out);
     return ok ? STATUS_OK : STATUS_FAILED;

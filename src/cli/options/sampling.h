@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that stoke record and stoke top share: the targets, and how they are
- * sampled. */
+/* The options that stoke record and stoke top share: targets and sampling settings. */
 #ifndef STOKE_CLI_OPTIONS_SAMPLING_H
 #define STOKE_CLI_OPTIONS_SAMPLING_H
 
@@ -10,10 +9,10 @@
 extern const struct option sampling_target_options[]; /* of struct sampling_targets */
 extern const struct option sampling_options[];        /* of struct sampling_settings */
 
-/* By enum record_stacks; ends in NULL. */
+/* Names in the order of enum record_stacks, and a NULL. */
 extern const char *const sampling_stack_names[];
 
-/* Prints the events that can be named; an exit status. */
+/* Prints the events that --event accepts. Returns an exit status. */
 int sampling_list_events(void);
 
 #endif

@@ -11,7 +11,7 @@ bool save_parse_exporter(const char *text, void *value, struct error *err)
         return true;
     for (size_t i = 0; exporters[i]; i++)
         nearest_offer(&nearest, str_of(exporters[i]->name));
-    error_set(err, "there is no format '%s' to write", text);
+    error_set(err, "unknown output format '%s'", text);
     return nearest_hint(&nearest, "", "'stoke help formats' lists them", err);
 }
 
@@ -29,9 +29,9 @@ const struct exporter *save_choose_exporter(const struct exporter *to, const cha
     if (e)
         return e;
     if (named)
-        error_set(err, "the name '%s' does not tell a format to write", output);
+        error_set(err, "no output format for the file name '%s'", output);
     else
-        error_set(err, "no format to write is named");
+        error_set(err, "no output format");
     error_hint(err, "--to NAME, or -o FILE.SUFFIX; 'stoke help formats' lists them");
     return NULL;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of tables, which report and diff share, and what the terminal makes of
- * them. */
+/* The options of tables, which report and diff share, and their defaults for a
+ * terminal. */
 #ifndef STOKE_CLI_OPTIONS_TABLES_H
 #define STOKE_CLI_OPTIONS_TABLES_H
 
-#include "cli/options/view.h"
+#include "cli/options/transforms.h"
 #include "export/table.h"
 
 struct tables_settings {
     bool csv, json;
-    int form; /* enum table_form, once prepared */
+    int form; /* enum table_form, set by tables_prepare */
     int sort; /* enum table_sort */
     bool tree, callers;
-    int64_t limit; /* 0: what fits the terminal; of what is no terminal, all */
+    int64_t limit; /* 0: as many as fit the terminal; all if the output is not one */
     int64_t depth;
-    double percent_limit; /* below 0: 0.5 for a tree, else none */
+    double percent_limit; /* below 0: 0.5 for a tree, otherwise 0 */
 };
 
 #define TABLES_DEFAULTS     \
@@ -24,19 +24,19 @@ struct tables_settings {
 
 extern const struct option tables_options[];
 
-/* What --sort can be, in the order of enum table_sort. The option is each command's own.
- */
+/* The values of --sort, in the order of enum table_sort. Each command has its own --sort
+ * option. */
 extern const char *const tables_sorts[];
 
-/* Checks what has to fit together, and works out the form; turns stacks around where
- * callers are asked for. */
-bool tables_prepare(struct tables_settings *s, struct view_settings *view,
+/* Checks combinations of options, sets `form`, and requests reversed stacks for
+ * --callers. */
+bool tables_prepare(struct tables_settings *s, struct transforms_settings *t,
                     struct error *err);
 
-/* The exporter's options for p, written to the file of that name (NULL: standard output).
- */
+/* Returns the exporter's options for p; `path` is the output file (NULL: standard
+ * output). */
 struct table_options tables_choose(const struct tables_settings *s,
-                                   const struct view_settings *view,
+                                   const struct transforms_settings *t,
                                    const struct profile *p, const char *path);
 
 #endif

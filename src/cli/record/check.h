@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings of stoke record, and what of them goes together. */
+/* The settings of stoke record, and their valid combinations. */
 #ifndef STOKE_CLI_RECORD_CHECK_H
 #define STOKE_CLI_RECORD_CHECK_H
 
 #include "cli/options/sampling.h"
-#include "cli/record/draw.h"
+#include "engine/record_draw.h"
 
 struct record_command_settings {
     struct sampling_targets targets;
     struct sampling_settings sampling;
+    struct event_source_request sources;
     double duration;
     uint64_t max_size, rotate;
-    int64_t keep, pack_level, delay;
+    int64_t keep, compression_level, delay;
     const char *output;
-    bool unpacked, keep_dumps, snapshot, bundle, counted, quiet, off_cpu, wakers, strict;
+    bool uncompressed, keep_dumps, snapshot, bundle, quiet, strict;
 };
 
-/* False, with what to ask for instead, where two things that are asked for cannot be had
- * together. `command`: one is to be run. */
+/* False, with a hint, if two settings cannot be combined. `command`: one is to be run. */
 bool record_check(const struct record_command_settings *s,
                   const struct record_drawing *drawing, bool command, struct error *err);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke record: samples what runs, and writes a perf.data or draws it at once. */
+/* stoke record: samples this machine, and writes a perf.data or draws it at once. */
 #include "base/format.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/options/load.h"
 #include "cli/record/check.h"
 #include "cli/record/summary.h"
 #include "engine/symbols.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/machine.h"
-#include "os/task.h"
+#include "os/proc.h"
 #include "record/refusal.h"
 #include "record/session.h"
 #include "record/targets.h"
@@ -22,7 +23,7 @@
 
 #define OFF(field) offsetof(struct record_command_settings, field)
 
-/* A number and its unit: letters of `units`, each with its factor. */
+/* A number and its unit: a letter of `units`, each with its factor. */
 static bool parse_quantity(const char *text, const char *units, const uint64_t *factors,
                            uint64_t most, uint64_t *value)
 {
@@ -43,7 +44,7 @@ static bool parse_size(const char *text, void *value, struct error *err)
     static const uint64_t factors[] = {1 << 10, 1 << 20, 1 << 30};
     if (parse_quantity(text, "KMG", factors, (uint64_t)1 << 50, value))
         return true;
-    error_set(err, "'%s' is no size", text);
+    error_set(err, "invalid size '%s'", text);
     return error_hint(err, "in bytes, or 512K, 64M, 2G");
 }
 
@@ -55,67 +56,61 @@ static bool parse_span(const char *text, void *value, struct error *err)
     static const uint64_t factors[] = {1, 60, 3600};
     uint64_t seconds;
     if (!parse_quantity(text, "smh", factors, SPAN_MOST, &seconds)) {
-        error_set(err, "'%s' is no time", text);
+        error_set(err, "invalid time '%s'", text);
         return error_hint(err, "in seconds, or 90s, 10m, 2h");
     }
     *(uint64_t *)value = seconds * (uint64_t)NS;
     return true;
 }
 
-#define PACK_LEVEL_LEAST 1
-#define PACK_LEVEL_MOST 19 /* beyond it, zstd takes hundreds of MB for nothing */
+#define LEVEL_LEAST 1
+#define LEVEL_MOST 19 /* above it, zstd needs hundreds of MB and gains nothing */
 
-static bool parse_pack_level(const char *text, void *value, struct error *err)
+static bool parse_level(const char *text, void *value, struct error *err)
 {
     uint64_t v;
-    if (number_parse_u64(str_of(text), &v) && v >= PACK_LEVEL_LEAST &&
-        v <= PACK_LEVEL_MOST) {
+    if (number_parse_u64(str_of(text), &v) && v >= LEVEL_LEAST && v <= LEVEL_MOST) {
         *(int64_t *)value = (int64_t)v;
         return true;
     }
-    error_set(err, "'%s' is no level of packing", text);
-    return error_hint(err, "%d, quick, to %d, small", PACK_LEVEL_LEAST, PACK_LEVEL_MOST);
+    error_set(err, "invalid compression level '%s'", text);
+    return error_hint(err, "%d (fastest) to %d (smallest)", LEVEL_LEAST, LEVEL_MOST);
 }
 
 static const struct option record_options[] = {
-    {"strict-freq", 0, NULL, "fail where the kernel gives fewer than that", OPTION_FLAG,
-     OFF(strict)},
-    {"off-cpu", 0, NULL, "where threads waited, and for how long, too", OPTION_FLAG,
-     OFF(off_cpu)},
-    {"wakers", 0, NULL, "the same, and who woke them up", OPTION_FLAG, OFF(wakers)},
-    {"duration", 0, "S", "end after so many seconds", OPTION_NUMBER, OFF(duration),
+    {"strict-freq", 0, NULL, "fail if the kernel does not allow the requested rate",
+     OPTION_FLAG, OFF(strict)},
+    {"duration", 0, "S", "end after S seconds", OPTION_NUMBER, OFF(duration),
      .least = 0.001, .most = 1e9},
-    {"delay", 'D', "MS", "begin so many milliseconds later", OPTION_INT, OFF(delay),
+    {"delay", 'D', "MS", "start sampling after MS milliseconds", OPTION_INT, OFF(delay),
      .least = 1, .most = 1e9},
     {"output", 'o', "FILE",
-     "write there (default: perf.data); .svg, .folded, ...: draw it at once",
+     "output file (default: perf.data); .svg, .folded, ...: draw it at once",
      OPTION_STRING, OFF(output)},
     {"max-size", 0, "SIZE",
-     "end when the file has so much (64M); of --rotate and --snapshot, keep so much",
+     "end when the file has this size (64M); with --rotate and --snapshot: size limit of "
+     "what is retained",
      OPTION_PARSED, OFF(max_size), .parse = parse_size},
-    {"rotate", 0, "TIME",
-     "begin a new file each time so much is over (10m): FILE.1, FILE.2, ...",
+    {"rotate", 0, "TIME", "start a new file after each TIME (10m): FILE.1, FILE.2, ...",
      OPTION_PARSED, OFF(rotate), .parse = parse_span},
-    {"keep", 0, "N", "with --rotate: keep the last N files (default: 10)", OPTION_INT,
+    {"keep", 0, "N", "with --rotate: retain the last N files (default: 10)", OPTION_INT,
      OFF(keep), .least = 1, .most = 1000000},
     {"snapshot", 0, NULL,
-     "keep what happens in memory; SIGUSR2 writes what led up to it to FILE.1, FILE.2, "
-     "...",
+     "record to memory; SIGUSR2 writes the latest samples to FILE.1, FILE.2, ...",
      OPTION_FLAG, OFF(snapshot)},
     {"bundle", 0, NULL,
-     "write a .stoke with all names in it, to be opened anywhere (default: perf.stoke)",
+     "write a .stoke with all names, for other machines (default: perf.stoke)",
      OPTION_FLAG, OFF(bundle)},
-    {"bpf", 0, NULL, "count stacks in the kernel (eBPF), by frame pointers", OPTION_FLAG,
-     OFF(counted)},
-    {"keep-stacks", 0, NULL, "dwarf: keep the dumps of stacks, to be unwound later",
+    {"keep-stacks", 0, NULL, "with -g dwarf: store stack dumps, to unwind them later",
      OPTION_FLAG, OFF(keep_dumps)},
     {"compress,compression-level", 'z', "LEVEL",
-     "pack the records more than they are without it: 1, quick, to 19, small",
-     OPTION_PARSED, OFF(pack_level), .parse = parse_pack_level, .fallback = "1",
+     "compression level, 1 (fastest) to 19 (smallest)", OPTION_PARSED,
+     OFF(compression_level), .parse = parse_level, .fallback = "1",
      .before_command = true},
-    {"no-compress", 0, NULL, "do not pack the records", OPTION_FLAG, OFF(unpacked)},
+    {"no-compress", 0, NULL, "do not compress the recording", OPTION_FLAG,
+     OFF(uncompressed)},
     {"quiet", 'q', NULL, "no progress and no summary", OPTION_FLAG, OFF(quiet)},
-    /* what every recording has, or none */
+    /* for scripts written for perf: every recording has these, or none */
     {"timestamp", 'T', NULL, NULL, OPTION_IGNORED, 0},
     {"period", 'P', NULL, NULL, OPTION_IGNORED, 0},
     {"raw-samples", 'R', NULL, NULL, OPTION_IGNORED, 0},
@@ -123,64 +118,61 @@ static const struct option record_options[] = {
     {"no-buildid-cache", 'N', NULL, NULL, OPTION_IGNORED, 0},
     {0}};
 
+/* One flag for each event source. */
+static const struct option source_options[] = {
+#define EVENT_SOURCE(name, option, help) \
+    {option, 0, NULL, help, OPTION_FLAG, OFF(sources.on[EVENT_SOURCE_##name])},
+#include "record/event_sources.def"
+#undef EVENT_SOURCE
+    {0}};
+
 static const struct option_group record_groups[] = {
-    {"who is recorded", sampling_target_options, OFF(targets), NULL},
-    {"how they are sampled (default: -F 99)", sampling_options, OFF(sampling), NULL},
+    {"targets", sampling_target_options, OFF(targets), NULL},
+    {"sampling (default: -F 99)", sampling_options, OFF(sampling), NULL},
+    {"event sources", source_options, 0, NULL},
     {"the recording", record_options, 0, NULL},
     {0}};
 
-/* What is kept in memory by default. */
+/* Memory of --snapshot by default. */
 #define SNAPSHOT_SIZE ((uint64_t)16 << 20)
 
 /* --- From options to settings ------------------------------------------------------ */
 
-/* A recording as the command line has it. */
 struct recording {
     const struct record_command_settings *s;
     struct record_settings settings;
-    struct record_session session;
+    struct record_session *session;
     struct record_threads threads;
     struct record_drawing drawing;
     char room[16384], cache[4096];
     const char *words[256]; /* of this program's command line; in `room` */
 };
 
-/* What is counted in the kernel has the stacks that the kernel can follow. */
-static enum record_stacks stacks_of(const struct record_command_settings *s)
-{
-    return s->counted && s->sampling.stacks.how == RECORD_STACKS_AUTO
-               ? RECORD_STACKS_FP
-               : s->sampling.stacks.how;
-}
-
-/* Of what is drawn by stacks alone, with no times, the kernel need not tell each sample:
- * where the whole machine is recorded, that costs the least. */
-static bool counts_by_itself(const struct recording *r)
+/* Without event sources, output that needs stacks only and no times does not need each
+ * sample: counting in the kernel costs the least if the whole machine is recorded. */
+static bool can_be_counted(const struct recording *r)
 {
     const struct record_command_settings *s = r->s;
-    return r->drawing.exporter && !r->drawing.exporter->wants_time &&
-           s->sampling.stacks.how == RECORD_STACKS_FP &&
-           (s->targets.everyone || s->targets.cpus.count) && !s->off_cpu && !s->wakers;
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        if (s->sources.on[i])
+            return false;
+    return r->drawing.exporter && !r->drawing.exporter->needs_time &&
+           s->sampling.stacks.kind == RECORD_STACKS_FP &&
+           (s->targets.everyone || s->targets.cpus.count);
 }
 
-static uint32_t rate_of(const struct record_command_settings *s)
-{
-    return s->sampling.rate ? (uint32_t)s->sampling.rate : SAMPLING_RATE_DEFAULT;
-}
-
-/* What is sampled by, and what is missed of what users expect. */
+/* Selects the events, and reports differences from the requested ones. */
 static bool choose_events(struct recording *r, struct error *err)
 {
     struct sampling_events_found found;
     if (!sampling_events(&r->s->sampling, &r->settings.sampler, &found, err))
         return false;
     if (found.clock && !r->s->quiet)
-        message_note("this machine has no counter of cycles: sampling by the "
-                     "kernel's clock (cpu-clock)");
+        message_note("this machine has no counter of cycles: sampling by the kernel's "
+                     "clock (cpu-clock)");
     if (found.hidden && !r->s->quiet)
-        message_note(
-            "the kernel's own code is not sampled: that takes root, CAP_PERFMON, "
-            "or kernel.perf_event_paranoid at 1 or less");
+        message_note("kernel code is not sampled: that needs root, CAP_PERFMON, or "
+                     "kernel.perf_event_paranoid at 1 or less");
     return true;
 }
 
@@ -194,7 +186,7 @@ static bool find_targets(struct recording *r, char **command, struct error *err)
                          err);
 }
 
-/* How often: as perf record has it, what is more than the kernel gives is made less. */
+/* As in perf record, a rate above the kernel's limit is reduced. */
 static bool choose_rate(struct recording *r, struct error *err)
 {
     uint32_t most = record_rate_most(), *rate = &r->settings.sampler.rate;
@@ -203,7 +195,7 @@ static bool choose_rate(struct recording *r, struct error *err)
     if (r->s->strict)
         return record_refusal(&r->settings.sampler, 0, EINVAL, err);
     if (!r->s->quiet)
-        message_note("%u samples a second, not %u: kernel.perf_event_max_sample_rate",
+        message_note("%u samples per second, not %u: kernel.perf_event_max_sample_rate",
                      most, *rate);
     *rate = most;
     return true;
@@ -211,43 +203,43 @@ static bool choose_rate(struct recording *r, struct error *err)
 
 /* --- Running ----------------------------------------------------------------------- */
 
-static void show_progress(void *context, const struct record_session *session)
+static void show_progress(void *context, const struct record_report *report)
 {
     const struct recording *r = context;
     if (!r->s->quiet)
-        record_tell_progress(session);
+        record_show_progress(report);
 }
 
 /* The command still runs. */
-static void tell_waits(void *context, const struct record_session *s,
-                       const struct error *why)
+static void show_waiting(void *context, const struct record_report *report,
+                         const struct error *why)
 {
     const struct recording *r = context;
     message_progress_end();
     if (r->s->quiet)
         return;
     if (why)
-        message_note("the recording is cut short: %s; '%s' goes on without it",
-                     why->message, s->settings->command[0]);
+        message_note("the recording ends early: %s; '%s' continues without it",
+                     why->message, report->command);
     else
         message_note("waiting for '%s' (process %lld), which was asked to end; Ctrl-C "
                      "kills it",
-                     s->settings->command[0], (long long)s->child.pid);
+                     report->command, (long long)report->command_pid);
 }
 
-static void tell_written(void *context, const struct record_session *s,
-                         const struct error *why_not)
+static void show_snapshot(void *context, const struct record_report *report,
+                          const struct error *why_not)
 {
     const struct recording *r = context;
     message_progress_end();
     if (why_not)
         message_error(why_not);
     else if (!r->s->quiet)
-        message_note("what led up to now is in %s", s->files.path);
+        message_note("the latest samples are in %s", report->files.path);
 }
 
-/* The words of this program's command line, as the system has them: a recording tells how
- * it was made. Fills `words`; their text is in `room`. */
+/* The words of this program's command line, which the recording contains. Fills `words`;
+ * their text is in `room`. */
 static size_t own_words(char *room, size_t size, const char **words, size_t most)
 {
     size_t count = 0;
@@ -258,113 +250,177 @@ static size_t own_words(char *room, size_t size, const char **words, size_t most
     return count;
 }
 
-/* What was asked for and cannot be had, but can be done without. */
-static void tell_fallbacks(const struct recording *r)
+/* Requested event sources that are not possible, but optional. */
+static void print_unavailable(const struct recording *r)
 {
-    const struct record_session *s = &r->session;
-    if (r->s->counted && !s->sampler_settings.program && !r->s->quiet)
-        message_note("stacks are not counted in the kernel, but sampled: %s%s%s%s",
-                     s->why_not.message, s->why_not.hint[0] ? " (" : "", s->why_not.hint,
-                     s->why_not.hint[0] ? ")" : "");
+    struct record_report report;
+    record_session_report(r->session, &report);
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
+        const struct error *why = &report.sources[i].unavailable;
+        if (r->s->sources.on[i] && why->message[0])
+            message_note("recording without --%s: %s%s%s%s", event_sources[i]->name,
+                         why->message, why->hint[0] ? " (" : "", why->hint,
+                         why->hint[0] ? ")" : "");
+    }
 }
 
 static bool open_session(struct recording *r, struct error *err)
 {
-    if (!record_session_open(&r->session, &r->settings, err))
+    if (!record_session_open(r->session, err))
         return false;
-    tell_fallbacks(r);
-    if (r->s->snapshot && !r->s->quiet)
-        message_note("kill -USR2 %lld writes what led up to that moment",
-                     (long long)os_task_own());
+    if (r->s->quiet)
+        return true;
+    print_unavailable(r);
+    if (r->s->snapshot)
+        message_note("kill -USR2 %lld writes the latest samples",
+                     (long long)os_own_pid());
+    return true;
+}
+
+/* Called in the process that draws. */
+static void note_loaded(void *context, const struct profile *p, const char *file)
+{
+    const struct recording *r = context;
+    if (r->s->quiet)
+        return;
+    message_warnings(p, file);
+    if (!r->drawing.exporter->whole)
+        load_note_event(p, false);
+}
+
+static void note_failed(void *context, const struct error *err)
+{
+    (void)context;
+    message_error(err);
+}
+
+static bool draw(const struct recording *r, bool whole, struct error *err)
+{
+    const struct record_drawing *d = &r->drawing;
+    char size[32], why[sizeof err->message];
+    enum record_drawing_result result = record_drawing_make(d, r->session, whole, err);
+    if (result == RECORD_RETAINED) {
+        format_text(why, sizeof why, "%s", err->message);
+        error_set(err, "%s; the recording is in %s", why, d->data);
+        error_hint(err, "stoke convert %s --to %s -o %s", d->data, d->exporter->name,
+                   d->output);
+    }
+    if (result != RECORD_DRAWN)
+        return false;
+    uint64_t bytes = os_output_size(d->output);
+    if (!r->s->quiet && bytes)
+        message_note("%s is %s, %s", d->output,
+                     d->exporter == exporter_named(STR("stoke")) ? "written" : "drawn",
+                     record_size_text(bytes, size));
     return true;
 }
 
 static bool record(struct recording *r, struct error *err)
 {
+    struct record_report report;
     bool ran = (!r->drawing.exporter || os_output_check(r->drawing.output, err)) &&
-               open_session(r, err) && record_session_run(&r->session, err);
+               open_session(r, err) && record_session_run(r->session, err);
     bool ok = ran;
     message_progress_end();
     if (ran) {
-        ok = record_session_finish(&r->session, err);
+        ok = record_session_finish(r->session, err);
+        record_session_report(r->session, &report);
         if (!r->s->quiet)
-            record_tell_summary(&r->session, r->drawing.exporter);
+            record_print_summary(&report, r->drawing.exporter);
     }
     if (ran && r->drawing.exporter)
-        ok = record_drawing_make(&r->drawing, &r->session, ok, err);
+        ok = draw(r, ok, err);
     struct error at_end;
-    if (!record_session_close(&r->session, &at_end) && ok) {
+    if (!record_session_close(r->session, &at_end) && ok) {
         *err = at_end;
         ok = false;
     }
     return ok;
 }
 
-static struct record_settings settings_of(struct recording *r)
+static void choose_settings(struct recording *r)
 {
     const struct record_command_settings *s = r->s;
     const char *path = r->drawing.exporter ? r->drawing.data : s->output;
-    return (struct record_settings){
-        .sampler = {.stacks = stacks_of(s),
-                    .dump_size = sampling_dump_size(&s->sampling, rate_of(s)),
-                    .ring_size = (size_t)s->sampling.ring_size,
-                    .rate = s->sampling.period ? 0 : rate_of(s),
-                    .period = (uint64_t)s->sampling.period},
+    r->settings = (struct record_settings){
+        .sampler = sampling_sampler(&s->sampling),
+        .sources = s->sources,
         .duration = (uint64_t)(s->duration * NS),
         .delay = (uint64_t)s->delay * 1000000,
         .files = {.path = path[0] ? path : NULL,
                   .most = s->snapshot && !s->max_size ? SNAPSHOT_SIZE : s->max_size,
                   .rotate = s->rotate,
-                  .kept = (uint32_t)s->keep,
+                  .limit = (uint32_t)s->keep,
                   .snapshot = s->snapshot},
-        .unpacked = s->unpacked,
-        .pack_level = (int)s->pack_level,
+        .uncompressed = s->uncompressed,
+        .compression_level = (int)s->compression_level,
         .keep_dumps = s->keep_dumps,
-        .counted = s->counted || counts_by_itself(r),
-        .off_cpu = s->off_cpu || s->wakers,
-        .wakers = s->wakers,
         .resolve = {.find = {.only_mapped = true},
                     .cache_dir = symbols_cache_dir(r->cache, sizeof r->cache)},
         .words = r->words,
         .word_count = own_words(r->room, sizeof r->room, r->words,
                                 sizeof r->words / sizeof *r->words),
+        .writes_later = r->drawing.exporter,
+        .context = r,
         .progress = show_progress,
-        .progress_context = r,
-        .written = tell_written,
-        .drawn_later = r->drawing.exporter,
-        .waits = tell_waits,
+        .snapshot = show_snapshot,
+        .waiting = show_waiting,
     };
+    /* the kernel counts stacks that it can unwind itself */
+    if (s->sources.on[EVENT_SOURCE_bpf] && s->sampling.stacks.kind == RECORD_STACKS_AUTO)
+        r->settings.sampler.stacks = RECORD_STACKS_FP;
+    r->settings.sources.on[EVENT_SOURCE_bpf] |= can_be_counted(r);
+}
+
+static void choose_reports(struct recording *r)
+{
+    r->drawing.report = r->s->quiet ? &engine_silent : &message_report;
+    r->drawing.context = r;
+    r->drawing.loaded = note_loaded;
+    r->drawing.failed = note_failed;
+}
+
+/* False with err and *status set, or *status is the command's. */
+static bool record_with(struct recording *r, int word_count, char **words, int *status,
+                        struct error *err)
+{
+    const struct record_command_settings *s = r->s;
+    struct record_report report;
+    *status = STATUS_USAGE;
+    if (!record_drawing_choose(&r->drawing, s->output, s->bundle, err))
+        return false;
+    choose_reports(r);
+    choose_settings(r);
+    if (!record_check(s, &r->drawing, word_count, err) || !choose_rate(r, err) ||
+        !find_targets(r, words, err))
+        return false;
+    *status = STATUS_FAILED;
+    r->session = record_session_create(&r->settings, err);
+    if (!r->session || !choose_events(r, err) || !record(r, err))
+        return false;
+    record_session_report(r->session, &report);
+    *status = report.command_status;
+    return true;
 }
 
 static int record_run(void *settings, int word_count, char **words)
 {
     struct record_command_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
-    struct recording *r = calloc(1, sizeof *r);
-    int status = STATUS_USAGE;
-    if (s->sampling.events.listed) {
-        free(r);
+    struct error err = {.message = ""};
+    if (s->sampling.events.listed)
         return sampling_list_events();
-    }
+    struct recording *r = calloc(1, sizeof *r);
     if (!r)
         return STATUS_FAILED;
-    os_wait_hold_signals();
+    os_wait_block_signals();
     words[word_count] = NULL;
     if (!s->output)
         s->output = s->bundle ? "perf.stoke" : "perf.data";
     r->s = s;
-    if (record_drawing_choose(&r->drawing, s->output, s->bundle, &err)) {
-        r->drawing.quiet = s->quiet;
-        r->settings = settings_of(r);
-        if (record_check(s, &r->drawing, word_count, &err) && choose_rate(r, &err) &&
-            find_targets(r, words, &err))
-            status =
-                choose_events(r, &err) && record(r, &err) ? STATUS_OK : STATUS_FAILED;
-    }
-    if (status != STATUS_OK)
+    int status;
+    if (!record_with(r, word_count, words, &status, &err))
         message_error(&err);
-    else
-        status = r->session.command_status;
+    record_session_destroy(r->session);
     os_cgroup_close(r->settings.sampler.targets.cgroup);
     record_threads_free(&r->threads);
     free(r);

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "model/profile.h"
 
-/* --- What users write -------------------------------------------------------------- */
+/* --- Values of options ------------------------------------------------------------- */
 
 static bool too_many(const char *what, int most, struct error *err)
 {
@@ -13,7 +13,7 @@ static bool too_many(const char *what, int most, struct error *err)
 
 static bool bad_slice(struct str text, struct error *err)
 {
-    error_set(err, "'%.*s' is no share of the time", STR_ARG(text));
+    error_set(err, "invalid share of the time '%.*s'", STR_ARG(text));
     return error_hint(err, "10%%-20%%, or 10%%/2, the second tenth");
 }
 
@@ -96,7 +96,7 @@ bool script_times_parse(const char *text, void *value, struct error *err)
                 return false;
         }
     }
-    return times->count || error_set(err, "no time is named");
+    return times->count || error_set(err, "the list of times is empty");
 }
 
 bool script_events_parse(const char *text, void *value, struct error *err)
@@ -109,7 +109,7 @@ bool script_events_parse(const char *text, void *value, struct error *err)
         if (name.len)
             events->items[events->count++] = name;
     }
-    return events->count || error_set(err, "no event is named");
+    return events->count || error_set(err, "the list of events is empty");
 }
 
 /* --- Which samples ----------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static bool has_number(const struct number_set *set, int64_t number)
            (number != ID_NONE && number_set_has(set, (uint64_t)number));
 }
 
-/* Which of the events that are asked for the event is, as bits. */
+/* The requested events that the event matches, as bits. */
 static uint64_t events_found(const struct script_wishes *w, struct str name)
 {
     uint64_t found = 0;
@@ -150,7 +150,7 @@ static uint64_t events_found(const struct script_wishes *w, struct str name)
     return found;
 }
 
-/* Remembers what the sample tells. */
+/* Records the sample's time and event. */
 static void note_sample(struct script_choice *c, const struct script_origin *of)
 {
     c->saw_samples = true;
@@ -189,15 +189,15 @@ bool script_wants(struct script_choice *c, const struct script_origin *of,
     int64_t cpu = of->cpu == CPU_NONE ? ID_NONE : (int64_t)of->cpu;
     if (!of->is_record)
         note_sample(c, of);
-    bool wanted = (of->is_record || w->events.count == 0 || events_found(w, of->event)) &&
+    bool chosen = (of->is_record || w->events.count == 0 || events_found(w, of->event)) &&
                   is_listed(w->comms, of->comm) && has_number(&w->pids, of->pid) &&
                   has_number(&w->tids, of->tid) && has_number(&w->cpus, cpu) &&
                   is_in_time(c, of->time, span);
-    c->kept |= wanted;
-    return wanted;
+    c->has_output |= chosen;
+    return chosen;
 }
 
-/* --- What was not there ------------------------------------------------------------ */
+/* --- Missing items ----------------------------------------------------------------- */
 
 static bool check_events(const struct script_choice *c, struct error *err)
 {
@@ -226,19 +226,19 @@ bool script_choice_check(const struct script_choice *c, struct error *err)
     if (!check_events(c, err))
         return false;
     if ((w->pids.count && !c->saw_pid) || (w->tids.count && !c->saw_tid))
-        return error_set(err, "the input tells no %s ids to choose by",
+        return error_set(err, "the input has no %s ids to filter by",
                          w->pids.count && !c->saw_pid ? "process" : "thread");
     if (w->cpus.count && !c->saw_cpu)
-        return error_set(err, "the input tells no CPUs to choose by");
+        return error_set(err, "the input has no CPUs to filter by");
     if (w->times.count && !c->saw_time)
-        return error_set(err, "the input tells no times to choose by");
+        return error_set(err, "the input has no times to filter by");
     if (c->span_missing) {
-        error_set(err, "the input does not tell when it ends: no share of it is known");
+        error_set(err, "the end of the input is unknown: percentages are not possible");
         return error_hint(err, "give times in seconds, or from its first sample: +1.5");
     }
-    if (c->kept)
+    if (c->has_output)
         return true;
-    error_set(err, "no sample is left by the choice of event, comm, process, thread, CPU "
+    error_set(err, "no sample matches the selected event, comm, process, thread, CPU "
                    "and time");
     return error_hint(err, "'stoke info FILE' lists its events and threads");
 }

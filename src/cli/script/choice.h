@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which samples `stoke script` prints, and whether what was asked for was there at all.
- */
+/* Selects the samples that `stoke script` prints, and checks that the requested items
+ * exist. */
 #ifndef STOKE_CLI_SCRIPT_CHOICE_H
 #define STOKE_CLI_SCRIPT_CHOICE_H
 
@@ -10,7 +10,7 @@
 #define SCRIPT_RANGES_MAX 64
 #define SCRIPT_EVENTS_MAX 64
 
-/* A sample belongs to a range from its start on and up to, not including, its end. */
+/* A range includes its start and excludes its end. */
 struct script_times {
     struct {
         struct time_point start, end;
@@ -30,16 +30,17 @@ struct script_wishes {
     struct script_times times;
 };
 
-/* Whose a sample is, or a record that is none. */
+/* The properties of a sample, or of another record. */
 struct script_origin {
     struct str comm, event;
     int64_t pid, tid; /* or ID_NONE */
     uint32_t cpu;     /* or CPU_NONE */
     uint64_t time;    /* or TIME_NONE */
-    bool is_record;   /* of no event */
+    bool is_record;   /* a record that is not a sample */
 };
 
-/* The input's samples are from `first` to `last`; not known: the end. */
+/* The samples of the input are from `first` to `last`; if the end is unknown, `last` is
+ * the maximum. */
 struct script_span {
     uint64_t first, last;
     bool known;
@@ -48,12 +49,12 @@ struct script_span {
 struct script_choice {
     const struct script_wishes *wishes;
     struct arena arena;
-    struct strings events; /* of the samples, where some are asked for */
+    struct strings events; /* the events of the samples, if events are requested */
     struct str last_event;
-    uint64_t found; /* bits: which of the events that are asked for */
+    uint64_t found; /* bits: the requested events that occur */
     bool saw_samples, saw_pid, saw_tid, saw_cpu, saw_time;
-    bool span_missing; /* a percentage was to be taken of what is not known */
-    bool kept;         /* something is printed */
+    bool span_missing; /* a percentage of an unknown time span was requested */
+    bool has_output;   /* something is printed */
 };
 
 /* For struct option: "START,STOP", several of them with spaces between, and perf's
@@ -67,12 +68,12 @@ bool script_events_parse(const char *text, void *events, struct error *err);
 bool script_choice_init(struct script_choice *c, const struct script_wishes *wishes);
 void script_choice_deinit(struct script_choice *c);
 
-/* Whether it is to be printed. */
+/* True if it is printed. */
 bool script_wants(struct script_choice *c, const struct script_origin *of,
                   const struct script_span *span);
 
-/* At the end: false, with err set, where nothing was left, or what was asked for is not
- * in the input. */
+/* Called at the end: false, with err set, if nothing was printed, or if a requested item
+ * is not in the input. */
 bool script_choice_check(const struct script_choice *c, struct error *err);
 
 #endif

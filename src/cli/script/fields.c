@@ -34,15 +34,15 @@ static const struct {
              {"trace", PERF_TYPE_TRACEPOINT}, {"raw", PERF_TYPE_RAW},
              {"break", PERF_TYPE_BREAKPOINT}, {"other", PERF_TYPE_KNOWN}};
 
-const char *script_field_name(uint32_t wanted)
+const char *script_field_name(uint32_t field)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (wanted & fields[i].field)
+        if (field & fields[i].field)
             return fields[i].name;
     return "";
 }
 
-/* Whether perf script has it: then it is no slip of the pen. */
+/* True if perf script has this field: then it is not a spelling mistake. */
 static bool is_of_perf(struct str name)
 {
     static const char *const others[] = {"iregs",          "uregs",
@@ -97,7 +97,7 @@ static bool take_types(struct str *text, uint32_t *chosen, struct error *err)
         *chosen = 1u << types[i].type;
         return true;
     }
-    error_set(err, "'%.*s': there is no type of events '%.*s'", STR_ARG(whole),
+    error_set(err, "'%.*s': unknown type of events '%.*s'", STR_ARG(whole),
               STR_ARG(name));
     return error_hint(err, "types: hw, sw, trace, raw, break, other");
 }
@@ -116,7 +116,7 @@ bool script_fields_parse(const char *text, void *value, struct error *err)
     if (!take_types(&rest, &of, err))
         return false;
     if (rest.len == 0 && of == (1u << SCRIPT_TYPES) - 1)
-        return error_set(err, "no fields are named");
+        return error_set(err, "the list of fields is empty");
     for (unsigned t = 0; t < SCRIPT_TYPES && rest.len == 0; t++)
         next.shown[t] = of >> t & 1 ? 0 : next.shown[t];
     while (rest.len) {
@@ -143,7 +143,8 @@ static unsigned type_of(const struct perf_event *e)
     return e->type < PERF_TYPE_KNOWN ? e->type : PERF_TYPE_KNOWN;
 }
 
-/* Whether a tracepoint's stack is printed, which perf does when one has a chain. */
+/* True if stacks of tracepoints are printed: perf prints them if one has a call
+ * chain. */
 static bool has_tracepoint_chain(const struct perf_data *d)
 {
     for (size_t i = 0; i < d->event_count; i++)
@@ -157,12 +158,12 @@ uint32_t script_fields_of(const struct script_fields *f, const struct perf_data 
                           const struct perf_event *e, uint32_t *missing)
 {
     unsigned type = type_of(e);
-    uint32_t wanted = f->shown[type], has = 0;
+    uint32_t shown = f->shown[type], has = 0;
     if (type == PERF_TYPE_TRACEPOINT && !f->chosen[type] && has_tracepoint_chain(d))
-        wanted |= FIELDS_STACK;
+        shown |= FIELDS_STACK;
     for (size_t i = 0; i < FIELDS; i++)
         if (!fields[i].recorded || e->sample_type & fields[i].recorded)
             has |= fields[i].field;
-    *missing = f->chosen[type] ? wanted & ~has : 0;
-    return wanted & has;
+    *missing = f->chosen[type] ? shown & ~has : 0;
+    return shown & has;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which fields a sample is printed with: perf script's -F, for each type of event. */
+/* The fields that are printed of a sample: perf script's -F, for each type of event. */
 #ifndef STOKE_CLI_SCRIPT_FIELDS_H
 #define STOKE_CLI_SCRIPT_FIELDS_H
 
@@ -26,20 +26,21 @@ enum script_field {
     FIELD_TRACE = 1 << 17,
 };
 
-/* Types of events as perf tells them apart here: those of enum perf_event_type, and all
+/* Types of events that perf distinguishes here: those of enum perf_event_type, and all
  * others. */
 #define SCRIPT_TYPES (PERF_TYPE_KNOWN + 1)
 
 struct script_fields {
     uint32_t shown[SCRIPT_TYPES];
-    bool chosen[SCRIPT_TYPES]; /* by the user: not only those that are mostly wanted */
+    /* the user chose the fields; otherwise they are the defaults */
+    bool chosen[SCRIPT_TYPES];
 };
 
 #define FIELDS_STACK (FIELD_IP | FIELD_SYM | FIELD_SYMOFF | FIELD_DSO)
 #define FIELDS_HEAD (FIELD_COMM | FIELD_TID | FIELD_CPU | FIELD_TIME | FIELD_EVENT)
 #define FIELDS_SAMPLE (FIELDS_HEAD | FIELDS_STACK | FIELD_PERIOD)
 
-/* What perf script prints by itself. */
+/* The defaults of perf script. */
 #define SCRIPT_FIELDS_DEFAULT                                                \
     {                                                                        \
         .shown = {                                                           \
@@ -54,16 +55,16 @@ struct script_fields {
         }                                                                    \
     }
 
-/* Takes what the user wrote: "comm,ip,sym", "+srcline,-dso", "trace:comm,time". For
- * struct option. */
+/* Parses the user's text: "comm,ip,sym", "+srcline,-dso", "trace:comm,time". For struct
+ * option. */
 bool script_fields_parse(const char *text, void *fields, struct error *err);
 
-/* What a sample of the event is printed with: what is wanted and recorded. `*missing`:
- * what the user asked for and the event does not have. */
+/* The fields that are printed of a sample of the event: the requested fields that are
+ * recorded. `*missing`: fields that the user requests and the event does not have. */
 uint32_t script_fields_of(const struct script_fields *f, const struct perf_data *d,
                           const struct perf_event *e, uint32_t *missing);
 
-/* The first of the fields, as the user writes it. */
+/* The name of the first of the fields. */
 const char *script_field_name(uint32_t fields);
 
 #endif

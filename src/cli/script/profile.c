@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samples of any profile in perf script's layout. What a format does not tell is left
- * out; a period is a whole number there, so weights are rounded. */
+/* The samples of any profile in perf script's layout. Unknown fields are left out. A
+ * period is an integer in this layout, so weights are rounded. */
 #include "cli/script/script.h"
 
 struct writer {
@@ -25,8 +25,8 @@ static struct str frame_name(const struct profile *p, frame_id frame)
     return profile_string(p, p->frames[frame].name);
 }
 
-/* Folded stacks have no threads: there the outermost frame is the thread's name, and not
- * a frame. */
+/* Folded stacks have no threads: their outermost frame is the name of the thread and is
+ * not printed as a frame. */
 static struct script_head head_of(const struct writer *w, const struct sample *s,
                                   stack_id *end)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke script: the samples of a recording as text, in perf script's layout. */
+/* stoke script: prints the samples of a recording as text, in perf script's layout. */
 #include "cli/script/script.h"
 #include "base/visible.h"
 #include "cli/command.h"
@@ -16,37 +16,38 @@ static bool add_numbers(const char *text, void *value, struct error *err)
 
 static const struct option script_options[] = {
     {"fields", 'F', "LIST",
-     "what is printed: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
+     "fields to print: comm,tid,pid,time,cpu,event,ip,sym,dso,addr,symoff,srcline,period,"
      "weight,phys_addr,misc,brstack; or +FIELD and -FIELD; for one type of events "
      "TYPE:LIST",
      OPTION_PARSED, OFF(fields), .parse = script_fields_parse},
-    {"max-stack", 0, "N", "at most so many frames of a stack", OPTION_INT, OFF(max_stack),
-     .least = 1, .most = UINT32_MAX},
-    {"hide-call-graph", 'G', NULL, "the innermost frame alone, on the sample's line",
+    {"max-stack", 0, "N", "maximum number of frames per stack", OPTION_INT,
+     OFF(max_stack), .least = 1, .most = UINT32_MAX},
+    {"hide-call-graph", 'G', NULL, "only the innermost frame, on the line of the sample",
      OPTION_FLAG, OFF(no_chain)},
-    {"event", 0, "LIST", "samples of these events alone; * and ? stand for others",
-     OPTION_PARSED, OFF(wishes.events), .parse = script_events_parse},
-    {"comms", 0, "LIST", "samples of threads of these names alone", OPTION_STRING,
+    {"event", 0, "LIST", "only these events; * and ? are wildcards", OPTION_PARSED,
+     OFF(wishes.events), .parse = script_events_parse},
+    {"comms", 0, "LIST", "only threads with these names", OPTION_STRING,
      OFF(wishes.comms)},
-    {"pid", 0, "LIST", "of these processes alone: 7,12-15", OPTION_PARSED,
-     OFF(wishes.pids), .parse = add_numbers},
-    {"tid", 0, "LIST", "of these threads alone", OPTION_PARSED, OFF(wishes.tids),
+    {"pid", 0, "LIST", "only these processes: 7,12-15", OPTION_PARSED, OFF(wishes.pids),
      .parse = add_numbers},
-    {"cpu", 'C', "LIST", "of these CPUs alone", OPTION_PARSED, OFF(wishes.cpus),
+    {"tid", 0, "LIST", "only these threads", OPTION_PARSED, OFF(wishes.tids),
+     .parse = add_numbers},
+    {"cpu", 'C', "LIST", "only these CPUs", OPTION_PARSED, OFF(wishes.cpus),
      .parse = add_numbers},
     {"time", 0, "START,STOP",
-     "from START on and up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
+     "only from START up to STOP: 12.5 (s, by the recording's clock), +1.5, 20%; or "
      "shares: 10%-20%,30%-40%, 10%/2 (the second tenth)",
      OPTION_PARSED, OFF(wishes.times), .parse = script_times_parse},
-    {"show-mmap-events", 0, NULL, "recordings: what was mapped, too", OPTION_FLAG,
+    {"show-mmap-events", 0, NULL, "recordings: also print mappings", OPTION_FLAG,
      OFF(shows_maps)},
-    {"show-task-events", 0, NULL, "recordings: threads that began, ended, were named",
-     OPTION_FLAG, OFF(shows_tasks)},
-    {"show-lost-events", 0, NULL, "recordings: where samples were lost", OPTION_FLAG,
-     OFF(shows_lost)},
-    {"input", 'i', "FILE", "the same as FILE alone (repeatable)", OPTION_LIST,
+    {"show-task-events", 0, NULL,
+     "recordings: also print starts, ends and names of threads", OPTION_FLAG,
+     OFF(shows_tasks)},
+    {"show-lost-events", 0, NULL, "recordings: also print where samples were lost",
+     OPTION_FLAG, OFF(shows_lost)},
+    {"input", 'i', "FILE", "input file, like FILE (repeatable)", OPTION_LIST,
      OFF(inputs)},
-    {"output", 'o', "FILE", "write there (default: standard output)", OPTION_STRING,
+    {"output", 'o', "FILE", "output file (default: standard output)", OPTION_STRING,
      OFF(output)},
     {0}};
 
@@ -55,7 +56,8 @@ static const struct option_group script_groups[] = {
 
 /* --- The command ------------------------------------------------------------------- */
 
-/* Reads, and prints what is read: recordings on the way, all else at the end. */
+/* Reads and prints the input: recordings while they are read, other formats at the
+ * end. */
 static bool print_samples(struct script_settings *s, struct script_choice *choice,
                           struct output *o, int file_count, char **files,
                           struct error *err)
@@ -64,7 +66,7 @@ static bool print_samples(struct script_settings *s, struct script_choice *choic
     struct script_recording *r = script_recording_create(s, choice, o);
     if (!r)
         return error_memory(err);
-    s->load.taker = script_recording_taker(r);
+    s->load.consumer = script_recording_consumer(r);
     s->load.import.empty = s->shows_maps || s->shows_tasks || s->shows_lost;
     struct profile *p = load_profiles(&s->load, file_count, files, err);
     if (p && p->facts.samples == 0 && !s->load.quiet)
@@ -81,7 +83,7 @@ static bool print_samples(struct script_settings *s, struct script_choice *choic
     return ok;
 }
 
-/* Where the text goes. A terminal is shown nothing that it would obey. */
+/* The output of the text. Control characters are escaped on a terminal. */
 struct text_output {
     struct os_output file;
     struct output stream;
@@ -101,7 +103,7 @@ static bool open_output(struct text_output *t, const char *path, struct error *e
     return true;
 }
 
-/* Ends it: well, or with nothing left of a file. */
+/* Ends the output: completes the file, or removes it after a failure. */
 static bool close_output(struct text_output *t, bool ok, struct error *err)
 {
     if (t->filtered && !visible_filter_finish(&t->filter) && ok && !t->stream.failed)
@@ -132,13 +134,13 @@ static bool print_to(struct script_settings *s, const char *path, int file_count
 static int script_run(void *settings, int file_count, char **files)
 {
     struct script_settings *s = settings;
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     for (unsigned t = 0; t < SCRIPT_TYPES; t++)
         s->load.import.lines |= (s->fields.shown[t] & FIELD_SRCLINE) != 0;
     s->load.keep = true;
     s->load.import.every_address = true;
     s->load.import.signatures = true;
-    if (load_inputs(&s->inputs, &file_count, &files, &err) &&
+    if (load_inputs(&s->load, &s->inputs, &file_count, &files, &err) &&
         print_to(s, s->output ? s->output : "-", file_count, files, &err))
         return STATUS_OK;
     message_error(&err);
@@ -157,6 +159,7 @@ const struct command command_script = {
                 "  stoke script -F +srcline --time 10%,20% perf.data\n",
     .groups = script_groups,
     .settings_size = sizeof(struct script_settings),
+    .result = offsetof(struct script_settings, load.result),
     .defaults = &script_defaults,
     .run = script_run,
 };

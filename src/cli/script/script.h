@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of `stoke script` share. */
+/* Shared by the files of `stoke script`. */
 #ifndef STOKE_CLI_SCRIPT_SCRIPT_H
 #define STOKE_CLI_SCRIPT_SCRIPT_H
 
@@ -17,7 +17,7 @@ struct script_settings {
     bool no_chain, shows_maps, shows_tasks, shows_lost;
 };
 
-/* Prints the samples of recordings as they are read: a taker. */
+/* Prints the samples of recordings as they are read: a consumer. */
 struct script_recording;
 
 /* NULL when memory is short. */
@@ -25,14 +25,14 @@ struct script_recording *script_recording_create(const struct script_settings *s
                                                  struct script_choice *choice,
                                                  struct output *o);
 void script_recording_destroy(struct script_recording *r);
-const struct perf_taker *script_recording_taker(const struct script_recording *r);
+const struct perf_consumer *script_recording_consumer(const struct script_recording *r);
 
-/* What could not be done: false, with err set, where memory was short. Fields that were
- * asked for and not recorded: *missing. */
+/* Failures: false, with err set, if memory was short. *missing: fields that were
+ * requested but not recorded. */
 bool script_recording_check(const struct script_recording *r, uint32_t *missing,
                             struct error *err);
 
-/* Prints the samples of a profile, which is what other inputs become. */
+/* Prints the samples of a profile: for inputs that are not recordings. */
 void script_write_profile(const struct script_settings *s, struct script_choice *choice,
                           const struct profile *p, struct output *o);
 

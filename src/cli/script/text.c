@@ -15,7 +15,7 @@ static void write_hex(struct output *o, uint64_t v, size_t width)
     write_padded(o, (struct str){text, number_write_hex(v, text)}, width);
 }
 
-/* As %#lx prints it: 0 has no "0x". */
+/* Like %#lx: 0 has no "0x". */
 static void write_hex_marked(struct output *o, uint64_t v)
 {
     if (v)
@@ -25,7 +25,7 @@ static void write_hex_marked(struct output *o, uint64_t v)
 
 /* --- Heads ------------------------------------------------------------------------- */
 
-/* In which mode the processor was, as one letter, and six columns with it. */
+/* The mode of the processor as one letter, in six columns. */
 static void write_misc(struct output *o, uint32_t misc)
 {
     static const char letters[] = " KUHGg  ";
@@ -76,8 +76,8 @@ void script_write_event(struct output *o, const struct script_head *h)
 
 /* --- Frames ------------------------------------------------------------------------ */
 
-/* "file.c:12", or where that is not known "libc.so.6[27249]". */
-static void write_place(struct output *o, const struct script_frame *f)
+/* "file.c:12", or "libc.so.6[27249]" if it is unknown. */
+static void write_location(struct output *o, const struct script_frame *f)
 {
     if (f->module.len == 0 && f->file.len == 0)
         return;
@@ -116,7 +116,7 @@ void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
         output_char(o, ')');
     }
     if (fields & FIELD_SRCLINE)
-        write_place(o, f);
+        write_location(o, f);
     if (in_chain)
         output_char(o, '\n');
 }
@@ -124,7 +124,7 @@ void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
 /* --- Branches ---------------------------------------------------------------------- */
 
 /* A part of a branch's flags, struct perf_branch_entry of the kernel's perf_event.h: bit
- * fields stand from the other end where the machine is big-endian. */
+ * fields have the opposite order on a big-endian machine. */
 static unsigned branch_bits(uint64_t flags, bool big_endian, unsigned at, unsigned count)
 {
     unsigned shift = big_endian ? 64 - at - count : at;
@@ -170,7 +170,7 @@ void script_write_branches(struct output *o, struct perf_words branches)
 /* --- Records that are not samples -------------------------------------------------- */
 
 static void write_map(struct output *o, const struct perf_record *r,
-                      const struct perf_map *m)
+                      const struct perf_mmap *m)
 {
     const char *name = r->type == PERF_MMAP ? "MMAP" : "MMAP2";
     bool data = r->misc & PERF_MISC_SWITCH_OUT; /* of maps: PERF_RECORD_MISC_MMAP_DATA */
@@ -220,7 +220,7 @@ static void write_task(struct output *o, const struct perf_record *r,
 bool script_write_record(struct output *o, const struct perf_data *d,
                          const struct perf_record *r)
 {
-    struct perf_map map;
+    struct perf_mmap map;
     struct perf_task task;
     uint64_t lost;
     switch (r->type) {

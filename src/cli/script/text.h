@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples as text in the layout of perf script (tools/perf/builtin-script.c,
- * evsel_fprintf.c), which its many readers expect. */
+ * evsel_fprintf.c), which other programs parse. */
 #ifndef STOKE_CLI_SCRIPT_TEXT_H
 #define STOKE_CLI_SCRIPT_TEXT_H
 
 #include "cli/script/fields.h"
-#include "import/perf_data/profile.h"
+#include "import/perf_data/recording.h"
 
-/* What stands before a sample's stack. */
+/* The text before a sample's stack. */
 struct script_head {
     uint32_t fields;
-    bool has_chain; /* the stack stands on lines of its own */
+    bool has_chain; /* the stack is on separate lines */
     struct str comm, event;
-    size_t event_width; /* of the longest name */
+    size_t event_width; /* width of the longest name */
     int64_t pid, tid;
     uint32_t cpu, misc;
     uint64_t time;
 };
 
-/* The head up to where the period or a record's own text begins. */
+/* The head up to the period or the text of a record. */
 void script_write_head(struct output *o, const struct script_head *h);
 
 void script_write_event(struct output *o, const struct script_head *h);
@@ -26,12 +26,12 @@ void script_write_event(struct output *o, const struct script_head *h);
 /* The branches that were recorded, the newest first: "0x1100/0x2200/P/-/-/0/COND  ". */
 void script_write_branches(struct output *o, struct perf_words branches);
 
-/* A record that is not a sample, behind its head: with the end of the line. False where
- * it is of a type that is not printed. */
+/* The text of a record that is not a sample, after its head, with the end of the line.
+ * False if records of this type are not printed. */
 bool script_write_record(struct output *o, const struct perf_data *d,
                          const struct perf_record *r);
 
-/* One frame, behind its address: " symbol+0xoffset (module)". */
+/* One frame, after its address: " symbol+0xoffset (module)". */
 struct script_frame {
     uint64_t address;
     struct str name, module, file; /* empty: not known */
@@ -40,7 +40,7 @@ struct script_frame {
     bool has_offset, inlined;
 };
 
-/* The frame, with a tab before it and a line end behind it where it is one of a chain. */
+/* The frame; a frame of a chain has a tab before it and a line end after it. */
 void script_write_frame(struct output *o, uint32_t fields, bool in_chain,
                         const struct script_frame *f);
 

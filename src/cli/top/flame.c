@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/flame.h"
+#include "base/array.h"
 
 /* --- Paths ------------------------------------------------------------------------- */
 
-/* The node that the path leads to, or the last one that there is on the way. */
+/* The node of the path; if it does not exist, the deepest existing node on the path. */
 static uint32_t find_node(const struct calltree *t, const struct flame_path *path)
 {
     uint32_t node = 0;
@@ -20,7 +21,7 @@ static uint32_t find_node(const struct calltree *t, const struct flame_path *pat
     return node;
 }
 
-/* The path of a node; one that is too long ends before. */
+/* The path of a node, truncated if it is too long. */
 static void write_path(const struct calltree *t, uint32_t node, struct flame_path *path)
 {
     size_t size = 0;
@@ -69,15 +70,13 @@ void top_flame_deinit(struct top_flame *f)
 
 static void add_box(struct top_flame *f, struct flame_box box)
 {
-    struct flame_box *boxes =
-        arena_grow(&f->tree.arena, f->boxes, &f->cap, f->count + 1, sizeof *boxes);
-    if (!boxes)
+    struct flame_box *added = ARRAY_APPEND(&f->tree.arena, f->boxes, f->count, f->cap);
+    if (!added)
         return;
-    f->boxes = boxes;
-    boxes[f->count++] = box;
+    *added = box;
 }
 
-/* Those around the zoomed one are as wide as the screen. */
+/* Callers of the zoomed box are as wide as the screen. */
 static void add_callers(struct top_flame *f, unsigned columns)
 {
     const struct calltree *t = &f->tree;
@@ -107,7 +106,7 @@ void top_flame_lay_out(struct top_flame *f, const struct flame_path *zoom,
         const struct calltree_node *node = &t->nodes[i];
         double from = next[node->depth], to = from + node->total;
         next[node->depth] = to;
-        next[node->depth + 1] = from; /* callees begin where it does */
+        next[node->depth + 1] = from; /* callees start at the same column */
         unsigned first = (unsigned)(from / top->total * columns + 0.5);
         unsigned end = (unsigned)(to / top->total * columns + 0.5);
         end = end < columns ? end : columns;
@@ -120,7 +119,7 @@ void top_flame_lay_out(struct top_flame *f, const struct flame_path *zoom,
     }
 }
 
-/* --- Ways through them ------------------------------------------------------------- */
+/* --- Navigation -------------------------------------------------------------------- */
 
 static const struct flame_box *box_of(const struct top_flame *f, uint32_t node)
 {
@@ -130,7 +129,7 @@ static const struct flame_box *box_of(const struct top_flame *f, uint32_t node)
     return NULL;
 }
 
-/* The widest box below one. */
+/* The widest callee of a box. */
 static const struct flame_box *widest_below(const struct top_flame *f, uint32_t node)
 {
     const struct flame_box *widest = NULL;
@@ -143,7 +142,7 @@ static const struct flame_box *widest_below(const struct top_flame *f, uint32_t 
     return widest;
 }
 
-/* The box beside one, in its row. */
+/* The neighbour of a box in its row. */
 static const struct flame_box *beside(const struct top_flame *f,
                                       const struct flame_box *box, bool right)
 {
@@ -169,7 +168,7 @@ void top_flame_move(const struct top_flame *f, enum flame_move move,
     if (!f->has_tree || f->count == 0)
         return;
     const struct flame_box *at = box_of(f, f->chosen), *to = NULL;
-    if (!at) /* too narrow by now */
+    if (!at) /* it became too narrow */
         to = box_of(f, f->zoomed);
     else if (move == FLAME_UP && at->node)
         to = box_of(f, f->tree.nodes[at->node].parent);

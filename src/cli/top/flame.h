@@ -6,8 +6,8 @@
 
 #include "analysis/calltree.h"
 
-/* Where in the tree: labels from below the root on, each with a zero behind it. The tree
- * is another one at each look; the path stays. */
+/* A position in the tree: the labels below the root, each followed by a zero. Each
+ * refresh makes a new tree; the path remains valid. */
 struct flame_path {
     char labels[8192];
     size_t size;
@@ -33,11 +33,12 @@ enum flame_move { FLAME_UP, FLAME_DOWN, FLAME_LEFT, FLAME_RIGHT };
 bool top_flame_init(struct top_flame *f, const struct profile *p, struct error *err);
 void top_flame_deinit(struct top_flame *f);
 
-/* Lays out what is below `zoom`, in so many columns; `chosen` is found again. */
+/* Lays out the callees of `zoom` in the given number of columns and finds `chosen`
+ * again. */
 void top_flame_lay_out(struct top_flame *f, const struct flame_path *zoom,
                        const struct flame_path *chosen, unsigned columns);
 
-/* The path of the box next to the chosen one; as it was where there is none. */
+/* The path of the box next to the chosen box; unchanged if there is none. */
 void top_flame_move(const struct top_flame *f, enum flame_move move,
                     struct flame_path *chosen);
 

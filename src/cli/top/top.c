@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoke top: what runs now, on the terminal: a table or a flame view that follows it. */
+/* stoke top: shows live samples on the terminal, as a table or as a flame view. */
 #include "base/format.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options/sampling.h"
 #include "cli/top/view.h"
-#include "engine/package_hint.h"
 #include "engine/symbols.h"
 #include "os/cgroup.h"
 #include "os/machine.h"
+#include "os/proc.h"
 #include "os/screen.h"
-#include "os/task.h"
 #include "os/terminal.h"
-#include "record/live.h"
 #include "record/refusal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -20,15 +18,15 @@
 
 #define RATE_DEFAULT 499
 #define DELAY_DEFAULT 2
-#define DUMPED_WHOLE 2000 /* samples a second; of more, less of each stack is taken */
+/* samples per second; at higher rates, less of each stack is recorded */
+#define DUMPED_WHOLE 2000
 #define ROWS_PRINTED 20
 #define COLUMNS_PRINTED 100
-#define NS 1e9
 
 struct top_settings {
     struct sampling_targets targets;
     struct sampling_settings sampling;
-    int64_t looks, rows;
+    int64_t refreshes, rows;
     double delay;
     int sort;
     bool plain, flame, zero, no_kernel, no_user;
@@ -37,23 +35,22 @@ struct top_settings {
 #define OFF(field) offsetof(struct top_settings, field)
 
 static const struct option top_options[] = {
-    {"delay", 'd', "S", "seconds from look to look (default: 2)", OPTION_NUMBER,
+    {"delay", 'd', "S", "seconds between refreshes (default: 2)", OPTION_NUMBER,
      OFF(delay), .least = 0.1, .most = 3600},
-    {"zero", 'z', NULL, "each look anew; else the old loses weight", OPTION_FLAG,
-     OFF(zero)},
-    {"iterations", 'n', "N", "end after so many looks", OPTION_INT, OFF(looks),
+    {"zero", 'z', NULL, "start each refresh at zero (default: old samples decay)",
+     OPTION_FLAG, OFF(zero)},
+    {"iterations", 'n', "N", "exit after N refreshes", OPTION_INT, OFF(refreshes),
      .least = 1, .most = 1e9},
     {0}};
 
 static const struct option shown_options[] = {
-    {"sort", 's', "COLUMN", "order by self (default), total, name or module",
-     OPTION_CHOICE, OFF(sort), top_sorts},
+    {"sort", 's', "COLUMN", "sort by self (default), total, name or module",
+     OPTION_CHOICE, OFF(sort), live_sorts},
     {"flame", 0, NULL, "begin with the flame view", OPTION_FLAG, OFF(flame)},
-    {"hide-kernel", 'K', NULL, "leave out the kernel's functions", OPTION_FLAG,
-     OFF(no_kernel)},
-    {"hide-user", 'U', NULL, "leave out all others", OPTION_FLAG, OFF(no_user)},
-    {"plain", 0, NULL, "print a table after the other, as without a terminal",
-     OPTION_FLAG, OFF(plain)},
+    {"hide-kernel", 'K', NULL, "hide kernel functions", OPTION_FLAG, OFF(no_kernel)},
+    {"hide-user", 'U', NULL, "hide user functions", OPTION_FLAG, OFF(no_user)},
+    {"plain", 0, NULL, "print one table per refresh, as without a terminal", OPTION_FLAG,
+     OFF(plain)},
     {"entries", 'E', "N", "rows of a printed table (default: 20)", OPTION_INT, OFF(rows),
      .least = 1, .most = 1000000},
     {0}};
@@ -61,39 +58,29 @@ static const struct option shown_options[] = {
 static const struct option_group top_groups[] = {
     {"options", top_options, 0, NULL},
     {"what is shown", shown_options, 0, NULL},
-    {"who is looked at (default: -a)", sampling_target_options, OFF(targets), NULL},
-    {"how they are sampled (default: -F 499)", sampling_options, OFF(sampling), NULL},
+    {"targets (default: -a)", sampling_target_options, OFF(targets), NULL},
+    {"sampling (default: -F 499)", sampling_options, OFF(sampling), NULL},
     {0}};
 
-/* The samples of a look, and the time in which they were taken. */
-struct top_span {
-    uint64_t from, to; /* ns of the clock of the samples */
-    uint64_t samples;
-};
-
-/* One stoke top. */
 struct top {
     const struct top_settings *s;
-    struct record_live_settings settings;
-    struct record_live live;
-    struct top_data data;
+    struct engine_live live;
     struct top_view view;
     struct output out; /* of printed tables */
     char target[128], cache[4096];
     struct record_threads threads;
-    struct top_span last; /* the last look */
-    int64_t looks;
-    bool on_screen, ends, restarts, failed;
+    int64_t refreshes;
+    bool on_screen, ends, failed;
     struct error err;
 };
 
-/* --- Whom and what ----------------------------------------------------------------- */
+/* --- Targets and sampling ---------------------------------------------------------- */
 
 static bool check_shown(const struct top_settings *s, struct error *err)
 {
     if (!s->no_kernel || !s->no_user)
         return true;
-    error_set(err, "-K and -U together leave nothing to be shown");
+    error_set(err, "-K with -U leaves nothing to show");
     return error_hint(err, "-K leaves out the kernel's functions, -U all others");
 }
 
@@ -103,17 +90,17 @@ static void name_target(struct top *t)
     char name[64];
     const uint32_t *tids = t->threads.items;
     if (s->user) {
-        format_text(t->target, sizeof t->target, "what is %s's", s->user);
+        format_text(t->target, sizeof t->target, "processes of %s", s->user);
     } else if (tids) {
         uint32_t tid = s->pids.count ? s->pids.items[0] : s->tids.items[0];
-        struct str comm = os_task_name(tid, tid, name, sizeof name);
+        struct str comm = os_thread_name(tid, tid, name, sizeof name);
         bool more = s->pids.count + s->tids.count > 1;
         format_text(t->target, sizeof t->target, "%.*s %u%s", STR_ARG(comm), tid,
                     more ? " and others" : "");
     } else if (s->cpus.count == 1) {
         format_text(t->target, sizeof t->target, "CPU %u", s->cpus.items[0]);
     } else if (s->cgroup) {
-        format_text(t->target, sizeof t->target, "what is in %s", s->cgroup);
+        format_text(t->target, sizeof t->target, "control group %s", s->cgroup);
     } else {
         format_text(t->target, sizeof t->target, s->cpus.count ? "%zu CPUs" : "all CPUs",
                     s->cpus.count);
@@ -123,19 +110,20 @@ static void name_target(struct top *t)
 static bool find_targets(struct top *t, struct error *err)
 {
     const struct sampling_targets *targets = &t->s->targets;
+    struct record_live_settings *record = &t->live.settings.record;
     if (!check_shown(t->s, err) ||
-        !sampling_find(targets, false, &t->settings.sampler.targets, &t->threads, err))
+        !sampling_find(targets, false, &record->sampler.targets, &t->threads, err))
         return false;
-    t->settings.pids = targets->pids.items;
-    t->settings.pid_count = targets->pids.count;
+    record->pids = targets->pids.items;
+    record->pid_count = targets->pids.count;
     name_target(t);
     return true;
 }
 
-/* Samples a second, as many as the kernel gives. */
+/* The sampling rate, at most the kernel's limit. */
 static bool choose_rate(struct top *t, struct error *err)
 {
-    struct perf_sampler_settings *sampler = &t->settings.sampler;
+    struct perf_sampler_settings *sampler = &t->live.settings.record.sampler;
     const struct sampling_settings *sampling = &t->s->sampling;
     uint32_t most = record_rate_most();
     if (!sampling_check(sampling, err))
@@ -153,80 +141,52 @@ static bool choose_rate(struct top *t, struct error *err)
     return true;
 }
 
-/* One event: a table has one unit. */
+/* A single event, because a table has one unit. */
 static bool choose_event(struct top *t, struct error *err)
 {
     struct sampling_events_found found;
     if (t->s->sampling.events.count <= 1)
-        return sampling_events(&t->s->sampling, &t->settings.sampler, &found, err);
+        return sampling_events(&t->s->sampling, &t->live.settings.record.sampler, &found,
+                               err);
     error_set(err, "stoke top shows one event");
     return error_hint(err, "stoke record -e takes several");
 }
 
-/* --- Looks ------------------------------------------------------------------------- */
-
-/* Up to when the table has all samples. A look takes its time, in which samples come: they
- * are of the next look, and so is that time. */
-static uint64_t told_up_to(const struct top *t)
-{
-    uint64_t drained = record_live_told(&t->live);
-    return t->data.last > drained ? t->data.last : drained;
-}
-
-/* How much of the delay has passed between the last look and what a look would show now, in
- * seconds. The clock of the samples decides, not the clock of this process: rings are read
- * late when the machine is busy, and then the time that a look covers and the time since
- * the last look differ. */
-static double sampled_seconds(const struct top *t)
-{
-    uint64_t to = told_up_to(t);
-    return to > t->last.to ? (double)(to - t->last.to) / NS : 0;
-}
-
-/* The rate of the samples. The end of the processes cuts the last look short: its samples
- * are counted together with those of the look before it. */
-static void note_rate(struct top *t)
-{
-    struct top_facts *f = &t->view.facts;
-    uint64_t to = told_up_to(t);
-    struct top_span now = {t->last.to, to > t->last.to ? to : t->last.to, t->data.taken};
-    bool cut = sampled_seconds(t) < t->view.delay && t->last.from < t->last.to;
-    f->samples = now.samples + (cut ? t->last.samples : 0);
-    f->seconds = (double)(now.to - (cut ? t->last.from : now.from)) / NS;
-    t->last = now;
-}
+/* --- Refreshes --------------------------------------------------------------------- */
 
 static void note_facts(struct top *t, unsigned reasons)
 {
     struct top_facts *f = &t->view.facts;
-    const struct record_event *e = &t->settings.sampler.events.items[0];
+    const struct record_event *e = &t->live.settings.record.sampler.events.items[0];
     f->event = e->name;
     f->target = t->target;
     bool own = e->rate || e->period;
-    f->rate = own ? e->rate : t->settings.sampler.rate;
-    f->period = own ? e->period : t->settings.sampler.period;
+    f->rate = own ? e->rate : t->live.settings.record.sampler.rate;
+    f->period = own ? e->period : t->live.settings.record.sampler.period;
     f->lost_before = f->lost;
-    f->lost = t->live.lost;
-    f->throttled = t->live.throttled;
+    f->lost = t->live.record.lost;
+    f->throttled = t->live.record.throttled;
     f->gone |= reasons & OS_WAIT_ALONE && t->threads.count;
 }
 
 static bool print(struct top *t, struct error *err)
 {
-    struct str text = output_kept(&t->out);
+    struct str text = output_contents(&t->out);
     bool ok = message_lines(text);
     t->out.used = 0;
     return ok || error_set(err, "cannot write the table: %s", strerror(errno));
 }
 
-static bool look(struct top *t, unsigned reasons)
+static bool refresh(struct top *t, unsigned reasons)
 {
     note_facts(t, reasons);
-    note_rate(t);
-    t->looks++;
-    if (!top_data_look(&t->data, &t->err) || !top_view_update(&t->view, &t->err))
+    t->refreshes++;
+    if (!engine_live_refresh(&t->live, t->view.delay, &t->err))
         return false;
-    t->restarts = top_data_is_full(&t->data);
+    t->view.facts.samples = t->live.rate_samples;
+    t->view.facts.seconds = t->live.rate_seconds;
+    if (!top_view_update(&t->view, &t->err))
+        return false;
     if (t->on_screen)
         return true;
     top_view_print(&t->view, t->s->rows ? (size_t)t->s->rows : ROWS_PRINTED,
@@ -244,65 +204,39 @@ static bool take_keys(struct top *t, bool *any)
     return true;
 }
 
-/* The turn that the stream gives: keys, and looks when they are due. */
-static bool idle(void *context, unsigned reasons, int *next)
+/* Handles keys, and refreshes when it is time. */
+static bool turn(void *context, unsigned reasons, int *next)
 {
     struct top *t = context;
     bool draws = false, ok = !t->on_screen || take_keys(t, &draws);
     t->view.facts.gone |= reasons & OS_WAIT_ALONE && t->threads.count;
     bool gone = t->view.facts.gone && !t->on_screen;
     if (t->view.clears)
-        top_data_forget(&t->data);
+        live_samples_clear(&t->live.samples);
     t->view.clears = false;
-    double left = t->view.delay - sampled_seconds(t);
+    double left = t->view.delay - engine_live_elapsed(&t->live);
     bool over = reasons & OS_WAIT_STOP || t->view.quits;
     bool due = left <= 0 && !t->view.paused;
     if (ok && (due || gone) && !over) {
-        ok = look(t, reasons);
+        ok = refresh(t, reasons);
         draws = true;
         left = t->view.delay;
     }
     if (ok && draws && t->on_screen)
         top_view_draw(&t->view);
     *next = left <= 0 || left > 1 ? 1000 : (int)(left * 1000) + 1; /* <= 0: paused */
-    t->ends = !ok || over || gone || (t->s->looks && t->looks >= t->s->looks);
+    t->ends = !ok || over || gone || (t->s->refreshes && t->refreshes >= t->s->refreshes);
     t->failed |= !ok;
-    return !t->ends && !t->restarts;
+    if (t->ends)
+        os_screen_close(); /* messages at the end remain visible */
+    return !t->ends;
 }
 
 /* --- Running ----------------------------------------------------------------------- */
 
-/* Reads one stream to its end: until the user wants an end, or a new one is to begin. */
-static bool read_stream(struct top *t, struct error *err)
-{
-    struct symbols symbols;
-    struct symbol_settings wanted = {.no_inline = true, .no_debuginfod = true};
-    struct builder b;
-    struct source in = record_live_source(&t->live);
-    const struct perf_taker taker = top_data_taker(&t->data);
-    t->restarts = false;
-    if (!builder_init(&b, BUILD_COUNT))
-        return error_memory(err);
-    bool ok = symbols_init(&symbols, &wanted, false, 0, err);
-    if (ok) {
-        struct import_options options = {.resolver = &symbols.seam};
-        ok = perf_data_replay(&in, &options, &b, &taker, err);
-    }
-    if (ok && !t->restarts && t->data.shown) {
-        os_screen_close(); /* the last words of stoke top */
-        package_hint(&symbols, t->data.shown, &message_report);
-    }
-    top_data_clear(&t->data);
-    symbols_deinit(&symbols);
-    source_deinit(&in);
-    builder_deinit(&b);
-    return ok;
-}
-
 static bool run(struct top *t, struct error *err)
 {
-    bool ok = record_live_open(&t->live, &t->settings, err);
-    t->last.from = t->last.to = t->live.began;
+    bool ok = engine_live_open(&t->live, err);
     if (ok && t->on_screen) {
         ok = os_screen_open(err);
         if (ok) {
@@ -310,64 +244,60 @@ static bool run(struct top *t, struct error *err)
             top_view_draw(&t->view);
         }
     }
-    while (ok && !t->ends) {
-        ok = read_stream(t, err);
-        if (ok && t->restarts && !t->ends)
-            ok = record_live_begin(&t->live, err);
-    }
+    ok = ok && engine_live_run(&t->live, &message_report, err);
     os_screen_close();
     if (ok && t->failed) {
         *err = t->err;
         ok = false;
     }
-    record_live_close(&t->live);
+    engine_live_close(&t->live);
     return ok;
 }
 
 static void prepare(struct top *t, const struct top_settings *s)
 {
     t->s = s;
-    t->settings = (struct record_live_settings){
-        .sampler = {.stacks = s->sampling.stacks.how,
-                    .dump_size = 16384,
-                    .ring_size = (size_t)s->sampling.ring_size,
-                    .command = "top"},
-        .resolve = {.find = {.only_mapped = true},
-                    .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
-        .watched = -1,
-        .idle = idle,
-        .idle_context = t};
-    t->data.zero = s->zero;
-    t->view = (struct top_view){.data = &t->data,
+    t->live.settings = (struct engine_live_settings){
+        .record = {.sampler = {.stacks = s->sampling.stacks.kind,
+                               .dump_size = 16384,
+                               .ring_size = (size_t)s->sampling.ring_size,
+                               .command = "top"},
+                   .resolve = {.find = {.only_mapped = true},
+                               .cache_dir = symbols_cache_dir(t->cache, sizeof t->cache)},
+                   .watched = -1},
+        .turn = turn,
+        .context = t};
+    t->live.samples.zero = s->zero;
+    t->view = (struct top_view){.samples = &t->live.samples,
                                 .delay = s->delay,
                                 .flame = s->flame,
-                                .wanted = {.sort = (enum top_sort)s->sort,
-                                           .no_kernel = s->no_kernel,
-                                           .no_user = s->no_user}};
+                                .request = {.sort = (enum live_sort)s->sort,
+                                            .no_kernel = s->no_kernel,
+                                            .no_user = s->no_user}};
 }
 
-/* Where it is shown: said, where that cannot be the screen. */
+/* Selects the screen or standard output; reports why the screen cannot be used. */
 static void choose_screen(struct top *t)
 {
     t->on_screen =
         !t->s->plain && os_terminal_of(1).is_terminal && os_terminal_of(0).is_terminal;
-    if (t->on_screen && !os_screen_is_there()) {
-        message_note("this stoke was built without ncurses: one table after the other");
+    if (t->on_screen && !os_screen_is_available()) {
+        message_note(
+            "this stoke was built without ncurses: tables are printed one by one");
         t->on_screen = false;
     }
     if (t->on_screen && !os_screen_knows_terminal()) {
         message_note(
-            "the terminal that TERM names cannot be drawn on: one table after the "
-            "other");
+            "the terminal type in TERM is not usable: tables are printed one by one");
         t->on_screen = false;
     }
-    t->settings.watched = t->on_screen ? 0 : -1;
+    t->live.settings.record.watched = t->on_screen ? 0 : -1;
     t->view.flame &= t->on_screen;
 }
 
 static int top_run(void *settings, int word_count, char **words)
 {
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     const struct top_settings *s = settings;
     if (s->sampling.events.listed)
         return sampling_list_events();
@@ -377,8 +307,8 @@ static int top_run(void *settings, int word_count, char **words)
         return STATUS_FAILED;
     prepare(t, s);
     if (word_count) {
-        error_set(&err, "'%s' is more than stoke top takes", words[0]);
-        error_hint(&err, "-p PID looks at a process; stoke record runs a command");
+        error_set(&err, "unexpected argument '%s'", words[0]);
+        error_hint(&err, "-p PID samples a process; stoke record runs a command");
     } else if (find_targets(t, &err) && choose_rate(t, &err) && choose_event(t, &err)) {
         choose_screen(t);
         status = run(t, &err) ? STATUS_OK : STATUS_FAILED;
@@ -386,10 +316,9 @@ static int top_run(void *settings, int word_count, char **words)
     if (status != STATUS_OK)
         message_error(&err);
     top_view_deinit(&t->view);
-    top_data_deinit(&t->data);
     output_deinit(&t->out);
     record_threads_free(&t->threads);
-    os_cgroup_close(t->settings.sampler.targets.cgroup);
+    os_cgroup_close(t->live.settings.record.sampler.targets.cgroup);
     free(t);
     return status;
 }

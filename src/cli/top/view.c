@@ -6,20 +6,20 @@
 #include "os/file.h"
 #include "os/screen.h"
 
-/* Shares from which on a row is drawn hot, or warm, as in perf top. */
+/* Minimum shares of rows that are drawn hot or warm, as in perf top. */
 #define HOT 5.0
 #define WARM 0.5
 
-#define NAME_FROM 18u /* the column where names begin, behind two shares */
+#define NAME_FROM 18u /* the first column of names, after two shares */
 
 bool top_view_update(struct top_view *v, struct error *err)
 {
-    const struct profile *p = v->data->shown;
-    top_rows_deinit(&v->rows);
+    const struct profile *p = v->samples->shown;
+    live_rows_deinit(&v->rows);
     top_flame_deinit(&v->flames);
     v->laid_out = 0;
     if (!(v->flame ? top_flame_init(&v->flames, p, err)
-                   : top_rows_init(&v->rows, p, &v->wanted, err)))
+                   : live_rows_init(&v->rows, p, &v->request, err)))
         return false;
     for (size_t i = 0; v->chosen_key && i < v->rows.count; i++)
         if (v->rows.items[i].depth == 0 && v->rows.items[i].key == v->chosen_key)
@@ -31,7 +31,7 @@ bool top_view_update(struct top_view *v, struct error *err)
 
 void top_view_deinit(struct top_view *v)
 {
-    top_rows_deinit(&v->rows);
+    live_rows_deinit(&v->rows);
     top_flame_deinit(&v->flames);
 }
 
@@ -46,7 +46,7 @@ static double percent(double part, double whole)
 static void write_head(const struct top_view *v, struct output *out)
 {
     const struct top_facts *f = &v->facts;
-    double taken = (double)v->data->shown_taken, idle = (double)v->data->shown_idle;
+    double taken = (double)v->samples->shown_taken, idle = (double)v->samples->shown_idle;
     if (f->rate)
         output_format(out, "%s %u Hz, %s: ", f->event, f->rate, f->target);
     else
@@ -56,31 +56,31 @@ static void write_head(const struct top_view *v, struct output *out)
     output_format(out, " samples/s, %llu lost, ", (unsigned long long)f->lost);
     output_fixed(out, percent(idle, taken), 0);
     output_text(out, "% idle; ");
-    output_text(out, v->paused       ? "paused"
-                     : f->gone       ? "it has ended"
-                     : v->data->zero ? "each look anew"
-                                     : "decaying");
-    if (f->lost - f->lost_before > v->data->shown_taken)
-        output_text(out,
-                    "; more than can be read: sample less often (-F), or take larger "
-                    "rings (-m)");
+    output_text(out, v->paused          ? "paused"
+                     : f->gone          ? "it has ended"
+                     : v->samples->zero ? "each refresh starts at zero"
+                                        : "decaying");
+    if (f->lost - f->lost_before > v->samples->shown_taken)
+        output_text(out, "; samples are lost: use a lower frequency (-F) or larger "
+                         "rings (-m)");
     if (f->throttled)
-        output_format(out, "; held back %llu times", (unsigned long long)f->throttled);
-    if (v->wanted.filter[0]) {
+        output_format(out, "; throttled by the kernel %llu times",
+                      (unsigned long long)f->throttled);
+    if (v->request.filter[0]) {
         output_text(out, "; with ");
-        visible_print(out, str_of(v->wanted.filter));
+        visible_print(out, str_of(v->request.filter));
     }
-    if (v->wanted.module[0]) {
+    if (v->request.module[0]) {
         output_text(out, "; of ");
-        visible_print(out, str_of(v->wanted.module));
+        visible_print(out, str_of(v->request.module));
     }
-    if (v->wanted.least > 0) {
+    if (v->request.min_percent > 0) {
         output_text(out, "; from ");
-        output_fixed(out, v->wanted.least, 2);
+        output_fixed(out, v->request.min_percent, 2);
         output_text(out, "% on");
     }
-    if (v->wanted.no_kernel || v->wanted.no_user)
-        output_text(out, v->wanted.no_kernel ? "; no kernel" : "; no user code");
+    if (v->request.no_kernel || v->request.no_user)
+        output_text(out, v->request.no_kernel ? "; no kernel" : "; no user code");
 }
 
 /* "  12.34%" in 8 columns, or blanks. */
@@ -101,9 +101,10 @@ static void write_blanks(struct output *out, size_t count)
         output_char(out, ' ');
 }
 
-/* A row in so many columns: its name up to the module, which has a third of the rest. */
-static void write_row(const struct top_view *v, const struct top_row *row, size_t columns,
-                      struct output *out)
+/* Writes a row in the given number of columns: the name, then the module, which has a
+ * third of the width after the shares. */
+static void write_row(const struct top_view *v, const struct live_row *row,
+                      size_t columns, struct output *out)
 {
     size_t rest = columns > NAME_FROM + 8 ? columns - NAME_FROM : 8, module = rest / 3;
     size_t indent = row->depth < rest / 4 ? row->depth : rest / 4, used = 2 * indent;
@@ -124,7 +125,7 @@ static void write_titles(const struct top_view *v, size_t columns, struct output
 {
     static const char *const marks[] = {"self", "total", "function", "module"};
     size_t rest = columns > NAME_FROM + 8 ? columns - NAME_FROM : 8, module = rest / 3;
-    const char *by = marks[v->wanted.sort];
+    const char *by = marks[v->request.sort];
     output_format(out, "%8s%8s  %s", by == marks[0] ? "*self" : "self",
                   by == marks[1] ? "*total" : "total",
                   by == marks[2] ? "*function" : "function");
@@ -149,23 +150,23 @@ void top_view_print(const struct top_view *v, size_t rows, size_t columns,
 
 /* --- Drawing ----------------------------------------------------------------------- */
 
-/* Draws what was written into `out`, filled with blanks up to `columns`; empties it. */
+/* Draws the text of `out`, padded with spaces to `columns`, and clears it. */
 static void draw_line(struct output *out, unsigned row, unsigned column, unsigned columns,
                       unsigned style)
 {
-    struct output line = OUTPUT_KEEP;
-    size_t used = visible_print_cut(&line, output_kept(out), columns);
+    struct output line = OUTPUT_BUFFER;
+    size_t used = visible_print_cut(&line, output_contents(out), columns);
     write_blanks(&line, columns > used ? columns - used : 0);
-    os_screen_text(row, column, output_kept(&line), style);
+    os_screen_text(row, column, output_contents(&line), style);
     output_deinit(&line);
     out->used = 0;
 }
 
 static unsigned row_style(const struct top_view *v, size_t i)
 {
-    const struct top_row *row = &v->rows.items[i];
+    const struct live_row *row = &v->rows.items[i];
     double share = percent(row->depth ? row->total : row->self, v->rows.total);
-    unsigned chosen = i == v->chosen ? OS_STYLE_CHOSEN : 0;
+    unsigned chosen = i == v->chosen ? OS_STYLE_SELECTED : 0;
     if (row->depth)
         return OS_STYLE_FAINT | chosen;
     return chosen | (share >= HOT    ? OS_STYLE_HOT
@@ -175,7 +176,7 @@ static unsigned row_style(const struct top_view *v, size_t i)
 
 static void draw_table(struct top_view *v, unsigned columns, unsigned rows)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     unsigned top = v->no_titles ? 1 : 2;
     size_t fit = rows > top + 1 ? rows - top - 1 : 1;
     write_titles(v, columns, &out);
@@ -196,9 +197,9 @@ static void draw_table(struct top_view *v, unsigned columns, unsigned rows)
 static unsigned box_style(const struct top_view *v, uint32_t node)
 {
     struct str label = calltree_label(&v->flames.tree, node);
-    uint64_t hash = hash_bytes128(label.ptr, label.len).lo;
+    uint64_t hash = hash_fixed(label.ptr, label.len);
     return (OS_STYLE_BOX + (unsigned)(hash % OS_STYLE_BOXES)) |
-           (node == v->flames.chosen ? OS_STYLE_CHOSEN : 0);
+           (node == v->flames.chosen ? OS_STYLE_SELECTED : 0);
 }
 
 static struct str box_label(const struct top_view *v, uint32_t node)
@@ -206,7 +207,7 @@ static struct str box_label(const struct top_view *v, uint32_t node)
     return node ? calltree_label(&v->flames.tree, node) : STR("all");
 }
 
-/* Rows that are above the screen where the chosen box is too deep for it. */
+/* The number of rows above the screen if the chosen box is too deep for the screen. */
 static unsigned rows_above(const struct top_view *v, unsigned fit)
 {
     unsigned depth = v->flames.tree.nodes[v->flames.chosen].depth;
@@ -224,7 +225,7 @@ static void lay_out(struct top_view *v)
 
 static void draw_flame(struct top_view *v, unsigned columns, unsigned rows)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     struct top_flame *f = &v->flames;
     unsigned fit = rows > 3 ? rows - 3 : 1;
     lay_out(v);
@@ -255,25 +256,25 @@ static const char *const help_lines[] = {
     "q            quit",
     "h ? F1       this help",
     "arrows       up and down in the table, around in the flame view; Space: a page",
-    "e + Enter    table: who called the function; E: of all functions; C: of none",
-    "d  k         only the module of the row, only the kernel; again: all",
+    "e + Enter    callers of the function; E: of all functions; C: hide them",
+    "d  k         show only the module of the row; only the kernel; again: all",
     "/            only functions and modules with ... in their names; Escape: all",
-    "K  U         leave out the kernel's functions, the user's",
-    "o            order by self, total, function, module in turn",
-    "H            the line of titles",
-    "z  Z         zero: each look anew, or decaying; forget all that was counted",
-    "f  p         pause, go on",
-    "D            seconds from look to look",
-    "L            leave out what has less than so many percent",
+    "K  U         hide kernel functions, user functions",
+    "o            next sort order: self, total, function, module",
+    "H            show or hide the column titles",
+    "z  Z         start each refresh at zero, or decay; clear all counts",
+    "f  p         pause, continue",
+    "D            seconds between refreshes",
+    "L            hide rows with less than this percentage",
     "P            write the table to perf.hist.N",
-    "i            count what idle CPUs do, too",
+    "i            also count samples of idle CPUs",
     "g            flame view, and back to the table",
     "Enter        flame view: zoom in; Escape: all; u: to the caller",
 };
 
 static void draw_help(unsigned columns, unsigned rows)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     size_t count = sizeof help_lines / sizeof *help_lines;
     for (size_t i = 0; i < count && 2 + i < rows; i++) {
         output_text(&out, help_lines[i]);
@@ -287,10 +288,10 @@ static void draw_foot(const struct top_view *v, unsigned columns, unsigned rows)
 {
     static const char *const questions[] = {
         [TOP_ASKS_FILTER] = "only names with:",
-        [TOP_ASKS_DELAY] = "seconds from look to look:",
-        [TOP_ASKS_LEAST] = "from so many percent on:",
+        [TOP_ASKS_DELAY] = "seconds between refreshes:",
+        [TOP_ASKS_LEAST] = "minimum percentage:",
     };
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     if (v->prompt)
         output_format(&out, "%s %s_", questions[v->prompt], v->typed);
     else if (v->said[0])
@@ -305,7 +306,7 @@ static void draw_foot(const struct top_view *v, unsigned columns, unsigned rows)
 
 void top_view_draw(struct top_view *v)
 {
-    struct output out = OUTPUT_KEEP;
+    struct output out = OUTPUT_BUFFER;
     unsigned columns, rows;
     os_screen_size(&columns, &rows);
     os_screen_clear();
@@ -328,7 +329,7 @@ void top_view_draw(struct top_view *v)
 
 static void toggle_callers(struct top_view *v)
 {
-    struct top_wanted *w = &v->wanted;
+    struct live_request *w = &v->request;
     size_t at = v->chosen, most = sizeof w->expanded / sizeof *w->expanded;
     while (at && v->rows.items[at].depth)
         at--;
@@ -346,10 +347,11 @@ static void toggle_callers(struct top_view *v)
     w->expanded[w->expanded_count++] = key;
 }
 
-/* Only the module of the row that the user is at; all, where that was so already. */
+/* Shows only the module of the selected row; if that is already the case, all
+ * modules. */
 static void zoom_module(struct top_view *v)
 {
-    struct top_wanted *w = &v->wanted;
+    struct live_request *w = &v->request;
     if (w->module[0])
         w->module[0] = 0;
     else if (v->chosen < v->rows.count)
@@ -358,7 +360,7 @@ static void zoom_module(struct top_view *v)
     v->chosen = v->first = 0;
 }
 
-/* Moves in the table; the function that the user is at stays chosen. */
+/* Moves the selection in the table; the selection follows its function. */
 static void move_row(struct top_view *v, long by)
 {
     long last = (long)v->rows.count - 1, to = (long)v->chosen + by;
@@ -368,7 +370,7 @@ static void move_row(struct top_view *v, long by)
     if (v->chosen < v->rows.count && v->rows.items[v->chosen].depth == 0)
         v->chosen_key = v->rows.items[v->chosen].key;
     if (v->chosen == 0)
-        v->chosen_key = 0; /* whoever is on top */
+        v->chosen_key = 0; /* selects the first row again */
 }
 
 static void flame_key(struct top_view *v, int key)
@@ -412,7 +414,7 @@ static void ask(struct top_view *v, enum top_prompt what)
 #define TABLES_MAX 10000
 #define COLUMNS_WRITTEN 160
 
-/* Writes the table as it is now to a file that is not there yet, as perf top does. */
+/* Writes the current table to a new file, as in perf top. */
 static void write_table(struct top_view *v)
 {
     char path[32];
@@ -421,7 +423,7 @@ static void write_table(struct top_view *v)
     int n = 0;
     do
         format_text(path, sizeof path, "perf.hist.%d", n++);
-    while (os_output_is_there(path) && n < TABLES_MAX);
+    while (os_output_exists(path) && n < TABLES_MAX);
     bool ok = os_output_open(&file, path, &err);
     if (ok) {
         struct output out = os_output_stream(&file);
@@ -459,8 +461,8 @@ static bool table_key(struct top_view *v, int key)
         return true;
     case 'E':
     case 'C':
-        v->wanted.expand_all = key == 'E' && !v->wanted.expand_all;
-        v->wanted.expanded_count = 0;
+        v->request.expand_all = key == 'E' && !v->request.expand_all;
+        v->request.expanded_count = 0;
         return true;
     case 'd':
         zoom_module(v);
@@ -471,9 +473,9 @@ static bool table_key(struct top_view *v, int key)
     case 'P':
         write_table(v);
         return true;
-    case OS_KEY_LEFT: /* as in perf top, out of what was zoomed into */
+    case OS_KEY_LEFT: /* zooms out, as in perf top */
     case OS_KEY_ESCAPE:
-        v->wanted.filter[0] = v->wanted.module[0] = 0;
+        v->request.filter[0] = v->request.module[0] = 0;
         return true;
     default:
         return false;
@@ -485,11 +487,11 @@ static void end_prompt(struct top_view *v)
     double number;
     bool is_number = number_parse_double(str_of(v->typed), &number);
     if (v->prompt == TOP_ASKS_FILTER)
-        memcpy(v->wanted.filter, v->typed, sizeof v->typed);
+        memcpy(v->request.filter, v->typed, sizeof v->typed);
     else if (v->prompt == TOP_ASKS_DELAY && is_number && number >= 0.1 && number <= 3600)
         v->delay = number;
     else if (v->prompt == TOP_ASKS_LEAST && is_number && number >= 0 && number <= 100)
-        v->wanted.least = number;
+        v->request.min_percent = number;
     v->prompt = TOP_NO_PROMPT;
 }
 
@@ -506,10 +508,10 @@ static void prompt_key(struct top_view *v, int key)
         memcpy(v->typed + used, (char[2]){(char)key, 0}, 2);
 }
 
-/* What is the same in both views; false where the key is none of these. */
+/* Keys that work in both views; false for other keys. */
 static bool common_key(struct top_view *v, int key)
 {
-    struct top_wanted *w = &v->wanted;
+    struct live_request *w = &v->request;
     switch (key) {
     case 'q':
         v->quits = true;
@@ -527,13 +529,13 @@ static bool common_key(struct top_view *v, int key)
         v->paused = !v->paused;
         break;
     case 'z':
-        v->data->zero = !v->data->zero;
+        v->samples->zero = !v->samples->zero;
         break;
     case 'Z':
         v->clears = true;
         break;
     case 'i':
-        v->data->wants_idle = !v->data->wants_idle;
+        v->samples->with_idle = !v->samples->with_idle;
         break;
     case 'D':
         ask(v, TOP_ASKS_DELAY);
@@ -545,14 +547,14 @@ static bool common_key(struct top_view *v, int key)
         ask(v, TOP_ASKS_FILTER);
         break;
     case 'o':
-        w->sort = w->sort == TOP_BY_MODULE ? TOP_BY_SELF : w->sort + 1;
+        w->sort = w->sort == LIVE_BY_MODULE ? LIVE_BY_SELF : w->sort + 1;
         break;
     case 'K':
         w->no_kernel = !w->no_kernel;
         w->no_user = false;
         break;
     case 'U':
-    case 'k': /* the kernel alone: no user code */
+    case 'k': /* kernel code only */
         w->no_user = !w->no_user;
         w->no_kernel = false;
         break;

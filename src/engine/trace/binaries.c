@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/trace/binaries.h"
+#include "base/array.h"
 #include "base/format.h"
 #include "symbol/kallsyms.h"
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static bool is_riscv(const struct elf *e, const char *path, struct error *err)
     return false;
 }
 
-/* Says why the file cannot be used. */
+/* Reports why the file cannot be used. */
 static bool not_found(const char *path, struct error *err)
 {
     struct os_mapping m;
@@ -37,18 +38,18 @@ static struct object *open_object(const char *path,
                                   struct error *err)
 {
     char *whole = realpath(path, NULL);
-    struct object_wanted wanted = {.path = str_of(whole ? whole : path),
-                                   .build_id = STR(""),
-                                   .release = STR(""),
-                                   .pid = ID_NONE,
-                                   .kind = FRAME_USER};
-    struct object *o = object_create(&wanted);
+    struct object_request request = {.path = str_of(whole ? whole : path),
+                                     .build_id = STR(""),
+                                     .release = STR(""),
+                                     .pid = ID_NONE,
+                                     .kind = FRAME_USER};
+    struct object *o = object_create(&request);
     free(whole);
     if (!o) {
         error_memory(err);
         return NULL;
     }
-    object_names(o, settings);
+    object_load_names(o, settings);
     bool ok = o->result == FIND_FOUND ? is_riscv(&o->file.elf, path, err)
                                       : not_found(path, err);
     if (ok)
@@ -88,7 +89,7 @@ static bool add_kallsyms(struct trace_files *f, const char *path, struct error *
     if (!table || !kallsyms_init(table, f->kallsyms.bytes, &f->arena, &facts, err))
         return error_memory(err);
     if (table->count == 0) {
-        error_set(err, "there are no symbols in it");
+        error_set(err, "the file has no symbols");
         error_hint(err, "a copy of the guest's /proc/kallsyms, read as root");
         format_text(err->file, sizeof err->file, "%s", path);
         return false;
@@ -98,7 +99,7 @@ static bool add_kallsyms(struct trace_files *f, const char *path, struct error *
     return trace_binary_init(b, &f->arena, err);
 }
 
-/* --- Files that traces name -------------------------------------------------------- */
+/* --- Files named in traces --------------------------------------------------------- */
 
 struct trace_named {
     struct str path;
@@ -110,13 +111,11 @@ static struct trace_named *open_named(struct trace_files *f, struct str path)
 {
     struct error ignored;
     char text[4096];
-    struct trace_named *grown =
-        arena_grow(&f->arena, f->named, &f->named_cap, f->named_count + 1, sizeof *grown);
     struct trace_binary *b = arena_zalloc(&f->arena, 1, sizeof *b);
-    if (!grown || !b || path.len >= sizeof text)
+    if (!b || path.len >= sizeof text ||
+        !ARRAY_RESERVE(&f->arena, f->named, f->named_cap, f->named_count + 1))
         return NULL;
-    f->named = grown;
-    struct trace_named *named = &grown[f->named_count++];
+    struct trace_named *named = &f->named[f->named_count++];
     *named = (struct trace_named){.path = arena_str(&f->arena, path)};
     format_text(text, sizeof text, "%.*s", STR_ARG(path));
     if (path.len && path.ptr[0] == '/')
@@ -135,18 +134,18 @@ const struct trace_binary *trace_files_find(void *files, struct str path)
     for (size_t i = 0; i < f->count; i++)
         if (f->binaries[i].elf && str_equal(f->binaries[i].name, str_basename(path)))
             return &f->binaries[i];
-    os_lock_take(&f->lock);
+    os_lock_acquire(&f->lock);
     struct trace_named *named = NULL;
     for (size_t i = 0; i < f->named_count && !named; i++)
         if (str_equal(f->named[i].path, path))
             named = &f->named[i];
     if (!named)
         named = open_named(f, path);
-    os_lock_give(&f->lock);
+    os_lock_release(&f->lock);
     return named ? named->binary : NULL;
 }
 
-/* --- All of them ------------------------------------------------------------------- */
+/* --- All binaries ------------------------------------------------------------------ */
 
 bool trace_files_open(struct trace_files *f, const struct name_list *binaries,
                       const struct name_list *users, const char *kallsyms,
@@ -169,6 +168,31 @@ bool trace_files_open(struct trace_files *f, const struct name_list *binaries,
         if (!add_file(f, users->items[i], true, settings, err))
             return false;
     return true;
+}
+
+static void report_object(const struct object *o, const struct engine_report *report)
+{
+    char why[INCOMPLETE_MAX];
+    if (o && object_incomplete(o, why))
+        engine_note(report, "%s", why);
+}
+
+void trace_files_report(const struct trace_files *f, const struct engine_report *report)
+{
+    for (size_t i = 0; i < f->count; i++)
+        report_object(f->objects[i], report);
+    for (size_t i = 0; i < f->named_count; i++)
+        report_object(f->named[i].object, report);
+}
+
+bool trace_files_truncated(const struct trace_files *f)
+{
+    bool truncated = os_mapping_was_truncated(&f->kallsyms);
+    for (size_t i = 0; i < f->count; i++)
+        truncated |= f->objects[i] && object_was_truncated(f->objects[i]);
+    for (size_t i = 0; i < f->named_count; i++)
+        truncated |= f->named[i].object && object_was_truncated(f->named[i].object);
+    return truncated;
 }
 
 void trace_files_close(struct trace_files *f)

@@ -7,12 +7,12 @@
 #include "engine/trace/binaries.h"
 #include "os/file.h"
 #include "os/file_lock.h"
-#include "os/parallel.h"
+#include "os/thread_pool.h"
 #include <stdlib.h>
 
 /* --- One trace ---------------------------------------------------------------------- */
 
-/* What of a trace was in a binary: see struct trace_known. */
+/* The part of a trace in one binary: see struct trace_known. */
 struct share {
     uint64_t instructions, described, differing;
 };
@@ -21,18 +21,20 @@ struct job {
     const char *path;
     struct builder builder;
     struct error err;
-    uint64_t instructions, kept_out;
-    struct trace_trigger recorded; /* with which it says it was recorded */
-    struct trace_report report;    /* of all its cores */
-    struct share *shares;          /* by binary */
-    bool *switched;                /* by --switch: such a function ran */
-    bool is_growing;               /* its guest runs on */
+    uint64_t instructions, left_out;
+    /* the trigger of the recording, according to the trace */
+    struct trace_trigger recorded;
+    struct trace_report report; /* of all its cores */
+    struct share *shares;       /* by binary */
+    bool *switched;             /* by --switch: the function ran */
+    bool truncated;
+    bool is_growing; /* the guest still runs */
     bool ok;
 };
 
 struct jobs {
     const struct trace_load *settings;
-    const struct engine_report *report; /* silent, where the settings are quiet */
+    const struct engine_report *report; /* silent if the settings are quiet */
     struct trace_files *files;
     const char *const *switches;
     struct trace_trigger trigger;
@@ -41,7 +43,7 @@ struct jobs {
     size_t count, next; /* next is atomic */
 };
 
-/* TRACEFILE-C3 is core 3's. */
+/* TRACEFILE-C3 is the trace of core 3. */
 static int64_t core_of(const char *path)
 {
     struct str name = str_basename(str_of(path));
@@ -72,14 +74,14 @@ static void add_shares(struct job *job, const struct trace_files *files,
         const struct trace_known *k = &code->known[i];
         size_t at = (size_t)(k->binary - files->binaries);
         if (k->binary < files->binaries || at >= files->count)
-            continue; /* one that the trace names */
+            continue; /* named in the trace */
         job->shares[at].instructions += k->instructions;
         job->shares[at].described += k->described;
         job->shares[at].differing += k->differing;
     }
 }
 
-/* Which of the functions that --switch names ran. */
+/* Finds the functions of --switch that ran. */
 static void add_switches(struct job *job, const struct trace_load *s,
                          const struct trace_code *code)
 {
@@ -112,7 +114,7 @@ static bool read_source(const struct jobs *jobs, struct job *job, struct source 
     trace_reader_init(r, in, &options);
     bool ok = trace_read(r, s->format, &job->err);
     job->instructions = ok ? trace_reader_instructions(r) : 0;
-    job->kept_out = trace_reader_kept_out(r);
+    job->left_out = trace_reader_left_out(r);
     job->recorded = r->recorded;
     ok = ok && trace_reader_finish(r, &job->builder, jobs->demangle, &job->err);
     for (size_t i = 0; ok && i < r->core_count; i++) {
@@ -143,6 +145,7 @@ static bool read_trace(const struct jobs *jobs, struct job *job)
             builder_warn_offset(&job->builder, d.flaw, d.in);
         decoder_deinit(&d);
     }
+    job->truncated = os_input_was_truncated(&input);
     source_deinit(&raw);
     os_input_close(&input);
     return ok;
@@ -157,21 +160,21 @@ static void read_traces(void *context, unsigned thread)
         if (i >= jobs->count)
             return;
         struct job *job = &jobs->items[i];
-        job->err.place = PLACE_NONE;
+        job->err.location = LOCATION_NONE;
         job->ok = read_trace(jobs, job);
     }
 }
 
-/* --- All of them ------------------------------------------------------------------- */
+/* --- All traces -------------------------------------------------------------------- */
 
 static bool no_instructions(const struct jobs *jobs, const struct job *job,
                             struct error *err)
 {
     char text[120];
-    if (job->kept_out) {
+    if (job->left_out) {
         trace_trigger_say(&jobs->trigger, text, sizeof text);
         error_set(err, "the trigger never fired in %llu instructions (%s)",
-                  (unsigned long long)job->kept_out, text);
+                  (unsigned long long)job->left_out, text);
         return error_hint(err, "a trace that was recorded with it needs no --selector or "
                                "--config");
     }
@@ -180,14 +183,15 @@ static bool no_instructions(const struct jobs *jobs, const struct job *job,
     if (t->selector) {
         trace_trigger_say(t, text, sizeof text);
         error_set(err, "the trigger never fired: the trace is empty (%s)", text);
-        return error_hint(err, "the guest has to come by what starts it");
+        return error_hint(err, "the guest must reach the start of the trigger");
     }
     error_set(err, "there are no instructions in the trace");
     return error_hint(err, "the trigger may never have fired: see 'selector', 'start' "
                            "and 'end' of the run");
 }
 
-/* An empty trace, or one of another program, makes no picture: why is said. */
+/* An empty trace, or the trace of another program, has no stacks: the error contains the
+ * reason. */
 static bool check(const struct jobs *jobs, const struct job *job, struct error *err)
 {
     const struct trace_report *r = &job->report;
@@ -198,11 +202,11 @@ static bool check(const struct jobs *jobs, const struct job *job, struct error *
     error_set(err, "none of the %llu addresses is in %.*s%s",
               (unsigned long long)job->instructions,
               STR_ARG(jobs->files->binaries[0].name),
-              jobs->files->count > 1 ? ", nor in another binary that was given" : "");
-    return error_hint(err, "--dwarf takes the binary that ran");
+              jobs->files->count > 1 ? ", or in another given binary" : "");
+    return error_hint(err, "--dwarf needs the binary that the core executed");
 }
 
-/* What share of a binary's steps must be wrong for it to be another build. */
+/* With this share of wrong steps, the binary is a different build. */
 #define OTHER_BUILD 0.01
 
 static void note_binary(const struct engine_report *report, const struct job *job,
@@ -219,7 +223,8 @@ static void note_binary(const struct engine_report *report, const struct job *jo
                     STR_ARG(b->name));
 }
 
-/* Tells what of the trace the binaries do not explain, and which of them. */
+/* Reports the parts of the trace that the binaries do not explain, and these
+ * binaries. */
 static void note_binaries(const struct jobs *jobs, const struct job *job)
 {
     const struct trace_report *r = &job->report;
@@ -241,25 +246,24 @@ static void note_binaries(const struct jobs *jobs, const struct job *job)
                     job->path, 100.0 * wrong / all, STR_ARG(files->binaries[0].name));
 }
 
-/* Says how much of the stacks is not in the trace itself. */
+/* Reports the part of the stacks that is not in the trace. */
 static void note_inferred(const struct engine_report *report, const struct job *job)
 {
     const struct trace_report *r = &job->report;
     uint64_t inferred = r->callers + r->unwound + r->resumed;
     uint64_t repaired = r->unmatched + r->jumps + r->astray + r->too_deep;
     if (repaired)
-        engine_note(
-            report,
-            "%s: in %llu instructions stacks were repaired %llu times, and %llu "
-            "times what is not in the trace was worked out: 'stoke info' has more",
-            job->path, (unsigned long long)r->instructions, (unsigned long long)repaired,
-            (unsigned long long)inferred);
+        engine_note(report,
+                    "%s: in %llu instructions, stacks were repaired %llu times, and data "
+                    "was inferred %llu times: 'stoke info' shows more",
+                    job->path, (unsigned long long)r->instructions,
+                    (unsigned long long)repaired, (unsigned long long)inferred);
 }
 
 /* The other cores are read although this one executed nothing. */
 static bool is_left_out(const struct jobs *jobs, const struct job *job)
 {
-    struct error err = {.place = PLACE_NONE};
+    struct error err = {.location = LOCATION_NONE};
     bool others = false;
     for (size_t i = 0; i < jobs->count; i++)
         others |= jobs->items[i].ok && jobs->items[i].instructions;
@@ -270,7 +274,8 @@ static bool is_left_out(const struct jobs *jobs, const struct job *job)
     return true;
 }
 
-/* A name that no function has that ran is misspelt, or of another binary. */
+/* If no function with this name ran, the name is misspelled or belongs to another
+ * binary. */
 static void note_switches(const struct jobs *jobs)
 {
     const struct trace_load *s = jobs->settings;
@@ -301,9 +306,12 @@ static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
             return err->message[0] ? false : error_memory(err);
         }
         if (job->is_growing)
-            engine_note(jobs->report,
-                        "%s: the guest still runs: this is what it has executed so far",
-                        job->path);
+            engine_note(
+                jobs->report,
+                "%s: the guest still runs: the trace ends at its current instruction",
+                job->path);
+        if (job->truncated && jobs->settings->result)
+            jobs->settings->result->truncated = true;
         note_binaries(jobs, job);
         note_inferred(jobs->report, job);
         builder_absorb(b, &job->builder);
@@ -315,9 +323,9 @@ static bool merge(struct jobs *jobs, struct builder *b, struct error *err)
 static struct profile *load_jobs(struct jobs *jobs, struct error *err)
 {
     struct builder b;
-    uint64_t wanted =
+    uint64_t limit =
         jobs->settings->threads > 0 ? (uint64_t)jobs->settings->threads : os_core_count();
-    unsigned threads = jobs->count < wanted ? (unsigned)jobs->count : (unsigned)wanted;
+    unsigned threads = jobs->count < limit ? (unsigned)jobs->count : (unsigned)limit;
     if (!builder_init(&b, jobs->settings->keep ? BUILD_KEEP : BUILD_COUNT)) {
         builder_deinit(&b);
         error_memory(err);
@@ -360,6 +368,9 @@ struct profile *engine_load_traces(const struct trace_load *s, int file_count,
         for (size_t i = 0; i < jobs.count; i++)
             jobs.items[i].path = files[i];
         p = load_jobs(&jobs, err);
+        trace_files_report(&opened, jobs.report);
+        if (s->result)
+            s->result->truncated |= trace_files_truncated(&opened);
     }
     for (size_t i = 0; jobs.items && i < jobs.count; i++) {
         builder_deinit(&jobs.items[i].builder);

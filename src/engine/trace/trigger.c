@@ -8,20 +8,21 @@
 
 /* --- FireSim's configuration ----------------------------------------------------------
  *
- * [tracing] of config_runtime.ini, "tracing:" of config_runtime.yaml: a key a line. */
+ * [tracing] of config_runtime.ini, "tracing:" of config_runtime.yaml: one key per line. --- */
 
 enum { KEY_SELECTOR, KEY_START, KEY_END, KEY_ENABLE, KEYS };
 static const char *const keys[KEYS] = {"selector", "start", "end", "enable"};
 
 struct config {
-    struct str values[KEYS];  /* as FireSim has them; ptr NULL: it is not there */
-    struct str written[KEYS]; /* as they stand in the file */
+    /* as FireSim interprets them; ptr NULL: the key is missing */
+    struct str values[KEYS];
+    struct str written[KEYS]; /* as in the file */
     uint64_t lines[KEYS];
-    char texts[KEYS][32]; /* what YAML makes of a number */
+    char texts[KEYS][32]; /* numbers as YAML interprets them */
     bool is_yaml;
 };
 
-/* A line without what is commented out: '#' behind a space, or ';' in an .ini. */
+/* A line without its comment: '#' after a space, or ';' in an .ini. */
 static struct str without_comment(struct str line, bool is_yaml)
 {
     for (size_t i = 0; i < line.len; i++) {
@@ -42,7 +43,7 @@ static bool is_digit_of(char c, unsigned base)
 }
 
 /* An unquoted number as YAML 1.1 reads it: 0x hexadecimal, 0b binary, a leading 0 octal,
- * '_' between digits. False where it is text to it. */
+ * '_' between digits. False if YAML reads it as text. */
 static bool yaml_number(struct str text, uint64_t *value)
 {
     unsigned base = 10;
@@ -108,7 +109,7 @@ static void read_config_line(struct config *c, struct str line, uint64_t number,
             set_value(c, i, str_trim(str_skip(rest, at + 1)), number);
 }
 
-/* Says where FireSim takes a number for another one than is written. */
+/* Reports numbers that FireSim interprets differently from their text. */
 static void explain(const struct config *c, const char *path, int key, unsigned selector,
                     const struct engine_report *report)
 {
@@ -137,7 +138,7 @@ static bool parse_selector(struct str text, struct trace_trigger *t, struct erro
 {
     uint64_t selector;
     if (!number_parse_u64(text, &selector) || selector > TRACE_BY_INSTRUCTION) {
-        error_set(err, "the selector '%.*s' is none", STR_ARG(text));
+        error_set(err, "invalid selector '%.*s'", STR_ARG(text));
         return error_hint(err, "0 everything, 1 cycles, 2 addresses, 3 instructions as "
                                "mask << 32 | value");
     }
@@ -152,7 +153,7 @@ static bool parse_edge(const struct trace_trigger *t, const char *name, struct s
     bool decimal = t->selector == TRACE_BY_CYCLE;
     if (decimal ? number_parse_u64(text, value) : number_parse_hex(text, value))
         return true;
-    error_set(err, "the %s '%.*s' is no %s number", name, STR_ARG(text),
+    error_set(err, "invalid %s '%.*s': not a %s number", name, STR_ARG(text),
               decimal ? "decimal" : "hexadecimal");
     return error_hint(err, "with selector %u it is %s", (unsigned)t->selector,
                       decimal ? "a cycle of the base clock"
@@ -205,7 +206,7 @@ bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *
     struct os_mapping file = OS_MAPPING_NONE;
     struct config c = {.is_yaml = false};
     struct str values[KEYS];
-    const char *told[] = {s->selector, s->start, s->end};
+    const char *given[] = {s->selector, s->start, s->end};
     bool ok = true;
     if (s->config) {
         struct str name = str_of(s->config);
@@ -215,13 +216,13 @@ bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *
     }
     memcpy(values, c.values, sizeof values);
     for (int i = 0; i < KEY_ENABLE; i++)
-        if (told[i])
-            values[i] = str_of(told[i]);
+        if (given[i])
+            values[i] = str_of(given[i]);
     *t = (struct trace_trigger){.selector = TRACE_ALWAYS};
     bool asked = s->config || s->selector || s->start || s->end;
     ok = ok && (!asked || set_trigger(t, values, err));
     for (int i = KEY_START; ok && i <= KEY_END; i++)
-        if (c.values[i].ptr && !told[i] && t->selector != TRACE_ALWAYS)
+        if (c.values[i].ptr && !given[i] && t->selector != TRACE_ALWAYS)
             explain(&c, s->config, i, t->selector, report);
     if (ok && c.values[KEY_ENABLE].ptr && !is_yes(c.values[KEY_ENABLE]))
         engine_note(report, "%s: tracing is not enabled in it", s->config);

@@ -14,12 +14,13 @@ struct trigger_settings {
     const char *start, *end; /* in the selector's own notation, or NULL */
 };
 
-/* The trigger that the settings ask for; their fields come before those of the file.
- * Reports the numbers that FireSim reads otherwise than they look, because of YAML. */
+/* The requested trigger; fields of the settings have priority over those of the file.
+ * Reports the numbers that YAML, and so FireSim, interprets differently from their
+ * text. */
 bool trace_trigger_read(struct trace_trigger *t, const struct trigger_settings *s,
                         const struct engine_report *report, struct error *err);
 
-/* Says the trigger: "selector 3, start ffffffff00008013, end ffffffff00010013". */
+/* Writes the trigger: "selector 3, start ffffffff00008013, end ffffffff00010013". */
 void trace_trigger_say(const struct trace_trigger *t, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
-/* The state of the page in its address, so that a link shows the same. x and y are a
- * frame's first sample and its place in a picture by the original tools, whose links so
- * work here too; s is what is searched for. */
+/* The state of the page is in its address, so that a link shows the same. x and y are the
+ * first sample of a frame and its position in an image by FlameGraph's tools, so their
+ * links work here too; s is the search text. */
 
 let restoring = false;
 
@@ -26,16 +26,16 @@ function saveState() {
         history.replaceState(null, "",
             location.pathname + (text ? "?" + text : "") + location.hash);
     } catch (error) {
-        /* A page that may not change its address works without. */
+        /* Some pages may not change their address. */
     }
 }
 
-/* Frames too narrow for a picture of the original tools take room in it all the same: a
- * frame beside them stands so many pixels elsewhere at most. */
+/* In an image by FlameGraph's tools, frames that are too narrow to be drawn take space.
+ * They shift other frames by at most this number of pixels. */
 const LINK_ERROR = 12;
 
-/* The box that a link means: by its first sample, or by pixels of a picture 1200 wide,
- * where the nearest is taken; the root where there is none. */
+/* The box of a link: by its first sample, or the nearest by the pixels of an image that is
+ * 1200 pixels wide; the root if there is none. */
 function linked(atX, atY) {
     const pixelsOff = (i) => Math.abs(PAD + x[i] / total * 1180 - atX);
     let best = 0;

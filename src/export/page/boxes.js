@@ -1,14 +1,14 @@
 /* The page of a flame graph: hover, zoom, search, keys, and its state in the address.
  *
- * The boxes are laid out in percent of #frames, which lies inside #view. To zoom is to
- * make #frames wider than #view and to move it: two attributes, however many boxes there
- * are. Only labels are fitted anew, and only those that can be seen. Which box is where
- * is known from typed arrays; the document is touched where it changes.
+ * The boxes have positions in percent of #frames, which is inside #view. Zooming makes
+ * #frames wider than #view and moves it: this changes two attributes, for any number of
+ * boxes. Only visible labels are fitted again. Typed arrays have the positions of all
+ * boxes; the document is only accessed to change it.
  *
- * Names are data: they reach the document through textContent alone.
+ * Names are data: they are added to the document only through textContent.
  *
  * The files of this folder become one function, in the order of src/export/meson.build.
- * This one: the boxes as numbers. */
+ * This file has the boxes as numbers. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const HTML = "http://www.w3.org/1999/xhtml";
@@ -32,18 +32,18 @@ function create(namespace, name, attributes, parent) {
 }
 
 const row = Uint32Array.from(data.row);
-const name = Int32Array.from(data.name); /* -1: a summary, which has no name */
+const name = Int32Array.from(data.name); /* -1: a summary without a name */
 const after = Float64Array.from(data.after);
 const before = data.before ? Float64Array.from(data.before) : null;
-let width = after, total = data.total; /* of what is shown: after or before */
+let width = after, total = data.total; /* the shown ones: after or before */
 
-const x = new Float64Array(count); /* in weight, as the widths */
+const x = new Float64Array(count); /* in weight, like the widths */
 const rowStart = new Uint32Array(rows + 1);
 const inRow = new Uint32Array(count); /* the boxes of each row, left to right */
 
-/* A caller comes before its callees. The first of them begins behind the caller's own
- * weight, each other where the one beside it ended; in a flame chart, behind a gap. */
-function placeBoxes() {
+/* A caller comes before its callees. The first callee begins after the caller's self
+ * weight, the others begin at the end of the previous one; in a flame chart, after a gap. */
+function arrangeBoxes() {
     const next = new Float64Array(rows + 1);
     const lead = width === after ? data.lead : data.leadBefore;
     for (let i = 0; i < count; i++) {
@@ -65,13 +65,13 @@ function sortRows() {
         inRow[next[row[i]]++] = i;
 }
 
-/* Where in inRow the last box of a row stands that begins at or before a place; one
- * before the row where there is none. */
-function lastInRow(r, place) {
+/* The index in inRow of the last box of the row that begins at or before the position; if
+ * there is none, the index before the row. */
+function lastInRow(r, position) {
     let low = rowStart[r], high = rowStart[r + 1];
     while (low < high) {
         const middle = (low + high) >> 1;
-        if (x[inRow[middle]] <= place)
+        if (x[inRow[middle]] <= position)
             low = middle + 1;
         else
             high = middle;
@@ -79,15 +79,15 @@ function lastInRow(r, place) {
     return low - 1;
 }
 
-/* The box at a place of a row, or -1. */
-function boxAt(r, place) {
+/* The box at a position in a row, or -1. */
+function boxAt(r, position) {
     if (r < 0 || r >= rows)
         return -1;
-    const at = lastInRow(r, place);
+    const at = lastInRow(r, position);
     if (at < rowStart[r])
         return -1;
     const i = inRow[at];
-    return place < x[i] + width[i] ? i : -1;
+    return position < x[i] + width[i] ? i : -1;
 }
 
 const rowFromTop = (r) => data.icicles ? r : rows - 1 - r;

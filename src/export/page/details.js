@@ -1,9 +1,9 @@
-/* What a box says: in the detail line, in its own title, to a screen reader. */
+/* The text of a box: in the line of details, in its title, for a screen reader. */
 
 const details = find("details"), subtitle = find("subtitle");
 const figures = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 const percent = (part, all) => (all > 0 ? 100 * part / all : 0).toFixed(2) + "%";
-const ownTitles = new Map(); /* of summaries, and of boxes with a title of the user's */
+const ownTitles = new Map(); /* of summaries, and of boxes with titles by the user */
 
 function titleOf(i) {
     if (!ownTitles.has(i))
@@ -13,7 +13,7 @@ function titleOf(i) {
 
 const nameOf = (i) => name[i] < 0 ? titleOf(i) : data.names[name[i]];
 
-/* "... 12 frames", of a title that goes on. */
+/* "... 12 frames": the beginning of a title. */
 const summaryOf = (i) => titleOf(i).split(/ too |, | \(/)[0];
 
 function describeFrame(i) {

@@ -1,5 +1,5 @@
-/* Keys. The keyboard is in one box at a time: a ring shows which, and #view tells a
- * screen reader so by its active descendant. */
+/* Keys. One box has the focus: a ring shows it, and for a screen reader it is the active
+ * descendant of #view. */
 
 function focus(i) {
     if (focused >= 0)
@@ -34,7 +34,7 @@ function scrollTo(i) {
 
 const inView = (i) => width[i] > 0 && x[i] < to && x[i] + width[i] > from;
 
-/* The next box in sight to the left or right in the row, or -1. */
+/* The next visible box to the left or right in the row, or -1. */
 function beside(i, step) {
     const r = row[i];
     let at = lastInRow(r, x[i]);
@@ -46,7 +46,7 @@ function beside(i, step) {
     return -1;
 }
 
-/* The next box in sight, callers before callees, or -1. */
+/* The next visible box, callers before callees, or -1. */
 function following(i, step) {
     for (let next = i + step; next >= 0 && next < count; next += step)
         if (inView(next))
@@ -82,7 +82,7 @@ function copyName(i) {
     }, () => {});
 }
 
-/* A key while the keyboard is in the boxes. */
+/* A key while a box has the focus. */
 function keyInView(event) {
     const control = event.ctrlKey || event.metaKey;
     byKeyboard = true;
@@ -101,7 +101,7 @@ function keyInView(event) {
     }
 }
 
-/* Escape: the search first where the keyboard is in it, else the zoom, else the search. */
+/* Escape ends the search if its field has the focus, otherwise the zoom, otherwise the search. */
 function reset() {
     if (document.activeElement === searchField || (!zoomed && term)) {
         searchField.value = "";

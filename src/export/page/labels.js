@@ -1,11 +1,11 @@
-/* Labels: what of a name fits its box. Names are cut as src/export/svg_text.c cuts them,
- * but with the widths of the font at hand. */
+/* Labels: the part of a name that fits its box. Names are shortened like in
+ * src/export/svg_text.c, but with the widths of the browser's font. */
 
 const TEXT_PAD = 3; /* between a box and its label */
 const DOTS = "\u2026";
 const QUALIFIERS_MOST = 4096;
 const CUT_END = 1, CUT_BEGINNING = 2;
-const RUST_HASH = /(?!^)::h[0-9a-f]{16}$/i; /* tells a build from the next, no more */
+const RUST_HASH = /(?!^)::h[0-9a-f]{16}$/i; /* only differs between builds */
 
 const pen = document.createElementNS(HTML, "canvas").getContext("2d");
 const advances = new Map();
@@ -27,7 +27,7 @@ function prepareFont() {
     dots = advance(DOTS);
 }
 
-/* How much of a text's beginning fits. */
+/* The length of the beginning of a text that fits. */
 function fittingHead(text, room) {
     let at = 0;
     for (const character of text) {
@@ -39,7 +39,7 @@ function fittingHead(text, room) {
     return at;
 }
 
-/* Where there is no room for an ellipsis letters alone are shown. */
+/* Without space for an ellipsis, only letters are shown. */
 function cutEnd(text, room) {
     const all = fittingHead(text, room), fits = fittingHead(text, room - dots);
     if (all === text.length)
@@ -58,8 +58,8 @@ function cutBeginning(text, room) {
     return marked ? DOTS + marked : tail(room);
 }
 
-/* How deep in brackets the text before a character is, going backwards. The '>' of "->"
- * is no bracket. */
+/* The depth of brackets before a character, going backwards. The '>' of "->" is not a
+ * bracket. */
 function bracketStep(text, at, depth) {
     const c = text[at], previous = text[at - 1];
     if (c === ")" || c === "]" || (c === ">" && previous !== "-" && previous !== "="))
@@ -67,7 +67,7 @@ function bracketStep(text, at, depth) {
     return (c === "(" || c === "[" || c === "<") && depth > 0 ? depth - 1 : depth;
 }
 
-/* Leaves out qualifiers first: "a::b::" of "a::b::c". A path with words before it is no
+/* Omits qualifiers first: "a::b::" of "a::b::c". A path after other words is not a
  * qualified name. */
 function cutQualifiers(text, room) {
     const stop = Math.max(0, text.length - QUALIFIERS_MOST);
@@ -115,7 +115,7 @@ function fit(text, room) {
 const labels = new Array(count); /* the <text> of a box, once there is one */
 const labelled = new Set();      /* boxes whose label is not empty */
 
-/* The labels that the document came with, in the order of the boxes. */
+/* The labels in the document, in the order of the boxes. */
 function findLabels() {
     let i = 0;
     for (const label of frames.querySelectorAll("text")) {
@@ -126,7 +126,7 @@ function findLabels() {
     }
 }
 
-function setLabel(i, text, place) {
+function setLabel(i, text, position) {
     if (!text && !labels[i])
         return;
     if (!labels[i]) {
@@ -136,15 +136,15 @@ function setLabel(i, text, place) {
     if (labels[i].textContent !== text)
         labels[i].textContent = text;
     if (text) {
-        labels[i].setAttribute("x", place);
+        labels[i].setAttribute("x", position);
         labelled.add(i);
     } else {
         labelled.delete(i);
     }
 }
 
-/* Calls, row by row, with each box that is at least `least` pixels wide in the view, and
- * that width. */
+/* Calls `call`, row by row, with each box that is at least `least` pixels wide in the
+ * view, and with its width in pixels. */
 function eachVisible(least, call) {
     const scale = viewWidth / (to - from), end = to - 1e-9 * (to - from);
     for (let r = 0; r < rows; r++) {
@@ -158,8 +158,8 @@ function eachVisible(least, call) {
     }
 }
 
-/* Labels outside of the view stay as they are: they are out of sight, and good again when
- * the view comes back. */
+/* Labels outside of the view do not change: they are not visible, and are correct when the
+ * view returns to them. */
 function fitLabels() {
     const fresh = new Set();
     eachVisible(fontSize / 2 + 2 * TEXT_PAD, (i, pixels) => {

@@ -3,7 +3,7 @@
 const height = +root.getAttribute("height");
 let pinned = false;
 
-/* As wide as the page, unless a width was asked for. */
+/* As wide as the page, unless the user requested a width. */
 function resize() {
     let wide = +root.getAttribute("viewBox").split(" ")[2];
     if (data.fluid && standalone) {
@@ -18,7 +18,7 @@ function resize() {
     redraw();
 }
 
-/* The header stays in sight. */
+/* The header remains visible. */
 function pin() {
     const down = standalone ? window.scrollY : 0;
     pinned = down > 0;
@@ -40,7 +40,7 @@ function click(event) {
 function press(event) {
     byKeyboard = false;
     outline(ring, -1);
-    event.preventDefault(); /* the page must not scroll to what gets the keyboard */
+    event.preventDefault(); /* the page must not scroll to the focused element */
     view.focus({ preventScroll: true });
 }
 
@@ -75,7 +75,7 @@ function start() {
         nameWidthsButton();
     if (data.fluid && standalone)
         root.setAttribute("width", "100%");
-    placeBoxes();
+    arrangeBoxes();
     sortRows();
     prepareFont();
     findLabels();
@@ -83,7 +83,7 @@ function start() {
     resize();
     restoreState();
     if (standalone && !data.icicles)
-        window.scrollTo(0, height); /* a tall picture opens at its root */
+        window.scrollTo(0, height); /* a high image opens at its root */
 }
 
 start();

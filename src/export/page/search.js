@@ -1,9 +1,9 @@
-/* Search: names that match a regular expression, and how much of the whole they are. */
+/* Search: names that match a regular expression, and their share of the total. */
 
 const matched = new Uint8Array(count);
 let term = "", ignoreCase = false;
 
-/* A text that is no regular expression is searched for as it stands. */
+/* If a text is not a valid regular expression, it is searched for literally. */
 function compile(text) {
     const flags = ignoreCase ? "i" : "";
     try {
@@ -31,8 +31,8 @@ function search(text) {
     saveState();
 }
 
-/* The weight of all matches between two places. A match inside another's extent is one of
- * its callees and counts with it: a caller comes before its callees. */
+/* The weight of all matches between two positions. A match inside the extent of another is
+ * one of its callees and counts with it: a caller comes before its callees. */
 function matchedWeight(start, end) {
     let sum = 0, until = 0;
     for (let i = 1; i < count; i++) {

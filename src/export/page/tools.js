@@ -1,4 +1,4 @@
-/* The tools in the header: only where there is a script to make them work. */
+/* The tools in the header: they require this script. */
 
 const tools = create(SVG, "foreignObject", { id: "tools", y: 5, height: 34 }, header);
 const bar = create(HTML, "div", { "class": "tools" }, tools);

@@ -1,19 +1,19 @@
-/* Zoom and hover: which box fills the view, which is under the pointer. */
+/* Zoom and hover: the box that fills the view, the box under the pointer. */
 
 let viewWidth = +view.getAttribute("width");
 let zoomed = 0, from = 0, to = total; /* the box that fills the view, its extent */
-let callers = [];                     /* of that box: they fill the view too, faded */
+let callers = [];                     /* of that box: they also fill the view, faded */
 const isCaller = new Uint8Array(count);
 
 const edges = find("edges");
 const hoverBox = create(SVG, "rect", { id: "hover", visibility: "hidden" }, view);
 const ring = create(SVG, "rect", { id: "ring", visibility: "hidden" }, view);
 let hovered = -1, focused = -1;
-let byKeyboard = false; /* the ring is for those who move by keys */
+let byKeyboard = false; /* the ring is only shown after a key was used */
 
-const percentOf = (place) => (total > 0 ? 100 * place / total : 0) + "%";
+const percentOf = (position) => (total > 0 ? 100 * position / total : 0) + "%";
 
-function placeFrames() {
+function moveFrames() {
     const wide = viewWidth * total / (to - from);
     frames.setAttribute("width", wide);
     frames.setAttribute("x", -wide * from / total);
@@ -32,8 +32,8 @@ function fadeCallers() {
     }
 }
 
-/* The lines between boxes, all of them one path: between narrow boxes there are none, or
- * nothing else could be seen of these. */
+/* The lines between boxes, as one path. Narrow boxes have none, because lines would hide
+ * them. */
 function drawEdges() {
     const scale = viewWidth / (to - from), high = data.rowHeight - 1;
     const path = [];
@@ -50,7 +50,7 @@ function drawEdges() {
     edges.setAttribute("d", path.join(""));
 }
 
-/* Draws a line around a box, or none where i is -1. */
+/* Draws a line around box i; none if i is -1. */
 function outline(rect, i) {
     if (i < 0 || x[i] >= to || x[i] + width[i] <= from) {
         rect.setAttribute("visibility", "hidden");
@@ -59,7 +59,7 @@ function outline(rect, i) {
     const scale = viewWidth / (to - from);
     const left = Math.max(0, (x[i] - from) * scale);
     const wide = Math.min(viewWidth, (x[i] + width[i] - from) * scale) - left;
-    const inset = wide < 8 ? -1 : 1; /* around what is too narrow to draw within */
+    const inset = wide < 8 ? -1 : 1; /* around a box that is too narrow for a line inside */
     rect.setAttribute("x", left + inset);
     rect.setAttribute("y", rowY(row[i]) + inset);
     rect.setAttribute("width", wide - 2 * inset);
@@ -67,11 +67,11 @@ function outline(rect, i) {
     rect.setAttribute("visibility", "visible");
 }
 
-/* After anything that moved the boxes. */
+/* Called after the boxes have moved. */
 function redraw() {
     if (!(total > 0))
         return;
-    placeFrames();
+    moveFrames();
     drawEdges();
     fitLabels();
     outline(hoverBox, hovered);
@@ -94,9 +94,9 @@ function boxUnder(event) {
     const area = view.getBoundingClientRect();
     if (!(area.width > 0) || !(total > 0))
         return -1;
-    const place = from + (event.clientX - area.left) / area.width * (to - from);
+    const position = from + (event.clientX - area.left) / area.width * (to - from);
     const fromTop = Math.floor((event.clientY - area.top) / area.height * rows);
-    return boxAt(data.icicles ? fromTop : rows - 1 - fromTop, place);
+    return boxAt(data.icicles ? fromTop : rows - 1 - fromTop, position);
 }
 
 function hover(i) {
@@ -107,13 +107,13 @@ function hover(i) {
     explain(i >= 0 || !byKeyboard ? i : focused);
 }
 
-/* In a differential picture: widths before, or after again. */
+/* In a differential flame graph: shows the widths before, or those after. */
 function toggleWidths() {
     const showBefore = width === after;
     width = showBefore ? before : after;
     total = showBefore ? data.totalBefore : data.total;
     zoomed = 0;
-    placeBoxes();
+    arrangeBoxes();
     for (let i = 0; i < count; i++) {
         const rect = boxes[i].querySelector("rect");
         rect.setAttribute("x", percentOf(x[i]));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which file is mapped where: the user's, the kernel's and its modules', a guest's, and
- * code without a file. Named as perf shows them (tools/perf/util/map.c, dso.c). */
+/* The mapped files: files of processes, the kernel and its modules, guests, code without
+ * a file. Names are perf's (tools/perf/util/map.c, dso.c). */
+#include "base/array.h"
 #include "base/format.h"
 #include "base/output.h"
 #include "import/perf_data/profile.h"
 
-/* The number of the file of that key, and whether it is new. 0 when memory is short. */
+/* The id of the file with that key, and whether it is new. 0 if memory is short. */
 static uint32_t file_number(struct perf_profile *p, struct str key, bool *is_new)
 {
     size_t before = p->keys.count;
@@ -13,12 +14,9 @@ static uint32_t file_number(struct perf_profile *p, struct str key, bool *is_new
     *is_new = number && p->keys.count > before;
     if (!*is_new)
         return number;
-    struct perf_file *files =
-        arena_grow(&p->maps, p->files, &p->file_cap, number + 1, sizeof *files);
-    if (!files)
+    if (!ARRAY_RESERVE(&p->maps, p->files, p->file_cap, number + 1))
         return 0;
-    p->files = files;
-    files[number] =
+    p->files[number] =
         (struct perf_file){.module = STR(""), .build_id = STR(""), .symbol = STR("")};
     return number;
 }
@@ -53,8 +51,8 @@ static struct str hexadecimal(struct perf_profile *p, struct str raw)
     return arena_str(&p->maps, (struct str){text, n});
 }
 
-/* "/lib/modules/6.1/ext4.ko.xz" -> "[ext4]"; others as they are, and so are modules whose
- * build id the recording has: perf then knows them by their path. */
+/* "/lib/modules/6.1/ext4.ko.xz" -> "[ext4]". Modules with a build ID keep their path, as
+ * in perf; so does everything else. */
 static struct str kernel_module_name(struct perf_profile *p, struct str path,
                                      bool identified)
 {
@@ -75,7 +73,7 @@ static struct str kernel_module_name(struct perf_profile *p, struct str path,
     return (struct str){name, end + 2};
 }
 
-/* The build id that the recording's header has. */
+/* The build ID in the recording's header. */
 static struct str recorded_build_id(const struct perf_profile *p, struct str path,
                                     bool of_kernel)
 {
@@ -98,8 +96,8 @@ void perf_files_finish(struct perf_profile *p)
     p->files_finished = i;
 }
 
-/* Memory without a file: what runs in it is a JIT's, named by a perf map. */
-static bool is_jit(const struct perf_record *r, const struct perf_map *m)
+/* Executable memory without a file: code of a JIT, named by a perf map. */
+static bool is_jit(const struct perf_record *r, const struct perf_mmap *m)
 {
     bool executable = r->type == PERF_MMAP || m->protection & PERF_PROTECTION_EXEC;
     return executable &&
@@ -107,12 +105,12 @@ static bool is_jit(const struct perf_record *r, const struct perf_map *m)
             str_starts(m->path, STR("/anon_hugepage")) || m->flags & PERF_MAP_HUGE_TLB);
 }
 
-/* The file of a map. The same path may be another file in another container. */
-static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
+/* The file of a map. The same path can be different files in different containers. */
+static uint32_t file_of_map(struct perf_profile *p, const struct perf_mmap *m,
                             enum frame_kind kind, struct str build_id)
 {
     char tail[160];
-    struct output key = OUTPUT_KEEP;
+    struct output key = OUTPUT_BUFFER;
     bool jit = kind == FRAME_JIT, kernel = kind == FRAME_KERNEL || kind == FRAME_GUEST;
     size_t tail_size = format_text(
         tail, sizeof tail, "%.*s %llx %x %x %x", STR_ARG(str_head(build_id, 64)),
@@ -121,7 +119,7 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
     output_char(&key, 0);
     output_bytes(&key, tail, tail_size);
     bool is_new;
-    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    uint32_t number = key.failed ? 0 : file_number(p, output_contents(&key), &is_new);
     p->maps.failed |= key.failed;
     output_deinit(&key);
     if (number == 0 || !is_new)
@@ -138,7 +136,7 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
     if (!p->resolver)
         return number;
     uint64_t end = m->start + m->size;
-    struct object_wanted wanted = {
+    struct object_request request = {
         .path = jit ? file->module : m->path,
         .build_id = build_id,
         .pid = m->pid == PERF_ID_NONE ? ID_NONE : (int64_t)m->pid,
@@ -155,18 +153,18 @@ static uint32_t file_of_map(struct perf_profile *p, const struct perf_map *m,
         .release = p->data.facts.release,
         .jit_map = jit ? perf_data_jit_map(&p->data, m->pid) : STR(""),
     };
-    file->object = p->resolver->object(p->resolver->context, &wanted);
+    file->object = p->resolver->object(p->resolver->context, &request);
     return number;
 }
 
 uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_kind kind)
 {
-    struct output key = OUTPUT_KEEP;
+    struct output key = OUTPUT_BUFFER;
     bool is_new = false;
     output_str(&key, kind == FRAME_WAKER ? STR("waker") : STR("marker"));
     output_char(&key, 0);
     output_str(&key, name);
-    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    uint32_t number = key.failed ? 0 : file_number(p, output_contents(&key), &is_new);
     p->maps.failed |= key.failed;
     output_deinit(&key);
     if (is_new && p->files[number].symbol.len == 0) {
@@ -186,26 +184,25 @@ static void map_shared(struct perf_profile *p, struct perf_scope *scope,
 
 #define KERNEL_REGION ((uint64_t)1 << 30)
 
-/* perf tells of the kernel's text only as far as _etext; behind it lies code that runs
- * while the machine starts, and that idle tasks have among their callers for ever. The
- * kernel has a region of a gigabyte to itself (Documentation/arch/x86/x86_64/mm.rst);
- * what else lies there is mapped over it. */
-static uint64_t kernel_end(const struct perf_map *m, uint64_t end)
+/* perf's map of the kernel ends at _etext. After it is the code that starts the machine,
+ * which contains callers of idle tasks. The kernel has a region of a gigabyte
+ * (Documentation/arch/x86/x86_64/mm.rst); later maps replace parts of it. */
+static uint64_t kernel_end(const struct perf_mmap *m, uint64_t end)
 {
     bool is_image =
         str_starts(m->path, STR("[kernel.kallsyms]")) && end > m->start && m->start >> 63;
     return is_image ? (m->start | (KERNEL_REGION - 1)) + 1 : end;
 }
 
-/* Some writers do not tell the protection. */
-static bool is_data(const struct perf_record *r, const struct perf_map *m)
+/* Some recorders write no protection. */
+static bool is_data(const struct perf_record *r, const struct perf_mmap *m)
 {
     return r->misc & PERF_MISC_MMAP_DATA ||
            (m->protection && !(m->protection & PERF_PROTECTION_EXEC));
 }
 
 static void map_file(struct perf_profile *p, const struct perf_record *r,
-                     const struct perf_map *m)
+                     const struct perf_mmap *m)
 {
     uint32_t mode = r->misc & PERF_CPU_MODE;
     bool guest = mode == PERF_MODE_GUEST_KERNEL || mode == PERF_MODE_GUEST_USER;
@@ -216,7 +213,7 @@ static void map_file(struct perf_profile *p, const struct perf_record *r,
                                           : FRAME_USER;
     struct str build_id = m->build_id.len ? hexadecimal(p, m->build_id)
                                           : recorded_build_id(p, m->path, kernel);
-    if (guest && !kernel) /* whose processes are not told apart */
+    if (guest && !kernel) /* processes of guests cannot be distinguished */
         return;
     struct address_map map = {.start = m->start,
                               .end = m->start + m->size,
@@ -243,17 +240,17 @@ static void map_file(struct perf_profile *p, const struct perf_record *r,
     }
 }
 
-/* A function of its own in the kernel: a BPF program, a trampoline. */
+/* A single function of the kernel: a BPF program, a trampoline. */
 static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
 {
-    struct output key = OUTPUT_KEEP;
+    struct output key = OUTPUT_BUFFER;
     bool is_new;
     if (s->flags & 1 || s->name.len == 0)
-        return; /* it went: what comes there next is told, too */
+        return; /* removed: its successor has a record of its own */
     output_str(&key, STR("symbol"));
     output_char(&key, 0);
     output_str(&key, s->name);
-    uint32_t number = key.failed ? 0 : file_number(p, output_kept(&key), &is_new);
+    uint32_t number = key.failed ? 0 : file_number(p, output_contents(&key), &is_new);
     p->maps.failed |= key.failed;
     output_deinit(&key);
     if (number == 0)
@@ -272,12 +269,12 @@ static void map_symbol(struct perf_profile *p, const struct perf_symbol *s)
 
 void perf_file_mapped(struct perf_profile *p, const struct perf_record *r)
 {
-    struct perf_map m;
+    struct perf_mmap m;
     struct perf_symbol s;
     if (r->type == PERF_KSYMBOL && perf_symbol_of(&p->data, r, &s))
         map_symbol(p, &s);
     else if (r->type != PERF_KSYMBOL && perf_map_of(&p->data, r, &m))
         map_file(p, r, &m);
     else
-        builder_warn_offset(p->b, "a map that is cut short", r->offset);
+        builder_warn_offset(p->b, "a truncated map record is skipped", r->offset);
 }

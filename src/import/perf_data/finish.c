@@ -1,97 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the places, then the profile's stacks and samples. Frames are made as
- * import/perf_script.c makes them of perf script's lines. */
-#include "base/hash.h"
+/* Names the locations, then makes the profile's stacks and samples. The frames are those
+ * that import/perf_script.c makes of perf script's text. */
+#include "base/array.h"
+#include "base/text_cache.h"
 #include "import/perf_data/profile.h"
 #include "import/perf_data/wait_reason.h"
 #include "import/perf_line.h"
 #include "model/name.h"
+#include "model/sample_labels.h"
 
-/* The frames of a symbol that was met before, remembered by where its text lies: names of
- * functions come again and again, and from the resolver with the same text. */
-struct kept_symbol {
-    struct str symbol;
-    uint32_t file; /* of the place */
-    bool inlined, of_waker;
-    struct frame_run run;
-};
-
-#define KEPT_SYMBOLS 32768
+#define CACHED_SYMBOLS 32768
 
 struct finish {
     struct perf_profile *p;
-    struct builder *b;         /* of the profile that is made */
-    const struct profile *raw; /* stacks of places, and samples */
+    struct builder *b;         /* of the new profile */
+    const struct profile *raw; /* stacks of locations, and samples */
     struct arena *arena;
-    struct frame_run *runs; /* by place: what becomes of it */
+    struct frame_run *runs; /* by location: its frames */
     frame_id *frames;
     size_t frame_count, frame_cap;
-    bool is_last;        /* the recording is read to its end */
-    bool *drops_callers; /* by frame of the profile: see skip_after */
-    struct kept_symbol *kept;
+    bool is_last;            /* the recording is read to its end */
+    bool *drops_callers;     /* by frame of the profile: see skip_after */
+    struct text_cache cache; /* by the text of a symbol: first frame and count */
 };
 
 /* --- Names ------------------------------------------------------------------------- */
 
-bool perf_places_name(struct perf_profile *p)
+bool perf_locations_name(struct perf_profile *p)
 {
-    size_t from = p->named_count, count = p->places.count;
-    struct name_job *jobs =
-        arena_grow(&p->arena, p->jobs, &p->job_cap, count + 1, sizeof *jobs);
-    if (!jobs)
+    size_t from = p->named_count, count = p->locations.count;
+    if (!ARRAY_RESERVE(&p->arena, p->jobs, p->job_cap, count + 1))
         return false;
-    p->jobs = jobs;
     p->named_count = count;
-    jobs[0] = from ? jobs[0] : (struct name_job){0}; /* place 0 is none */
+    p->jobs[0] = from ? p->jobs[0] : (struct name_job){0}; /* location 0 is unused */
     for (size_t i = from ? from : 1; i < count; i++) {
-        const struct perf_place *place = &p->places.items[i];
-        jobs[i] = (struct name_job){.object = p->files[place->file].object,
-                                    .address = place->address,
-                                    .is_call = place->is_call,
-                                    .version = place->version};
+        const struct perf_location *location = &p->locations.items[i];
+        p->jobs[i] = (struct name_job){.object = p->files[location->file].object,
+                                       .address = location->address,
+                                       .is_call = location->is_call,
+                                       .version = location->version};
     }
     if (count > from)
-        p->resolver->name(p->resolver->context, jobs + from, count - from);
+        p->resolver->name(p->resolver->context, p->jobs + from, count - from);
     return true;
 }
 
 /* --- Frames ------------------------------------------------------------------------ */
 
-static frame_id *frame_room(struct finish *f, size_t more)
+static frame_id *reserve_frames(struct finish *f, size_t more)
 {
-    frame_id *frames = arena_grow(f->arena, f->frames, &f->frame_cap,
-                                  f->frame_count + more, sizeof *frames);
-    if (frames)
-        f->frames = frames;
-    return frames;
+    return ARRAY_RESERVE(f->arena, f->frames, f->frame_cap, f->frame_count + more)
+               ? f->frames
+               : NULL;
 }
 
 static void add_frame(struct finish *f, const struct frame *frame)
 {
-    frame_id *frames = frame_room(f, 1);
+    frame_id *frames = reserve_frames(f, 1);
     if (frames)
         frames[f->frame_count++] = builder_frame(f->b, frame);
 }
 
-/* A frame at the place: of a known symbol, or with an empty one of an unknown. What is
- * inlined is code of the module that it was inlined into. */
-static struct frame frame_at(const struct finish *f, const struct perf_place *place,
+/* A frame at the location, without its name. An inlined function is part of the module
+ * that it is inlined into. */
+static struct frame frame_at(const struct finish *f, const struct perf_location *location,
                              bool inlined, bool known)
 {
     struct perf_profile *p = f->p;
-    const struct perf_file *file = &p->files[place->file];
+    const struct perf_file *file = &p->files[location->file];
     struct frame frame = {.kind = inlined ? FRAME_INLINED : module_kind(file->module)};
-    if (place->of_waker)
+    if (location->of_waker)
         frame.kind = FRAME_WAKER;
     if (file->module.len)
         frame.module = builder_module(f->b, file->module, file->build_id);
     if (p->options->every_address || (!known && p->options->addresses))
-        frame.address = place->pc;
+        frame.address = location->pc;
+    /* Of memory without a file ("//anon"), the kernel reports the address as the offset. */
+    if (!known && p->options->addresses && frame.kind == FRAME_USER &&
+        !str_starts(file->module, STR("//")))
+        frame.offset = location->address;
     return frame;
 }
 
-/* The frames of a symbol, which with a JIT may be a chain "a->b->c". */
-static void add_symbol(struct finish *f, const struct perf_place *place,
+/* Adds the frames of a symbol. A JIT's symbol may be a chain "a->b->c". */
+static void add_symbol(struct finish *f, const struct perf_location *location,
                        struct str symbol, bool inlined, const struct resolved_frame *at)
 {
     const struct import_options *options = f->p->options;
@@ -100,7 +92,7 @@ static void add_symbol(struct finish *f, const struct perf_place *place,
         return;
     do {
         struct str link = name_next_link(&rest);
-        struct frame frame = frame_at(f, place, inlined, true);
+        struct frame frame = frame_at(f, location, inlined, true);
         frame.name = builder_string(f->b, link.len == 0         ? STR(" ")
                                           : options->signatures ? link
                                                                 : name_tidy(link));
@@ -113,57 +105,52 @@ static void add_symbol(struct finish *f, const struct perf_place *place,
     } while (rest.len);
 }
 
-/* Where the frames of such a symbol are remembered. */
-static struct kept_symbol *kept_at(const struct finish *f, const struct perf_place *place,
-                                   struct str symbol, bool inlined)
+/* What distinguishes the frames of one symbol. */
+static uint64_t symbol_tag(const struct perf_location *location, bool inlined)
 {
-    uint64_t hash = hash_mix((uint64_t)(uintptr_t)symbol.ptr ^ HASH_A,
-                             hash_pair(place->file, inlined) ^ symbol.len ^
-                                 (uint64_t)place->of_waker << 63);
-    return &f->kept[hash % KEPT_SYMBOLS];
+    return (uint64_t)location->file << 2 | (uint64_t)inlined << 1 | location->of_waker;
 }
 
-/* The same, from memory where nothing but the name tells the frames apart. */
-static void add_kept_symbol(struct finish *f, const struct perf_place *place,
-                            struct str symbol, bool inlined,
-                            const struct resolved_frame *at)
+/* The same through the cache, if the frames depend on the name only. */
+static void add_cached_symbol(struct finish *f, const struct perf_location *location,
+                              struct str symbol, bool inlined,
+                              const struct resolved_frame *at)
 {
     const struct import_options *options = f->p->options;
-    struct kept_symbol *kept = kept_at(f, place, symbol, inlined);
-    struct frame_run run = {(uint32_t)f->frame_count, 0};
+    uint64_t tag = symbol_tag(location, inlined), first = f->frame_count;
+    struct text_cache_slot *slot = text_cache_slot(&f->cache, symbol, tag);
     if (options->every_address || options->lines) {
-        add_symbol(f, place, symbol, inlined, at);
+        add_symbol(f, location, symbol, inlined, at);
         return;
     }
-    if (kept->symbol.ptr == symbol.ptr && kept->symbol.len == symbol.len &&
-        kept->file == place->file && kept->inlined == inlined &&
-        kept->of_waker == place->of_waker) {
-        frame_id *frames = frame_room(f, kept->run.count);
-        for (uint32_t i = 0; frames && i < kept->run.count; i++)
-            frames[f->frame_count++] = frames[kept->run.first + i];
+    if (text_cache_has(slot, symbol, tag)) {
+        uint32_t from = (uint32_t)(slot->value >> 32), count = (uint32_t)slot->value;
+        frame_id *frames = reserve_frames(f, count);
+        for (uint32_t i = 0; frames && i < count; i++)
+            frames[f->frame_count++] = frames[from + i];
         return;
     }
-    add_symbol(f, place, symbol, inlined, at);
-    run.count = (uint32_t)(f->frame_count - run.first);
-    *kept = (struct kept_symbol){symbol, place->file, inlined, place->of_waker, run};
+    add_symbol(f, location, symbol, inlined, at);
+    *slot = (struct text_cache_slot){symbol, tag,
+                                     first << 32 | (uint32_t)(f->frame_count - first)};
 }
 
-static void add_resolved(struct finish *f, const struct perf_place *place,
+static void add_resolved(struct finish *f, const struct perf_location *location,
                          const struct name_job *job)
 {
     for (size_t i = job->count; i-- > 0;) {
         const struct resolved_frame *at = &job->frames[i];
         bool inlined = at->kind == FRAME_INLINED;
         if (at->name.len) {
-            add_kept_symbol(f, place, at->name, inlined, at);
+            add_cached_symbol(f, location, at->name, inlined, at);
         } else {
-            struct frame frame = frame_at(f, place, inlined, false);
+            struct frame frame = frame_at(f, location, inlined, false);
             add_frame(f, &frame);
         }
     }
 }
 
-/* A wait's reason is told later, by what it was called by. */
+/* The reason of a wait is found with its stack. */
 static void add_marker(struct finish *f, const struct perf_file *file)
 {
     struct frame frame = {.kind = file->marker};
@@ -173,56 +160,56 @@ static void add_marker(struct finish *f, const struct perf_file *file)
     add_frame(f, &frame);
 }
 
-/* So far ahead what a place's frames are made of is fetched, and nearer, what is
- * remembered of them. */
+/* How many locations ahead resolved frames and cache entries are prefetched. */
 #define NAMES_AHEAD 16
-#define KEPT_AHEAD 8
+#define CACHE_AHEAD 8
 
-static void fetch_names(const struct finish *f, size_t i)
+static void prefetch_names(const struct finish *f, size_t i)
 {
     const struct perf_profile *p = f->p;
-    if (!p->jobs || i + NAMES_AHEAD >= p->places.count)
+    if (!p->jobs || i + NAMES_AHEAD >= p->locations.count)
         return;
     const struct name_job *far = &p->jobs[i + NAMES_AHEAD],
-                          *near = &p->jobs[i + KEPT_AHEAD];
-    const struct perf_place *place = &p->places.items[i + KEPT_AHEAD];
+                          *near = &p->jobs[i + CACHE_AHEAD];
+    const struct perf_location *location = &p->locations.items[i + CACHE_AHEAD];
     if (far->count)
         __builtin_prefetch(far->frames);
     for (size_t k = 0; k < near->count; k++) {
         const struct resolved_frame *at = &near->frames[k];
-        __builtin_prefetch(kept_at(f, place, at->name, at->kind == FRAME_INLINED));
+        uint64_t tag = symbol_tag(location, at->kind == FRAME_INLINED);
+        __builtin_prefetch(text_cache_slot(&f->cache, at->name, tag));
     }
 }
 
 static bool make_runs(struct finish *f)
 {
     struct perf_profile *p = f->p;
-    f->runs = arena_zalloc(f->arena, p->places.count, sizeof *f->runs);
-    f->kept = arena_zalloc(f->arena, KEPT_SYMBOLS, sizeof *f->kept);
-    for (size_t i = 1; f->runs && f->kept && i < p->places.count; i++) {
-        const struct perf_place *place = &p->places.items[i];
-        const struct perf_file *file = &p->files[place->file];
+    f->runs = arena_zalloc(f->arena, p->locations.count, sizeof *f->runs);
+    bool has_cache = text_cache_init(&f->cache, f->arena, CACHED_SYMBOLS);
+    for (size_t i = 1; f->runs && has_cache && i < p->locations.count; i++) {
+        const struct perf_location *location = &p->locations.items[i];
+        const struct perf_file *file = &p->files[location->file];
         size_t first = f->frame_count;
-        fetch_names(f, i);
+        prefetch_names(f, i);
         if (file->marker) {
             add_marker(f, file);
         } else if (p->jobs && p->jobs[i].count) {
-            add_resolved(f, place, &p->jobs[i]);
+            add_resolved(f, location, &p->jobs[i]);
         } else if (file->symbol.len) {
-            add_symbol(f, place, file->symbol, false, NULL);
+            add_symbol(f, location, file->symbol, false, NULL);
         } else {
-            struct frame frame = frame_at(f, place, false, false);
+            struct frame frame = frame_at(f, location, false, false);
             add_frame(f, &frame);
         }
         f->runs[i] =
             (struct frame_run){(uint32_t)first, (uint32_t)(f->frame_count - first)};
     }
-    return f->runs && f->kept && !f->arena->failed && !builder_failed(f->b);
+    return f->runs && has_cache && !f->arena->failed && !builder_failed(f->b);
 }
 
 /* --- Stacks ------------------------------------------------------------------------ */
 
-/* Which frames stand for one of the names whose callers are not wanted. */
+/* Finds the frames of functions whose callers are dropped (skip_after). */
 static bool find_skipped(struct finish *f)
 {
     const struct import_options *options = f->p->options;
@@ -253,11 +240,11 @@ static stack_id push_frames(struct finish *f, stack_id parent, struct frame_run 
     return builder_push_run(f->b, parent, frames + first, run.count - first, NULL);
 }
 
-/* So many functions away from where it waits a thread's reason may be. */
+/* The number of innermost frames that are searched for the reason of a wait. */
 #define REASON_DEPTH 24
 
-/* The stack of a wait with its reason on top, where one of its innermost functions tells
- * it. */
+/* The stack of a wait with a frame for its reason, if one of the functions implies one.
+ */
 static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
 {
     const struct profile *p = f->b->profile;
@@ -274,56 +261,55 @@ static stack_id push_reason(struct finish *f, stack_id stack, bool preempted)
     return builder_push(f->b, stack, builder_frame(f->b, &marker));
 }
 
-/* An interrupt ends waits, too; whom it interrupted has nothing to do with them. The
- * functions are those by which the kernel is entered, of x86-64 and of AArch64. */
-static bool is_interrupt_entry(const struct finish *f, const struct perf_place *place,
-                               struct frame_run run)
+/* Whether the location is a kernel entry function of interrupts, of x86-64 or AArch64. If
+ * an interrupt ended the wait, the code that it interrupted is not the waker. */
+static bool is_interrupt_entry(const struct finish *f,
+                               const struct perf_location *location, struct frame_run run)
 {
     static const char *const entries[] = {"asm_sysvec_", "asm_common_interrupt",
                                           "asm_exc_nmi", "el1h_64_irq", "el0t_64_irq"};
     const struct profile *p = f->b->profile;
     bool is = false;
-    for (size_t i = 0; place->of_waker && run.count && i < 5; i++)
+    for (size_t i = 0; location->of_waker && run.count && i < 5; i++)
         is |= str_starts(profile_string(p, p->frames[f->frames[run.first]].name),
                          str_of(entries[i]));
     return is;
 }
 
-/* What is above a place in a waker that was an interrupt: nothing but what it is. */
+/* Replaces the rest of a waker that is an interrupt by one frame. */
 static stack_id push_interrupt(struct finish *f, stack_id parent,
-                               const struct perf_place *place)
+                               const struct perf_location *location)
 {
     struct frame frame = {.kind = FRAME_WAKER};
-    if (f->p->files[place->file].marker != FRAME_WAKER)
+    if (f->p->files[location->file].marker != FRAME_WAKER)
         return parent;
     frame.name = builder_string(f->b, STR("[interrupt]"));
     return builder_push(f->b, parent, builder_frame(f->b, &frame));
 }
 
-/* What is above a place that may be no code. */
-static stack_id push_place(struct finish *f, stack_id parent, frame_id number)
+/* Pushes the frames of a location, which may be a marker. */
+static stack_id push_location(struct finish *f, stack_id parent, frame_id number)
 {
-    const struct perf_place *place = &f->p->places.items[number];
-    const struct perf_file *file = &f->p->files[place->file];
+    const struct perf_location *location = &f->p->locations.items[number];
+    const struct perf_file *file = &f->p->files[location->file];
     if (file->marker == FRAME_MARKER && str_equal(file->symbol, WAIT_MARK))
-        return push_reason(f, parent, place->address);
+        return push_reason(f, parent, location->address);
     return push_frames(f, parent, f->runs[number]);
 }
 
-/* Whether every place is code that ran, called by what is below it, which is most often
- * so: then its frames are all that it becomes. */
+/* Whether no location needs special treatment. This is the usual case, and faster. */
 static bool is_all_code(const struct finish *f)
 {
     const struct perf_profile *p = f->p;
     bool all = f->frames && !f->drops_callers;
-    for (size_t i = 1; all && i < p->places.count; i++) {
-        const struct perf_place *place = &p->places.items[i];
-        all = !place->of_waker && !p->files[place->file].marker;
+    for (size_t i = 1; all && i < p->locations.count; i++) {
+        const struct perf_location *location = &p->locations.items[i];
+        all = !location->of_waker && !p->files[location->file].marker;
     }
     return all;
 }
 
-/* The profile's stack for each stack of places. */
+/* The profile's stack for each raw stack. */
 static stack_id *make_stacks(struct finish *f)
 {
     const struct profile *raw = f->raw;
@@ -335,11 +321,11 @@ static stack_id *make_stacks(struct finish *f)
     bool *interrupt = arena_zalloc(f->arena, raw->stack_count, sizeof *interrupt);
     for (size_t i = 1; stacks && interrupt && i < raw->stack_count; i++) {
         struct stack s = raw->stacks[i];
-        const struct perf_place *place = &f->p->places.items[s.frame];
+        const struct perf_location *location = &f->p->locations.items[s.frame];
         interrupt[i] =
-            interrupt[s.parent] || is_interrupt_entry(f, place, f->runs[s.frame]);
-        stacks[i] = interrupt[s.parent] ? push_interrupt(f, stacks[s.parent], place)
-                                        : push_place(f, stacks[s.parent], s.frame);
+            interrupt[s.parent] || is_interrupt_entry(f, location, f->runs[s.frame]);
+        stacks[i] = interrupt[s.parent] ? push_interrupt(f, stacks[s.parent], location)
+                                        : push_location(f, stacks[s.parent], s.frame);
     }
     return interrupt ? stacks : NULL;
 }
@@ -349,7 +335,7 @@ static bool has_samples(const struct perf_profile *p)
     return p->seen_events.count > 0;
 }
 
-/* Numbers those events that tell of waits in that way. */
+/* Adds the events of that kind of wait to the profile. */
 static void number_events(const struct finish *f, event_id *events, enum perf_wait wait)
 {
     const struct perf_profile *p = f->p;
@@ -364,31 +350,34 @@ static void number_events(const struct finish *f, event_id *events, enum perf_wa
     }
 }
 
-/* The profile's number for each of the recording's events: of those with samples, in the
- * order in which they were recorded, which is perf's; of a recording without samples, of
- * all. What runs comes before what waits. */
+/* The profile's id for each of the recording's events: of those with samples, in their
+ * order in the recording; if there are no samples, of all. Off-CPU events are last. */
 static event_id *make_events(const struct finish *f)
 {
     event_id *events = arena_zalloc(f->arena, f->p->data.event_count + 1, sizeof *events);
-    /* One with samples whose name came to tell of wakers when they were read has them. */
+    /* An event that was named "waker" after its samples were read has samples. */
     int last = has_samples(f->p) ? WAIT_WAKER : WAIT_OFF_CPU;
     for (int wait = WAIT_NONE; events && wait <= last; wait++)
         number_events(f, events, (enum perf_wait)wait);
     return events;
 }
 
-/* The numbers of the threads are the profile's own, unless `threads` tells others. */
+/* `threads` maps thread ids; NULL: they are the profile's. */
 static void add_samples(struct finish *f, const stack_id *stacks, const event_id *events,
                         const thread_id *threads)
 {
     const struct profile *raw = f->raw;
     struct facts *facts = &f->b->profile->facts;
+    const label_set_id *labels =
+        raw->sample_labels ? builder_map_label_sets(f->b, raw) : NULL;
+    if (raw->sample_labels && !labels)
+        return;
     for (size_t i = 0; i < raw->sample_count; i++) {
         struct sample s = raw->samples[i];
         s.stack = stacks[s.stack];
         s.event = events[s.event];
         s.thread = threads ? threads[s.thread] : s.thread;
-        builder_add(f->b, &s);
+        builder_add_labelled(f->b, &s, labels ? labels[raw->sample_labels[i]] : 0);
     }
     if (facts->time_first == TIME_NONE || raw->facts.time_first < facts->time_first)
         facts->time_first = raw->facts.time_first;
@@ -397,14 +386,14 @@ static void add_samples(struct finish *f, const stack_id *stacks, const event_id
         facts->time_last = raw->facts.time_last;
 }
 
-static bool name_places(const struct finish *f)
+static bool name_locations(const struct finish *f)
 {
     struct perf_profile *p = f->p;
-    bool ok = !p->resolver || perf_places_name(p);
-    /* The next part may ask for more of the same files. */
-    bool left = f->is_last && !p->options->session;
-    if (ok && p->resolver && p->resolver->leave && left)
-        p->resolver->leave(p->resolver->context);
+    bool ok = !p->resolver || perf_locations_name(p);
+    /* The next file of the recording may need the same objects. */
+    bool unused = f->is_last && !p->options->session;
+    if (ok && p->resolver && p->resolver->release && unused)
+        p->resolver->release(p->resolver->context);
     return ok;
 }
 
@@ -412,9 +401,9 @@ static void finish(struct finish *f, const thread_id *threads)
 {
     struct perf_profile *p = f->p;
     perf_files_finish(p);
-    if (p->places.count == 0)
-        p->places.count = 1;
-    if (f->raw->arena.failed || !name_places(f) || !make_runs(f) || !find_skipped(f))
+    if (p->locations.count == 0)
+        p->locations.count = 1;
+    if (f->raw->arena.failed || !name_locations(f) || !make_runs(f) || !find_skipped(f))
         return;
     stack_id *stacks = make_stacks(f);
     event_id *events = make_events(f);
@@ -429,11 +418,11 @@ void perf_profile_finish(struct perf_profile *p)
     finish(&f, NULL);
 }
 
-bool perf_profile_snapshot(struct perf_profile *p, const struct profile *raw,
+bool perf_profile_snapshot(struct perf_profile *p, const struct profile *collected,
                            struct builder *b)
 {
     struct arena scratch = ARENA_INIT;
-    struct finish f = {.p = p, .b = b, .raw = raw, .arena = &scratch};
+    struct finish f = {.p = p, .b = b, .raw = collected, .arena = &scratch};
     const thread_id *threads = builder_map_threads(b, p->b->profile);
     if (threads)
         finish(&f, threads);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: the recording's records to a profile. See perf_data.h for the format, and
- * perf_data_profile.h for the way. */
+/* The perf.data importer: reads the records, follows processes, and queues the samples.
+ * See perf/perf_data.h for the format and profile.h for the forms that a sample
+ * takes. */
 #include "base/format.h"
 #include "base/hash.h"
 #include "import/perf_data/profile.h"
@@ -8,12 +9,12 @@
 #include <stdlib.h>
 
 static const char *const flaws[PERF_FLAWS] = {
-    [PERF_FLAW_TRUNCATED] = "the recording ends within a record: the rest is missing",
-    [PERF_FLAW_UNFINISHED] = "the recorder was ended before it could finish the file",
-    [PERF_FLAW_CORRUPTED] = "corrupted records are left out",
-    [PERF_FLAW_UNKNOWN] = "a record of a type that is not known is left out",
-    [PERF_FLAW_PACKED] = "compressed records that cannot be unpacked are left out",
-    [PERF_FLAW_HEADER] = "a part of the header makes no sense and is left out",
+    [PERF_FLAW_TRUNCATED] = "the recording is truncated: it ends within a record",
+    [PERF_FLAW_UNFINISHED] = "the recorder ended before it finished the file",
+    [PERF_FLAW_CORRUPTED] = "corrupted records are skipped",
+    [PERF_FLAW_UNKNOWN] = "a record of an unknown type is skipped",
+    [PERF_FLAW_PACKED] = "compressed records that cannot be decompressed are skipped",
+    [PERF_FLAW_HEADER] = "an invalid part of the header is skipped",
 };
 
 /* --- Records ----------------------------------------------------------------------- */
@@ -37,7 +38,7 @@ thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid
     return task->tag;
 }
 
-/* Remembers that samples of the event came, and the period of the last. */
+/* Stores that the event has samples, and the period of the last one. */
 static void note_event(struct perf_profile *p, uint32_t event, uint64_t period)
 {
     uint64_t *seen = idmap_put(&p->seen_events, &p->arena, event);
@@ -50,7 +51,7 @@ bool perf_event_seen(const struct perf_profile *p, size_t event)
     return idmap_find(&p->seen_events, event) != NULL;
 }
 
-/* "dummy" events have no samples but those. */
+/* Only waits are samples of "dummy" events. */
 enum perf_wait perf_wait_of(const struct perf_event *e)
 {
     bool made =
@@ -66,9 +67,8 @@ enum perf_wait perf_wait_of(const struct perf_event *e)
                : WAIT_NONE;
 }
 
-/* How much of an event there may be in a nanosecond, on one processor: more than any
- * counts. */
-static double most_of(const struct perf_event *e)
+/* An upper bound of how often an event occurs in a nanosecond on one CPU. */
+static double rate_limit(const struct perf_event *e)
 {
     bool software = e->type == PERF_TYPE_SOFTWARE;
     bool general = e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_HW_CACHE;
@@ -77,7 +77,7 @@ static double most_of(const struct perf_event *e)
 
 #define NS 1e9 /* a sampler adapts its periods within a second */
 
-/* Whether so much of the event may have come since the recording began. */
+/* True if the event can have occurred this number of times since the recording began. */
 static bool is_possible(const struct perf_profile *p, const struct perf_event *e,
                         const struct perf_sample *s)
 {
@@ -86,11 +86,11 @@ static bool is_possible(const struct perf_profile *p, const struct perf_event *e
         return true;
     double since = s->time > p->first_time ? (double)(s->time - p->first_time) : 0;
     double set = e->flags & PERF_FLAG_FREQUENCY ? 0 : (double)e->period;
-    return (double)s->period <= (since + NS) * most_of(e) + set;
+    return (double)s->period <= (since + NS) * rate_limit(e) + set;
 }
 
-/* The period of a sample; in place of one that cannot be true, which would make nothing of
- * all others, that of the sample before. */
+/* The period of a sample. An impossible period, which would exceed the sum of all
+ * others, is replaced by the period of the preceding sample. */
 static uint64_t period_of(struct perf_profile *p, const struct perf_sample *s,
                           uint32_t event)
 {
@@ -99,13 +99,12 @@ static uint64_t period_of(struct perf_profile *p, const struct perf_sample *s,
     if (is_possible(p, e, s))
         return s->period;
     builder_warn_offset(
-        p->b, "an impossible period: the sample weighs as much as the one before it",
-        p->at);
+        p->b, "a sample has an impossible period: the one before it is used", p->offset);
     return last && *last ? *last : 1;
 }
 
-/* Adds a sample of an event. It weighs what perf script prints as its period, so that its
- * text gives the same profile. */
+/* Adds a sample of an event. Its weight is the period that perf script prints, so that
+ * perf script's text makes the same profile. */
 static void add_sample(struct perf_profile *p, const struct perf_sample *s,
                        uint32_t event)
 {
@@ -118,18 +117,18 @@ static void add_sample(struct perf_profile *p, const struct perf_sample *s,
                             .count = 1,
                             .weight =
                                 prints && !p->options->samples ? (double)period : 1};
-    if (p->taker || perf_wait_of(s->event) != WAIT_WAKER)
+    if (p->consumer || perf_wait_of(s->event) != WAIT_WAKER)
         note_event(p, event, period);
-    if (p->taker) {
+    if (p->consumer) {
         p->b->profile->facts.samples++;
-        if (!p->taker->sample(p->taker->context, p, s, &sample))
+        if (!p->consumer->sample(p->consumer->context, p, s, &sample))
             return;
     }
     perf_stacks_sample(p, s, &sample);
 }
 
-/* A sample that tells counters is one of each of their events; its period is what the
- * counter counted since the last one. */
+/* A sample with counters is one sample of each counter's event. Its period is the
+ * difference of the counter to the last sample. */
 static void add_counters(struct perf_profile *p, const struct perf_sample *s)
 {
     struct perf_counter c;
@@ -145,10 +144,10 @@ static void add_counters(struct perf_profile *p, const struct perf_sample *s)
     }
 }
 
-/* A sample whose size is damaged may hold the records behind it: they follow its parts up
- * to its end. Empty where the rest is not that. */
-static struct str swallowed(struct perf_profile *p, const struct perf_record *r,
-                            size_t rest)
+/* A sample with a damaged size may contain the records after it, up to its end. Returns
+ * their bytes; empty if the rest is something else. */
+static struct str inner_records(struct perf_profile *p, const struct perf_record *r,
+                                size_t rest)
 {
     struct str bytes = str_skip(r->body, r->body.len - rest), left = bytes;
     struct perf_record inner;
@@ -160,22 +159,21 @@ static struct str swallowed(struct perf_profile *p, const struct perf_record *r,
     return bytes;
 }
 
-/* Gives the records that it holds. */
-static struct str take_sample(struct perf_profile *p, const struct perf_record *r)
+/* Returns the bytes of records in it. */
+static struct str read_sample(struct perf_profile *p, const struct perf_record *r)
 {
     struct perf_sample s;
-    p->at = r->offset;
+    p->offset = r->offset;
     if (!perf_sample_of(&p->data, r, &s)) {
         builder_warn_offset(p->b,
-                            s.event
-                                ? "a sample that is cut short is left out"
-                                : "a sample of an event that is not known is left out",
+                            s.event ? "a truncated sample is skipped"
+                                    : "a sample of an unknown event is skipped",
                             r->offset);
         return STR("");
     }
     if (perf_event_of(&p->data, r) < 0)
         builder_warn_offset(
-            p->b, "a sample of an event that is not known is given to the first",
+            p->b, "a sample of an unknown event is counted as one of the first event",
             r->offset);
     if (p->first_time == TIME_NONE)
         p->first_time = s.time;
@@ -183,10 +181,10 @@ static struct str take_sample(struct perf_profile *p, const struct perf_record *
         add_counters(p, &s);
     else
         add_sample(p, &s, (uint32_t)(s.event - p->data.events));
-    return swallowed(p, r, s.rest);
+    return inner_records(p, r, s.rest);
 }
 
-static void take_task(struct perf_profile *p, const struct perf_record *r)
+static void read_task(struct perf_profile *p, const struct perf_record *r)
 {
     struct perf_task t;
     if (!perf_task_of(&p->data, r, &t))
@@ -199,10 +197,10 @@ static void take_task(struct perf_profile *p, const struct perf_record *r)
                        r->misc & PERF_MISC_FORK_EXEC);
 }
 
-/* What the kernel tells when it has room again (LOST) a recorder tells once more, as
- * LOST_SAMPLES: what is lost is the more of both. What a filter of samples left out was not
- * lost. */
-static void take_lost(struct perf_profile *p, const struct perf_record *r)
+/* The kernel reports lost records when it has room again (LOST); recorders report the
+ * same records again (LOST_SAMPLES). The larger sum counts. Samples that a filter
+ * dropped are not lost. */
+static void read_lost(struct perf_profile *p, const struct perf_record *r)
 {
     uint64_t lost = 0;
     if (!perf_lost_of(&p->data, r, &lost) ||
@@ -216,22 +214,22 @@ static void take_lost(struct perf_profile *p, const struct perf_record *r)
     p->lost = *kind;
 }
 
-static void take_deferred(struct perf_profile *p, const struct perf_record *r)
+static void read_deferred(struct perf_profile *p, const struct perf_record *r)
 {
     struct perf_deferred chain;
     struct perf_identity id = perf_identity(&p->data, r);
     if (perf_deferred_of(&p->data, r, &chain))
         perf_stacks_deferred(p, &id, r->time, &chain);
     else
-        builder_warn_offset(p->b, "a call chain that is cut short", r->offset);
+        builder_warn_offset(p->b, "a truncated call chain is skipped", r->offset);
 }
 
-/* Gives the records that it holds, if it is a sample whose size is damaged. */
-static struct str take_one(struct perf_profile *p, const struct perf_record *r)
+/* Returns the bytes of records in it, if it is a sample with a damaged size. */
+static struct str apply_record(struct perf_profile *p, const struct perf_record *r)
 {
     switch (r->type) {
     case PERF_SAMPLE:
-        return take_sample(p, r);
+        return read_sample(p, r);
     case PERF_MMAP:
     case PERF_MMAP2:
     case PERF_KSYMBOL:
@@ -239,41 +237,44 @@ static struct str take_one(struct perf_profile *p, const struct perf_record *r)
         break;
     case PERF_COMM:
     case PERF_FORK:
-        take_task(p, r);
+        read_task(p, r);
+        break;
+    case PERF_CGROUP:
+        perf_cgroup_named(p, r);
         break;
     case PERF_LOST:
     case PERF_LOST_SAMPLES:
-        take_lost(p, r);
+        read_lost(p, r);
         break;
     case PERF_THROTTLE:
         builder_warn_offset(p->b, "the kernel throttled the sampling for a while",
                             r->offset);
         break;
     case PERF_CALLCHAIN_DEFERRED:
-        take_deferred(p, r);
+        read_deferred(p, r);
         break;
     default:
         break;
     }
-    if (p->taker && p->taker->record && r->type != PERF_SAMPLE)
-        p->taker->record(p->taker->context, p, r);
+    if (p->consumer && p->consumer->record && r->type != PERF_SAMPLE)
+        p->consumer->record(p->consumer->context, p, r);
     return STR("");
 }
 
-static void take_record(struct perf_profile *p, const struct perf_record *r)
+static void read_record(struct perf_profile *p, const struct perf_record *r)
 {
-    struct str held = take_one(p, r);
+    struct str rest = apply_record(p, r);
     struct perf_record inner;
-    while (held.len && perf_data_inner(&p->data, &held, r->offset, &inner)) {
-        struct str more = take_one(p, &inner);
+    while (rest.len && perf_data_inner(&p->data, &rest, r->offset, &inner)) {
+        struct str more = apply_record(p, &inner);
         if (more.len) /* the others follow it */
-            held = str_span(more.ptr, held.ptr + held.len);
+            rest = str_span(more.ptr, rest.ptr + rest.len);
     }
 }
 
 /* --- Facts ------------------------------------------------------------------------- */
 
-/* Samples a second: what was asked for. */
+/* The requested samples per second. */
 static double rate_of(const struct perf_data *d)
 {
     const struct perf_event *e = d->events;
@@ -307,6 +308,70 @@ static void note_facts(struct perf_profile *p)
         builder_warn(p->b, "instruction traces (AUX data) are not read", 0, 0, STR(""));
 }
 
+/* --- Accessors --------------------------------------------------------------------- */
+
+const struct perf_data *perf_profile_data(const struct perf_profile *p)
+{
+    return &p->data;
+}
+
+struct builder *perf_profile_builder(struct perf_profile *p)
+{
+    return p->b;
+}
+
+const struct resolver *perf_profile_resolver(const struct perf_profile *p)
+{
+    return p->resolver;
+}
+
+struct str perf_profile_comm(struct perf_profile *p, uint32_t pid, uint32_t tid)
+{
+    if (pid == PERF_ID_NONE && tid == PERF_ID_NONE)
+        return STR(":-1");
+    thread_id thread = perf_profile_thread(p, pid, tid);
+    const struct profile *profile = p->b->profile;
+    return profile_string(profile, profile->threads[thread].name);
+}
+
+struct perf_profile_size perf_profile_size(const struct perf_profile *p)
+{
+    return (struct perf_profile_size){
+        .bytes = p->arena.total + p->data.arena.total + p->processes.arena.total +
+                 p->processes.spaces.arena.total + p->b->profile->arena.total,
+        .files = p->keys.count};
+}
+
+struct perf_location_info perf_profile_location(const struct perf_profile *p,
+                                                location_id location)
+{
+    struct perf_location_info info = {
+        .module = STR(""), .build_id = STR(""), .symbol = STR("")};
+    if (location == 0)
+        return info;
+    const struct perf_location *l = &p->locations.items[location];
+    const struct perf_file *file = &p->files[l->file];
+    info = (struct perf_location_info){.address = l->address,
+                                       .pc = l->pc,
+                                       .is_call = l->is_call,
+                                       .by_address = file->by_address,
+                                       .object = file->object,
+                                       .module = file->module,
+                                       .build_id = file->build_id,
+                                       .symbol = file->symbol};
+    if (location < p->named_count) {
+        info.frames = p->jobs[location].frames;
+        info.frame_count = p->jobs[location].count;
+    }
+    return info;
+}
+
+bool perf_profile_name(struct perf_profile *p)
+{
+    perf_files_finish(p);
+    return !p->resolver || !p->locations.count || perf_locations_name(p);
+}
+
 /* --- Reading ----------------------------------------------------------------------- */
 
 static void moving(void *context)
@@ -314,10 +379,10 @@ static void moving(void *context)
     perf_stacks_unwind(context);
 }
 
-static void release_input(struct errand *e, unsigned hand)
+static void release_input(struct pool_task *e, unsigned worker)
 {
     struct source *in = ((struct perf_release *)(void *)e)->input;
-    (void)hand;
+    (void)worker;
     if (in->release)
         in->release(in->context);
 }
@@ -335,27 +400,27 @@ static bool read_records(struct perf_profile *p, struct error *err)
     p->data.moving = moving;
     p->data.moving_context = p;
     while (!failed(p) && perf_data_next(&p->data, &r, err))
-        take_record(p, &r);
+        read_record(p, &r);
     if (p->data.input_failed)
         return false;
     perf_stacks_unwind(p);
-    perf_stacks_give_up(p);
+    perf_stacks_abandon(p);
     p->release =
         (struct perf_release){{.work = release_input, .can_wait = true}, p->data.input};
-    crew_start(perf_crew(p), &p->release.errand);
-    if (!failed(p) && p->taker)
-        p->taker->end(p->taker->context, p);
+    thread_pool_start(perf_thread_pool(p), &p->release.task);
+    if (!failed(p) && p->consumer)
+        p->consumer->end(p->consumer->context, p);
     else if (!failed(p))
         perf_profile_finish(p);
     note_facts(p);
-    crew_finish(perf_crew(p), &p->release.errand);
+    thread_pool_finish(perf_thread_pool(p), &p->release.task);
     return !failed(p) || error_memory(err);
 }
 
-/* --- The parts of a recording ------------------------------------------------------- */
+/* --- Recordings in several files ---------------------------------------------------- */
 
-/* What the parts of a recording have in common, and others do not: the kernel gives each
- * event an id of its own. 0 where it is not known. */
+/* A hash that the files of one recording have in common: the kernel gives every event a
+ * unique id. 0: unknown. */
 static uint64_t identity_of(const struct perf_data *d)
 {
     uint64_t hash = hash_bytes(d->facts.host.ptr, d->facts.host.len);
@@ -385,7 +450,7 @@ void perf_session_deinit(struct perf_session *s)
     s->carried = NULL;
 }
 
-/* Forgets what is of the part that was read, but not what is carried. */
+/* Frees the state of the file that was read, except the state for the next file. */
 static void end_part(struct perf_profile *p)
 {
     const size_t part = offsetof(struct perf_profile, data);
@@ -394,11 +459,13 @@ static void end_part(struct perf_profile *p)
     arena_deinit(&p->arena);
     memset((char *)p + part, 0, sizeof *p - part);
     for (size_t i = 1; i <= p->processes.task_count; i++)
-        p->processes.tasks[i].tag = 0; /* the thread's number in that part's profile */
+        p->processes.tasks[i].tag = 0; /* its index in that file's profile */
+    for (size_t i = 0; i < p->cgroup_count; i++)
+        p->cgroups[i].labels = 0;
 }
 
-/* The profile of the next part with what the one before it has left; a new one where the
- * recording is another. NULL when memory is short. */
+/* The state for the next file: the state of the preceding file, or a new one. NULL if
+ * memory is short. */
 static struct perf_profile *begin_part(struct perf_session *s)
 {
     struct perf_profile *p = s ? s->carried : NULL;
@@ -408,7 +475,7 @@ static struct perf_profile *begin_part(struct perf_session *s)
     return p;
 }
 
-/* Begins with the maps that every recording has, unless this is a further part. */
+/* Adds the maps that every recording has, unless this file continues a recording. */
 static bool begin_maps(struct perf_profile *p, struct perf_session *s)
 {
     uint64_t identity = identity_of(&p->data);
@@ -424,7 +491,7 @@ static bool begin_maps(struct perf_profile *p, struct perf_session *s)
 }
 
 bool perf_data_replay(struct source *in, const struct import_options *options,
-                      struct builder *b, const struct perf_taker *taker,
+                      struct builder *b, const struct perf_consumer *consumer,
                       struct error *err)
 {
     struct perf_session *session = options->session;
@@ -433,7 +500,7 @@ bool perf_data_replay(struct source *in, const struct import_options *options,
         return error_memory(err);
     p->b = b;
     p->options = options;
-    p->taker = taker;
+    p->consumer = consumer;
     p->resolver = options->resolver;
     p->first_time = TIME_NONE;
     bool ok = perf_data_init(&p->data, in, err);
@@ -462,9 +529,8 @@ static int perf_data_probe(struct str head)
                : 0;
 }
 
-/* A recording in a file tells at its end what it was made of, by which files are found.
- */
-static bool perf_data_jumps(struct str head)
+/* A file has its build IDs and other features at its end. */
+static bool perf_data_needs_seek(struct str head)
 {
     struct bytes b = bytes_of(str_skip(head, 8), str_starts(head, STR("2ELIFREP")));
     return perf_data_probe(head) == 100 && bytes_u64(&b) != PERF_PIPE_HEADER;
@@ -479,5 +545,5 @@ const struct importer import_perf_data = {
     .empty = "the recording has no samples",
     .resolves_lines = true,
     .read = perf_data_read,
-    .jumps = perf_data_jumps,
+    .needs_seek = perf_data_needs_seek,
 };

@@ -1,203 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the records of a perf.data to a profile: what the importer's files share.
+/* Shared by the files of this folder, which make a profile of the records of a
+ * perf.data. Other folders include recording.h only.
  *
- * The way: each sample's chain becomes a run of places, an address in a file each; runs
- * are kept as stacks of places in a builder of their own, so that a stack met a thousand
- * times is kept once. Samples wait until there are enough to look up and unwind together,
- * which others may do while the reader goes on (perf_data_walk.h); they come back in
- * order. At the end every place is named, all in one go, and the stacks of places become
- * the profile's. */
+ * A sample takes these forms:
+ *   1. the bytes of its record;
+ *   2. struct perf_sample (perf/perf_data.h): its fields, read where they lie;
+ *   3. struct perf_queued (walk.h): an entry of a batch. A worker of the thread pool turns
+ *      call chain and stack dump into a path of locations, root first. The reader gives
+ *      the locations their final ids, in place;
+ *   4. a row of a builder of its own ("raw") whose frames are locations: equal stacks are
+ *      stored once. Or a call of the consumer;
+ *   5. a row of the profile. At the end all locations are named at once, and the raw stacks
+ *      become the profile's. */
 #ifndef STOKE_IMPORT_PERF_DATA_PROFILE_H
 #define STOKE_IMPORT_PERF_DATA_PROFILE_H
 
 #include "import/importer.h"
-#include "import/perf_data/session.h"
+#include "import/perf_data/recording.h"
 #include "import/perf_data/walk.h"
 #include "model/processes.h"
 
-/* A file that was mapped, or what stands for one. */
+/* A mapped file, or a substitute for one. */
 struct perf_file {
-    struct str module;   /* as perf shows it; empty: not known */
+    struct str module;   /* as perf shows it; empty: unknown */
     struct str build_id; /* lower-case hexadecimal, or empty */
-    struct str symbol;   /* the one function that it is; or empty */
+    struct str symbol;   /* if the file is one function, its name; else empty */
     object_id object;    /* 0 without a resolver */
-    bool of_kernel;      /* the kernel or a module of it, a guest's, too */
-    bool by_address;     /* it is asked for addresses, not for offsets in it */
-    uint8_t marker;      /* enum frame_kind of what is no code but its symbol; or 0 */
+    bool of_kernel;      /* the kernel, a guest's kernel or a module of one */
+    bool by_address;     /* the resolver takes addresses, not offsets in the file */
+    uint8_t marker;      /* enum frame_kind if it is not code but a marker; else 0 */
 };
 
-/* A sample whose user chain is to come; its known part lies in `parts`. */
+/* Locations, root first. */
+struct perf_path {
+    location_id *items; /* the element before items[0] is free */
+    size_t count;
+};
+
+/* A control group by its path. */
+struct perf_cgroup {
+    struct str path;
+    label_set_id labels; /* of its samples in "raw"; 0: none yet */
+};
+
+/* A sample whose user chain comes later. `parts` contains the known part of its path. */
 struct perf_pending {
     struct sample sample;
+    label_set_id labels;
     size_t first, count;
-    uint32_t previous; /* + 1: of those that wait for the same chain */
+    uint32_t previous; /* index + 1 of another sample that waits for the same chain */
 };
 
 struct perf_pendings {
     struct perf_pending *items;
     size_t count, cap;
-    frame_id *parts; /* places, leaf first */
+    location_id *parts;
     size_t part_count, part_cap;
 };
 
 struct perf_numbers;
-struct perf_profile;
 
-/* Who is given the samples of a recording, where that is not the profile that it becomes:
- * a printer of text, a counter of addresses. */
-struct perf_taker {
-    void *context;
-    bool leaf_alone; /* stacks are where the sample was, and not who called it */
-
-    /* A record that is no sample; what follows from it is known already. May be NULL. */
-    void (*record)(void *context, struct perf_profile *p, const struct perf_record *r);
-
-    /* A sample whose stack will be known later. What is put into sample->stack comes back
-     * with the stack. False: the sample is not wanted. */
-    bool (*sample)(void *context, struct perf_profile *p, const struct perf_sample *s,
-                   struct sample *sample);
-
-    /* The stack of a sample, in the order of the samples but for those whose chains come
-     * later: places, leaf first. The last `unwound` ones come from a stack dump. */
-    void (*stack)(void *context, struct perf_profile *p, const struct sample *sample,
-                  const frame_id *places, size_t count, size_t unwound);
-
-    /* All samples were given. */
-    void (*end)(void *context, struct perf_profile *p);
-};
-
-/* Gives back the memory that the recording takes once it was read. */
+/* Releases the memory of the input once it was read. */
 struct perf_release {
-    struct errand errand;
+    struct pool_task task;
     struct source *input;
 };
 
 struct perf_profile {
-    /* Carried from one part of a recording to the next: */
+    /* Carried from one file of a recording to the next: */
     struct processes processes;
-    struct arena maps;       /* of what follows */
-    struct strings keys;     /* of the files; their numbers are the files' */
-    struct perf_file *files; /* [0]: not known */
+    struct arena maps;       /* memory of the following fields */
+    struct strings keys;     /* of the files, with the same ids */
+    struct perf_file *files; /* [0]: unknown */
     size_t file_cap, files_finished;
     struct perf_scope kernel, guest;
-    struct idmap counters; /* by id: the last value */
+    struct idmap counters;       /* by id: the last value */
+    struct idmap cgroup_numbers; /* by id: index in cgroups + 1 */
+    struct perf_cgroup *cgroups;
+    size_t cgroup_count, cgroup_cap;
 
-    /* Of the part alone: */
+    /* Of this file: */
     struct perf_data data;
     struct perf_release release;
     struct builder *b;
     const struct import_options *options;
-    const struct resolver *resolver; /* or NULL */
-    const struct perf_taker *taker;  /* or NULL: the profile */
+    const struct resolver *resolver;      /* or NULL */
+    const struct perf_consumer *consumer; /* NULL: a profile is made */
     struct arena arena;
 
-    struct perf_places places;
-    struct name_job *jobs; /* by place, as far as they were asked for: its name */
+    struct perf_locations locations;
+    struct name_job *jobs; /* by location, the first named_count */
     size_t named_count, job_cap;
-    struct builder raw; /* stacks of places, and samples */
-    frame_id *path;     /* the stack under way, leaf first */
-    size_t path_count, path_cap;
-    struct idmap
-        seen_events; /* by the place of the event: the period of the last sample */
-    uint64_t at, first_time; /* of the sample under way: its offset; of the first */
+    struct builder raw; /* stacks of locations, and samples */
+    location_id *path;  /* scratch */
+    size_t path_cap;
+    struct idmap seen_events; /* by index of the event: the period of its last sample */
+    uint64_t offset, first_time; /* of the current sample's record; of the first sample */
 
-    unsigned hands; /* of the crew */
+    unsigned workers; /* of the pool */
     struct perf_walk_settings walk;
-    struct perf_walker **walkers; /* by hand */
-    struct perf_numbers *numbers; /* by hand */
-    struct perf_batch *batches;   /* a ring: those under way, then the open one */
+    struct perf_walker **walkers; /* by worker */
+    struct perf_numbers *numbers; /* by worker */
+    struct perf_batch *batches;   /* a ring: the batches in work, then the open batch */
     size_t batch_count, oldest_batch, batches_out;
 
-    struct idmap wakers; /* by who was woken: the waker's stack of places, and thread */
-    struct perf_pendings deferred; /* samples whose user chain is to come */
+    struct idmap wakers; /* by woken thread: the waker's raw stack << 32 | its thread */
+    struct perf_pendings deferred; /* samples that wait for their user chain */
     size_t deferred_left;
-    struct idmap cookies;                      /* to the last of those that wait for it */
-    uint64_t lost_records, lost_samples, lost; /* by each kind of record; counted */
+    struct idmap cookies;                      /* by cookie: the last of them */
+    uint64_t lost_records, lost_samples, lost; /* by record type; reported so far */
 };
 
-/* Whether perf script shows the period of the event's samples by default. */
-static inline bool perf_prints_period(const struct perf_event *e)
-{
-    return e->type != PERF_TYPE_TRACEPOINT;
-}
+/* --- files.c ----------------------------------------------------------------------- */
 
-/* perf_data_files.c */
-
-/* The files that every recording has. False when memory is short. */
+/* Adds the files that every recording has. Returns false if memory is short. */
 bool perf_files_init(struct perf_profile *p);
 
-/* A MMAP, MMAP2 or KSYMBOL record. */
+/* Applies a MMAP, MMAP2 or KSYMBOL record. */
 void perf_file_mapped(struct perf_profile *p, const struct perf_record *r);
 
-/* What is no code but stands in stacks, of FRAME_MARKER or FRAME_WAKER; 0 when memory is
+/* A file for markers in stacks, of kind FRAME_MARKER or FRAME_WAKER; 0 if memory is
  * short. */
 uint32_t perf_file_marker(struct perf_profile *p, struct str name, enum frame_kind kind);
 
-/* Names the files that were mapped since the last call. Once all is read, or as late as
- * can be: a file from a pipe tells build ids at its end, and modules of the kernel are
- * named by them. */
+/* Sets module names and build IDs of the files that are new since the last call. Called as
+ * late as possible: a pipe has its build IDs at its end, and the names of kernel modules
+ * depend on them. */
 void perf_files_finish(struct perf_profile *p);
 
-/* The file that stands for a wait whose reason is told by what it was called by. */
+/* The marker of a wait. Its reason is found from the functions below it. */
 #define WAIT_MARK STR("[wait]")
 
-/* What a sample of the event tells of waits: those of ours and of perf record --off-cpu.
- */
+/* The kind of wait that the event records, for events of stoke record and of perf record
+ * --off-cpu. */
 enum perf_wait perf_wait_of(const struct perf_event *e);
 
-/* perf_data_stacks.c */
+/* --- cgroups.c --------------------------------------------------------------------- */
 
-/* Who helps, or NULL. */
-static inline const struct crew *perf_crew(const struct perf_profile *p)
+/* Applies a CGROUP record: the path of a control group. */
+void perf_cgroup_named(struct perf_profile *p, const struct perf_record *r);
+
+/* The labels of a sample in "raw": its control group if a record named it, or none. */
+label_set_id perf_cgroup_labels(struct perf_profile *p, const struct perf_sample *s);
+
+/* --- stacks.c ---------------------------------------------------------------------- */
+
+/* The resolver's pool, or NULL. */
+static inline const struct thread_pool *perf_thread_pool(const struct perf_profile *p)
 {
-    return p->resolver ? p->resolver->crew : NULL;
+    return p->resolver ? p->resolver->pool : NULL;
 }
 
 bool perf_stacks_init(struct perf_profile *p);
 void perf_stacks_deinit(struct perf_profile *p);
 
-/* Adds a sample, now or once its stack is complete. */
+/* Queues a sample. */
 void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
                         const struct sample *sample);
 
-/* The user chain that samples waited for. */
+/* Adds the samples that waited for this user chain. */
 void perf_stacks_deferred(struct perf_profile *p, const struct perf_identity *id,
                           uint64_t time, const struct perf_deferred *chain);
 
-/* Adds the samples whose user chains never came. */
-void perf_stacks_give_up(struct perf_profile *p);
+/* Adds the samples whose user chains never came, as truncated. */
+void perf_stacks_abandon(struct perf_profile *p);
 
-/* Adds all samples that are under way: the bytes of their records are about to go. */
+/* Adds all queued samples: the bytes of their records are about to move. */
 void perf_stacks_unwind(struct perf_profile *p);
 
-/* Keeps the turn of what is not a sample: the taker is given it, with an empty stack,
- * once the samples before it were. */
-void perf_stacks_turn(struct perf_profile *p, const struct sample *turn);
+/* --- finish.c ---------------------------------------------------------------------- */
 
-/* perf_data_finish.c */
+/* Names the new locations: p->jobs is then complete. False if memory is short. */
+bool perf_locations_name(struct perf_profile *p);
 
-/* Asks for the names of the places that were not asked for yet, all together: p->jobs is
- * then filled. False when memory is short. */
-bool perf_places_name(struct perf_profile *p);
-
-/* Names the places and adds the samples to the profile. */
+/* Names the locations and adds the samples to the profile. */
 void perf_profile_finish(struct perf_profile *p);
-
-/* Makes a profile of what a taker has collected so far: stacks of places and samples, as
- * it was given them. The recording may go on. False when memory is short. */
-bool perf_profile_snapshot(struct perf_profile *p, const struct profile *raw,
-                           struct builder *b);
-
-/* Whether the recording's event of that number has samples so far. */
-bool perf_event_seen(const struct perf_profile *p, size_t event);
-
-/* perf_data_import.c: the number of the sample's thread among the profile's. */
-thread_id perf_profile_thread(struct perf_profile *p, uint32_t pid, uint32_t tid);
-
-/* Reads a recording and gives its samples to the taker. The builder gets the threads, the
- * facts and the warnings, and no sample. */
-bool perf_data_replay(struct source *in, const struct import_options *options,
-                      struct builder *b, const struct perf_taker *taker,
-                      struct error *err);
 
 #endif

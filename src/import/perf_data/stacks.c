@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samples of a recording to stacks of places: into batches, which the crew walks, and
- * out of them in the same order. And samples whose user chains come later. */
+/* Puts samples into batches, which the thread pool walks, and adds them in the same
+ * order. Stores samples whose user chains come in later records. */
+#include "base/array.h"
 #include "base/hash.h"
 #include "import/perf_data/profile.h"
 #include "perf/off_cpu.h"
 
-/* Batches under way for each hand: while the reader does something that takes long, the
- * others have enough to go on with. */
-#define BATCHES_A_HAND 8
+/* Batches in work for each worker: the workers have enough work while the reader is
+ * busy. */
+#define BATCHES_PER_WORKER 8
 
-/* Samples that wait for their user chains; beyond that many they wait no more. */
+/* Maximum number of samples that wait for their user chains. If there are more, all are
+ * added without these chains. */
 #define DEFERRED_MAX ((size_t)1 << 16)
 
-/* A hand's numbers of places to the reader's. */
+/* A worker's ids of locations to the reader's. */
 struct perf_numbers {
-    frame_id *items; /* 0 where it was not met yet */
+    location_id *items; /* 0: not used by a sample so far */
     size_t count, cap;
-    size_t told; /* from here on they come with the batch */
+    size_t known_before; /* ids from here on are new with the batch */
 };
 
 bool perf_stacks_init(struct perf_profile *p)
 {
-    unsigned hands = crew_hands(perf_crew(p));
-    p->hands = hands;
-    p->batch_count = hands > 1 ? (size_t)hands * BATCHES_A_HAND : 1;
-    p->walkers = arena_zalloc(&p->arena, hands, sizeof *p->walkers);
-    p->numbers = arena_zalloc(&p->arena, hands, sizeof *p->numbers);
+    unsigned workers = thread_pool_workers(perf_thread_pool(p));
+    p->workers = workers;
+    p->batch_count = workers > 1 ? (size_t)workers * BATCHES_PER_WORKER : 1;
+    p->walkers = arena_zalloc(&p->arena, workers, sizeof *p->walkers);
+    p->numbers = arena_zalloc(&p->arena, workers, sizeof *p->numbers);
     p->batches = arena_zalloc(&p->arena, p->batch_count, sizeof *p->batches);
-    p->path = arena_grow(&p->arena, NULL, &p->path_cap, 256, sizeof *p->path);
     p->walk = (struct perf_walk_settings){
         .resolver = p->resolver,
         .spaces = &p->processes.spaces,
-        .leaf_alone = p->taker && p->taker->leaf_alone,
+        .leaf_only = p->consumer && p->consumer->leaf_only,
         .keeps_pc = p->options->every_address || p->options->addresses,
         .every_pc = p->options->every_address,
     };
@@ -39,8 +40,10 @@ bool perf_stacks_init(struct perf_profile *p)
         p->batches[i].settings = &p->walk;
         p->batches[i].walkers = p->walkers;
     }
-    return p->walkers && p->numbers && p->batches && p->path &&
-           builder_init(&p->raw, p->b->mode);
+    if (!p->walkers || !p->numbers || !p->batches || !builder_init(&p->raw, p->b->mode))
+        return false;
+    builder_set_limits(&p->raw, p->b->limits);
+    return true;
 }
 
 void perf_stacks_deinit(struct perf_profile *p)
@@ -48,10 +51,10 @@ void perf_stacks_deinit(struct perf_profile *p)
     for (size_t i = 0; p->batches && i < p->batch_count; i++) {
         struct perf_batch *b = &p->batches[(p->oldest_batch + i) % p->batch_count];
         if (i < p->batches_out)
-            crew_finish(perf_crew(p), &b->errand);
+            thread_pool_finish(perf_thread_pool(p), &b->task);
         arena_deinit(&b->arena);
     }
-    for (unsigned i = 0; p->walkers && i < p->hands; i++)
+    for (unsigned i = 0; p->walkers && i < p->workers; i++)
         perf_walker_destroy(p->walkers[i]);
     if (p->raw.profile)
         builder_deinit(&p->raw);
@@ -59,87 +62,71 @@ void perf_stacks_deinit(struct perf_profile *p)
 
 /* --- Paths ------------------------------------------------------------------------- */
 
-static frame_id add_place(struct perf_profile *p, const struct perf_place *place)
+static location_id add_location(struct perf_profile *p,
+                                const struct perf_location *location)
 {
-    size_t before = p->places.count;
-    frame_id number = perf_places_add(&p->places, &p->arena, place);
-    object_id object = p->files[place->file].object;
-    if (p->places.count > before && object && !p->taker && p->resolver->expect)
-        p->resolver->expect(p->resolver->context, object);
+    size_t before = p->locations.count;
+    location_id number = perf_locations_add(&p->locations, &p->arena, location);
+    object_id object = p->files[location->file].object;
+    if (p->locations.count > before && object && !p->consumer && p->resolver->prefetch)
+        p->resolver->prefetch(p->resolver->context, object);
     return number;
 }
 
-/* Makes room for the numbers of the places that are new to the batch's hand. They are
- * given as the places are met, sample by sample, so that they are the same however the
- * samples fell into batches. */
+/* Makes room for the ids of the locations that are new to the batch's worker. The reader
+ * assigns its ids sample by sample, so that they do not depend on the batches. */
 static void learn(struct perf_profile *p, const struct perf_batch *b)
 {
-    struct perf_numbers *n = &p->numbers[b->hand];
-    n->told = n->count ? n->count : 1;
-    frame_id *items = arena_grow(&p->arena, n->items, &n->cap, n->told + b->learned_count,
-                                 sizeof *items);
-    if (!items)
-        return;
-    memset(items + n->count, 0, (n->told + b->learned_count - n->count) * sizeof *items);
-    n->items = items;
-    n->count = n->told + b->learned_count;
+    struct perf_numbers *n = &p->numbers[b->worker];
+    n->known_before = n->count ? n->count : 1;
+    size_t count = n->known_before + b->learned_count;
+    if (ARRAY_RESERVE_ZEROED(&p->arena, n->items, n->cap, count))
+        n->count = count;
 }
 
-/* Room for more places in the path; NULL when memory is short. */
-static frame_id *path_room(struct perf_profile *p, size_t more)
+/* Replaces the worker's ids in a part of the batch's path by the reader's. New ones are
+ * assigned from the leaf on. */
+static void translate(struct perf_profile *p, const struct perf_batch *b,
+                      location_id *path, size_t count)
 {
-    frame_id *path =
-        arena_grow(&p->arena, p->path, &p->path_cap, p->path_count + more, sizeof *path);
-    if (path)
-        p->path = path;
-    return path;
-}
-
-/* Appends a piece of the batch's path to the reader's: leaf first. */
-static void add_to_path(struct perf_profile *p, const struct perf_batch *b, size_t first,
-                        size_t count)
-{
-    const struct perf_numbers *n = &p->numbers[b->hand];
-    frame_id *path = path_room(p, count + 1);
-    if (!path || p->arena.failed)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        frame_id *number = &n->items[b->path[first + i]];
+    const struct perf_numbers *n = &p->numbers[b->worker];
+    for (size_t i = count; i-- > 0 && !p->arena.failed;) {
+        location_id *number = &n->items[path[i]];
         if (*number == 0)
-            *number = add_place(p, &b->learned[b->path[first + i] - n->told]);
-        path[p->path_count++] = *number;
+            *number = add_location(p, &b->learned[path[i] - n->known_before]);
+        path[i] = *number;
     }
 }
 
 /* --- Waits ------------------------------------------------------------------------- */
 
-/* A place that is no code. */
-static frame_id marker(struct perf_profile *p, struct str name, enum frame_kind kind,
-                       uint64_t address)
+/* A location that is not code. */
+static location_id marker(struct perf_profile *p, struct str name, enum frame_kind kind,
+                          uint64_t address)
 {
-    struct perf_place place = {.address = address,
-                               .file = perf_file_marker(p, name, kind)};
-    return perf_places_add(&p->places, &p->arena, &place);
+    struct perf_location location = {.address = address,
+                                     .file = perf_file_marker(p, name, kind)};
+    return perf_locations_add(&p->locations, &p->arena, &location);
 }
 
-/* The stack with such a place above it. */
+/* The stack with a marker called by it. */
 static stack_id push_marker(struct perf_profile *p, stack_id stack, struct str name,
                             enum frame_kind kind, uint64_t address)
 {
     return builder_push(&p->raw, stack, marker(p, name, kind, address));
 }
 
-/* Puts the stack of the waker above that of the wait, from where it was to who called it:
- * where the one ends, the other is. */
+/* Adds the stack of the waker, reversed, to the stack of the wait: the two stacks meet
+ * at their leaves. */
 static stack_id push_waker(struct perf_profile *p, stack_id stack, uint64_t waker)
 {
     const struct profile *raw = p->raw.profile;
     const struct profile *profile = p->b->profile;
     stack = push_marker(p, stack, STR("--"), FRAME_MARKER, 0);
     for (stack_id at = (stack_id)(waker >> 32); at; at = raw->stacks[at].parent) {
-        struct perf_place place = p->places.items[raw->stacks[at].frame];
-        place.of_waker = true;
-        frame_id number = perf_places_add(&p->places, &p->arena, &place);
+        struct perf_location location = p->locations.items[raw->stacks[at].frame];
+        location.of_waker = true;
+        location_id number = perf_locations_add(&p->locations, &p->arena, &location);
         stack = builder_push(&p->raw, stack, number);
         if (p->arena.failed || builder_failed(&p->raw))
             return 0;
@@ -148,16 +135,21 @@ static stack_id push_waker(struct perf_profile *p, stack_id stack, uint64_t wake
     return push_marker(p, stack, profile_string(profile, name), FRAME_WAKER, 0);
 }
 
-/* The stack in the path was cut short. */
-static void note_cut(struct perf_profile *p)
+/* Counts a truncated stack. Its path gets the marker in the free element before it. */
+static void note_truncated(struct perf_profile *p, struct perf_path *path)
 {
     p->b->profile->facts.truncated++;
-    if (p->options->cuts && !p->taker && p->path_count && path_room(p, 1))
-        p->path[p->path_count++] = marker(p, STR(CUT_MARK), FRAME_MARKER, 0);
+    if (!p->options->cuts || p->consumer || !path->count)
+        return;
+    path->items--;
+    path->items[0] = marker(p, STR(TRUNCATED_MARK), FRAME_MARKER, 0);
+    path->count++;
 }
 
-/* What is to be added in place of the stack of a sample of a wait; false for nothing. */
-static bool take_wait(struct perf_profile *p, const struct perf_held *s, stack_id *stack)
+/* Replaces the stack of a sample of a wait by the one to add. Returns false if the sample
+ * is not added. */
+static bool apply_wait(struct perf_profile *p, const struct perf_queued *s,
+                       stack_id *stack)
 {
     uint32_t woken = s->wait == WAIT_WAKER ? s->word : s->tid;
     uint64_t *waker = idmap_put(&p->wakers, &p->arena, woken);
@@ -175,64 +167,60 @@ static bool take_wait(struct perf_profile *p, const struct perf_held *s, stack_i
     return true;
 }
 
-/* Adds the sample with the path, which is leaf first, as its stack. The last `unwound`
- * places of it come from a dump. */
+/* Adds the sample, or passes it to the consumer. `queued` is NULL for samples that had to
+ * wait for their user chains. */
 static void add_sample(struct perf_profile *p, const struct sample *sample,
-                       size_t unwound, const struct perf_held *held)
+                       label_set_id labels, const struct perf_path *path,
+                       const struct perf_queued *queued)
 {
     struct sample s = *sample;
-    frame_id *path = p->path;
-    size_t count = p->path_count;
-    p->path_count = 0;
-    if (p->taker) {
-        p->taker->stack(p->taker->context, p, sample, path, count, unwound);
+    if (p->consumer) {
+        p->consumer->stack(p->consumer->context, p, sample, path->items, path->count,
+                           queued ? queued->unwound : 0);
         return;
     }
-    for (size_t i = 0, j = count; i + 1 < j; i++) {
-        frame_id swap = path[i];
-        path[i] = path[--j];
-        path[j] = swap;
-    }
-    s.stack = count ? builder_push_run(&p->raw, 0, path, count, NULL) : 0;
-    if (!held || held->wait == WAIT_NONE || take_wait(p, held, &s.stack))
-        builder_add(&p->raw, &s);
+    s.stack =
+        path->count ? builder_push_run(&p->raw, 0, path->items, path->count, NULL) : 0;
+    if (!queued || queued->wait == WAIT_NONE || apply_wait(p, queued, &s.stack))
+        builder_add_labelled(&p->raw, &s, labels);
 }
 
 /* --- Deferred chains --------------------------------------------------------------- */
 
-/* Puts the sample aside with what is in the path. */
-static struct perf_pending *put_aside(struct perf_profile *p, struct perf_pendings *to,
-                                      const struct sample *sample)
+/* Stores the sample with its known path. */
+static struct perf_pending *store_pending(struct perf_profile *p,
+                                          struct perf_pendings *to,
+                                          const struct sample *sample,
+                                          const struct perf_path *path)
 {
-    struct perf_pending *items =
-        arena_grow(&p->arena, to->items, &to->cap, to->count + 1, sizeof *items);
-    if (!items)
+    if (!ARRAY_RESERVE(&p->arena, to->items, to->cap, to->count + 1))
         return NULL;
-    to->items = items;
-    frame_id *parts = arena_grow(&p->arena, to->parts, &to->part_cap,
-                                 to->part_count + p->path_count + 1, sizeof *parts);
-    if (!parts)
+    if (!ARRAY_RESERVE(&p->arena, to->parts, to->part_cap,
+                       to->part_count + path->count + 1))
         return NULL;
-    to->parts = parts;
-    if (p->path_count)
-        memcpy(parts + to->part_count, p->path, p->path_count * sizeof *parts);
-    items[to->count] = (struct perf_pending){
-        .sample = *sample, .first = to->part_count, .count = p->path_count};
-    to->part_count += p->path_count;
-    return &items[to->count++];
+    if (path->count)
+        memcpy(to->parts + to->part_count, path->items, path->count * sizeof *to->parts);
+    to->items[to->count] = (struct perf_pending){
+        .sample = *sample, .first = to->part_count, .count = path->count};
+    to->part_count += path->count;
+    return &to->items[to->count++];
 }
 
-/* Takes what was put aside back into the path. */
-static void take_back(struct perf_profile *p, const struct perf_pendings *from,
-                      const struct perf_pending *pending)
+/* The path of a stored sample behind `user`, which may be empty. */
+static struct perf_path load_pending(struct perf_profile *p,
+                                     const struct perf_pending *pending,
+                                     const struct perf_path *user)
 {
-    p->path_count = 0;
-    frame_id *path = path_room(p, pending->count + 1);
-    if (!path)
-        return;
+    size_t count = user->count + pending->count;
+    if (!ARRAY_RESERVE(&p->arena, p->path, p->path_cap, count + 1))
+        return (struct perf_path){NULL, 0};
+    location_id *path = p->path + 1; /* a free element in front */
+    if (user->count)
+        memcpy(path, user->items, user->count * sizeof *path);
     if (pending->count)
-        memcpy(path, from->parts + pending->first, pending->count * sizeof *path);
-    p->path_count = pending->count;
+        memcpy(path + user->count, p->deferred.parts + pending->first,
+               pending->count * sizeof *path);
+    return (struct perf_path){path, count};
 }
 
 static uint64_t cookie_key(uint64_t cookie, uint32_t tid)
@@ -240,49 +228,42 @@ static uint64_t cookie_key(uint64_t cookie, uint32_t tid)
     return hash_mix(cookie ^ HASH_A, HASH_B + tid);
 }
 
-/* Adds those that wait for the key; what the batch has walked, if any, is their user
- * part. */
+/* Adds the samples of a list with the user part of their stacks; NULL: it never came. */
 static void add_deferred(struct perf_profile *p, uint32_t last,
-                         const struct perf_batch *user)
+                         const struct perf_path *user)
 {
+    static const struct perf_path none = {NULL, 0};
     while (last) {
         const struct perf_pending *pending = &p->deferred.items[last - 1];
+        struct perf_path path = load_pending(p, pending, user ? user : &none);
         last = pending->previous;
-        take_back(p, &p->deferred, pending);
-        if (user)
-            add_to_path(p, user, 0, user->path_count);
-        else
-            note_cut(p);
-        add_sample(p, &pending->sample, 0, NULL);
+        if (!user)
+            note_truncated(p, &path);
+        add_sample(p, &pending->sample, pending->labels, &path, NULL);
         p->deferred_left--;
     }
     if (p->deferred_left == 0)
         p->deferred.count = p->deferred.part_count = 0;
 }
 
-/* Those whose chains never came have no user part. */
-void perf_stacks_give_up(struct perf_profile *p)
+void perf_stacks_abandon(struct perf_profile *p)
 {
-    for (size_t i = 1; i < p->cookies.count; i++) {
+    for (size_t i = 1; i < p->cookies.count; i++)
         add_deferred(p, (uint32_t)p->cookies.entries[i].value, NULL);
-    }
     p->cookies = (struct idmap){0};
 }
 
-/* Puts aside the sample whose known part is in the path. */
-static void defer_sample(struct perf_profile *p, const struct perf_held *s)
+static void defer_sample(struct perf_profile *p, const struct perf_queued *s,
+                         const struct perf_path *path)
 {
-    size_t count = p->path_count;
-    if (p->deferred_left >= DEFERRED_MAX) {
-        p->path_count = 0;
-        perf_stacks_give_up(p);
-        p->path_count = count;
-    }
+    if (p->deferred_left >= DEFERRED_MAX)
+        perf_stacks_abandon(p);
     uint64_t *at = idmap_put(&p->cookies, &p->arena, cookie_key(s->cookie, s->tid));
-    struct perf_pending *pending = at ? put_aside(p, &p->deferred, &s->sample) : NULL;
-    p->path_count = 0;
+    struct perf_pending *pending =
+        at ? store_pending(p, &p->deferred, &s->sample, path) : NULL;
     if (!pending)
         return;
+    pending->labels = s->labels;
     pending->previous = (uint32_t)*at;
     *at = p->deferred.count;
     p->deferred_left++;
@@ -290,16 +271,25 @@ static void defer_sample(struct perf_profile *p, const struct perf_held *s)
 
 /* --- Batches ----------------------------------------------------------------------- */
 
-static void note_end(struct perf_profile *p, enum unwind_end end)
+/* Counts a stack that ends in code without unwind information, by its file. */
+static void note_gap(struct perf_profile *p, const struct perf_path *path)
 {
-    if (end == UNWIND_CUT || end == UNWIND_TOO_DEEP)
-        note_cut(p);
-    else if (end != UNWIND_WHOLE)
-        builder_warn(p->b, "a stack that could not be followed to its end", 0, 0,
-                     STR(""));
+    const struct perf_location *root =
+        path->count ? &p->locations.items[path->items[0]] : NULL;
+    unwind_gaps_add(&p->b->profile->facts.unwind_gaps,
+                    root ? p->files[root->file].module : STR(""), 1);
 }
 
-/* Makes the batch as new, but for the memory that it has. */
+static void note_end(struct perf_profile *p, const struct perf_queued *s,
+                     struct perf_path *path)
+{
+    if (unwind_is_truncated(s->end))
+        note_truncated(p, path);
+    else if (s->end != UNWIND_WHOLE)
+        note_gap(p, path);
+}
+
+/* Clears the batch but not its memory. */
 static void clear_batch(struct perf_profile *p, struct perf_batch *b)
 {
     struct spaces *spaces = &p->processes.spaces;
@@ -313,7 +303,7 @@ static void clear_batch(struct perf_profile *p, struct perf_batch *b)
 }
 
 /* Adds the samples of a batch that was walked. */
-static void take_batch(struct perf_profile *p, struct perf_batch *b)
+static void finish_batch(struct perf_profile *p, struct perf_batch *b)
 {
     if (b->failed) {
         p->arena.failed = true;
@@ -321,99 +311,98 @@ static void take_batch(struct perf_profile *p, struct perf_batch *b)
     }
     learn(p, b);
     for (size_t i = 0; i < b->count && !p->arena.failed; i++) {
-        const struct perf_held *s = &b->samples[i];
-        add_to_path(p, b, s->first, s->known);
-        add_to_path(p, b, s->unwound_first, s->unwound);
+        const struct perf_queued *s = &b->samples[i];
+        struct perf_path path = {b->path + s->first, s->count};
+        translate(p, b, path.items, path.count);
+        if (p->arena.failed)
+            return;
         if (s->waits) {
-            defer_sample(p, s);
+            defer_sample(p, s, &path);
             continue;
         }
-        if (s->is_cut)
-            note_cut(p);
-        if (s->job)
-            note_end(p, s->end);
-        add_sample(p, &s->sample, s->unwound, s);
+        if (s->is_truncated)
+            note_truncated(p, &path);
+        if (s->job || s->end)
+            note_end(p, s, &path);
+        add_sample(p, &s->sample, s->labels, &path, s);
     }
 }
 
-static void take_oldest(struct perf_profile *p)
+static void finish_oldest(struct perf_profile *p)
 {
     struct perf_batch *b = &p->batches[p->oldest_batch];
-    crew_finish(perf_crew(p), &b->errand);
+    thread_pool_finish(perf_thread_pool(p), &b->task);
     p->oldest_batch = (p->oldest_batch + 1) % p->batch_count;
     p->batches_out--;
-    take_batch(p, b);
+    finish_batch(p, b);
     clear_batch(p, b);
 }
 
-/* The batch that samples are put into: the one behind those under way. */
+/* The batch that is filled now: the one after the batches in work. */
 static struct perf_batch *open_batch(struct perf_profile *p)
 {
     return &p->batches[(p->oldest_batch + p->batches_out) % p->batch_count];
 }
 
-static void send_batch(struct perf_profile *p)
+static void start_batch(struct perf_profile *p)
 {
     struct perf_batch *b = open_batch(p);
     if (b->count == 0)
         return;
-    b->errand.work = perf_walk_batch;
-    crew_start(perf_crew(p), &b->errand);
+    b->task.work = perf_walk_batch;
+    thread_pool_start(perf_thread_pool(p), &b->task);
     if (++p->batches_out == p->batch_count)
-        take_oldest(p);
+        finish_oldest(p);
 }
 
 void perf_stacks_unwind(struct perf_profile *p)
 {
-    send_batch(p);
+    start_batch(p);
     while (p->batches_out)
-        take_oldest(p);
+        finish_oldest(p);
 }
 
-/* A sample at the end of the open batch, which is one of those for which the kernel's and
- * the guest's maps are what they are now. NULL when memory is short. */
-static struct perf_held *hold(struct perf_profile *p, const struct sample *sample)
+/* Adds a sample to the open batch. All samples of a batch have the same maps of the kernel
+ * and the guest. NULL if memory is short. */
+static struct perf_queued *enqueue(struct perf_profile *p, const struct sample *sample)
 {
     struct perf_batch *b = open_batch(p);
     bool as_before =
         b->kernel.version == p->kernel.version && b->guest.version == p->guest.version;
     if (b->count && !as_before) {
-        send_batch(p);
+        start_batch(p);
         b = open_batch(p);
     }
-    struct perf_held *samples =
-        arena_grow(&b->arena, b->samples, &b->cap, b->count + 1, sizeof *samples);
-    if (!samples) {
+    if (!ARRAY_RESERVE(&b->arena, b->samples, b->cap, b->count + 1)) {
         p->arena.failed = true;
         return NULL;
     }
-    b->samples = samples;
     if (b->count == 0) {
         b->kernel = p->kernel;
         b->guest = p->guest;
         space_share(&p->processes.spaces, p->kernel.space);
         space_share(&p->processes.spaces, p->guest.space);
     }
-    samples[b->count] = (struct perf_held){.sample = *sample};
-    return &samples[b->count++];
+    b->samples[b->count] = (struct perf_queued){.sample = *sample};
+    return &b->samples[b->count++];
 }
 
-static void send_full(struct perf_profile *p)
+static void start_full_batch(struct perf_profile *p)
 {
     const struct perf_batch *b = open_batch(p);
     if (b->dumps == PERF_BATCH_DUMPS || b->count == PERF_BATCH_SAMPLES)
-        send_batch(p);
+        start_batch(p);
 }
 
-void perf_stacks_turn(struct perf_profile *p, const struct sample *turn)
+void perf_profile_enqueue(struct perf_profile *p, const struct sample *item)
 {
-    struct perf_held *held = hold(p, turn);
-    if (held)
-        held->is_turn = true;
-    send_full(p);
+    struct perf_queued *queued = enqueue(p, item);
+    if (queued)
+        queued->is_item = true;
+    start_full_batch(p);
 }
 
-/* A time of the recording as a JIT would tell it, which goes by CLOCK_MONOTONIC. */
+/* A time of the recording by the clock that JITs use, CLOCK_MONOTONIC. */
 static uint64_t jit_time(const struct perf_event *e, uint64_t time)
 {
     bool same = e->flags & PERF_FLAG_CLOCK && e->clock == PERF_CLOCK_MONOTONIC;
@@ -431,36 +420,37 @@ void perf_stacks_sample(struct perf_profile *p, const struct perf_sample *s,
 {
     if (s->mode == PERF_MODE_USER)
         processes_ran(&p->processes, s->pid);
-    struct perf_held *held = hold(p, sample);
-    if (!held)
+    struct perf_queued *queued = enqueue(p, sample);
+    if (!queued)
         return;
     const struct process *process = processes_find(&p->processes, s->pid);
-    held->user = (struct perf_scope){process->space, process->version, FILE_NONE};
+    queued->user = (struct perf_scope){process->space, process->version, FILE_NONE};
     space_share(&p->processes.spaces, process->space);
-    held->tid = s->tid;
-    held->wait = (uint8_t)perf_wait_of(s->event);
-    held->word = first_word(p, s->raw);
-    held->mode = (uint8_t)s->mode;
-    held->machine = (uint8_t)perf_machine(&p->data, &s->user);
-    held->has_chain = s->has_chain;
-    held->has_ip = s->has_ip;
-    held->from_branches =
+    queued->labels = perf_cgroup_labels(p, s);
+    queued->tid = s->tid;
+    queued->wait = (uint8_t)perf_wait_of(s->event);
+    queued->word = first_word(p, s->raw);
+    queued->mode = (uint8_t)s->mode;
+    queued->machine = (uint8_t)perf_machine(&p->data, &s->user);
+    queued->has_chain = s->has_chain;
+    queued->has_ip = s->has_ip;
+    queued->from_branches =
         s->event->branch_type & PERF_BRANCH_CALL_STACK && s->branches.bytes.len;
-    held->is_tracepoint = s->event->type == PERF_TYPE_TRACEPOINT;
-    held->ip = s->ip;
-    held->chain = s->chain;
-    held->branches = s->branches;
-    held->registers = s->user;
-    held->stack = s->stack;
-    held->jit_time = jit_time(s->event, s->time);
+    queued->is_tracepoint = s->event->type == PERF_TYPE_TRACEPOINT;
+    queued->ip = s->ip;
+    queued->chain = s->chain;
+    queued->branches = s->branches;
+    queued->registers = s->user;
+    queued->stack = s->stack;
+    queued->jit_time = jit_time(s->event, s->time);
     open_batch(p)->dumps += s->user.abi && s->stack.len;
-    send_full(p);
+    start_full_batch(p);
 }
 
 void perf_stacks_deferred(struct perf_profile *p, const struct perf_identity *id,
                           uint64_t time, const struct perf_deferred *chain)
 {
-    perf_stacks_unwind(p); /* those that wait for it are among them */
+    perf_stacks_unwind(p); /* the samples that wait for it may be in a batch */
     uint64_t *at = idmap_put(&p->cookies, &p->arena, cookie_key(chain->cookie, id->tid));
     if (!at || *at == 0)
         return;
@@ -476,6 +466,8 @@ void perf_stacks_deferred(struct perf_profile *p, const struct perf_identity *id
     if (p->arena.failed)
         return;
     learn(p, b);
-    add_deferred(p, last, b);
+    translate(p, b, b->path, b->path_count);
+    if (!p->arena.failed)
+        add_deferred(p, last, &(struct perf_path){b->path, b->path_count});
     clear_batch(p, b);
 }

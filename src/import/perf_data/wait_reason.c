@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/perf_data/wait_reason.h"
 
-/* The beginnings of names, of the kernel's functions and of the C library's, from those
- * in which a thread waits to those that called them. */
+/* Prefixes of the functions that wait, of the kernel's and of the C library's: those that
+ * wait themselves, then their callers. */
 struct reason {
     const char *name;
     const char *const *functions; /* ended by NULL */
@@ -59,9 +59,9 @@ static const struct reason of_user[] = {{"[sleep]", user_sleep},
                                         {"[preempted]", user_preempted},
                                         {NULL, NULL}};
 
-/* What follows the beginning is a version, a part the compiler made, or more of a name of
- * the kernel's: "read@GLIBC_2.2.5", "futex_wait.isra.0". */
-static bool is_called(struct str function, struct str beginning, bool whole)
+/* Whether the function's name starts with `beginning`. If `whole`, only a version or a
+ * compiler's suffix may follow: "read@GLIBC_2.2.5", "futex_wait.isra.0". */
+static bool name_matches(struct str function, struct str beginning, bool whole)
 {
     if (!str_starts(function, beginning))
         return false;
@@ -77,7 +77,7 @@ struct str wait_reason_of(struct str function, enum frame_kind kind)
     bool kernel = kind == FRAME_KERNEL;
     for (const struct reason *r = kernel ? of_kernel : of_user; r->name; r++)
         for (size_t i = 0; r->functions[i]; i++)
-            if (is_called(function, str_of(r->functions[i]), !kernel))
+            if (name_matches(function, str_of(r->functions[i]), !kernel))
                 return str_of(r->name);
     return STR("");
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a thread waits, told by the functions it waits in. */
+/* Finds the reason why a thread waits, from the functions on its stack. */
 #ifndef STOKE_IMPORT_PERF_DATA_WAIT_REASON_H
 #define STOKE_IMPORT_PERF_DATA_WAIT_REASON_H
 
 #include "model/profile.h"
 
-/* What stands for the reason in a stack: "[io]", "[lock]", "[sleep]" or "[preempted]".
- * Empty where the function does not tell. `kind` is its frame's: the kernel's functions
- * tell more than those that a program called. */
+/* The name of the reason's frame: "[io]", "[lock]", "[sleep]" or "[preempted]"; empty if
+ * the function implies none. `kind` is the kind of the frame: the kernel and the C
+ * library have different functions. */
 struct str wait_reason_of(struct str function, enum frame_kind kind);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/perf_data/walk.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include <stdlib.h>
 
 #define IS_CALL ((uint32_t)1 << 31)
 
-/* An entry of the small memory of addresses looked up last. */
+/* An entry of the cache of address lookups. */
 struct recent {
     uint64_t pc;
-    uint32_t version, place; /* of what was mapped; the place | is_call << 31 */
+    uint32_t version;  /* of the scope */
+    uint32_t location; /* id | is_call << 31 */
 };
 
 #define RECENT 16384
 
-/* Room for the dumps of a batch. */
+/* Buffers for the dumps of one batch. */
 struct dumps {
     struct unwind_job jobs[PERF_BATCH_DUMPS];
     uint64_t registers[PERF_BATCH_DUMPS][UNWIND_REGISTERS_MAX];
@@ -23,8 +25,8 @@ struct dumps {
 
 struct perf_walker {
     struct arena arena;
-    struct perf_places places;
-    size_t told; /* so many of the places the reader knows */
+    struct perf_locations locations;
+    size_t reported; /* number of locations that were listed in batches */
     struct dumps *dumps;
     struct recent recent[RECENT];
 };
@@ -36,59 +38,56 @@ void perf_walker_destroy(struct perf_walker *w)
     free(w);
 }
 
-/* --- Places ------------------------------------------------------------------------ */
+/* --- Locations ------------------------------------------------------------------------ */
 
-struct wanted_place {
-    const struct perf_place *places, *place;
+struct location_key {
+    const struct perf_location *locations, *location;
 };
 
-static bool same_place(const void *context, uint32_t id)
+static bool same_location(const void *context, uint32_t id)
 {
-    const struct wanted_place *w = context;
-    const struct perf_place *a = &w->places[id], *b = w->place;
+    const struct location_key *w = context;
+    const struct perf_location *a = &w->locations[id], *b = w->location;
     return a->address == b->address && a->pc == b->pc && a->file == b->file &&
            a->version == b->version && a->is_call == b->is_call &&
            a->of_waker == b->of_waker;
 }
 
-frame_id perf_places_add(struct perf_places *p, struct arena *a,
-                         const struct perf_place *place)
+location_id perf_locations_add(struct perf_locations *p, struct arena *a,
+                               const struct perf_location *location)
 {
     if (!index_reserve(&p->index, a, 1))
         return 0;
+    uint64_t map = hash_pair(location->file, location->version) + location->is_call +
+                   2 * (uint64_t)location->of_waker;
     uint32_t hash =
-        (uint32_t)hash_mix(place->address ^ HASH_A,
-                           hash_pair(place->file, place->is_call) ^
-                               hash_pair(place->version, place->of_waker) ^ place->pc);
-    struct index_slot *slot =
-        index_find(&p->index, hash, same_place, &(struct wanted_place){p->items, place});
+        (uint32_t)hash_mix(location->address ^ HASH_A, location->pc ^ map ^ HASH_C);
+    struct index_slot *slot = index_find(&p->index, hash, same_location,
+                                         &(struct location_key){p->items, location});
     if (slot->id)
         return slot->id;
     size_t at = p->count ? p->count : 1;
-    struct perf_place *items =
-        at < IS_CALL - 1 ? arena_grow(a, p->items, &p->cap, at + 1, sizeof *items) : NULL;
-    if (!items) {
+    if (at >= IS_CALL - 1 || !ARRAY_RESERVE(a, p->items, p->cap, at + 1)) {
         a->failed = true;
         return 0;
     }
-    p->items = items;
     if (at == 1)
-        items[0] = (struct perf_place){0};
-    items[at] = *place;
+        p->items[0] = (struct perf_location){0};
+    p->items[at] = *location;
     p->count = at + 1;
     index_fill(&p->index, slot, hash, (uint32_t)at);
-    return (frame_id)at;
+    return (location_id)at;
 }
 
 /* --- One walk ---------------------------------------------------------------------- */
 
-/* What a chain's walk knows: the mode that the markers tell. */
+/* The state of one chain's walk. */
 struct walk {
     struct perf_batch *batch;
     struct perf_walker *walker;
-    const struct perf_scope *user, *scope; /* scope: of what comes next */
-    bool first;                            /* what comes next was not called: it ran */
-    bool in_user;                          /* a marker for user code was met */
+    const struct perf_scope *user, *scope; /* scope: of the next address */
+    bool first;                            /* the next address is no return address */
+    bool in_user;                          /* there was a marker of user code */
     bool waits;
     uint64_t cookie;
     uint64_t jit_time;
@@ -103,9 +102,9 @@ static uint32_t version_at(const struct walk *w, const struct address_map *map,
                : 0;
 }
 
-/* The map in which the call is that returns to an address: at the end of a file's map it
- * returns behind it. *is_call is cleared where no call can be: in front of the map is no
- * code, so that it is the first instruction of a signal's trampoline. */
+/* The map with the call that returns to pc. A call at the end of a map returns to the
+ * address after the map. Clears *is_call if there is no code before pc: then pc is the
+ * first instruction of a signal trampoline. */
 static const struct address_map *map_of(const struct spaces *s, space_id space,
                                         uint64_t pc, bool *is_call)
 {
@@ -119,57 +118,54 @@ static const struct address_map *map_of(const struct spaces *s, space_id space,
     return at;
 }
 
-/* The place of an address, looked up. */
-static frame_id find_place(const struct walk *w, const struct perf_scope *scope,
-                           uint64_t pc, bool is_call)
+/* Looks up the location of an address. */
+static location_id find_location(const struct walk *w, const struct perf_scope *scope,
+                                 uint64_t pc, bool is_call)
 {
     const struct perf_walk_settings *s = w->batch->settings;
     const struct address_map *map = map_of(s->spaces, scope->space, pc, &is_call);
-    struct perf_place place = {.address = pc};
-    place.file = map ? map->tag : scope->otherwise;
-    place.is_call = is_call;
+    struct perf_location location = {.address = pc};
+    location.file = map ? map->tag : scope->otherwise;
+    location.is_call = is_call;
     if (map)
-        place.address = pc - map->start + map->offset;
-    place.version = version_at(w, map, place.address - (is_call && place.address));
-    /* In place of a name the address in the file is shown, as perf script does: it is the
-     * same in every process. */
+        location.address = pc - map->start + map->offset;
+    location.version =
+        version_at(w, map, location.address - (is_call && location.address));
+    /* Instead of a name, perf script shows the address in the file. */
     if (s->keeps_pc)
-        place.pc = s->every_pc ? pc : place.address;
-    /* What is not known has no address to be told apart by, unless that is to be shown.
-     */
-    if (place.file == FILE_NONE || (!s->resolver && !s->keeps_pc)) {
-        place.address = 0;
-        place.is_call = false;
+        location.pc = s->every_pc ? pc : location.address;
+    /* All unknown addresses are one location, unless addresses are shown. */
+    if (location.file == FILE_NONE || (!s->resolver && !s->keeps_pc)) {
+        location.address = 0;
+        location.is_call = false;
     }
-    return perf_places_add(&w->walker->places, &w->walker->arena, &place);
+    return perf_locations_add(&w->walker->locations, &w->walker->arena, &location);
 }
 
-static frame_id place_of(const struct walk *w, const struct perf_scope *scope,
-                         uint64_t pc, bool is_call)
+static location_id location_of(const struct walk *w, const struct perf_scope *scope,
+                               uint64_t pc, bool is_call)
 {
     uint64_t hash = hash_mix(pc ^ HASH_A, HASH_B ^ scope->version);
     struct recent *e = &w->walker->recent[(hash ^ is_call) % RECENT];
     uint32_t flag = is_call ? IS_CALL : 0;
-    if (e->pc == pc && e->version == scope->version && e->place &&
-        (e->place & IS_CALL) == flag)
-        return e->place & ~IS_CALL;
-    frame_id place = find_place(w, scope, pc, is_call);
-    if (w->walker->places.items && w->walker->places.items[place].version)
-        return place; /* at another time it is another */
-    *e = (struct recent){pc, scope->version, place | flag};
-    return place;
+    if (e->pc == pc && e->version == scope->version && e->location &&
+        (e->location & IS_CALL) == flag)
+        return e->location & ~IS_CALL;
+    location_id location = find_location(w, scope, pc, is_call);
+    if (w->walker->locations.items && w->walker->locations.items[location].version)
+        return location; /* depends on the time: not cached */
+    *e = (struct recent){pc, scope->version, location | flag};
+    return location;
 }
 
 static void push(const struct walk *w, const struct perf_scope *scope, uint64_t pc,
                  bool is_call)
 {
     struct perf_batch *b = w->batch;
-    frame_id *path =
-        arena_grow(&b->arena, b->path, &b->path_cap, b->path_count + 1, sizeof *path);
-    if (!path)
+    location_id *added = ARRAY_APPEND(&b->arena, b->path, b->path_count, b->path_cap);
+    if (!added)
         return;
-    b->path = path;
-    path[b->path_count++] = place_of(w, scope, pc, is_call);
+    *added = location_of(w, scope, pc, is_call);
 }
 
 static const struct perf_scope *mode_scope(const struct walk *w, uint32_t mode)
@@ -191,9 +187,10 @@ static const struct perf_scope *mode_scope(const struct walk *w, uint32_t mode)
     }
 }
 
-/* Where the walk goes on behind a marker. False where it is none: programs that keep no
- * frame pointers leave anything at all in a chain, and what follows is no better. */
-static bool take_marker(struct walk *w, uint64_t marker)
+/* Sets the scope of the addresses after a marker. Returns false for an unknown marker:
+ * code without frame pointers puts arbitrary values into a chain, and the values after
+ * it are wrong, too. */
+static bool apply_marker(struct walk *w, uint64_t marker)
 {
     static const struct {
         uint64_t marker;
@@ -228,7 +225,7 @@ static void walk_chain(struct walk *w, struct perf_words chain, bool ends_at_use
             return;
         }
         if (pc >= PERF_CONTEXT_MAX) {
-            if (!take_marker(w, pc) || (ends_at_user && w->in_user))
+            if (!apply_marker(w, pc) || (ends_at_user && w->in_user))
                 return;
             continue;
         }
@@ -237,16 +234,19 @@ static void walk_chain(struct walk *w, struct perf_words chain, bool ends_at_use
     }
 }
 
-/* stoke record's mark of a stack whose outer frames are not known: a marker without
- * anything behind it. */
-static bool is_marked_cut(struct perf_words chain)
+/* How stoke record ended a stack: a truncated one has a user marker at the end of the chain, one
+ * that ends in code without unwind information has two. */
+static enum unwind_end marked_end(struct perf_words chain)
 {
-    size_t count = perf_word_count(chain);
-    return count > 1 && perf_word(chain, count - 1) == PERF_CONTEXT_USER;
+    size_t count = perf_word_count(chain), markers = 0;
+    while (markers < 2 && count > 1 + markers &&
+           perf_word(chain, count - 1 - markers) == PERF_CONTEXT_USER)
+        markers++;
+    return markers == 0 ? UNWIND_WHOLE : markers == 1 ? UNWIND_CUT : UNWIND_NO_TABLE;
 }
 
-/* The processor's own record of calls (LBR): where the last one went to, then where each
- * came from. */
+/* The CPU's call stack in branch records (LBR): the target of the newest branch, then the
+ * source of each. */
 static void walk_branches(const struct walk *w, struct perf_words branches)
 {
     size_t count = perf_word_count(branches) / PERF_BRANCH_WORDS;
@@ -255,8 +255,8 @@ static void walk_branches(const struct walk *w, struct perf_words branches)
         push(w, w->user, perf_word(branches, i * PERF_BRANCH_WORDS), false);
 }
 
-/* Whether the chain of the processor's call record is to be taken for the user part. */
-static bool has_call_record(const struct perf_held *s)
+/* Whether the user part of the chain is replaced by the branch records. */
+static bool has_call_record(const struct perf_queued *s)
 {
     if (!s->from_branches)
         return false;
@@ -268,7 +268,7 @@ static bool has_call_record(const struct perf_held *s)
 
 /* --- Dumps ------------------------------------------------------------------------- */
 
-/* The program counter's number among the registers, as perf counts them. */
+/* The register number of the program counter, as perf counts registers. */
 static unsigned pc_register(enum architecture machine)
 {
     return machine == ARCH_ARM64 ? 32 : machine == ARCH_ARM ? 15 : 8;
@@ -285,7 +285,7 @@ static void spread_registers(const struct perf_registers *from, uint64_t *regist
             registers[i] = perf_word(from->values, next++);
 }
 
-static void add_job(const struct walk *w, struct perf_held *s, size_t i)
+static void add_job(const struct walk *w, struct perf_queued *s, size_t i)
 {
     struct dumps *d = w->walker->dumps;
     size_t frames = s->stack.len / 8 + 2;
@@ -305,36 +305,57 @@ static void add_job(const struct walk *w, struct perf_held *s, size_t i)
     memset(d->signals[i], 0, sizeof d->signals[i]);
 }
 
-/* The frames of the sample's job go into the path. A stack that could not be unwound at
- * all still tells where the program was. */
-static void push_unwound(const struct walk *w, struct perf_held *s)
+/* --- Paths ------------------------------------------------------------------------- */
+
+static void reverse(location_id *path, size_t count)
 {
+    for (size_t i = 0, j = count; i + 1 < j; i++) {
+        location_id swap = path[i];
+        path[i] = path[--j];
+        path[j] = swap;
+    }
+}
+
+/* Appends the path of a sample with a job: the frames of the dump, then the known part,
+ * which is leaf first until now. A dump that cannot be unwound at all still has its
+ * program counter. */
+static void append_unwound(const struct walk *w, struct perf_queued *s)
+{
+    struct perf_batch *b = w->batch;
     const struct unwind_job *job = &w->walker->dumps->jobs[s->job - 1];
-    size_t count = job->count < job->room ? job->count : job->room;
-    s->unwound_first = w->batch->path_count;
+    size_t count = job->count < job->room ? job->count : job->room, known = s->count;
+    size_t unwound = count ? count : 1, first = b->path_count + 1;
+    if (!ARRAY_RESERVE(&b->arena, b->path, b->path_cap, first + unwound + known))
+        return;
+    b->path_count = first + unwound + known;
     for (size_t i = 0; i < count; i++)
-        push(w, &s->user, job->addresses[i], i && !(job->signals[i / 32] >> i % 32 & 1));
+        b->path[first + count - 1 - i] = location_of(
+            w, &s->user, job->addresses[i], i && !(job->signals[i / 32] >> i % 32 & 1));
     if (count == 0)
-        push(w, &s->user, job->registers[pc_register(job->machine)], false);
-    s->unwound = w->batch->path_count - s->unwound_first;
+        b->path[first] =
+            location_of(w, &s->user, job->registers[pc_register(job->machine)], false);
+    for (size_t i = 0; i < known; i++)
+        b->path[first + unwound + i] = b->path[s->first + known - 1 - i];
+    s->first = first;
+    s->count = unwound + known;
+    s->unwound = unwound;
     s->end = (uint8_t)job->end;
 }
 
-/* --- Batches ----------------------------------------------------------------------- */
-
-/* Walks what is known without unwinding. True where there is a dump to unwind. */
-static bool walk_known(struct walk *w, struct perf_held *s)
+/* Walks the part that is known without unwinding. Returns true if there is a dump to
+ * unwind. */
+static bool walk_known(struct walk *w, struct perf_queued *s)
 {
     const struct perf_walk_settings *settings = w->batch->settings;
     w->user = &s->user;
     w->scope = mode_scope(w, s->mode);
-    if (settings->leaf_alone) {
+    if (settings->leaf_only) {
         if (s->has_ip)
             push(w, w->scope, s->ip, false);
         return false;
     }
     bool from_branches = has_call_record(s);
-    s->is_cut = s->has_chain && is_marked_cut(s->chain);
+    s->end = s->has_chain ? (uint8_t)marked_end(s->chain) : UNWIND_WHOLE;
     if (s->has_chain)
         walk_chain(w, s->chain, from_branches);
     else if (s->has_ip && !s->is_tracepoint) /* as perf shows it */
@@ -346,70 +367,81 @@ static bool walk_known(struct walk *w, struct perf_held *s)
     bool has_user = w->in_user && !w->first;
     if (w->waits || !s->registers.abi || !s->stack.len || !s->has_chain || has_user)
         return false;
-    s->is_cut = !settings->resolver;
-    if (s->is_cut) { /* where the program was, at least */
+    s->is_truncated = !settings->resolver;
+    if (s->is_truncated) { /* the program counter at least */
         uint64_t registers[UNWIND_REGISTERS_MAX];
         spread_registers(&s->registers, registers);
         push(w, &s->user, registers[pc_register(s->machine)], false);
     }
-    return !s->is_cut;
+    return !s->is_truncated;
 }
 
-static bool make_walker(struct perf_batch *b, unsigned hand)
+/* Leaves a free element in front of a sample's path. */
+static void begin_path(struct perf_batch *b, struct perf_queued *s)
 {
-    struct perf_walker *w = b->walkers[hand];
+    location_id *free_element =
+        ARRAY_APPEND(&b->arena, b->path, b->path_count, b->path_cap);
+    if (free_element)
+        *free_element = 0;
+    s->first = b->path_count;
+}
+
+/* --- Batches ----------------------------------------------------------------------- */
+
+static bool make_walker(struct perf_batch *b, unsigned worker)
+{
+    struct perf_walker *w = b->walkers[worker];
     if (!w)
-        w = b->walkers[hand] = calloc(1, sizeof *w);
+        w = b->walkers[worker] = calloc(1, sizeof *w);
     if (w && b->dumps && !w->dumps)
         w->dumps = arena_alloc(&w->arena, sizeof *w->dumps);
     return w && (w->dumps || !b->dumps);
 }
 
-/* The places that are new go with the batch. */
-static void tell_places(struct perf_batch *b, struct perf_walker *w)
+/* Lists the new locations in the batch. */
+static void report_locations(struct perf_batch *b, struct perf_walker *w)
 {
-    size_t from = w->told ? w->told : 1;
-    size_t more = w->places.count > from ? w->places.count - from : 0;
-    struct perf_place *learned =
-        arena_grow(&b->arena, b->learned, &b->learned_cap, more + 1, sizeof *learned);
-    if (learned)
-        b->learned = learned;
-    b->learned_count = learned ? more : 0;
-    if (learned && more)
-        memcpy(learned, w->places.items + from, more * sizeof *learned);
-    w->told = from + more;
+    size_t from = w->reported ? w->reported : 1;
+    size_t more = w->locations.count > from ? w->locations.count - from : 0;
+    bool has_room = ARRAY_RESERVE(&b->arena, b->learned, b->learned_cap, more + 1);
+    b->learned_count = has_room ? more : 0;
+    if (b->learned_count)
+        memcpy(b->learned, w->locations.items + from, more * sizeof *b->learned);
+    w->reported = from + more;
     b->failed = b->arena.failed || w->arena.failed;
 }
 
-void perf_walk_batch(struct errand *errand, unsigned hand)
+void perf_walk_batch(struct pool_task *task, unsigned worker)
 {
-    struct perf_batch *b = (struct perf_batch *)(void *)errand;
+    struct perf_batch *b = (struct perf_batch *)(void *)task;
     const struct perf_walk_settings *settings = b->settings;
     size_t jobs = 0;
-    b->hand = hand;
-    b->failed = !make_walker(b, hand);
+    b->worker = worker;
+    b->failed = !make_walker(b, worker);
     if (b->failed)
         return;
-    struct perf_walker *walker = b->walkers[hand];
+    struct perf_walker *walker = b->walkers[worker];
     for (size_t i = 0; i < b->count; i++) {
-        struct perf_held *s = &b->samples[i];
+        struct perf_queued *s = &b->samples[i];
         struct walk w = {
             .batch = b, .walker = walker, .first = true, .jit_time = s->jit_time};
-        s->first = b->path_count;
-        if (!s->is_turn && walk_known(&w, s))
+        begin_path(b, s);
+        if (!s->is_item && walk_known(&w, s))
             add_job(&w, s, jobs++);
-        s->known = b->path_count - s->first;
+        s->count = b->path_count - s->first;
+        if (!s->job && s->count)
+            reverse(b->path + s->first, s->count);
     }
     if (jobs)
-        settings->resolver->unwind(settings->resolver->context, hand, walker->dumps->jobs,
-                                   jobs);
+        settings->resolver->unwind(settings->resolver->context, worker,
+                                   walker->dumps->jobs, jobs);
     for (size_t i = 0; jobs && i < b->count; i++)
         if (b->samples[i].job)
-            push_unwound(&(struct walk){.batch = b,
-                                        .walker = walker,
-                                        .jit_time = b->samples[i].jit_time},
-                         &b->samples[i]);
-    tell_places(b, walker);
+            append_unwound(&(struct walk){.batch = b,
+                                          .walker = walker,
+                                          .jit_time = b->samples[i].jit_time},
+                           &b->samples[i]);
+    report_locations(b, walker);
 }
 
 void perf_walk_user(struct perf_batch *b, struct perf_words chain,
@@ -417,11 +449,13 @@ void perf_walk_user(struct perf_batch *b, struct perf_words chain,
 {
     struct walk w = {
         .batch = b, .user = user, .scope = user, .first = true, .jit_time = jit_time};
-    b->hand = 0;
+    b->worker = 0;
     b->failed = !make_walker(b, 0);
     if (b->failed)
         return;
     w.walker = b->walkers[0];
     walk_chain(&w, chain, false);
-    tell_places(b, w.walker);
+    if (b->path_count)
+        reverse(b->path, b->path_count);
+    report_locations(b, w.walker);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the fixtures of this folder that no tool writes: small pprof files, put together
-field by field. cpu.in alone is a Go program's own."""
+"""Writes the fixtures of this folder that no tool writes: small pprof files, made field by field. Only cpu.in was written
+by a Go program."""
 
 import os
 
@@ -63,8 +63,8 @@ def label(s, key, text=None, num=None):
 
 
 def heap():
-    """A heap profile: two types with a default, frames to drop but for some to keep, a
-    thread's labels, an inlined function, the kernel, an address without a name."""
+    """A heap profile: two types with a default, frames to drop with exceptions, a thread's labels, an inlined function, the
+    kernel, an address without a name."""
     s = Strings()
     return b"".join([
         sample_type(s, "objects", "count"), sample_type(s, "space", "kilobytes"),
@@ -93,7 +93,7 @@ def heap():
 
 
 def awkward():
-    """Everything that may be wrong, in a file of which the rest is read."""
+    """All possible faults, in a file with otherwise valid data."""
     s = Strings()
     s("a\x1b[31m;\n<script>")
     s(b"not utf-8: \xff\xfe")

@@ -1,5 +1,5 @@
-/* Plain C: static inline helpers of a header, a nested function where the compiler knows
- * them, code on a line of another file, functions in sections of their own. */
+/* Plain C: static inline functions of a header, a nested function if the compiler
+ * supports it, code with a #line of another file, functions in separate sections. */
 #include "two.h"
 #include <stdlib.h>
 #include <string.h>

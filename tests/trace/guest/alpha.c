@@ -1,4 +1,4 @@
-/* A user program of the kernel that the tests boot: computes, and writes numbers. */
+/* A user program on the kernel that the tests boot: computes, and writes numbers. */
 #include <stdio.h>
 
 __attribute__((noinline)) static long alpha_fib(long n)

@@ -1,17 +1,5 @@
-# Where a machine begins: a stack, the trap handler, and the device that ends it.
-    .section .text.first, "ax"
-    .globl _start
-    .type _start, @function
-_start:
-    la sp, stack_main + 16384
-    la t0, trap_entry
-    csrw mtvec, t0
-    call main
-    li t0, 0x100000
-    li t1, 0x5555
-    sw t1, (t0)
-1:  j 1b
-    .size _start, . - _start
+# A trap handler that saves the registers on the stack.
+#include "start.inc"
 
     .text
     .globl trap_entry

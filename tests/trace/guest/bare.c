@@ -1,57 +1,57 @@
-/* A bare-metal program whose stacks are known: ecalls, faults in the middle of a block
- * that are skipped or tried again, traps within the trap handler, and a timer's
+/* A bare-metal program with known stacks: ecalls, faults in the middle of a block
+ * whose instruction is skipped or repeated, traps in the trap handler, and timer
  * interrupts. */
 typedef unsigned long word;
 
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 #define MTIME (*(volatile word *)0x200bff8)
 #define MTIMECMP (*(volatile word *)0x2004000)
 
 enum {
-    EPC = 16 /* its place among the words that trap_entry keeps */
+    EPC = 16 /* its index among the words that trap_entry saves */
 };
 
 char stack_main[16384] __attribute__((aligned(16)));
 volatile word work, ticks;
 static volatile word good = 1;
 
-KEPT word fib(word n)
+NOINLINE word fib(word n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-KEPT void set_timer(word delay)
+NOINLINE void set_timer(word delay)
 {
     MTIMECMP = delay ? MTIME + delay : ~0UL;
 }
 
-KEPT void on_timer(void)
+NOINLINE void on_timer(void)
 {
     ticks++;
     set_timer(ticks < 3 ? 200 : 0);
     work += fib(4);
 }
 
-KEPT word call_machine(word what)
+NOINLINE word call_machine(word what)
 {
     register word a0 __asm__("a0") = what;
     __asm__ volatile("ecall" : "+r"(a0) : : "memory");
     return a0 + fib(2);
 }
 
-KEPT void on_call(word *saved)
+NOINLINE void on_call(word *saved)
 {
     saved[EPC] += 4;
     saved[4] += fib(3);
-    if (saved[4] > 100) /* a trap within the trap */
+    if (saved[4] > 100) /* a trap in the trap handler */
         saved[4] = call_machine(saved[4] - 100);
 }
 
-/* The address of the fault is in a5, of both functions below. */
-KEPT void on_load_fault(word *saved)
+/* The address of the fault is in a5, in both functions below. */
+NOINLINE void on_load_fault(word *saved)
 {
     if (saved[9] == 8) {
-        saved[9] = (word)&good; /* and once more */
+        saved[9] = (word)&good; /* and a second time */
         return;
     }
     saved[EPC] += 4;
@@ -68,8 +68,8 @@ void on_trap(word cause, word *saved)
         on_load_fault(saved);
 }
 
-/* A load of 4 bytes, with arithmetic before and behind it: all one block. */
-KEPT word load(word address)
+/* A load of 4 bytes, with arithmetic before and after it: all in one block. */
+NOINLINE word load(word address)
 {
     register word a5 __asm__("a5") = address;
     word got = 7;
@@ -84,7 +84,7 @@ KEPT word load(word address)
     return got + fib(3);
 }
 
-KEPT word tail(word n)
+NOINLINE word tail(word n)
 {
     work += n;
     return n ? tail(n - 1) : load((word)&good);

@@ -1,4 +1,4 @@
-/* A user program of the kernel that the tests boot: reads numbers and adds them up. */
+/* A user program on the kernel that the tests boot: reads numbers and adds them. */
 #include <stdio.h>
 
 __attribute__((noinline)) static long beta_digits(long n)

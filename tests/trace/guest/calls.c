@@ -1,5 +1,5 @@
-/* A user program whose stacks are known: every way in which control moves in C. It is
- * built without inlining; what it prints tells that it ran as meant. */
+/* A user program with known stacks: all control flow of C. It is built without
+ * inlining; its output shows that it ran correctly. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <setjmp.h>
@@ -10,82 +10,82 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 
 volatile long work;
 
 /* Recursion, and mutual recursion. */
-KEPT long fib(long n)
+NOINLINE long fib(long n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-KEPT long is_odd(long n);
+NOINLINE long is_odd(long n);
 
-KEPT long is_even(long n)
+NOINLINE long is_even(long n)
 {
     return n == 0 ? 1 : is_odd(n - 1) + (work & 0);
 }
 
-KEPT long is_odd(long n)
+NOINLINE long is_odd(long n)
 {
     return n == 0 ? 0 : is_even(n - 1) + (work & 0);
 }
 
-KEPT long deep(long n)
+NOINLINE long deep(long n)
 {
     long below = n ? deep(n - 1) : 0;
     work += below;
     return below + 1;
 }
 
-/* Tail calls: direct, by a pointer, to itself, and out of a call. */
-KEPT long tail_last(long n)
+/* Tail calls: direct, through a pointer, to itself, and from a called function. */
+NOINLINE long tail_last(long n)
 {
     work += n;
     return n * 3;
 }
 
-KEPT long tail_odd(long n);
+NOINLINE long tail_odd(long n);
 
-KEPT long tail_even(long n)
+NOINLINE long tail_even(long n)
 {
     work++;
     return n ? tail_odd(n - 1) : tail_last(n + 7);
 }
 
-KEPT long tail_odd(long n)
+NOINLINE long tail_odd(long n)
 {
     work--;
     return n ? tail_even(n - 1) : tail_last(n + 9);
 }
 
-KEPT long tail_by_pointer(long (*to)(long), long n)
+NOINLINE long tail_by_pointer(long (*to)(long), long n)
 {
     work += 2;
     return to(n);
 }
 
-KEPT long tail_after_call(long n)
+NOINLINE long tail_after_call(long n)
 {
     long sum = fib(n);
     return tail_even(sum);
 }
 
 /* Function pointers. */
-KEPT long add(long a, long b)
+NOINLINE long add(long a, long b)
 {
     return a + b;
 }
 
-KEPT long multiply(long a, long b)
+NOINLINE long multiply(long a, long b)
 {
     return a * b + fib(3);
 }
 
 static long (*const table[])(long, long) = {add, multiply};
 
-KEPT long by_table(long n)
+NOINLINE long by_table(long n)
 {
     long sum = 1;
     for (long i = 0; i < n; i++)
@@ -98,7 +98,7 @@ static int compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-KEPT long sort(void)
+NOINLINE long sort(void)
 {
     int items[40];
     for (int i = 0; i < 40; i++)
@@ -107,10 +107,11 @@ KEPT long sort(void)
     return items[3];
 }
 
-/* setjmp and longjmp: over several frames, from a recursion into itself, and again. */
+/* setjmp and longjmp: over several frames, from a recursion to one of its own frames,
+ * and repeatedly. */
 static jmp_buf here, inner;
 
-KEPT void jump_from_below(long n)
+NOINLINE void jump_from_below(long n)
 {
     if (n == 0)
         longjmp(here, 5);
@@ -118,7 +119,7 @@ KEPT void jump_from_below(long n)
     work++;
 }
 
-KEPT long jumps(void)
+NOINLINE long jumps(void)
 {
     long got = setjmp(here);
     if (got == 0) {
@@ -128,7 +129,7 @@ KEPT long jumps(void)
     return got + fib(4);
 }
 
-KEPT long jumps_in_recursion(long n)
+NOINLINE long jumps_in_recursion(long n)
 {
     if (n == 0)
         longjmp(inner, 2);
@@ -137,7 +138,7 @@ KEPT long jumps_in_recursion(long n)
     return jumps_in_recursion(n - 1) + 1;
 }
 
-KEPT long jumps_often(void)
+NOINLINE long jumps_often(void)
 {
     volatile long count = 0;
     if (setjmp(here) < 4) {
@@ -147,8 +148,8 @@ KEPT long jumps_often(void)
     return count;
 }
 
-/* Signals: a handler that calls, one within another, one that does not return, one for a
- * fault that is mended and tried again, one on a stack of its own. */
+/* Signals: a handler that calls functions, a handler in another one, one that does not
+ * return, one for a fault that is corrected and repeated, one on its own stack. */
 static sigjmp_buf out_of_handler;
 static char *page;
 static char stack_of_signals[65536] __attribute__((aligned(16)));
@@ -177,7 +178,7 @@ static void on_fault(int number)
     mprotect(page, 4096, PROT_READ | PROT_WRITE);
 }
 
-KEPT long fault_is_mended(long value)
+NOINLINE long fault_is_fixed(long value)
 {
     long sum = value + 1;
     page[8] = (char)sum; /* in the middle of a block */
@@ -185,7 +186,7 @@ KEPT long fault_is_mended(long value)
     return sum + value;
 }
 
-KEPT long fault_is_left(volatile char *nowhere)
+NOINLINE long fault_is_left(volatile char *nowhere)
 {
     if (sigsetjmp(out_of_handler, 1) == 0) {
         work++;
@@ -204,7 +205,7 @@ static void handle(int number, void (*handler)(int), int flags)
     sigaction(number, &action, NULL);
 }
 
-KEPT long signals(void)
+NOINLINE long signals(void)
 {
     stack_t stack = {.ss_sp = stack_of_signals, .ss_size = sizeof stack_of_signals};
     handle(SIGUSR1, on_signal, 0);
@@ -221,13 +222,13 @@ KEPT long signals(void)
         raise(SIGTERM);
     page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     handle(SIGSEGV, on_fault, 0);
-    fault_is_mended(4);
+    fault_is_fixed(4);
     handle(SIGSEGV, on_leaving_signal, 0);
     return fault_is_left(NULL);
 }
 
-/* A frame whose size is not known before it runs. */
-KEPT long with_alloca(long n)
+/* A frame whose size is computed at run time. */
+NOINLINE long with_alloca(long n)
 {
     char *room = alloca((size_t)n * 16);
     memset(room, 1, (size_t)n * 16);

@@ -1,4 +1,4 @@
-/* Works for as many rounds as it is given, then reads from nowhere. */
+/* Computes for the given number of rounds, then reads an invalid address. */
 #include <stdlib.h>
 
 static __attribute__((noinline)) long work(long n)

@@ -5,28 +5,28 @@
 #include <string>
 #include <vector>
 
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 
 volatile long work;
 
-KEPT long fib(long n)
+NOINLINE long fib(long n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
 struct Guard {
     long n;
-    KEPT explicit Guard(long value) : n(value)
+    NOINLINE explicit Guard(long value) : n(value)
     {
         work += n;
     }
-    KEPT ~Guard()
+    NOINLINE ~Guard()
     {
         work -= fib(n & 3);
     }
 };
 
-KEPT void thrower(long n)
+NOINLINE void thrower(long n)
 {
     Guard guard(n);
     if (n == 0)
@@ -35,7 +35,7 @@ KEPT void thrower(long n)
     work++;
 }
 
-KEPT long catches(long n)
+NOINLINE long catches(long n)
 {
     try {
         Guard guard(2);
@@ -46,7 +46,7 @@ KEPT long catches(long n)
     return 0;
 }
 
-KEPT long throws_again(long n)
+NOINLINE long throws_again(long n)
 {
     try {
         thrower(n);
@@ -57,7 +57,7 @@ KEPT long throws_again(long n)
     return 1;
 }
 
-KEPT long catches_in_recursion(long n)
+NOINLINE long catches_in_recursion(long n)
 {
     Guard guard(n);
     if (n == 0)
@@ -71,7 +71,7 @@ KEPT long catches_in_recursion(long n)
     }
 }
 
-KEPT long nested()
+NOINLINE long nested()
 {
     try {
         try {
@@ -91,21 +91,21 @@ struct Shape {
 };
 
 struct Square : Shape {
-    KEPT long area(long n) const override
+    NOINLINE long area(long n) const override
     {
         return n * n + fib(2);
     }
 };
 
 struct Broken : Shape {
-    KEPT long area(long n) const override
+    NOINLINE long area(long n) const override
     {
         std::vector<long> few(3);
         return few.at((std::size_t)n + 3);
     }
 };
 
-KEPT long shapes(const Shape &shape)
+NOINLINE long shapes(const Shape &shape)
 {
     try {
         return shape.area(3);

@@ -1,6 +1,6 @@
-/* The first process of the kernel that the tests boot: runs two programs at once, which
- * lie at the same addresses, lets them talk through a pipe, and switches the machine off.
- */
+/* The first process of the kernel that the tests boot: runs two programs at the same
+ * time, which have the same addresses and communicate through a pipe, and switches the
+ * machine off. */
 #include <stdio.h>
 #include <sys/reboot.h>
 #include <sys/wait.h>

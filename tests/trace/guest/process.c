@@ -1,4 +1,5 @@
-/* A user program that ends, forks and runs others in every way, as its argument says. */
+/* A user program that ends, forks and executes programs; the argument selects the
+ * case. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ static void spin(long count)
         work += i;
 }
 
-/* The guest's own children are all that wait() knows. */
+/* wait() returns only children of the guest. */
 static int forks(void)
 {
     int status = 0;
@@ -34,7 +35,7 @@ static int forks(void)
     return !is_right;
 }
 
-/* A program's files have the numbers that they would have. */
+/* File descriptors of a program have the same numbers as without the plugin. */
 static int opens(void)
 {
     int fd = open("/dev/null", O_RDONLY);

@@ -3,26 +3,7 @@
 #     2: the same, but C code takes and returns the pointer
 #     3: registers in the task (mscratch), and the kernel has a stack of its own
 #     4: registers on the kernel's stack, from and to where C code copies them
-    .section .text.first, "ax"
-    .globl _start
-    .type _start, @function
-_start:
-    la sp, stack_main + 16384
-    la t0, trap_entry
-    csrw mtvec, t0
-    call main
-    j leave
-    .size _start, . - _start
-
-    .text
-    .globl leave
-    .type leave, @function
-leave:
-    li t0, 0x100000
-    li t1, 0x5555
-    sw t1, (t0)
-1:  j 1b
-    .size leave, . - leave
+#include "start.inc"
 
     .macro save base
     sd ra, 8(\base)

@@ -1,7 +1,7 @@
-/* The kernel of rtos.S, and its tasks: two of them are of one function. */
+/* The kernel of rtos.S, and its tasks: two of them run the same function. */
 typedef unsigned long word;
 
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 #define MTIME (*(volatile word *)0x200bff8)
 #define MTIMECMP (*(volatile word *)0x2004000)
 
@@ -29,25 +29,25 @@ static word chosen;
 void leave(void);
 void start_first(word *registers);
 
-KEPT word fib(word n)
+NOINLINE word fib(word n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-KEPT void yield(void)
+NOINLINE void yield(void)
 {
     __asm__ volatile("ecall" : : : "memory");
 }
 
 /* --- Tasks ------------------------------------------------------------------------- */
 
-KEPT void count(word n)
+NOINLINE void count(word n)
 {
     while (n-- > 0)
         work += n & 1 ? n : 1;
 }
 
-KEPT void descend(word n)
+NOINLINE void descend(word n)
 {
     count(n);
     if (n == 0)
@@ -57,7 +57,7 @@ KEPT void descend(word n)
     work++;
 }
 
-KEPT void compute(word n)
+NOINLINE void compute(word n)
 {
     for (;;) {
         work += fib(n & 7);
@@ -65,7 +65,7 @@ KEPT void compute(word n)
     }
 }
 
-KEPT void wander(word n)
+NOINLINE void wander(word n)
 {
     for (;;) {
         descend(n & 3);
@@ -73,7 +73,7 @@ KEPT void wander(word n)
     }
 }
 
-KEPT void spin(word n)
+NOINLINE void spin(word n)
 {
     (void)n;
     for (;;)
@@ -82,32 +82,32 @@ KEPT void spin(word n)
 
 /* --- The kernel -------------------------------------------------------------------- */
 
-KEPT void set_timer(void)
+NOINLINE void set_timer(void)
 {
     MTIMECMP = MTIME + SLICE;
 }
 
-KEPT void schedule(void)
+NOINLINE void schedule(void)
 {
     chosen = (chosen + 1 + (ticks & 1)) % TASKS;
     current = &tasks[chosen];
     work += fib(3);
 }
 
-KEPT int handle(word cause)
+NOINLINE int handle(word cause)
 {
     if (cause >> 63) {
         if (++ticks == TICKS)
             leave();
         set_timer();
         if (ticks % 5 == 0)
-            return 0; /* the same one goes on */
+            return 0; /* the same task continues */
     }
     schedule();
     return !(cause >> 63);
 }
 
-/* An ecall's task goes on behind it. */
+/* A task continues after its ecall. */
 static void pass_over(word *registers, word cause)
 {
     if (!(cause >> 63))
@@ -115,13 +115,13 @@ static void pass_over(word *registers, word cause)
 }
 
 #if WAY == 1
-KEPT void on_trap(word cause)
+NOINLINE void on_trap(word cause)
 {
     pass_over(current->pointer, cause);
     handle(cause);
 }
 #elif WAY == 2
-KEPT word *on_trap_at(word *registers, word cause)
+NOINLINE word *on_trap_at(word *registers, word cause)
 {
     pass_over(registers, cause);
     current->pointer = registers;
@@ -129,19 +129,19 @@ KEPT word *on_trap_at(word *registers, word cause)
     return current->pointer;
 }
 #elif WAY == 3
-KEPT void on_trap(word cause)
+NOINLINE void on_trap(word cause)
 {
     pass_over(current->registers, cause);
     handle(cause);
 }
 #else
-KEPT void copy(word *to, const word *from)
+NOINLINE void copy(word *to, const word *from)
 {
     for (int i = 0; i < REGISTERS; i++)
         to[i] = from[i];
 }
 
-KEPT void on_trap_copies(word *registers, word cause)
+NOINLINE void on_trap_copies(word *registers, word cause)
 {
     pass_over(registers, cause);
     copy(current->registers, registers);
@@ -149,7 +149,7 @@ KEPT void on_trap_copies(word *registers, word cause)
     copy(registers, current->registers);
 }
 
-KEPT void take_first(word *registers)
+NOINLINE void take_first(word *registers)
 {
     copy(registers, current->registers);
 }
@@ -176,8 +176,10 @@ int main(void)
     make_task(1, stack_of_b, wander, 2);
     make_task(2, stack_of_c, spin, 0);
     make_task(3, stack_of_d, wander, 3);
-    __asm__ volatile("csrw mie, %0" : : "r"(0x80));       /* the timer */
-    __asm__ volatile("csrs mstatus, %0" : : "r"(0x1880)); /* mret to machine mode, on */
+    __asm__ volatile("csrw mie, %0" : : "r"(0x80)); /* the timer */
+    __asm__ volatile("csrs mstatus, %0"
+                     :
+                     : "r"(0x1880)); /* mret to machine mode, with interrupts */
     set_timer();
     start_first(tasks[0].pointer);
     return 0;

@@ -1,4 +1,4 @@
-/* A program without a library, for machines of 32 and of 64 bits. */
+/* A program without a library, for 32-bit and 64-bit machines. */
 static long call(long number, long a, long b, long c)
 {
     register long a7 __asm__("a7") = number;

@@ -1,18 +1,19 @@
-/* A user program whose stacks change underneath: ucontexts, and three ways of its own
- * (switches.S). In each way several stacks run in turn, deep in recursions, and switch at
- * one place and at different ones. At the end, setjmp at each level of a recursion. */
+/* A user program that switches stacks: with ucontexts, and in three ways of its own
+ * (switches.S). In each way several stacks run in turn, in deep recursions, and switch
+ * at the same location and at different ones. At the end, setjmp is called at each
+ * level of a recursion. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 #include <ucontext.h>
 
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 
 enum { STACKS = 4, SIZE = 32768, ROUNDS = 6, REGISTERS = 14 };
 
 volatile long work;
 
-/* Each way has its own. */
+/* Each kind of switch has its own stacks. */
 #define ALIGNED __attribute__((aligned(16)))
 #define FOUR(way)                                                      \
     char stack_of_a##way[SIZE] ALIGNED, stack_of_b##way[SIZE] ALIGNED, \
@@ -29,7 +30,7 @@ static char *const all[][STACKS] = {
 };
 static char *const *stacks;
 
-KEPT long fib(long n)
+NOINLINE long fib(long n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
@@ -38,9 +39,9 @@ KEPT long fib(long n)
 
 static int current, left;
 static int is_done[STACKS];
-static void (*leave)(void); /* the way */
+static void (*leave)(void); /* the kind of switch */
 
-KEPT void descend(long depth, long width)
+NOINLINE void descend(long depth, long width)
 {
     work += fib(depth & 3);
     if (depth > 0)
@@ -48,17 +49,17 @@ KEPT void descend(long depth, long width)
     else
         leave();
     if (depth == width)
-        leave(); /* another place */
+        leave(); /* another location */
     work++;
 }
 
-KEPT void run_even(long number)
+NOINLINE void run_even(long number)
 {
     for (long i = 0; i < ROUNDS; i++)
         descend(number + i % 3, 2);
 }
 
-KEPT void run_odd(long number)
+NOINLINE void run_odd(long number)
 {
     for (long i = 0; i < ROUNDS; i++) {
         descend(2 * number, number);
@@ -66,7 +67,7 @@ KEPT void run_odd(long number)
     }
 }
 
-KEPT void run(long number)
+NOINLINE void run(long number)
 {
     if (number & 1)
         run_odd(number);
@@ -90,19 +91,19 @@ static int next_of(int number)
 
 static ucontext_t home, contexts[STACKS];
 
-KEPT void leave_ucontext(void)
+NOINLINE void leave_ucontext(void)
 {
     ucontext_t *from = &contexts[current];
     current = next_of(current);
     swapcontext(from, current < 0 ? &home : &contexts[current]);
 }
 
-KEPT void begin_ucontext(int number)
+NOINLINE void begin_ucontext(int number)
 {
     run(number);
 }
 
-KEPT void run_ucontexts(void)
+NOINLINE void run_ucontexts(void)
 {
     for (int i = 0; i < STACKS; i++) {
         getcontext(&contexts[i]);
@@ -123,14 +124,14 @@ void begin_stack(void);
 
 static registers own, others[STACKS];
 
-KEPT void leave_in_memory(void)
+NOINLINE void leave_in_memory(void)
 {
     long *from = others[current];
     current = next_of(current);
     switch_in_memory(from, current < 0 ? own : others[current]);
 }
 
-KEPT void run_in_memory(void)
+NOINLINE void run_in_memory(void)
 {
     for (int i = 0; i < STACKS; i++) {
         others[i][0] = (long)begin_stack;
@@ -161,14 +162,14 @@ static void prepare_stacks(void (*begin)(long, void *))
     }
 }
 
-KEPT void leave_on_stack(void)
+NOINLINE void leave_on_stack(void)
 {
     void **from = &pointers[current];
     current = next_of(current);
     switch_on_stack(from, current < 0 ? pointer : pointers[current]);
 }
 
-KEPT void run_on_stack(void)
+NOINLINE void run_on_stack(void)
 {
     prepare_stacks((void (*)(long, void *))run);
     leave = leave_on_stack;
@@ -182,7 +183,7 @@ static void keep_pointer(void *left_at)
     *(came_from < 0 ? &pointer : &pointers[came_from]) = left_at;
 }
 
-KEPT void leave_by_hand(void)
+NOINLINE void leave_by_jump(void)
 {
     int to = next_of(current);
     came_from = current;
@@ -190,16 +191,16 @@ KEPT void leave_by_hand(void)
     keep_pointer(switch_and_hand_over(to < 0 ? pointer : pointers[to]));
 }
 
-KEPT void run_handed(long number, void *left_at)
+NOINLINE void run_handed(long number, void *left_at)
 {
     keep_pointer(left_at);
     run(number);
 }
 
-KEPT void run_by_hand(void)
+NOINLINE void run_by_jump(void)
 {
     prepare_stacks(run_handed);
-    leave = leave_by_hand;
+    leave = leave_by_jump;
     came_from = -1;
     switch_and_hand_over(pointers[0]);
 }
@@ -210,11 +211,11 @@ enum { LEVELS = 12 };
 static jmp_buf levels[LEVELS];
 static int jumps;
 
-KEPT void dive(int level)
+NOINLINE void dive(int level)
 {
     volatile int here = level;
     if (setjmp(levels[here]) != 0) {
-        work += fib(3); /* under `here` + 1 frames of dive */
+        work += fib(3); /* below `here` + 1 frames of dive */
         return;
     }
     work += fib(2);
@@ -237,7 +238,7 @@ static void begin_way(void)
 int main(void)
 {
     static void (*const ways[])(void) = {run_ucontexts, run_in_memory, run_on_stack,
-                                         run_by_hand};
+                                         run_by_jump};
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++) {
         begin_way();
         stacks = all[i];

@@ -7,7 +7,7 @@
  *     -plugin libstoke_qemu.so,out=small.qemu
  *
  * TRACEFILE-C0 has the addresses of small.qemu, one a cycle. */
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 
 volatile long work;
 
@@ -40,7 +40,7 @@ __asm__(".section .text.first, \"ax\"\n"
 
 char stack[4096] __attribute__((aligned(16)));
 
-KEPT void on_trap(void)
+NOINLINE void on_trap(void)
 {
     work++;
 }
@@ -51,17 +51,17 @@ static inline void count(long times)
         work += i;
 }
 
-KEPT long fib(long n)
+NOINLINE long fib(long n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-KEPT void last(long n)
+NOINLINE void last(long n)
 {
     count(n);
 }
 
-KEPT void first(long n)
+NOINLINE void first(long n)
 {
     work = n;
     last(n + 1);

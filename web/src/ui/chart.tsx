@@ -9,11 +9,11 @@ interface Props {
     kind: Chart;
     flame: boolean;
     map?: boolean;
-    place?: boolean;
-    follows?: number; /* loads anew when it changes */
+    zoomInAddress?: boolean;
+    follows?: number; /* reloads when it changes */
 }
 
-/* What a screen reader is told of the canvas, a little after it was drawn. */
+/* A description of the canvas for screen readers, updated shortly after drawing. */
 function Spoken({ app, view, kind }: { app: App; view: ChartView | null; kind: Chart }) {
     const [rows, setRows] = useState<ReturnType<ChartView["visible"]>>([]);
     useEffect(() => {
@@ -33,11 +33,11 @@ function Spoken({ app, view, kind }: { app: App; view: ChartView | null; kind: C
     );
 }
 
-export function ChartPane({ app, kind, flame, map = false, place = false, follows = 0 }: Props) {
+export function ChartPane({ app, kind, flame, map = false, zoomInAddress = false, follows = 0 }: Props) {
     const host = useRef<HTMLDivElement>(null);
     const [view, setView] = useState<ChartView | null>(null);
     useLayoutEffect(() => {
-        const made = new ChartView(app, host.current as HTMLElement, { kind, flame, map, place });
+        const made = new ChartView(app, host.current as HTMLElement, { kind, flame, map, zoomInAddress });
         setView(made);
         if (map)
             app.steered = made;
@@ -48,7 +48,7 @@ export function ChartPane({ app, kind, flame, map = false, place = false, follow
         };
     }, [app, kind]);
     useEffect(() => {
-        view?.update({ kind, flame, map, place });
+        view?.update({ kind, flame, map, zoomInAddress });
     });
     useEffect(() => {
         if (view && follows)

@@ -20,7 +20,7 @@ function Numbers({ app, title, self, total, waiting }: { app: App; title: string
                 <tr><th>Self</th><td>{weight(self, shown.unit)}</td><td>{share(self, shown.total)}</td></tr>
                 {waiting !== undefined && <tr title="Of the total"><th>Waiting</th><td>{weight(waiting, shown.unit)}</td><td>{share(waiting, shown.total)}</td></tr>}
                 {sampled && (
-                    <tr class="faint" title="Where the share lies in 95 of 100 such recordings, as far as chance goes">
+                    <tr class="faint" title="The 95 % confidence interval of the share">
                         <th>95%</th><td colSpan={2}>{(low * 100).toFixed(1)} {"\u2013"} {(high * 100).toFixed(1)}%</td>
                     </tr>
                 )}
@@ -51,14 +51,14 @@ function Stack({ app, box }: { app: App; box: BoxInfo }) {
     );
 }
 
-function place(f: FunctionInfo): string {
+function locationOf(f: FunctionInfo): string {
     return `${shownName(baseName(f.file))}${f.line ? `:${f.line}` : ""}`;
 }
 
-/* What is known of the chosen function, and of the box that was clicked. */
+/* Details of the selected function, and of the clicked box. */
 export function Details({ app }: { app: App }) {
     const { chosen, selected } = app;
-    if (!chosen || app.place.view === "summary" || app.place.view === "heat")
+    if (!chosen || app.state.view === "summary" || app.state.view === "heat")
         return null;
     const box = selected?.function.label === chosen.label ? selected : null;
     return (
@@ -66,16 +66,16 @@ export function Details({ app }: { app: App }) {
             <div class="who">
                 <h2>{shownName(chosen.name).slice(0, 4000)}</h2>
                 <p class="faint">
-                    {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (e)`} onClick={() => app.openSource(chosen.file)}>{place(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
+                    {chosen.file && <><button type="button" class="link" title={`${shownName(chosen.file)}\nOpen source (e)`} onClick={() => app.openSource(chosen.file)}>{locationOf(chosen)}</button>{chosen.module ? " \u00b7 " : " "}</>}
                     <span title={shownName(chosen.module)}>{shownName(baseName(chosen.module))}</span>
                     {chosen.kind === "user" ? "" : `${chosen.module ? " \u00b7 " : ""}${chosen.kind}`}
                 </p>
                 <p class="acts">
-                    <button type="button" onClick={() => void app.addFilter({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>
-                    <button type="button" onClick={() => void app.addFilter({ verb: "focus", text: chosen.name, exact: true })}>Only stacks with it</button>
-                    <button type="button" onClick={() => void app.addFilter({ verb: "hide", text: chosen.name, exact: true })}>Merge</button>
-                    <button type="button" onClick={() => void app.addFilter({ verb: "ignore", text: chosen.name, exact: true })}>Drop</button>
-                    {app.place.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
+                    <button type="button" onClick={() => void app.filters.add({ verb: "show-from", text: chosen.name, exact: true })}>Begin here</button>
+                    <button type="button" onClick={() => void app.filters.add({ verb: "focus", text: chosen.name, exact: true })}>Only stacks with it</button>
+                    <button type="button" onClick={() => void app.filters.add({ verb: "hide", text: chosen.name, exact: true })}>Merge</button>
+                    <button type="button" onClick={() => void app.filters.add({ verb: "ignore", text: chosen.name, exact: true })}>Drop</button>
+                    {app.state.view !== "sandwich" && <button type="button" onClick={() => app.setView("sandwich")}>Callers and callees</button>}
                 </p>
             </div>
             {box && box.off !== undefined && (
@@ -89,7 +89,7 @@ export function Details({ app }: { app: App }) {
                 </table>
             )}
             {box?.total !== undefined && <Numbers app={app} title="This box" self={box.self ?? 0} total={box.total} waiting={box.waiting} />}
-            <Numbers app={app} title="All of the function" self={chosen.self} total={chosen.total} />
+            <Numbers app={app} title="The whole function" self={chosen.self} total={chosen.total} />
             {box && <Stack app={app} box={box} />}
             <button type="button" class="icon" aria-label="Close" onClick={() => void app.select(0, null)}>{"\u2715"}</button>
         </aside>

@@ -3,14 +3,16 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { type Command, COMMANDS } from "../commands";
+import { spanText } from "../axis";
 import { baseName, shownName, threadName, time, weight } from "../format";
 import type { SummaryInfo } from "../protocol";
 import { exportAs, savePage, savePicture } from "../save";
 import { filterText } from "../state";
 import { FormatChoice, Formats } from "./formats";
+import { MoreTracks } from "./more_tracks";
 import { Licences } from "./licences";
 
-/* From the last thing in a dialog Tab goes to the first, and back. */
+/* Tab moves from the last control of a dialog to the first, and back. */
 function keepFocus(event: KeyboardEvent): void {
     if (event.key !== "Tab")
         return;
@@ -23,7 +25,7 @@ function keepFocus(event: KeyboardEvent): void {
     (event.shiftKey ? all[all.length - 1] : all[0])?.focus();
 }
 
-function Dialog({ app, title, children }: { app: App; title: string; children: ComponentChildren }) {
+export function Dialog({ app, title, children }: { app: App; title: string; children: ComponentChildren }) {
     const host = useRef<HTMLDivElement>(null);
     useEffect(() => {
         const before = document.activeElement as HTMLElement | null;
@@ -66,8 +68,8 @@ function Help({ app }: { app: App }) {
                     <p><span>Pan</span><kbd>drag</kbd><kbd>wheel</kbd></p>
                     <p><span>Zoom</span><kbd>Ctrl wheel</kbd><kbd>pinch</kbd></p>
                     <p><span>Fit a box, or all</span><kbd>double click</kbd></p>
-                    <p><span>Only this span, by time</span><kbd>Shift drag</kbd></p>
-                    <p><span>What can be done with it</span><kbd>right click</kbd></p>
+                    <p><span>Select a time range</span><kbd>Shift drag</kbd></p>
+                    <p><span>Actions for a function</span><kbd>right click</kbd></p>
                     <p><span>Open, compare (with Shift)</span><kbd>drop a file</kbd></p>
                 </section>
             </div>
@@ -77,20 +79,60 @@ function Help({ app }: { app: App }) {
     );
 }
 
+const PALETTE_FUNCTIONS = 12;
+
+interface Choice {
+    title: string;
+    about: string;
+    keys: string[];
+    run(): void;
+}
+
+/* Everything else that the palette finds: functions, events, threads, formats. */
+function choicesOf(app: App, words: string[], functions: { label: number; name: string }[], formats: { name: string; summary: string }[]): Choice[] {
+    const matches = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+    if (!words.length)
+        return [];
+    const { info } = app.tracks;
+    const events = (app.profile?.events ?? []).map((e, i): Choice =>
+        ({ title: shownName(e.name), about: `event, ${e.unit}`, keys: [], run: () => void app.setEvent(i + 1, false) }));
+    const threads = (info?.threads ?? []).filter((t) => t.tid !== undefined).map((t): Choice =>
+        ({ title: shownName(`${t.name} ${t.tid}`), about: "thread", keys: [], run: () => void app.filters.selectThreads({ verb: "tid", text: String(t.tid) }) }));
+    const readers = app.latest ? formats.map((f): Choice =>
+        ({ title: `Read the file as ${f.name}`, about: "format", keys: [], run: () => app.opening.openAs(f.name) })) : [];
+    return [
+        ...functions.map((f): Choice => ({ title: shownName(f.name).slice(0, 300), about: "function", keys: [], run: () => void app.choose(f.label) })),
+        ...[...events, ...threads, ...readers].filter((c) => matches(`${c.about} ${c.title}`)).slice(0, 30),
+    ];
+}
+
 function CommandPalette({ app }: { app: App }) {
     const [text, setText] = useState("");
     const [at, setAt] = useState(0);
+    const [functions, setFunctions] = useState<{ label: number; name: string }[]>([]);
+    const [formats, setFormats] = useState<{ name: string; summary: string }[]>([]);
+    useEffect(() => {
+        void app.core.formats().then(setFormats);
+    }, []);
+    useEffect(() => {
+        let stale = false;
+        const found = text.trim() && app.shown ? app.core.named(text.trim(), PALETTE_FUNCTIONS) : Promise.resolve([]);
+        void found.then((names) => { if (!stale) setFunctions(names); }, () => undefined);
+        return () => { stale = true; };
+    }, [text]);
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = COMMANDS.filter((c) => (!c.when || c.when(app)) && words.every((word) => c.title.toLowerCase().includes(word)));
-    const run = (command: Command | undefined): void => {
-        if (!command)
+    const commands = COMMANDS.filter((c) => (!c.when || c.when(app)) && words.every((word) => c.title.toLowerCase().includes(word)))
+        .map((c): Choice => ({ title: c.title, about: "", keys: c.keys.slice(0, 1), run: () => c.run(app) }));
+    const found = [...commands, ...choicesOf(app, words, functions, formats)];
+    const run = (choice: Choice | undefined): void => {
+        if (!choice)
             return;
         app.openDialog(null);
-        command.run(app);
+        choice.run();
     };
     return (
         <Dialog app={app} title="Commands">
-            <input type="text" placeholder="What to do" aria-label="What to do" value={text} spellcheck={false}
+            <input type="text" placeholder="Command, function, thread, event or format" aria-label="Command" value={text} spellcheck={false}
                 onInput={(event) => { setText(event.currentTarget.value); setAt(0); }}
                 onKeyDown={(event) => {
                     if (event.key === "ArrowDown")
@@ -104,18 +146,18 @@ function CommandPalette({ app }: { app: App }) {
                     event.preventDefault();
                 }} />
             <div class="choices" role="listbox">
-                {found.map((command, i) => (
-                    <button type="button" key={command.title} role="option" aria-selected={i === at} onClick={() => run(command)}>
-                        <span>{command.title}</span><Keys keys={command.keys.slice(0, 1)} />
+                {found.map((choice, i) => (
+                    <button type="button" key={`${choice.about} ${choice.title} ${i}`} role="option" aria-selected={i === at} onClick={() => run(choice)}>
+                        <span>{choice.title}</span><em class="faint">{choice.about}</em><Keys keys={choice.keys} />
                     </button>
                 ))}
-                {!found.length && <p class="nothing">Nothing is called like that.</p>}
+                {!found.length && <p class="nothing">Nothing matches.</p>}
             </div>
         </Dialog>
     );
 }
 
-const MERGED = [["all", "no threads"], ["name", "their names"], ["process", "their processes"], ["thread", "each thread"]] as const;
+const MERGED = [["all", "no threads"], ["name", "their names"], ["process", "their processes"], ["thread", "each thread"], ["both", "processes and their threads"]] as const;
 
 function Threads({ app }: { app: App }) {
     const [info, setInfo] = useState<SummaryInfo | null>(null);
@@ -131,13 +173,13 @@ function Threads({ app }: { app: App }) {
         app.openDialog(null);
         const tids = chosen.map((t) => t.tid).filter((tid) => tid !== undefined);
         if (chosen.length && tids.length === chosen.length)
-            void app.addFilter({ verb: "tid", text: tids.join(",") });
+            void app.filters.add({ verb: "tid", text: tids.join(",") });
         else if (chosen.length)
-            void app.addFilter({ verb: "comm", text: [...new Set(chosen.map((t) => t.name))].join("\n") });
+            void app.filters.add({ verb: "comm", text: [...new Set(chosen.map((t) => t.name))].join("\n") });
     };
     const merge = (by: (typeof MERGED)[number][0]): void => {
         app.openDialog(null);
-        void app.mergeThreads(by);
+        void app.filters.mergeThreads(by);
     };
     const flip = (i: number): void => {
         const next = new Set(picked);
@@ -155,7 +197,7 @@ function Threads({ app }: { app: App }) {
                         <span>{threadName(t)}</span><em>{weight(t.weight, app.shown?.unit ?? "")}</em>
                     </label>
                 ))}
-                {info && !threads.length && app.threadsBy !== "all" && <p class="faint">They are merged into frames: with no threads outermost, they can be chosen.</p>}
+                {info && !threads.length && app.filters.threadsBy !== "all" && <p class="faint">They are merged into frames: with no threads outermost, they can be chosen.</p>}
             </div>
             <p class="acts">
                 <button type="button" class="primary" disabled={picked.size === 0} onClick={apply}>These alone</button>
@@ -164,7 +206,7 @@ function Threads({ app }: { app: App }) {
             <p class="acts">
                 <span class="faint">Outermost frames:</span>
                 {MERGED.map(([by, title]) => (
-                    <button type="button" key={by} disabled={app.threadsBy === by} onClick={() => merge(by)}>{title}</button>
+                    <button type="button" key={by} disabled={app.filters.threadsBy === by} onClick={() => merge(by)}>{title}</button>
                 ))}
             </p>
         </Dialog>
@@ -173,7 +215,7 @@ function Threads({ app }: { app: App }) {
 
 const PATTERN_VERBS: [string, string][] = [
     ["focus", "Only stacks with"], ["ignore", "Without stacks with"], ["hide", "Without frames"], ["show", "Only frames"],
-    ["show-from", "Stacks from"], ["collapse-module", "As one frame modules"], ["comm", "Threads called"], ["tid", "Threads numbered"], ["pid", "Processes numbered"], ["cpu", "CPUs"],
+    ["show-from", "Stacks from"], ["collapse-module", "Collapse modules"], ["comm", "Threads named"], ["tid", "Threads with ID"], ["pid", "Processes with ID"], ["cpu", "CPUs"],
 ];
 
 function AddFilter({ app }: { app: App }) {
@@ -184,7 +226,7 @@ function AddFilter({ app }: { app: App }) {
         event.preventDefault();
         app.fault = null;
         setTried(true);
-        void (text ? app.addFilter({ verb, text }) : Promise.resolve(true)).then((good) => {
+        void (text ? app.filters.add({ verb, text }) : Promise.resolve(true)).then((good) => {
             if (good)
                 app.openDialog(null);
         });
@@ -195,7 +237,7 @@ function AddFilter({ app }: { app: App }) {
                 <select aria-label="Kind of filter" value={verb} onChange={(event) => setVerb(event.currentTarget.value)}>
                     {PATTERN_VERBS.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
                 </select>
-                <input type="text" value={text} aria-label="Pattern" placeholder="regular expression, name or numbers" spellcheck={false}
+                <input type="text" value={text} aria-label="Pattern" placeholder="regular expression, name or IDs" spellcheck={false}
                     onInput={(event) => setText(event.currentTarget.value)} />
                 <button type="submit" class="primary">Add</button>
             </form>
@@ -210,11 +252,11 @@ function Export({ app }: { app: App }) {
         run();
     };
     const choices: [string, string, () => void][] = [
-        ["Page", "this viewer with what is shown in it, one file for anywhere", () => void savePage(app)],
-        [".stoke", "all of the profile, for stoke", () => void exportAs(app, "stoke")],
-        ["PNG", "the picture as it stands", () => savePicture(app)],
+        ["Page", "this viewer with the shown profile, in one file", () => void savePage(app)],
+        [".stoke", "the whole profile, for stoke", () => void exportAs(app, "stoke")],
+        ["PNG", "the current picture", () => savePicture(app)],
         ["SVG", "an interactive flame graph", () => void exportAs(app, "svg")],
-        ["Folded", "one line a stack", () => void exportAs(app, "folded")],
+        ["Folded", "one line per stack", () => void exportAs(app, "folded")],
         ["speedscope", "its JSON", () => void exportAs(app, "speedscope")],
         ["pprof", "profile.proto, for go tool pprof", () => void exportAs(app, "pprof")],
         ["DOT", "the call graph, for Graphviz", () => void exportAs(app, "dot")],
@@ -235,7 +277,7 @@ function Export({ app }: { app: App }) {
 function ReadAs({ app }: { app: App }) {
     return (
         <Dialog app={app} title={`Read ${app.latest?.name ?? "the file"} as`}>
-            <FormatChoice app={app} value={app.latest?.format ?? ""} none="what it looks like" onChoice={(name) => { app.openDialog(null); app.openAs(name); }} />
+            <FormatChoice app={app} value={app.latest?.format ?? ""} none="detect" onChoice={(name) => { app.openDialog(null); app.opening.openAs(name); }} />
         </Dialog>
     );
 }
@@ -257,15 +299,15 @@ function ContextMenu({ app }: { app: App }) {
         return null;
     const f = menu.function;
     const act = (run: () => void) => () => { app.menu = null; app.changed(); run(); };
-    const filter = (verb: string) => act(() => void app.addFilter({ verb, text: f.name, exact: true }));
+    const filter = (verb: string) => act(() => void app.filters.add({ verb, text: f.name, exact: true }));
     const items: [string, () => void][] = [
         ["Copy name", act(() => void app.copy(f.name, "the name"))],
         ["Begin stacks here", filter("show-from")],
         ["Only stacks with it", filter("focus")],
         ["Merge into callers", filter("hide")],
         ["Drop stacks with it", filter("ignore")],
-        ...(f.module ? [["Its module as one frame",
-            act(() => void app.addFilter({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
+        ...(f.module ? [["Collapse its module to one frame",
+            act(() => void app.filters.add({ verb: "collapse-module", text: baseName(f.module), exact: true }))] as [string, () => void]] : []),
         ...(f.file ? [["Open source", act(() => app.openSource(f.file))] as [string, () => void]] : []),
         ["Callers and callees", act(() => app.setView("sandwich"))],
     ];
@@ -288,22 +330,45 @@ function ContextMenu({ app }: { app: App }) {
     );
 }
 
+/* The committed spans, each within the one before. */
+function Crumbs({ app }: { app: App }) {
+    const { filters } = app.state;
+    const { info } = app.tracks;
+    const spans = filters.map((filter, i) => ({ filter, i })).filter(({ filter }) => filter.verb === "time");
+    if (!info && !spans.length)
+        return null;
+    return (
+        <nav class="crumbs" aria-label="Spans">
+            <button type="button" class="crumb" aria-current={spans.length === 0} onClick={() => { if (spans.length) void app.filters.endSpans(-1); }}>
+                Whole recording{info ? ` ${time(info.to)}` : ""}
+            </button>
+            {spans.map(({ filter, i }, n) => (
+                <button type="button" class="crumb" key={i} aria-current={n === spans.length - 1}
+                    onClick={() => { if (n < spans.length - 1) void app.filters.endSpans(i); }}>
+                    {spanText(filter.from ?? 0, filter.to ?? 0)}
+                </button>
+            ))}
+        </nav>
+    );
+}
+
 export function FilterBar({ app }: { app: App }) {
-    const { filters } = app.place;
+    const { filters } = app.state;
     return (
         <div class="chips" role="group" aria-label="Filters">
-            {filters.map((filter, i) => (
+            <Crumbs app={app} />
+            {filters.map((filter, i) => filter.verb !== "time" && (
                 <span class="chip" key={`${i} ${JSON.stringify(filter)}`}>
                     <span>{shownName(filterText(filter, time)).slice(0, 120)}</span>
-                    <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.removeFilter(i)}>{"\u2715"}</button>
+                    <button type="button" aria-label={`Remove ${shownName(filterText(filter, time)).slice(0, 120)}`} onClick={() => void app.filters.remove(i)}>{"\u2715"}</button>
                 </span>
             ))}
             <button type="button" class="quiet" title="Add a filter (i)" onClick={() => app.openDialog("filter")}>+ Filter</button>
             <button type="button" class="quiet" title="Choose threads (t)" onClick={() => app.openDialog("threads")}>Threads</button>
-            {(app.canUndo || app.canRedo) && (
+            {(app.filters.canUndo || app.filters.canRedo) && (
                 <>
-                    <button type="button" class="quiet" disabled={!app.canUndo} title="Undo (Ctrl+Z)" onClick={() => void app.undo()}>Undo</button>
-                    <button type="button" class="quiet" disabled={!app.canRedo} title="Redo (Ctrl+Shift+Z)" onClick={() => void app.redo()}>Redo</button>
+                    <button type="button" class="quiet" disabled={!app.filters.canUndo} title="Undo (Ctrl+Z)" onClick={() => void app.filters.undo()}>Undo</button>
+                    <button type="button" class="quiet" disabled={!app.filters.canRedo} title="Redo (Ctrl+Shift+Z)" onClick={() => void app.filters.redo()}>Redo</button>
                 </>
             )}
         </div>
@@ -316,6 +381,7 @@ export function Dialogs({ app }: { app: App }) {
             {app.dialog === "help" && <Help app={app} />}
             {app.dialog === "palette" && <CommandPalette app={app} />}
             {app.dialog === "threads" && <Threads app={app} />}
+            {app.dialog === "tracks" && <MoreTracks app={app} />}
             {app.dialog === "filter" && <AddFilter app={app} />}
             {app.dialog === "format" && <ReadAs app={app} />}
             {app.dialog === "export" && <Export app={app} />}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be opened, as the core tells it. */
+/* The formats that can be opened, as listed by the core. */
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 
@@ -27,7 +27,7 @@ export function Formats({ app }: { app: App }) {
     );
 }
 
-/* The format that a file is read as. */
+/* Selects the format of a file. */
 export function FormatChoice({ app, value, none, onChoice }: { app: App; value: string; none: string; onChoice: (name: string) => void }) {
     const formats = useFormats(app);
     return (

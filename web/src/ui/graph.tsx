@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who calls whom: a box a function, an arrow a call; what is too light is left out. */
+/* The call graph: a box per function, an arrow per call; those below the limits are
+ * omitted. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App, Steered } from "../app";
 import { css, ink } from "../colors";
@@ -9,8 +10,8 @@ import type { FunctionInfo, GraphInfo } from "../protocol";
 import { START } from "../state";
 import { colorOf } from "./name";
 
-const MOST = 600; /* functions that are laid out, where the limits are lowered */
-const FIRST = 80; /* and where not: what an eye can follow */
+const MOST = 600; /* maximum functions in the layout, if the limits are lowered */
+const FIRST = 80; /* otherwise: a readable number */
 const NAME_MOST = 42; /* characters */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 const BOLD = `600 ${FONT}`;
@@ -56,10 +57,10 @@ function arrowsOf(info: GraphInfo, total: number): Arrow[] {
 
 
 function fillOf(app: App, { match, function: f }: GraphInfo["functions"][number]): string {
-    return css(match ? ink(app.dark).match : colorOf(app, f));
+    return css(match ? ink(app.appearance.dark).match : colorOf(app, f));
 }
 
-/* A window on the plane that the graph lies in. */
+/* A window on the plane of the graph. */
 class Window implements Steered {
     x = 0;
     y = 0;
@@ -90,7 +91,8 @@ class Window implements Steered {
         this.fit(LEAST_SCALE);
     }
 
-    /* All of it, or, where that would be smaller than so, what is around the heaviest. */
+    /* Shows all of it or, if that would be smaller than `least`, the surroundings of
+     * the heaviest function. */
     fit(least: number): void {
         const { width, height } = this.drawn?.layout ?? { width: 1, height: 1 };
         const room = this.room;
@@ -125,7 +127,8 @@ class Window implements Steered {
         }
     }
 
-    /* Up to the heaviest caller, down to the heaviest callee, to the nearest at the sides. */
+    /* Up to the heaviest caller, down to the heaviest callee, or to the nearest box at
+     * a side. */
     step(way: number): void {
         const { drawn, at } = this;
         if (!drawn)
@@ -181,7 +184,7 @@ class Window implements Steered {
             return null;
         const { layout, info } = drawn;
         const scale = Math.min(2, 8000 / layout.width, 8000 / layout.height);
-        const colors = ink(app.dark);
+        const colors = ink(app.appearance.dark);
         canvas.width = Math.ceil((layout.width + 40) * scale);
         canvas.height = Math.ceil((layout.height + 40) * scale);
         pen.fillStyle = css(colors.page);
@@ -219,7 +222,7 @@ class Window implements Steered {
     }
 }
 
-const HEAD = "M-1 -4L7 0L-1 4Z"; /* of an arrow; its point lies a little inside of the box */
+const HEAD = "M-1 -4L7 0L-1 4Z"; /* of an arrow; its point is slightly inside of the box */
 
 function widthOf(info: GraphInfo, call: number, total: number): number {
     return 0.8 + 4.2 * Math.sqrt(Math.max(0, (info.calls[call]?.total ?? 0) / (total || 1)));
@@ -253,7 +256,7 @@ function Limit({ title, value, set }: { title: string; value: number; set(to: nu
 }
 
 function mostOf(app: App): number {
-    const { nodes, edges } = app.place;
+    const { nodes, edges } = app.state;
     return nodes < START.nodes || edges < START.edges ? MOST : FIRST;
 }
 
@@ -262,19 +265,19 @@ function Limits({ app, info }: { app: App; info: GraphInfo | null }) {
     const said = left.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`).join(" and ");
     return (
         <div class="limits">
-            <Limit title="Functions" value={app.place.nodes} set={(to) => app.setLimits(to, app.place.edges)} />
-            <Limit title="Calls" value={app.place.edges} set={(to) => app.setLimits(app.place.nodes, to)} />
+            <Limit title="Functions" value={app.state.nodes} set={(to) => app.setLimits(to, app.state.edges)} />
+            <Limit title="Calls" value={app.state.edges} set={(to) => app.setLimits(app.state.nodes, to)} />
             <span class="faint">
                 {info && `${count(info.functions.length)} functions`}
-                {said && `; ${said} are lighter`}
+                {said && `; ${said} below the limits`}
                 {info && info.functions.length === FIRST && FIRST === mostOf(app) && `: lower limits show up to ${MOST}`}
             </span>
         </div>
     );
 }
 
-/* How it looks changes more often than where it lies: boxes are placed anew only for
- * other functions or calls. */
+/* The look changes more often than the layout: a new layout is made only for other
+ * functions or calls. */
 function useGraph(app: App): [Drawn | null, GraphInfo | null, string] {
     const [drawn, setDrawn] = useState<Drawn | null>(null);
     const [why, setWhy] = useState("");
@@ -284,7 +287,7 @@ function useGraph(app: App): [Drawn | null, GraphInfo | null, string] {
     useEffect(() => () => layouter.dispose(), []);
     useEffect(() => {
         let stale = false;
-        const { nodes, edges } = app.place;
+        const { nodes, edges } = app.state;
         const key = `${app.version} ${nodes} ${edges}`;
         const total = app.shown?.total ?? 0;
         const baseTotal = app.shown?.base_total ?? 0;
@@ -313,7 +316,7 @@ function useGraph(app: App): [Drawn | null, GraphInfo | null, string] {
             }
         });
         return () => { stale = true; };
-    }, [app.version, app.looks, app.place.nodes, app.place.edges]);
+    }, [app.version, app.looks, app.state.nodes, app.state.edges]);
     return [drawn, info, why];
 }
 
@@ -345,7 +348,7 @@ function Picture({ app, drawn }: { app: App; drawn: Drawn }) {
                         aria-selected={found.function.label === label} aria-label={lines.join(", ")} data-label={found.function.label}
                         transform={`translate(${box.x} ${box.y})`}
                         onClick={() => void app.choose(found.function.label)}
-                        onDblClick={() => void app.addFilter({ verb: "focus", text: act(i).name, exact: true })}
+                        onDblClick={() => void app.filters.add({ verb: "focus", text: act(i).name, exact: true })}
                         onContextMenu={(event) => {
                             event.preventDefault();
                             void app.choose(found.function.label);
@@ -404,7 +407,7 @@ function Graph({ app }: { app: App }) {
         if (window.current)
             window.current.drawn = drawn;
     }, [drawn]);
-    /* One finger or the mouse pans, two zoom about what lies between them. */
+    /* One finger or the mouse pans, two zoom around the point between them. */
     const move = (event: PointerEvent): void => {
         const held = fingers.current;
         const last = held.get(event.pointerId);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When samples came: a column a second (or another round time), its parts from bottom to
- * top. A span that is dragged over filters every view. */
+/* Samples over time: one column per second (or another round time), its parts from
+ * bottom to top. Dragging selects a time range, which filters every view. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { css, ink, mix, oklch, type Packed } from "../colors";
@@ -10,12 +10,13 @@ import type { HeatInfo } from "../protocol";
 const STEPS = [1, 2, 5].flatMap((n) => [1e5, 1e6, 1e7, 1e8, 1e9, 1e10].map((power) => n * power)).concat(6e10, 6e11, 3.6e12)
     .sort((a, b) => a - b);
 const COLUMN_MOST = 64; /* pixels */
-const LEFT = 52; /* for the words at the axes */
+const LEFT = 52; /* for the labels of the axes */
 const BOTTOM = 22;
 const FONT = '11px system-ui, -apple-system, "Segoe UI", "Noto Sans", Cantarell, sans-serif';
 
-/* A column's time and its parts: a second in fifty, unless there would be very few columns
- * or very many. Of a shorter recording the parts are fewer: samples would be alone in them. */
+/* The duration of a column and its parts: a second in fifty parts, unless there would
+ * be very few or very many columns. Shorter recordings have fewer parts, because
+ * otherwise each would have a single sample. */
 function gridOf(span: number): [number, number] {
     if (span / 1e9 >= 20 && span / 1e9 <= 1200)
         return [1e9, 50];
@@ -52,7 +53,7 @@ function paintCells(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, row
     }
 }
 
-/* Below, when a column begins; at the left, the time in it. */
+/* Below, the start of each column; at the left, the time within it. */
 function paintAxes(pen: CanvasRenderingContext2D, heat: HeatInfo, { column, height }: Shape, dark: boolean): void {
     pen.font = FONT;
     pen.fillStyle = pen.strokeStyle = ink(dark).faint;
@@ -112,7 +113,7 @@ export function HeatMap({ app }: { app: App }) {
         const now = canvas.current;
         if (!now || !heat)
             return undefined;
-        const watcher = new ResizeObserver(() => paint(now, heat, most, app.dark, span));
+        const watcher = new ResizeObserver(() => paint(now, heat, most, app.appearance.dark, span));
         watcher.observe(now);
         return () => watcher.disconnect();
     });
@@ -125,7 +126,7 @@ export function HeatMap({ app }: { app: App }) {
         const y = Math.max(0, Math.min(heat.rows - 1, heat.rows - 1 - Math.floor(event.offsetY / row)));
         return { ns: (x + y / heat.rows) * heat.column, value: heat.cells[x * heat.rows + y] ?? 0 };
     };
-    /* Arrows go from cell to cell, with Shift over a span, which Enter looks at alone. */
+    /* Arrows move from cell to cell; Shift selects a range, and Enter shows only that. */
     const step = heat.column / heat.rows;
     const key = (event: KeyboardEvent): void => {
         const way = ({ ArrowUp: 1, ArrowDown: -1, ArrowRight: heat.rows, ArrowLeft: -heat.rows } as Record<string, number>)[event.key];
@@ -135,7 +136,7 @@ export function HeatMap({ app }: { app: App }) {
             setAt({ ns: cell * step, value: heat.cells[cell] ?? 0 });
         } else if (event.key === "Enter" && span) {
             setFrom(null);
-            void app.addFilter({ verb: "time", text: "", from: span[0], to: span[1] });
+            void app.filters.add({ verb: "time", text: "", from: span[0], to: span[1] });
         } else {
             return;
         }
@@ -154,7 +155,7 @@ export function HeatMap({ app }: { app: App }) {
                     <span>
                         0
                         <i class="scale" style={{ background: `linear-gradient(to right, ${[0, 0.05, 0.2, 0.5, 1].map((part) =>
-                            `${css(heatOf(app.dark, part))} ${part * 100}%`).join(", ")})` }} />
+                            `${css(heatOf(app.appearance.dark, part))} ${part * 100}%`).join(", ")})` }} />
                         {weightUnit(most, unit)} a cell
                     </span>
                 </span>
@@ -171,7 +172,7 @@ export function HeatMap({ app }: { app: App }) {
                     onPointerUp={() => {
                         setFrom(null);
                         if (span)
-                            void app.addFilter({ verb: "time", text: "", from: span[0], to: span[1] });
+                            void app.filters.add({ verb: "time", text: "", from: span[0], to: span[1] });
                     }} />
             </div>
         </div>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The licences of what the page contains, as they stand in it. */
+/* The licences of the page's parts, as embedded in it. */
 import { useState } from "preact/hooks";
 
 const textOf = (id: string): string => document.getElementById(id)?.textContent ?? "";
 
-/* What draws call graphs is in some pages only; its licences stand at its head. */
+/* Only some pages contain the layout of call graphs; its licences are at its start. */
 function licences(): string {
     const [, ofGraphs = ""] = /^\/\*([\s\S]*?)\*\//.exec(textOf("graphviz")) ?? [];
     return textOf("licences") + ofGraphs;

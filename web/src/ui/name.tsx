@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's name in a table: what it looks like in the charts, and as much of the name
- * as there is room for. */
+/* A function's name in a table: its colour in the charts, and as much of the name as
+ * fits. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { colorTable, css, ink, type Packed } from "../colors";
@@ -10,11 +10,11 @@ import { type FunctionInfo, CUT, OFF, Tone, UNKNOWN } from "../protocol";
 
 const NAME_MOST = 4000; /* characters */
 
-/* As its boxes are drawn. */
+/* The colour of its boxes. */
 export function colorOf(app: App, f: FunctionInfo): Packed {
-    const colors = ink(app.dark);
-    const { color } = app.place;
-    const table = colorTable(color, app.palette, app.dark);
+    const colors = ink(app.appearance.dark);
+    const { color } = app.state;
+    const table = colorTable(color, app.appearance.palette, app.appearance.dark);
     const marks = app.marks(f.label);
     if (marks & OFF)
         return colors.off;
@@ -32,15 +32,15 @@ export function colorOf(app: App, f: FunctionInfo): Packed {
     return table[app.tone(f.label)] as number;
 }
 
-/* Where nothing is known but the label. */
+/* If only the label is known. */
 export function LabelDot({ app, label }: { app: App; label: number }) {
-    const { color } = app.place;
+    const { color } = app.state;
     if (color === Tone.Self || color === Tone.Change)
         return null;
     const marks = app.marks(label);
-    const colors = ink(app.dark);
+    const colors = ink(app.appearance.dark);
     const fill = marks & OFF ? colors.off : marks & (UNKNOWN | CUT) ? colors.unknown
-        : (colorTable(color, app.palette, app.dark)[app.tone(label)] as number);
+        : (colorTable(color, app.appearance.palette, app.appearance.dark)[app.tone(label)] as number);
     return <i class="dot" style={{ background: css(fill) }} />;
 }
 
@@ -54,8 +54,9 @@ let measure: Measure | null = null;
 function ofTables(): Measure {
     if (!measure) {
         const pen = document.createElement("canvas").getContext("2d");
+        const { fontSize, fontFamily } = getComputedStyle(document.body);
         if (pen)
-            pen.font = getComputedStyle(document.body).font;
+            pen.font = `${fontSize} ${fontFamily}`;
         measure = new Measure((text) => pen?.measureText(text).width ?? 0);
     }
     return measure;
@@ -68,8 +69,8 @@ function piece(text: string, name = ""): HTMLElement {
     return made;
 }
 
-/* The whole text is there, for those who copy it or have it read to them; of a middle
- * without room only an ellipsis is seen. */
+/* The whole text is in the document, for copying and for screen readers; a middle
+ * without room is shown as an ellipsis. */
 function lay(host: HTMLElement, text: string, room: number): void {
     const cut = ofTables().fit(text, room);
     if (cut)
@@ -81,7 +82,7 @@ function lay(host: HTMLElement, text: string, room: number): void {
 const texts = new WeakMap<Element, string>();
 const rooms = new WeakMap<Element, number>();
 
-/* Tells the rooms of all that are seen at once, when the browser knows them anyway. */
+/* Measures all visible names together, after the browser's layout. */
 const watcher = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {
         rooms.set(target, contentRect.width);
@@ -89,7 +90,7 @@ const watcher = new ResizeObserver((entries) => {
     }
 });
 
-/* A name without its middle where room is short. */
+/* A name, without its middle if there is not enough room. */
 export function Ends({ text, title = text }: { text: string; title?: string }) {
     const host = useRef<HTMLSpanElement>(null);
     const whole = shownName(text).slice(0, NAME_MOST);

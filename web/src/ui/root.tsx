@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { App } from "../app";
 import { chooseFile } from "../commands";
-import { count, share, shownName, weightUnit } from "../format";
+import { count, share, shownName, time, weightUnit } from "../format";
 import { Chart, type Warning } from "../protocol";
 import { VIEWS } from "../state";
 import { ChartPane } from "./chart";
@@ -14,16 +14,17 @@ import { Sandwich } from "./sandwich";
 import { Source } from "./source";
 import { Summary } from "./summary";
 import { Bar, Tools } from "./toolbar";
+import { TrackPane } from "./tracks";
 import { TreeTable } from "./tree";
 import { Welcome } from "./welcome";
 
 function Content({ app }: { app: App }) {
-    const { view, flame } = app.place;
+    const { view, flame } = app.state;
     switch (view) {
         case "time":
-            return <ChartPane key="time" app={app} kind={Chart.Time} flame={false} map place />;
+            return <ChartPane key="time" app={app} kind={Chart.Time} flame={false} map zoomInAddress />;
         case "left":
-            return <ChartPane key="left" app={app} kind={Chart.Down} flame={flame} map place />;
+            return <ChartPane key="left" app={app} kind={Chart.Down} flame={flame} map zoomInAddress />;
         case "sandwich":
             return <Sandwich app={app} />;
         case "down":
@@ -41,17 +42,17 @@ function Content({ app }: { app: App }) {
     }
 }
 
-const UNNAMED_MOST = 0.2; /* of the whole, that may end in functions without a name */
+const UNNAMED_MOST = 0.2; /* share of functions without a name that is reported */
 
-/* A file that is damaged is not just one more line that could not be read. */
+/* Damage of the file is more than a line that could not be read. */
 function warningsText(warnings: Warning[]): string {
-    const damage = warnings.find((w) => /^the packed data|^the JSON text (ends|is damaged)|^the (file|recording) (ends|is cut)/.test(w.what));
+    const damage = warnings.find((w) => /^the (packed|decompressed) data|^reading the decompressed|^the JSON text is (truncated|damaged)|^the (file|recording) is truncated/.test(w.what));
     const all = warnings.reduce((n, w) => n + w.count, 0);
     const counted = `${count(all)} ${all === 1 ? "warning" : "warnings"} from reading`;
     return damage ? [damage.what, ...(all > damage.count ? [counted] : [])].join(" \u00b7 ") : counted;
 }
 
-/* What a reader must not overlook, where all is drawn. */
+/* Cautions that are visible in every view. */
 function Cautions({ app }: { app: App }) {
     const p = app.profile;
     if (!p || !app.shown)
@@ -59,22 +60,19 @@ function Cautions({ app }: { app: App }) {
     const said: string[] = [];
     if (app.shown.unnamed > app.shown.total * UNNAMED_MOST)
         said.push(`${share(app.shown.unnamed, app.shown.total)} without names: what to do`);
-    if (p.lost)
-        said.push(`${count(p.lost)} samples lost`);
-    if (p.truncated)
-        said.push(`${count(p.truncated)} ${p.truncated === 1 ? "stack" : "stacks"} cut short`);
+    said.push(...p.loss_lines.filter(Boolean));
     if (app.shown.samples < 100)
-        said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are rough`);
+        said.push(`only ${count(app.shown.samples)} ${app.shown.samples === 1 ? "sample" : "samples"}: shares are inaccurate`);
     if (p.warnings.length)
         said.push(warningsText(p.warnings));
     return said.length ? (
-        <button type="button" class="caution" onClick={() => app.setView("summary")} title="The summary tells more">
+        <button type="button" class="caution" onClick={() => app.setView("summary")} title="More in the summary">
             {said.join(" \u00b7 ")}
         </button>
     ) : null;
 }
 
-/* Of a file that is not read to its end. */
+/* For a file that is read in part. */
 function Part({ app }: { app: App }) {
     const { part, loading } = app;
     if (!part)
@@ -92,7 +90,7 @@ function Part({ app }: { app: App }) {
 }
 
 function Status({ app }: { app: App }) {
-    const { shown, found, place } = app;
+    const { shown, found, state } = app;
     if (!shown)
         return null;
     return (
@@ -105,7 +103,7 @@ function Status({ app }: { app: App }) {
             </span>
             {found && (
                 <span class="found">
-                    {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{place.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
+                    {count(found.functions)} {found.functions === 1 ? "function matches" : "functions match"} {"\u201c"}{state.search}{"\u201d"}: {weightUnit(found.total, shown.unit)},{" "}
                     {((found.total / (shown.total || 1)) * 100).toFixed(2)}%
                 </span>
             )}
@@ -113,20 +111,29 @@ function Status({ app }: { app: App }) {
             <span class="grow" />
             <Cautions app={app} />
             {app.comparedWith && (
-                <button type="button" class="quiet" onClick={() => void app.compareNoMore()}>
+                <button type="button" class="quiet" onClick={() => void app.endComparison()}>
                     compared with {app.comparedWith} {"\u2715"}
                 </button>
             )}
-            <span>{app.name}</span>
         </div>
     );
 }
 
 function Tabs({ app }: { app: App }) {
     return (
-        <nav class="tabs" role="tablist" aria-label="Views">
+        <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={(event) => {
+            const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+            const at = VIEWS.findIndex(([view]) => view === app.state.view);
+            const next = VIEWS[(at + (step ?? 0) + VIEWS.length) % VIEWS.length];
+            if (!step || !next)
+                return;
+            event.preventDefault();
+            event.stopPropagation();
+            app.setView(next[0]);
+            (event.currentTarget.children[VIEWS.indexOf(next)] as HTMLElement).focus();
+        }}>
             {VIEWS.map(([view, title], i) => (
-                <button key={view} type="button" role="tab" aria-selected={app.place.view === view} title={`${title} (${i + 1})`}
+                <button key={view} type="button" role="tab" aria-selected={app.state.view === view} tabIndex={app.state.view === view ? 0 : -1} title={`${title} (${i + 1})`}
                     onClick={() => app.setView(view)}>
                     {title}
                 </button>
@@ -135,23 +142,39 @@ function Tabs({ app }: { app: App }) {
     );
 }
 
-const OF_COMMANDS = /(^| )--[a-z]|stoke (info|help) /; /* a hint that helps only there */
+/* What was recorded, next to the name. */
+function Facts({ app }: { app: App }) {
+    const p = app.profile;
+    const { info } = app.tracks;
+    if (!p)
+        return null;
+    const facts = [
+        p.duration > 0 && time(p.duration),
+        info && info.cpus.length > 1 && `${count(info.cpus.length)} CPUs`,
+        p.threads > 1 && `${count(p.threads)} threads`,
+        p.rate > 0 && `${count(Math.round(p.rate))} Hz`,
+        p.host && shownName(p.host),
+    ].filter(Boolean);
+    return <span class="facts-line">{facts.join(" \u00b7 ")}</span>;
+}
+
+const OF_COMMANDS = /(^| )--[a-z]|stoke (info|help) /; /* a hint that is only useful there */
 
 function Fault({ app }: { app: App }) {
     const { fault } = app;
     if (!fault)
         return null;
-    const place = fault.line ? `line ${fault.line}${fault.column ? `, column ${fault.column}` : ""}: `
+    const line = fault.line ? `line ${fault.line}${fault.column ? `, column ${fault.column}` : ""}: `
         : fault.offset !== undefined ? `byte ${fault.offset}: ` : "";
     return (
         <div class="fault" role="alert">
             <p>
-                <b>{fault.about ? `${shownName(fault.about)}: ` : ""}{place}{fault.message}.</b>
+                <b>{fault.about ? `${shownName(fault.about)}: ` : ""}{line}{fault.message}.</b>
                 {fault.hint && !OF_COMMANDS.test(fault.hint) && <span> {fault.hint}</span>}
             </p>
             {fault.text && <pre>{fault.text}</pre>}
             {fault.about && !fault.own && app.latest && (
-                <span class="format">Read it as <FormatChoice app={app} value={app.latest.format} none="what it looks like" onChoice={(name) => app.openAs(name)} /></span>
+                <span class="format">Read as <FormatChoice app={app} value={app.latest.format} none="detect" onChoice={(name) => app.opening.openAs(name)} /></span>
             )}
             <button type="button" class="icon" aria-label="Close" onClick={() => { app.fault = null; app.changed(); }}>{"\u2715"}</button>
         </div>
@@ -160,7 +183,7 @@ function Fault({ app }: { app: App }) {
 
 function Loading({ app }: { app: App }) {
     const { loading } = app;
-    if (!loading || app.part?.going) /* the status line tells of a part */
+    if (!loading || app.part?.going) /* the status line reports a part */
         return null;
     const part = loading.of ? loading.done / loading.of : 0;
     return (
@@ -182,12 +205,15 @@ export function Root({ app, version }: { app: App; version: string }) {
                 <>
                     <header>
                         <button type="button" class="brand" title="Open another file (Ctrl+O)" onClick={() => chooseFile(app, false)}>stoke</button>
-                        <Tabs app={app} />
+                        <b class="file">{app.comparedWith ? `${shownName(app.comparedWith)} \u2192 ${shownName(app.name)}` : shownName(app.name)}</b>
+                        <Facts app={app} />
                         <span class="grow" />
                         <Tools app={app} />
                     </header>
                     <Bar app={app} />
                     <Fault app={app} />
+                    <TrackPane app={app} />
+                    <Tabs app={app} />
                     <main>
                         <Content app={app} />
                     </main>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of any length: only the rows that are seen are there. */
+/* Tables of any length: only the visible rows are in the document. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { interval, share, weight } from "../format";
 
-export const ROW_HEIGHT = 26;
+export const ROW_HEIGHT = 20;
 
 interface Props {
     count: number;
@@ -13,8 +13,8 @@ interface Props {
     label: string;
     role: "rowgroup" | "tree";
     onKeyDown?(event: KeyboardEvent): void;
-    showing?: number; /* a row that is to be seen */
-    wide?: number; /* pixels that rows have at least: what is wider than the table is scrolled to */
+    showing?: number; /* a row to scroll to */
+    wide?: number; /* minimum pixels of rows: a table that is narrower scrolls */
 }
 
 export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wide = 0 }: Props) {
@@ -53,19 +53,19 @@ export function Rows({ count, row, onRange, label, role, onKeyDown, showing, wid
     );
 }
 
-const FEW = 10; /* samples: a share of fewer is mostly chance */
+const FEW = 10; /* samples: a share of fewer is not significant */
 
-/* A figure with its share as a bar behind it; of few samples, with the span in which the
- * share lies. `samples` are those that the total is made of. */
+/* A number with its share as a bar; of few samples, with the confidence interval of
+ * the share. `samples` are those of the total. */
 export function Figure({ value, total, unit, samples = 0 }: { value: number; total: number; unit: string; samples?: number }) {
     const part = total > 0 ? Math.max(0, Math.min(1, value / total)) : 0;
     const own = part * samples;
     const few = own > 0 && own < FEW - 1e-6;
     const [low, high] = few ? interval(value, total, samples) : [0, 0];
-    const digits = high < 0.1 ? 1 : 0; /* the span is wide, its ends need no more */
+    const digits = high < 0.1 ? 1 : 0; /* the interval is wide and needs no more digits */
     return (
         <span class={`figure ${few ? "few" : ""} ${value === 0 ? "none" : ""}`} role="cell"
-            title={few ? `about ${own.toFixed(0)} samples: by chance alone the share is between ${(low * 100).toFixed(1)} and ${(high * 100).toFixed(1)}%` : ""}>
+            title={few ? `about ${own.toFixed(0)} samples: the 95 % confidence interval of the share is ${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)}%` : ""}>
             <i style={{ width: `${part * 100}%` }} />
             <b>{weight(value, unit)}</b>
             <em>{few ? `${(low * 100).toFixed(digits)}\u2013${(high * 100).toFixed(digits)}%` : share(value, total)}</em>
@@ -73,7 +73,7 @@ export function Figure({ value, total, unit, samples = 0 }: { value: number; tot
     );
 }
 
-/* How a share of the whole changed. */
+/* The change of a share. */
 export function Change({ before, after, totals }: { before: number; after: number; totals: [number, number] }) {
     const change = (after / (totals[1] || 1) - before / (totals[0] || 1)) * 100;
     const text = Math.abs(change) < 0.005 ? "\u2013" : `${change > 0 ? "+" : "\u2212"}${Math.abs(change).toFixed(2)}`;

@@ -7,7 +7,7 @@ import { ChartPane } from "./chart";
 import { Dot, Ends } from "./name";
 import { Change, Figure, Rows } from "./rows";
 
-const PIECE = 200; /* rows that are asked for at once */
+const PIECE = 200; /* rows per request */
 
 function Heading({ title, sort, now, set }: { title: string; sort: Sort; now: [Sort, boolean]; set(to: [Sort, boolean]): void }) {
     const is = now[0] === sort;
@@ -21,14 +21,14 @@ function Heading({ title, sort, now, set }: { title: string; sort: Sort; now: [S
     );
 }
 
-/* The functions, sorted, those that match the search. */
+/* The sorted functions that match the search. */
 function Functions({ app }: { app: App }) {
     const [sort, setSort] = useState<[Sort, boolean]>([Sort.Self, false]);
     const [length, setLength] = useState(0);
     const [rows, setRows] = useState(new Map<number, FunctionInfo>());
     const compared = app.comparedWith !== "";
     const searched = app.found !== null;
-    const key = `${app.version} ${app.place.search} ${app.place.pattern} ${searched} ${sort[0]} ${sort[1]}`;
+    const key = `${app.version} ${app.state.search} ${app.state.pattern} ${searched} ${sort[0]} ${sort[1]}`;
     useEffect(() => {
         let stale = false;
         void app.core.functions(sort[0], sort[1], searched).then(async (n) => {

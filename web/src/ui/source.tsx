@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each line of a source file weighs, beside its text where the page has it. */
+/* The weight of each line of a source file, next to its text if the page has it. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { App } from "../app";
 import { unpack } from "../core";
@@ -10,12 +10,12 @@ import { Figure, Rows } from "./rows";
 
 const LINE_MOST = 2000; /* characters */
 const TAB = "    ";
-const LETTER = 7.4; /* pixels of a character, about */
+const LETTER = 7.4; /* approximate pixels of a character */
 const BESIDE = 350; /* pixels of the other columns */
 
 let texts: Promise<Map<string, string>> | null = null;
 
-/* The files that came with the page. */
+/* The files in the page. */
 function textsOfPage(): Promise<Map<string, string>> {
     texts ??= (async () => {
         const packed = document.getElementById("sources")?.textContent;
@@ -57,7 +57,7 @@ function Files({ app, files, known, now }: { app: App; files: FileInfo[]; known:
     );
 }
 
-/* With the text all lines are there, without it those that weigh something. */
+/* With the text all lines are shown, otherwise those with a weight. */
 function Code({ app, name, text, lines }: { app: App; name: string; text: string[] | null; lines: LineInfo[] }) {
     const { total, unit, samples } = app.shown ?? { total: 0, unit: "", samples: 0 };
     const byLine = new Map(lines.map((line) => [line.line, line]));
@@ -105,7 +105,7 @@ export function Source({ app }: { app: App }) {
         }, (error: unknown) => app.fail(error));
         return () => { stale = true; };
     }, [app.version]);
-    const wanted = app.place.file || app.chosen?.file || "";
+    const wanted = app.state.file || app.chosen?.file || "";
     const name = files?.some((file) => file.name === wanted) ? wanted : (files?.[0]?.name ?? "");
     useEffect(() => {
         let stale = false;

@@ -13,7 +13,7 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
         ["Command", p.command],
         ["Duration", p.duration ? time(p.duration) : ""],
         ["Samples", count(app.comparedWith ? info.samples : p.samples)],
-        ["Rate", p.rate ? `${count(Math.round(p.rate * 10) / 10)} a second and CPU` : ""],
+        ["Rate", p.rate ? `${count(Math.round(p.rate * 10) / 10)} per second and CPU` : ""],
         ["Weight", weightUnit(info.weight, app.shown?.unit ?? "")],
         ["Threads", count(p.threads)],
         ["Processes", info.processes ? count(info.processes) : ""],
@@ -30,27 +30,34 @@ function Facts({ app, info }: { app: App; info: SummaryInfo }) {
     );
 }
 
-const UNNAMED_MOST = 0.2; /* of the whole: more is the first thing to mend */
+const UNNAMED_MOST = 0.2; /* of the total: a larger share is the first problem to fix */
+
+function sentence(text: string): string {
+    return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /* What makes the figures less than they seem. */
 function Careful({ app, info }: { app: App; info: SummaryInfo }) {
     const p = info.profile;
     const unit = app.shown?.unit ?? "";
     const said: string[] = [];
-    if (p.lost)
-        said.push(`${count(p.lost)} samples were lost, ${share(p.lost, p.lost + p.samples)} of all: what ran then is missing.`);
-    if (p.truncated)
-        said.push(`${count(p.truncated)} stacks were cut short: their outermost callers are missing.`);
+    const [lost, truncated, gaps] = p.loss_lines.map(sentence);
+    if (lost)
+        said.push(`${lost}: ${share(p.lost, p.lost + p.samples)} of all.`);
+    if (truncated)
+        said.push(`${truncated}: outermost callers are missing.`);
+    if (gaps)
+        said.push(`${gaps}.`);
     if (info.unknown_leaf)
         said.push(`${weight(info.unknown_leaf, unit)} (${share(info.unknown_leaf, info.weight)}) ends in functions without a name.`);
     else if (info.unknown_any)
         said.push(`${weight(info.unknown_any, unit)} (${share(info.unknown_any, info.weight)}) has functions without a name among its callers.`);
     if (info.unknown_leaf > info.weight * UNNAMED_MOST && p.format === "perf-data")
-        said.push("The recording has addresses; their names are in files of the machine that it was made on. There, \u201cstoke view FILE\u201d " +
+        said.push("The recording has addresses; the symbols are on the machine where it was made. There, \u201cstoke view FILE\u201d" +
             "shows it with names, \u201cstoke convert FILE -o report.html\u201d makes a page with names, and \u201cstoke record --bundle\u201d records them.");
     const samples = app.shown?.samples ?? 0;
     if (samples < 1000)
-        said.push(`There are ${count(samples)} samples: small shares are chance.`);
+        said.push(`There are ${count(samples)} samples: small shares are not significant.`);
     if (!said.length && !p.warnings.length)
         return null;
     return (
@@ -77,7 +84,7 @@ function Parts({ app, info }: { app: App; info: SummaryInfo }) {
             <section>
                 <h2>Threads</h2>
                 {info.threads.slice(0, 100).map((t, i) => (
-                    <button type="button" key={i} class="part" title="Look at this thread alone" onClick={() => void app.addFilter(
+                    <button type="button" key={i} class="part" title="Show only this thread" onClick={() => void app.filters.add(
                         t.tid === undefined ? { verb: "comm", text: t.name } : { verb: "tid", text: String(t.tid) })}>
                         <Figure value={t.weight} total={info.weight} unit={unit} />
                         <span>{threadName(t)}</span>
@@ -117,7 +124,7 @@ export function Summary({ app }: { app: App }) {
                 <section>
                     <h2>Events</h2>
                     {events.map((e, i) => (
-                        <button type="button" class="part" key={i} onClick={() => void app.setEvent(i + 1, app.place.count)}>
+                        <button type="button" class="part" key={i} onClick={() => void app.setEvent(i + 1, app.state.count)}>
                             <span class="figure"><b>{weight(info.tallies[i]?.weight ?? 0, e.unit)}</b></span>
                             <span>{shownName(e.name)}: {count(info.tallies[i]?.samples ?? 0)} samples</span>
                         </button>

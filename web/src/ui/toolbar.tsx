@@ -7,15 +7,15 @@ import { FilterBar } from "./dialogs";
 
 function EventChoice({ app }: { app: App }) {
     const events = app.profile?.events ?? [];
-    const { shown, place } = app;
-    if (!shown || (events.length < 2 && shown.unit === "samples" && !place.count) || app.comparedWith)
+    const { shown, state } = app;
+    if (!shown || (events.length < 2 && shown.unit === "samples" && !state.count) || app.comparedWith)
         return null;
-    const now = place.wall ? "wall" : place.count ? "count" : String(shown.event);
+    const now = state.wall ? "wall" : state.count ? "count" : String(shown.event);
     return (
-        <select aria-label="What is weighed" value={now} onChange={(event) => {
+        <select aria-label="Weight" value={now} onChange={(event) => {
             const to = event.currentTarget.value;
-            void (to === "wall" ? app.setEvent(place.event, false, true)
-                : to === "count" ? app.setEvent(place.event, true) : app.setEvent(Number(to), false));
+            void (to === "wall" ? app.setEvent(state.event, false, true)
+                : to === "count" ? app.setEvent(state.event, true) : app.setEvent(Number(to), false));
         }}>
             {events.map((e, i) => <option key={i} value={String(i + 1)}>{shownName(e.name)} ({e.unit})</option>)}
             {app.waits && <option value="wall">time, running and waiting</option>}
@@ -24,10 +24,10 @@ function EventChoice({ app }: { app: App }) {
     );
 }
 
-/* What colours mean, where they mean something. */
+/* The meaning of the colours, if they have one. */
 function Legend({ app }: { app: App }) {
-    const { color } = app.place;
-    const table = colorTable(color, app.palette, app.dark);
+    const { color } = app.state;
+    const table = colorTable(color, app.appearance.palette, app.appearance.dark);
     const swatch = (tone: number) => <i class="dot" style={{ background: css(table[tone] as number) }} />;
     const scale = (from: number, to: number, left: string, right: string) => (
         <span>
@@ -49,44 +49,44 @@ function Legend({ app }: { app: App }) {
     }
 }
 
-/* What waits is drawn so, whatever the colours mean. */
+/* Waits are drawn like this in every colour scheme. */
 function WaitLegend({ app }: { app: App }) {
-    const { view, wall } = app.place;
+    const { view, wall } = app.state;
     if (!app.waits || !(wall || view === "time"))
         return null;
-    return <span class="legend"><span><i class="dot waits" style={{ backgroundColor: css(ink(app.dark).off) }} />waiting</span></span>;
+    return <span class="legend"><span><i class="dot waits" style={{ backgroundColor: css(ink(app.appearance.dark).off) }} />waiting</span></span>;
 }
 
 function Search({ app }: { app: App }) {
-    const { place } = app;
+    const { state } = app;
     return (
         <label class="search">
-            <input id="search" type="search" placeholder="Search" aria-label="Search functions, files and modules" value={place.search} spellcheck={false}
-                onInput={(event) => app.search(event.currentTarget.value, place.pattern)}
+            <input id="search" type="search" placeholder="Search" aria-label="Search functions, files and modules" value={state.search} spellcheck={false}
+                onInput={(event) => app.search(event.currentTarget.value, state.pattern)}
                 onKeyDown={(event) => {
                     if (event.key === "Enter")
                         app.steered?.match(event.shiftKey);
                     else if (event.key === "Escape")
                         event.currentTarget.blur();
                 }} />
-            <button type="button" class="toggle" aria-pressed={place.pattern} title="Regular expression (x)"
-                onClick={() => app.search(place.search, !place.pattern)}>.*</button>
+            <button type="button" class="toggle" aria-pressed={state.pattern} title="Regular expression (x)"
+                onClick={() => app.search(state.search, !state.pattern)}>.*</button>
         </label>
     );
 }
 
-/* Of the page. */
+/* Tools of the page. */
 export function Tools({ app }: { app: App }) {
     return (
         <div class="tools">
-            <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.setTheme(app.dark ? "light" : "dark")}>{app.dark ? "\u263c" : "\u263e"}</button>
+            <button type="button" title="Light or dark" aria-label="Light or dark" onClick={() => app.appearance.setTheme(app.appearance.dark ? "light" : "dark")}>{app.appearance.dark ? "\u263c" : "\u263e"}</button>
             <button type="button" title="Save or export (Ctrl+S)" onClick={() => app.openDialog("export")}>Save</button>
             <button type="button" title="Keys (?)" aria-label="Keys" onClick={() => app.openDialog("help")}>?</button>
         </div>
     );
 }
 
-/* Of what is shown: what of the data, and how. */
+/* Settings of the shown profile: data and view. */
 export function Bar({ app }: { app: App }) {
     return (
         <div class="bar">
@@ -94,7 +94,7 @@ export function Bar({ app }: { app: App }) {
             <FilterBar app={app} />
             <WaitLegend app={app} />
             <Legend app={app} />
-            <select aria-label="Colour" value={String(app.place.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
+            <select aria-label="Colour" value={String(app.state.color)} onChange={(event) => void app.setColor(Number(event.currentTarget.value))}>
                 <option value={String(Tone.Name)}>by name</option>
                 <option value={String(Tone.Module)}>by module</option>
                 <option value={String(Tone.Kind)}>by kind</option>

@@ -12,14 +12,14 @@ interface Line {
     open: boolean;
 }
 
-const DEEPEST_SHOWN = 40; /* steps of indentation */
-const HEAVY = 0.5; /* of its caller: opened with it */
+const DEEPEST_SHOWN = 40; /* maximum steps of indentation */
+const HEAVY = 0.5; /* of its caller: expanded together with it */
 
 async function childrenOf(app: App, kind: Chart, node: number, depth: number): Promise<Line[]> {
     return (await app.core.children(kind, node)).map((row) => ({ row, depth, open: false }));
 }
 
-/* Opens the line, and below it what is most of it. */
+/* Expands the line, and below it the lines with most of its weight. */
 async function opened(app: App, kind: Chart, lines: Line[], at: number): Promise<Line[]> {
     const out = [...lines];
     for (let next = at, steps = 0; next >= 0 && steps < 200; steps++) {
@@ -49,7 +49,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     const key = `${app.version} ${kind}`;
     useEffect(() => {
         let stale = false;
-        void app.core.chart(kind, app.place.order).then(async () => {
+        void app.core.chart(kind, app.state.order).then(async () => {
             const first = await childrenOf(app, kind, 0, 0);
             const open = first.length ? await opened(app, kind, first, 0) : first;
             if (!stale) {
@@ -61,7 +61,7 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     }, [key]);
     const { total, base_total, unit, samples } = app.shown ?? { total: 0, base_total: 0, unit: "", samples: 0 };
     const compared = app.comparedWith !== "";
-    const up = kind === Chart.Up; /* a node's weight there is the first function's own */
+    const up = kind === Chart.Up; /* there a node's weight is the first function's self weight */
     const toggle = (i: number): void => {
         const line = lines[i];
         if (line?.open)
@@ -98,9 +98,9 @@ export function TreeTable({ app, kind }: { app: App; kind: Chart }) {
     return (
         <div class={`table calls ${up ? "up" : ""} ${compared ? "compared" : ""}`}>
             <div class="heads">
-                {up ? <span title="Of a function its own; of a caller below it, as much of that as came through it">Self</span>
+                {up ? <span title="For a function its self weight; for a caller below it, the part that came through it">Self</span>
                     : <><span>Total</span><span>Self</span></>}
-                {compared && <span title="Of the share of the whole, in points of percent">Change %</span>}
+                {compared && <span title="In percentage points">Change %</span>}
                 <span>{up ? "Function, and below it its callers" : "Function, and below it its callees"}</span>
                 <span>Module</span>
             </div>

@@ -11,7 +11,7 @@ export function Welcome({ app, version }: { app: App; version: string }) {
             <p>Drop a profile here, paste one, or</p>
             <button type="button" class="primary" onClick={() => chooseFile(app, false)}>Open a file</button>
             <p>
-                <span class="format">Format <FormatChoice app={app} value={app.format} none="found from the content" onChoice={(name) => { app.format = name; app.changed(); }} /></span>
+                <span class="format">Format <FormatChoice app={app} value={app.format} none="detect" onChoice={(name) => { app.format = name; app.changed(); }} /></span>
             </p>
             <p class="faint">It is read in this page, by this machine: nothing is sent anywhere.</p>
             <Formats app={app} />

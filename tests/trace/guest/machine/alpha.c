@@ -1,4 +1,4 @@
-/* A user program: recursion, and calls of the kernel from its depth. */
+/* A user program: recursion, and system calls from deep frames. */
 typedef unsigned long word;
 word call_kernel(word value, word number);
 

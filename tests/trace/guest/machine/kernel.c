@@ -1,19 +1,19 @@
-/* A kernel of three tasks: two user programs and one of its own, switched by the timer
- * and when they ask for it. The smallest thing that has the stacks of a real one. */
+/* A kernel with three tasks: two user programs and a kernel task. The timer and the
+ * tasks switch them. It is the smallest program with the stacks of a real kernel. */
 typedef unsigned long word;
 
-#define KEPT __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 
 enum {
-    TASKS = 4, /* the first is what booted */
+    TASKS = 4, /* the first is the boot stack */
     STACK = 4096,
     FRAME = 272 / 8,
-    SLICE = 20, /* of the clock: 2000 instructions with -icount shift=0 */
+    SLICE = 20, /* ticks of the clock: 2000 instructions with -icount shift=0 */
 };
 
 struct task {
     word kernel_sp, user_sp;
-    word ra, sp, s[12]; /* as __switch_to keeps them */
+    word ra, sp, s[12]; /* as __switch_to stores them */
     word is_over;
 };
 
@@ -34,26 +34,26 @@ static inline struct task *current(void)
     return task;
 }
 
-KEPT word fib(word n)
+NOINLINE word fib(word n)
 {
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-KEPT void firmware_call(word number, word value)
+NOINLINE void firmware_call(word number, word value)
 {
     register word a0 __asm__("a0") = value;
     register word a7 __asm__("a7") = number;
     __asm__ volatile("ecall" : "+r"(a0) : "r"(a7) : "memory");
 }
 
-KEPT void set_timer(void)
+NOINLINE void set_timer(void)
 {
     word now;
     __asm__ volatile("rdtime %0" : "=r"(now));
     firmware_call(0, now + SLICE);
 }
 
-KEPT struct task *pick_next(void)
+NOINLINE struct task *pick_next(void)
 {
     word at = (word)(current() - tasks);
     for (word i = 1; i <= TASKS; i++) {
@@ -61,10 +61,10 @@ KEPT struct task *pick_next(void)
         if (task != tasks && !task->is_over)
             return task;
     }
-    return tasks; /* all are over: what booted goes on */
+    return tasks; /* all tasks have ended: the boot code continues */
 }
 
-KEPT void schedule(void)
+NOINLINE void schedule(void)
 {
     struct task *from = current(), *to = pick_next();
     if (from == to)
@@ -74,19 +74,19 @@ KEPT void schedule(void)
     work += fib(2);
 }
 
-KEPT void task_begins(void)
+NOINLINE void task_begins(void)
 {
     work++;
 }
 
-KEPT void task_ends(void)
+NOINLINE void task_ends(void)
 {
     current()->is_over = 1;
     schedule();
 }
 
-/* What the kernel's own task does. */
-KEPT void housekeeping(void)
+/* The function of the kernel task. */
+NOINLINE void housekeeping(void)
 {
     __asm__ volatile("csrsi sstatus, 2");
     for (int i = 0; i < 6; i++) {
@@ -96,8 +96,8 @@ KEPT void housekeeping(void)
     __asm__ volatile("csrci sstatus, 2");
 }
 
-/* a7: 1 computes, 2 gives way, else it is over. */
-KEPT void on_system_call(word *saved)
+/* a7: 1 computes, 2 yields, other values end the task. */
+NOINLINE void on_system_call(word *saved)
 {
     saved[0] += 4;
     calls++;
@@ -109,7 +109,7 @@ KEPT void on_system_call(word *saved)
         task_ends();
 }
 
-KEPT void on_timer(void)
+NOINLINE void on_timer(void)
 {
     set_timer();
     schedule();
@@ -123,7 +123,8 @@ void on_trap(word cause, word *saved)
         on_system_call(saved);
 }
 
-KEPT void make_task(struct task *task, char *stack, void (*of_kernel)(void), word entry)
+NOINLINE void make_task(struct task *task, char *stack, void (*of_kernel)(void),
+                        word entry)
 {
     word *frame = (word *)(stack + STACK) - FRAME;
     frame[0] = entry;

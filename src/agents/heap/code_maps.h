@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executable mappings of this process, from /proc/self/maps. */
+#ifndef STOKE_AGENTS_HEAP_CODE_MAPS_H
+#define STOKE_AGENTS_HEAP_CODE_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Puts a record for each executable mapping. */
+void code_maps_put(void);
+
+/* Puts records for all executable mappings again if a library was loaded since. */
+void code_maps_refresh(void);
+
+/* Around dlclose: the list of libraries changes. */
+void code_maps_unloading(void);
+void code_maps_unloaded(void);
+
+/* Reads a line of /proc/self/maps after the other with system calls only. Calls `each`
+ * until it returns false. */
+struct map_line {
+    uint64_t start, end, offset, inode;
+    uint32_t major, minor;
+    bool is_executable;
+    const char *path;
+    uint32_t path_size;
+};
+bool code_maps_each(bool (*each)(void *context, const struct map_line *line),
+                    void *context);
+
+#endif

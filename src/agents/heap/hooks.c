@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of the C library that the program calls in place of its own: each calls
+ * the real one, and records what it did. operator new and delete call them, too. */
+#include "agents/heap/code_maps.h"
+#include "agents/heap/lane.h"
+#include "agents/heap/sample.h"
+#include "agents/heap/stack.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOOK __attribute__((visibility("default")))
+
+/* Until they are known, these are functions that find them. */
+static void *first_malloc(size_t size);
+static void first_free(void *block);
+static struct {
+    void *(*malloc)(size_t size);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *block, size_t size);
+    void *(*memalign)(size_t alignment, size_t size);
+    void *(*aligned_alloc)(size_t alignment, size_t size);
+    int (*posix_memalign)(void **block, size_t alignment, size_t size);
+    void *(*valloc)(size_t size);
+    void *(*pvalloc)(size_t size);
+    void (*free)(void *block);
+    int (*dlclose)(void *library);
+} real = {.malloc = first_malloc, .free = first_free};
+
+static enum { NEW, STARTING, STARTED } state;
+
+/* --- Before the real functions are known -------------------------------------------- */
+
+/* dlsym may allocate. This memory is never released. */
+static _Alignas(16) char first_memory[1 << 16];
+static size_t first_used;
+
+static void *first_allocate(size_t size)
+{
+    size_t at = first_used;
+    if (size > sizeof first_memory - at - 15)
+        return NULL;
+    first_used = (at + size + 15) & ~(size_t)15;
+    return first_memory + at;
+}
+
+static bool is_first(const void *block)
+{
+    return (const char *)block >= first_memory &&
+           (const char *)block < first_memory + sizeof first_memory;
+}
+
+static void *next_function(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* ISO C has no conversion of an object pointer to a function pointer. */
+#define FIND(function)                                   \
+    do {                                                 \
+        void *found_ = next_function(#function);         \
+        memcpy(&real.function, &found_, sizeof(found_)); \
+    } while (0)
+
+static void start(void)
+{
+    int before = errno;
+    state = STARTING;
+    FIND(calloc);
+    FIND(realloc);
+    FIND(memalign);
+    FIND(aligned_alloc);
+    FIND(posix_memalign);
+    FIND(valloc);
+    FIND(pvalloc);
+    FIND(dlclose);
+    FIND(malloc);
+    FIND(free);
+    state = STARTED;
+    lane_start();
+    if (heap_shared && !sample_start(heap_shared->sample_bytes, heap_shared->seed))
+        heap_shared = NULL;
+    errno = before;
+}
+
+/* False while dlsym runs. The first call is made while the program is loaded, by its only
+ * thread. */
+static inline bool is_started(void)
+{
+    if (__builtin_expect(state == STARTED, 1))
+        return true;
+    if (state == NEW)
+        start();
+    return state == STARTED;
+}
+
+static void *first_malloc(size_t size)
+{
+    return is_started() ? real.malloc(size) : first_allocate(size);
+}
+
+static void first_free(void *block)
+{
+    if (is_started() && !is_first(block))
+        real.free(block);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    is_started();
+}
+
+/* --- Records ----------------------------------------------------------------------- */
+
+static bool is_sampled(void)
+{
+    return heap_shared->sample_bytes != 0;
+}
+
+/* The slow path of an allocation: decides whether it is recorded. Its caller's frame is
+ * part of the stack, and remains until the record is put. */
+static __attribute__((noinline)) void take(const void *block, size_t size)
+{
+    struct heap_stack stack;
+    struct lane_record record = {
+        .kind = HEAP_ALLOCATED, .address = (uintptr_t)block, .size = size};
+    if (state != STARTED || is_first(block))
+        return;
+    if (!lane_is_on()) {
+        sample_stop();
+        return;
+    }
+    if (!block)
+        sample_skip(size);
+    if (!block || !sample_takes(size))
+        return;
+    if (is_sampled() && !sample_add(block))
+        record.flags = HEAP_UNTRACKED;
+    code_maps_refresh();
+    STACK_TAKE(&stack);
+    stack_describe(&stack, &record);
+    lane_put(&record);
+}
+
+static inline void *allocated(void *block, size_t size)
+{
+    if (sample_may_take(size))
+        take(block, size);
+    return block;
+}
+
+/* Whether the block's release is recorded. */
+static __attribute__((noinline)) bool is_followed(const void *block)
+{
+    return block && !is_first(block) && lane_is_on() &&
+           (!is_sampled() || sample_remove(block));
+}
+
+static void put(enum heap_record_kind kind, const void *block)
+{
+    lane_put(&(struct lane_record){.kind = (uint16_t)kind, .address = (uintptr_t)block});
+}
+
+/* --- The functions ------------------------------------------------------------------ */
+
+HOOK void *malloc(size_t size)
+{
+    return allocated(real.malloc(size), size);
+}
+
+HOOK void *calloc(size_t count, size_t size)
+{
+    if (!is_started())
+        return first_allocate(count * size);
+    return allocated(real.calloc(count, size), count * size);
+}
+
+/* Memory of before the start is moved to the heap. */
+static void *move_first(const char *block, size_t size)
+{
+    size_t most = (size_t)(first_memory + sizeof first_memory - block);
+    void *moved = is_started() ? real.malloc(size) : first_allocate(size);
+    if (moved)
+        memcpy(moved, block, size < most ? size : most);
+    return moved;
+}
+
+static void *reallocate(void *block, size_t size)
+{
+    if (is_first(block))
+        return move_first(block, size);
+    bool is_known = sample_may_have(block) && is_followed(block);
+    if (is_known)
+        put(HEAP_MOVING, block);
+    void *moved = real.realloc(block, size);
+    if (!moved && is_known && size != 0) {
+        if (is_sampled())
+            (void)sample_add(block);
+        put(HEAP_MOVE_FAILED, block);
+    }
+    return allocated(moved, size);
+}
+
+HOOK void *realloc(void *block, size_t size)
+{
+    return is_started() || is_first(block) ? reallocate(block, size)
+                                           : first_allocate(size);
+}
+
+HOOK void *reallocarray(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, bytes);
+}
+
+HOOK void *memalign(size_t alignment, size_t size)
+{
+    return is_started() ? allocated(real.memalign(alignment, size), size) : NULL;
+}
+
+HOOK void *aligned_alloc(size_t alignment, size_t size)
+{
+    return is_started() ? allocated(real.aligned_alloc(alignment, size), size) : NULL;
+}
+
+HOOK int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    int status = is_started() ? real.posix_memalign(block, alignment, size) : ENOMEM;
+    if (status == 0)
+        allocated(*block, size);
+    return status;
+}
+
+HOOK void *valloc(size_t size)
+{
+    return is_started() ? allocated(real.valloc(size), size) : NULL;
+}
+
+HOOK void *pvalloc(size_t size)
+{
+    return is_started() ? allocated(real.pvalloc(size), size) : NULL;
+}
+
+HOOK void free(void *block)
+{
+    if (sample_may_have(block) && is_followed(block))
+        put(HEAP_FREED, block);
+    if (__builtin_expect(!is_first(block), 1))
+        real.free(block);
+}
+
+HOOK int dlclose(void *library)
+{
+    if (!is_started() || !lane_is_on())
+        return real.dlclose ? real.dlclose(library) : -1;
+    code_maps_unloading();
+    int status = real.dlclose(library);
+    code_maps_unloaded();
+    return status;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/heap/lane.h"
+#include "agents/heap/code_maps.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Room that is left free for signal handlers that interrupt a record. */
+#define MARGIN (4 * (uint64_t)HEAP_RECORD_MAX)
+
+/* A full lane waits for the collector: so many times so long without any progress, and
+ * then not again until there is some. */
+#define WAITS 5000
+#define WAIT_NS 200000
+
+struct heap_shared *heap_shared;
+
+struct thread_lane {
+    struct heap_lane *lane; /* NULL: none yet */
+    char *ring;             /* mapped twice */
+    uint64_t reserved;      /* bytes given to records, some of them not complete */
+    uint64_t stalled_at;    /* the tail where waiting was given up, + 1 */
+    uint32_t generation;
+    uint32_t depth;   /* records being written: more than one in signal handlers */
+    bool is_starting; /* a lane is being claimed */
+    bool gave_up;     /* no lane was free in time: no more waiting for one */
+};
+
+static __thread struct thread_lane own;
+
+/* The page of `alive` is zeroed in the child of a fork. */
+static uint32_t *alive;
+static uint32_t generation;
+static uint32_t process;
+
+/* --- The shared memory ------------------------------------------------------------- */
+
+static void *map_shared(int fd, void *at, uint64_t offset, uint64_t size)
+{
+    long address = syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | (at ? MAP_FIXED : 0), fd, offset);
+    return address == -1 ? NULL : (void *)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void *map_private(uint64_t size)
+{
+    long address = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return address == -1 ? NULL : (void *)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* The program may close the file at any time, so it is opened for each lane. */
+static char path[64];
+
+static int open_shared(void)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+}
+
+static char *map_ring(uint64_t index)
+{
+    uint64_t offset = HEAP_LANES_AT + index * HEAP_LANE_SIZE;
+    char *ring = map_private(2 * HEAP_LANE_SIZE);
+    int fd = ring ? open_shared() : -1;
+    bool is_mapped = fd >= 0 && map_shared(fd, ring, offset, HEAP_LANE_SIZE) &&
+                     map_shared(fd, ring + HEAP_LANE_SIZE, offset, HEAP_LANE_SIZE);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    if (!is_mapped && ring)
+        syscall(SYS_munmap, ring, 2 * HEAP_LANE_SIZE);
+    return is_mapped ? ring : NULL;
+}
+
+static void pause_for(long nanoseconds)
+{
+    syscall(SYS_nanosleep, &(struct timespec){0, nanoseconds}, NULL);
+}
+
+/* --- Records ----------------------------------------------------------------------- */
+
+static bool fits(uint64_t need)
+{
+    uint64_t tail = __atomic_load_n(&own.lane->tail, __ATOMIC_ACQUIRE);
+    return own.reserved - tail + need + MARGIN * (own.depth == 0) <= HEAP_LANE_SIZE;
+}
+
+/* Waits for room, but not in a signal handler that interrupted a record. */
+static bool has_room(uint64_t need)
+{
+    if (fits(need))
+        return true;
+    uint64_t tail = __atomic_load_n(&own.lane->tail, __ATOMIC_ACQUIRE);
+    if (own.depth || own.stalled_at == tail + 1)
+        return false;
+    for (int i = 0; i < WAITS && !heap_shared->is_closed; i++) {
+        pause_for(WAIT_NS);
+        if (fits(need))
+            return true;
+        uint64_t now = __atomic_load_n(&own.lane->tail, __ATOMIC_ACQUIRE);
+        i = now == tail ? i : 0;
+        tail = now;
+        if (i % 64 == 63 && syscall(SYS_kill, heap_shared->collector, 0) != 0 &&
+            errno == ESRCH)
+            break;
+    }
+    own.stalled_at = tail + 1;
+    return false;
+}
+
+static size_t copy_memory(char *to, const struct lane_record *r)
+{
+    if (!r->is_guarded) {
+        if (r->copied_size)
+            memcpy(to, (const void *)(uintptr_t)r->copied, r->copied_size);
+        return r->copied_size;
+    }
+    struct iovec into = {to, r->copied_size},
+                 from = {(void *)(uintptr_t)r->copied, r->copied_size};
+    long got = syscall(SYS_process_vm_readv, process, &into, 1, &from, 1, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void write_record(const struct lane_record *r, uint64_t need)
+{
+    own.depth++;
+    uint64_t at = __atomic_fetch_add(&own.reserved, need, __ATOMIC_RELAXED);
+    char *to = own.ring + (at & (HEAP_LANE_SIZE - 1));
+    struct heap_record head = {
+        .length = (uint32_t)need,
+        .kind = r->kind,
+        .flags = r->flags,
+        .sequence = __atomic_fetch_add(&heap_shared->sequence, 1, __ATOMIC_RELAXED),
+        .address = r->address,
+        .size = r->size};
+    size_t before = sizeof head + r->fixed_size;
+    memcpy(to, &head, sizeof head);
+    if (r->fixed_size)
+        memcpy(to + sizeof head, r->fixed, r->fixed_size);
+    size_t copied = copy_memory(to + before, r);
+    if (before + copied < need)
+        memset(to + before + copied, 0, need - before - copied);
+    /* Only the outermost record publishes: those of signal handlers lie behind it. A
+     * signal between the two stores is found by the comparison. */
+    while (own.depth == 1) {
+        __atomic_store_n(&own.lane->head, own.reserved, __ATOMIC_RELEASE);
+        own.depth = 0;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (own.lane->head == __atomic_load_n(&own.reserved, __ATOMIC_RELAXED))
+            return;
+        own.depth = 1;
+    }
+    own.depth--;
+}
+
+/* Puts a record into the thread's lane. */
+static void put_record(const struct lane_record *r)
+{
+    uint64_t need =
+        (sizeof(struct heap_record) + r->fixed_size + r->copied_size + 7) & ~(uint64_t)7;
+    if (has_room(need))
+        write_record(r, need);
+    else
+        __atomic_fetch_add(&own.lane->lost, 1, __ATOMIC_RELAXED);
+}
+
+/* --- Claiming ---------------------------------------------------------------------- */
+
+static struct heap_lane *claim_any(uint64_t *index)
+{
+    for (uint64_t i = 0; i < HEAP_LANES; i++) {
+        uint32_t expected = HEAP_LANE_FREE;
+        struct heap_lane *lane = &heap_shared->lanes[i];
+        if (__atomic_load_n(&lane->state, __ATOMIC_RELAXED) == HEAP_LANE_FREE &&
+            __atomic_compare_exchange_n(&lane->state, &expected, HEAP_LANE_CLAIMED, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            *index = i;
+            return lane;
+        }
+    }
+    return NULL;
+}
+
+static void put_thread_name(void)
+{
+    char name[24] = "";
+    syscall(SYS_prctl, PR_GET_NAME, name);
+    put_record(&(struct lane_record){
+        .kind = HEAP_THREAD, .address = own.lane->tid, .fixed = name, .fixed_size = 16});
+}
+
+static bool claim(void)
+{
+    uint64_t index = 0;
+    struct heap_lane *lane = claim_any(&index);
+    /* The collector frees the lanes of ended threads. */
+    for (int i = 0; !lane && !own.gave_up && i < WAITS && !heap_shared->is_closed; i++) {
+        pause_for(WAIT_NS);
+        lane = claim_any(&index);
+    }
+    own.gave_up = !lane;
+    char *ring = lane ? map_ring(index) : NULL;
+    if (!ring) {
+        if (lane)
+            __atomic_store_n(&lane->state, HEAP_LANE_FREE, __ATOMIC_RELEASE);
+        return false;
+    }
+    lane->pid = process;
+    lane->tid = (uint32_t)syscall(SYS_gettid);
+    lane->claimed = __atomic_fetch_add(&heap_shared->claims, 1, __ATOMIC_RELAXED);
+    lane->head = lane->tail = lane->lost = 0;
+    own.lane = lane;
+    own.ring = ring;
+    own.reserved = own.stalled_at = 0;
+    own.depth = 0;
+    __atomic_store_n(&lane->state, HEAP_LANE_USED, __ATOMIC_RELEASE);
+    put_thread_name();
+    return true;
+}
+
+/* The thread's lane, claimed if it has none. */
+static bool has_lane(void)
+{
+    if (own.generation != generation) {
+        if (own.ring) /* the parent's */
+            syscall(SYS_munmap, own.ring, 2 * HEAP_LANE_SIZE);
+        own = (struct thread_lane){.generation = generation};
+    }
+    if (own.lane)
+        return true;
+    if (own.is_starting)
+        return false;
+    own.is_starting = true;
+    bool is_claimed = claim();
+    own.is_starting = false;
+    return is_claimed;
+}
+
+void lane_put(const struct lane_record *r)
+{
+    int before = errno;
+    if (has_lane())
+        put_record(r);
+    else
+        __atomic_fetch_add(&heap_shared->lost, 1, __ATOMIC_RELAXED);
+    errno = before;
+}
+
+/* --- The process ------------------------------------------------------------------- */
+
+static void announce(uint32_t parent)
+{
+    lane_put(&(struct lane_record){.kind = HEAP_PROCESS, .address = parent});
+    code_maps_put();
+}
+
+static void after_fork(void)
+{
+    int before = errno;
+    uint32_t parent = process;
+    *alive = 1;
+    generation++;
+    process = (uint32_t)syscall(SYS_getpid);
+    announce(parent);
+    errno = before;
+}
+
+uint32_t lane_generation(void)
+{
+    return generation;
+}
+
+bool lane_is_on(void)
+{
+    if (!heap_shared || __atomic_load_n(&heap_shared->is_closed, __ATOMIC_RELAXED))
+        return false;
+    if (!*alive)
+        after_fork();
+    return true;
+}
+
+void lane_start(void)
+{
+    const char *value = getenv(HEAP_VARIABLE);
+    size_t length = value ? strlen(value) : 0;
+    if (length == 0 || length >= sizeof path)
+        return;
+    memcpy(path, value, length + 1);
+    int fd = open_shared();
+    struct heap_shared *shared = fd >= 0 ? map_shared(fd, NULL, 0, HEAP_LANES_AT) : NULL;
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    alive = map_private(4096);
+    if (!shared || !alive || shared->magic != HEAP_MAGIC ||
+        shared->size != sizeof *shared || shared->is_closed)
+        return;
+    madvise(alive, 4096, MADV_WIPEONFORK);
+    *alive = 1;
+    generation = 1;
+    process = (uint32_t)syscall(SYS_getpid);
+    heap_shared = shared;
+    announce(0);
+}

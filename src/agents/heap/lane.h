@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calling thread's lane: records are put into it without a lock and without memory of
+ * the program's heap. A signal handler may put records while the same thread puts one.
+ *
+ * After a fork, the child's first record announces the process, and its threads claim
+ * lanes of their own. */
+#ifndef STOKE_AGENTS_HEAP_LANE_H
+#define STOKE_AGENTS_HEAP_LANE_H
+
+#include "base/heap_format.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The shared memory; NULL: nothing is recorded. */
+extern struct heap_shared *heap_shared;
+
+/* Maps the shared memory and announces the process. Without the variable in the
+ * environment, or if the collector has gone, nothing is recorded. */
+void lane_start(void);
+
+/* What a record is made of. */
+struct lane_record {
+    uint16_t kind, flags;
+    uint64_t address, size;
+    const void *fixed; /* follows the record; or NULL */
+    size_t fixed_size;
+    uint64_t copied; /* the address of memory that follows then: */
+    size_t copied_size;
+    bool is_guarded; /* that memory may not be readable up to its end */
+};
+
+/* Puts a record; counts it as lost if there is no room in time. */
+void lane_put(const struct lane_record *record);
+
+/* True while records are read. Detects that this process was forked. */
+bool lane_is_on(void);
+
+/* The number of this process's image: changes by a fork. */
+uint32_t lane_generation(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calling thread's stack, as the collector unwinds it: registers and a copy of the
+ * memory above the stack pointer. */
+#ifndef STOKE_AGENTS_HEAP_STACK_H
+#define STOKE_AGENTS_HEAP_STACK_H
+
+#include "agents/heap/lane.h"
+
+/* Fills in the registers and the memory to copy. Must be inlined: the registers are
+ * those of the caller, whose frame must exist until the record is put. */
+#define STACK_TAKE(stack)                       \
+    __asm__ volatile("leaq 0(%%rip), %%rax\n\t" \
+                     "movq %%rax, 0(%0)\n\t"    \
+                     "movq %%rsp, 8(%0)\n\t"    \
+                     "movq %%rbp, 16(%0)\n\t"   \
+                     "movq %%rbx, 24(%0)\n\t"   \
+                     "movq %%r12, 32(%0)\n\t"   \
+                     "movq %%r13, 40(%0)\n\t"   \
+                     "movq %%r14, 48(%0)\n\t"   \
+                     "movq %%r15, 56(%0)"       \
+                     :                          \
+                     : "r"((stack)->registers)  \
+                     : "rax", "memory")
+
+/* Describes the memory of the stack above registers[HEAP_SP]. */
+void stack_describe(const struct heap_stack *stack, struct lane_record *record);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stoke daemon: samples this machine all the time and stores the history. */
+#include "daemon/daemon.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "http/server.h"
+#include "lepd/server.h"
+#include "os/machine.h"
+#include "os/stream_server.h"
+#include "os/wait.h"
+
+#define DAYS_DEFAULT 30
+#define MB_DEFAULT 2048
+#define MB ((uint64_t)1 << 20)
+#define DAY (86400 * STORE_SECOND)
+
+struct daemon_options {
+    const char *store;
+    int64_t rate, window;
+    int64_t days, megabytes;
+    const char *lepd, *listen, *token_file;
+};
+
+#define OFF(field) offsetof(struct daemon_options, field)
+
+static bool parse_address(const char *text, void *value, struct error *err)
+{
+    const char **address = value;
+    if (!os_stream_address_is_valid(text)) {
+        error_set(err, "invalid address '%s'", text);
+        return error_hint(err, "ADDRESS:PORT, such as " LEPD_ADDRESS);
+    }
+    *address = text;
+    return true;
+}
+
+static const struct option daemon_option_table[] = {
+    {"rate,freq", 'F', "HZ", "samples per second and CPU (default: 19)", OPTION_INT,
+     OFF(rate), .least = 1, .most = 10000},
+    {"window", 0, "S", "seconds after which samples are stored (default: 10)", OPTION_INT,
+     OFF(window), .least = 1, .most = 3600},
+    {0}};
+
+static const struct option store_option_table[] = {
+    {"store", 0, "FILE", "the store (default: /var/lib/stoke/history.db for root)",
+     OPTION_STRING, OFF(store)},
+    {"keep-days", 0, "N", "remove samples after N days (default: 30)", OPTION_INT,
+     OFF(days), .least = 1, .most = 36500},
+    {"keep-size", 0, "MB", "remove the oldest samples above this size (default: 2048)",
+     OPTION_INT, OFF(megabytes), .least = 1, .most = 1e9},
+    {0}};
+
+static const struct option server_option_table[] = {
+    {"listen", 0, "ADDRESS:PORT", "serve metrics and profiles by HTTP", OPTION_PARSED,
+     OFF(listen), .parse = parse_address},
+    {"token-file", 0, "FILE", "requests need the token in this file", OPTION_STRING,
+     OFF(token_file)},
+    {"lepd", 0, "ADDRESS:PORT",
+     "serve LEPV and other LEPD clients (default: " LEPD_ADDRESS ")", OPTION_PARSED,
+     OFF(lepd), .parse = parse_address, .fallback = LEPD_ADDRESS},
+    {0}};
+
+static const struct option_group daemon_groups[] = {
+    {"sampling", daemon_option_table, 0, NULL},
+    {"store", store_option_table, 0, NULL},
+    {"servers", server_option_table, 0, NULL},
+    {0}};
+
+#define TOKEN_MAX 256
+
+/* Reads the token; it must outlive the daemon. */
+static bool read_token(const char *path, char room[TOKEN_MAX + 1], struct error *err)
+{
+    char text[TOKEN_MAX];
+    struct str token = str_trim(os_read_text(path, text, sizeof text));
+    format_text(room, TOKEN_MAX + 1, "%.*s", STR_ARG(token));
+    if (token.len >= HTTP_TOKEN_MIN)
+        return true;
+    error_set(err, "'%s' has no token of at least %d characters", path, HTTP_TOKEN_MIN);
+    return error_hint(err, "head -c 24 /dev/urandom | base64 >%s", path);
+}
+
+static int daemon_command(void *settings, int word_count, char **words)
+{
+    const struct daemon_options *o = settings;
+    struct error err = {.location = LOCATION_NONE};
+    char token[TOKEN_MAX + 1];
+    char room[4096];
+    struct daemon_settings s = {
+        .store =
+            o->store ? o->store : store_default_location(STORE_WRITE, room, sizeof room),
+        .rate = (uint32_t)o->rate,
+        .window = (uint32_t)o->window,
+        .lepd = o->lepd,
+        .listen = o->listen,
+        .limits = {(uint64_t)o->days * DAY, (uint64_t)o->megabytes * MB}};
+    if (word_count) {
+        error_set(&err, "unexpected argument '%s'", words[0]);
+        error_hint(&err, "--store FILE names the store");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    os_wait_block_signals();
+    if (o->token_file) {
+        if (!read_token(o->token_file, token, &err)) {
+            message_error(&err);
+            return STATUS_FAILED;
+        }
+        s.token = token;
+    }
+    if (daemon_run(&s, &message_report, &err))
+        return STATUS_OK;
+    message_error(&err);
+    return STATUS_FAILED;
+}
+
+static const struct daemon_options daemon_defaults = {.rate = DAEMON_RATE_DEFAULT,
+                                                      .window = DAEMON_WINDOW_DEFAULT,
+                                                      .days = DAYS_DEFAULT,
+                                                      .megabytes = MB_DEFAULT};
+
+const struct command command_daemon = {
+    .name = "daemon",
+    .summary = "sample this machine all the time and store the history",
+    .usage = "[OPTION...]",
+    .examples = "  stoke daemon\n"
+                "  stoke daemon --store history.db --rate 49\n"
+                "  stoke report --at 14:30..14:35 --store history.db\n"
+                "  stoke diff --at -2h..-1h --at -1h..now --label service=ssh.service\n",
+    .groups = daemon_groups,
+    .settings_size = sizeof(struct daemon_options),
+    .defaults = &daemon_defaults,
+    .run = daemon_command,
+};

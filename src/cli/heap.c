@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stoke heap: records where a program allocates memory. */
+#include "engine/heap.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/options/save.h"
+#include "os/wait.h"
+#include <stdlib.h>
+
+#define SAMPLE_BYTES ((uint64_t)512 << 10)
+#define SAMPLE_MOST ((uint64_t)1 << 40)
+
+struct heap_settings {
+    struct engine_heap_settings heap;
+    const char *output;
+    uint64_t sample_bytes, seed;
+    bool full, quiet;
+};
+
+#define OFF(field) offsetof(struct heap_settings, field)
+
+/* "64K" */
+static bool parse_bytes(const char *text, void *value, struct error *err)
+{
+    struct str number = str_of(text);
+    const char *units = "KMG", *unit = NULL;
+    uint64_t v, factor = 1;
+    if (number.len > 1)
+        unit = strchr(units, number.ptr[number.len - 1]);
+    if (unit) {
+        factor = UINT64_C(1) << (10 * (unit - units + 1));
+        number.len--;
+    }
+    if (number_parse_u64(number, &v) && v > 0 && v <= SAMPLE_MOST / factor) {
+        *(uint64_t *)value = v * factor;
+        return true;
+    }
+    error_set(err, "invalid size '%s'", text);
+    return error_hint(err, "in bytes, or 64K, 1M, up to 1024G");
+}
+
+static bool parse_seed(const char *text, void *value, struct error *err)
+{
+    if (number_parse_u64(str_of(text), value))
+        return true;
+    error_set(err, "invalid seed '%s'", text);
+    return error_hint(err, "a whole number");
+}
+
+static const struct option heap_options[] = {
+    {"full", 0, NULL, "record every allocation and release", OPTION_FLAG, OFF(full)},
+    {"sample", 0, "BYTES",
+     "record one allocation per BYTES on average (default: 512K; suffixes K, M, G)",
+     OPTION_PARSED, OFF(sample_bytes), .parse = parse_bytes},
+    {"seed", 0, "N", "seed of the random distances between samples, to repeat them",
+     OPTION_PARSED, OFF(seed), .parse = parse_seed},
+    {"output", 'o', "FILE",
+     "output file (default: heap.stoke); its suffix selects the format", OPTION_STRING,
+     OFF(output)},
+    {"lines", 0, NULL, "record source lines", OPTION_FLAG, OFF(heap.lines)},
+    {"no-inline", 0, NULL, "do not resolve inlined functions", OPTION_FLAG,
+     OFF(heap.symbols.no_inline)},
+    {"demangle", 0, "HOW", "how to demangle C++ and Rust names (default: simple)",
+     OPTION_CHOICE, OFF(heap.symbols.demangle), demangle_choices},
+    {"no-debuginfod", 0, NULL, "do not query the servers in $DEBUGINFOD_URLS",
+     OPTION_FLAG, OFF(heap.symbols.no_debuginfod)},
+    {"quiet", 'q', NULL, "no summary and no warnings", OPTION_FLAG, OFF(quiet)},
+    {0}};
+
+static const struct option_group heap_groups[] = {{"options", heap_options, 0}, {0}};
+
+/* --- The command ------------------------------------------------------------------- */
+
+static void print_summary(const struct heap_settings *s,
+                          const struct engine_heap_result *r, const struct profile *p)
+{
+    if (r->processes == 0) {
+        message_note("'%s' did not load the recorder: static programs, and those that "
+                     "change their user, cannot be recorded",
+                     s->heap.collect.command[0]);
+        return;
+    }
+    message_warnings(p, NULL);
+    message_note("%llu %s in %zu %s; %.0f bytes live at the peak%s; %s",
+                 (unsigned long long)r->allocations, s->full ? "allocations" : "samples",
+                 r->processes, r->processes == 1 ? "process" : "processes", r->most,
+                 s->full ? "" : " (estimated)", s->output);
+    if (r->lost)
+        message_note("%llu records did not fit and are lost",
+                     (unsigned long long)r->lost);
+}
+
+static bool record_heap(struct heap_settings *s, int *status, struct error *err)
+{
+    struct engine_heap_result result = {.status = 0};
+    struct export_options options = {0};
+    *status = STATUS_USAGE;
+    const struct exporter *e =
+        save_choose_exporter(NULL, s->output, exporter_named(STR("folded")), err);
+    if (!e)
+        return false;
+    *status = STATUS_FAILED;
+    if (!os_output_check(s->output, err))
+        return false;
+    struct profile *p =
+        engine_heap(&s->heap, &result, s->quiet ? &engine_silent : &message_report, err);
+    bool ok = p != NULL;
+    if (p && !s->quiet)
+        print_summary(s, &result, p);
+    ok = ok && save_profile(e, p, &options, s->output, err);
+    profile_destroy(p);
+    if (ok)
+        *status = result.status;
+    return ok;
+}
+
+static int heap_run(void *settings, int word_count, char **words)
+{
+    struct heap_settings *s = settings;
+    struct error err = {.location = LOCATION_NONE};
+    int status = STATUS_USAGE;
+    if (word_count == 0) {
+        error_set(&err, "no command is given");
+        error_hint(&err, "stoke heap ./program");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    if (s->full && s->sample_bytes) {
+        error_set(&err, "--full and --sample exclude each other");
+        message_error(&err);
+        return STATUS_USAGE;
+    }
+    os_wait_block_signals();
+    words[word_count] = NULL;
+    s->output = s->output ? s->output : "heap.stoke";
+    s->heap.collect.command = words;
+    s->heap.collect.seed = s->seed;
+    if (!s->full)
+        s->heap.collect.sample_bytes = s->sample_bytes ? s->sample_bytes : SAMPLE_BYTES;
+    if (!record_heap(s, &status, &err))
+        message_error(&err);
+    return status;
+}
+
+const struct command command_heap = {
+    .name = "heap",
+    .summary = "records where a program allocates memory",
+    .usage = "[OPTION...] [--] COMMAND...",
+    .examples = "  stoke heap ./program\n"
+                "  stoke heap --full -o heap.svg ./program\n",
+    .groups = heap_groups,
+    .settings_size = sizeof(struct heap_settings),
+    .runs_command = true,
+    .run = heap_run,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the stacks of a process. */
+#ifndef STOKE_CLI_STACKS_STACKS_H
+#define STOKE_CLI_STACKS_STACKS_H
+
+#include "base/output.h"
+#include "engine/stacks.h"
+
+/* Return false if memory is short. */
+bool stacks_write_text(const struct stacks *s, bool colour, struct output *out);
+bool stacks_write_json(const struct stacks *s, struct output *out);
+
+/* What a thread does: "running", "sleeping", "stopped"; of a thread that waits in a system
+ * call "waiting". */
+const char *stacks_state(const struct stacks_thread *t);
+
+/* Why a stack is incomplete or doubtful; NULL if it is not. */
+const char *stacks_doubt(const struct stacks *s, const struct stacks_thread *t);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Detects how a file is compressed or encoded as a whole, from its first bytes. The
+ * command line (codec/decode.h) and the page (web/core) use it. */
+#ifndef STOKE_CODEC_ENCODING_H
+#define STOKE_CODEC_ENCODING_H
+
+#include "base/str.h"
+
+#define ENCODING_HEAD 6  /* bytes that encoding_of needs */
+#define ZIP_HEAD_SIZE 30 /* size of a zip's local file header, without the file name */
+
+enum encoding {
+    ENCODING_NONE,
+    ENCODING_GZIP,
+    ENCODING_ZSTD,
+    ENCODING_XZ,
+    ENCODING_BZIP2,
+    ENCODING_ZIP,
+    ENCODING_UTF8, /* with a byte order mark */
+    ENCODING_UTF16_LE,
+    ENCODING_UTF16_BE,
+};
+
+enum encoding encoding_of(struct str head);
+
+/* Whether a zip contains an Instruments archive, so that its importer needs the whole
+ * zip. `head` contains the header of the first file and its name. */
+bool zip_has_trace(struct str head);
+
+#endif

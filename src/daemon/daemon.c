@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/daemon.h"
+#include "daemon/api.h"
+#include "daemon/history.h"
+#include "daemon/samples.h"
+#include "engine/sampling.h"
+#include "engine/symbols.h"
+#include "lepd/server.h"
+#include "os/machine.h"
+#include "record/live.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NS STORE_SECOND
+#define DRAIN_MS 1000
+#define CLOCK_STEP (NS / 2) /* a larger change of the clock ends a window */
+
+struct daemon {
+    const struct daemon_settings *settings;
+    const struct engine_report *report;
+    struct record_live_settings record;
+    struct record_threads threads; /* without rights: those of this user */
+    struct record_live live;
+    struct daemon_samples samples;
+    struct daemon_history history;
+    struct lepd_server *lepd; /* or NULL */
+    struct daemon_api api;
+    struct http_settings http_settings;
+    struct http_server *http; /* or NULL */
+    uint64_t window_start;    /* ns of the samples' clock */
+    uint64_t offset;          /* from the samples' clock to the time of day */
+    uint64_t lost;            /* when the window began */
+    bool stops, restarts, failed;
+    struct error err;
+};
+
+/* --- Windows ------------------------------------------------------------------------ */
+
+static uint64_t clock_offset(void)
+{
+    return os_clock_real() - os_clock_monotonic();
+}
+
+/* Windows end at multiples of their length in the time of day. */
+static uint64_t next_end(const struct daemon *d, uint64_t from)
+{
+    uint64_t length = d->settings->window * NS;
+    return from + length - (from + d->offset) % length;
+}
+
+/* Stores the window that ends at `end`; the next one begins there. */
+static void end_window(struct daemon *d, uint64_t end)
+{
+    struct profile *p;
+    struct error err;
+    struct store_window w = {.start = d->window_start + d->offset,
+                             .end = end + d->offset,
+                             .rate = d->settings->rate,
+                             .lost = d->live.lost - d->lost};
+    uint64_t offset = d->offset;
+    d->offset = clock_offset();
+    d->window_start = end;
+    d->lost = d->live.lost;
+    if (!daemon_samples_cut(&d->samples, next_end(d, end), offset, &p, &err))
+        engine_note(d->report, "samples are lost: %s", err.message);
+    w.profile = p;
+    d->failed = !daemon_history_add(&d->history, &w, &err);
+    if (d->failed)
+        d->err = err;
+}
+
+/* The clock was set, or the machine was suspended: earlier samples have the old offset. */
+static bool clock_changed(const struct daemon *d)
+{
+    uint64_t now = clock_offset();
+    uint64_t change = now > d->offset ? now - d->offset : d->offset - now;
+    return change > CLOCK_STEP && change < UINT64_MAX - CLOCK_STEP;
+}
+
+/* Gives the last complete second to LEPD's clients, if any ask for it. */
+static void publish(struct daemon *d, uint64_t complete)
+{
+    uint64_t end = complete < d->samples.until ? complete : d->samples.until;
+    if (!d->lepd || end < d->window_start + NS || !lepd_server_needs_samples(d->lepd))
+        return;
+    struct profile *p = daemon_samples_recent(&d->samples, end - NS, end);
+    if (p)
+        lepd_server_publish(d->lepd, p);
+}
+
+static bool turn(void *context, unsigned reasons, int *next)
+{
+    struct daemon *d = context;
+    uint64_t complete = record_live_complete_until(&d->live);
+    *next = DRAIN_MS;
+    publish(d, complete);
+    if (reasons & OS_WAIT_STOP)
+        d->stops = true;
+    else if (complete >= d->samples.until)
+        end_window(d, d->samples.until);
+    else if (clock_changed(d) && complete > d->window_start) {
+        d->samples.until = complete;
+        end_window(d, complete);
+    }
+    d->restarts = daemon_samples_full(&d->samples);
+    return !d->stops && !d->restarts;
+}
+
+/* The reader ends: all samples so far are in the last window. */
+static void on_end(void *context)
+{
+    struct daemon *d = context;
+    d->samples.until = UINT64_MAX;
+    end_window(d, os_clock_monotonic());
+}
+
+/* --- Sampling ----------------------------------------------------------------------- */
+
+/* Reads one stream, until it is stopped or the reader has grown too large. */
+static bool read_stream(struct daemon *d, struct error *err)
+{
+    struct symbols symbols;
+    struct symbol_settings settings = {.no_inline = true, .no_debuginfod = true};
+    struct builder b;
+    struct source in = record_live_source(&d->live);
+    const struct perf_consumer consumer = daemon_samples_consumer(&d->samples);
+    if (!builder_init(&b, BUILD_COUNT))
+        return error_memory(err);
+    bool ok = symbols_init(&symbols, &settings, false, 1, err);
+    if (ok) {
+        struct import_options options = {.resolver = &symbols.seam};
+        ok = perf_data_replay(&in, &options, &b, &consumer, err);
+    }
+    symbols_deinit(&symbols);
+    source_deinit(&in);
+    builder_deinit(&b);
+    return ok;
+}
+
+static bool read_streams(struct daemon *d, struct error *err)
+{
+    for (;;) {
+        d->restarts = false;
+        if (!read_stream(d, err))
+            return false;
+        if (d->stops || !d->restarts)
+            return true;
+        if (!record_live_begin(&d->live, err))
+            return false;
+    }
+}
+
+static void choose_event(struct daemon *d)
+{
+    struct perf_sampler_settings *sampler = &d->record.sampler;
+    struct record_event *e = &sampler->events.items[0];
+    *e = record_event_clock(); /* weights are time on every machine */
+    sampler->events.count = 1;
+    if (!perf_sampler_sees_kernel(e)) {
+        record_event_only_user(e);
+        engine_note(d->report, "kernel code is not sampled: this needs root or the "
+                               "capability CAP_PERFMON");
+    }
+}
+
+static bool open_everyone(struct daemon *d, struct error *err)
+{
+    d->record.sampler.targets.everyone = true;
+    return record_live_open(&d->live, &d->record, err);
+}
+
+/* Without rights: the threads of this user, and what they start. */
+static bool open_own(struct daemon *d, struct error *err)
+{
+    char user[16];
+    struct record_targets *targets = &d->record.sampler.targets;
+    record_live_close(&d->live);
+    format_text(user, sizeof user, "%u", (unsigned)geteuid());
+    if (!record_threads_of_user(&d->threads, user, err))
+        return false;
+    targets->everyone = false;
+    targets->tids = d->threads.items;
+    targets->tid_count = d->threads.count;
+    return record_live_open(&d->live, &d->record, err);
+}
+
+static bool open_sampling(struct daemon *d, struct error *err)
+{
+    struct error first;
+    d->record = (struct record_live_settings){.sampler = {.stacks = RECORD_STACKS_FP,
+                                                          .rate = d->settings->rate,
+                                                          .no_build_ids = true,
+                                                          .command = "daemon"},
+                                              .watched = -1,
+                                              .drain_ms = DRAIN_MS,
+                                              .idle = turn,
+                                              .idle_context = d};
+    choose_event(d);
+    if (open_everyone(d, &first))
+        return true;
+    if (!open_own(d, err))
+        return false;
+    engine_note(d->report, "only your own processes are sampled, and what they start: %s",
+                first.message);
+    return true;
+}
+
+/* --- Running ------------------------------------------------------------------------ */
+
+static bool start_lepd(struct daemon *d, struct error *err)
+{
+    if (!d->settings->lepd)
+        return true;
+    d->lepd = lepd_server_start(d->settings->lepd, false, err);
+    if (d->lepd)
+        engine_note(d->report, "LEPD clients connect to port %u",
+                    lepd_server_port(d->lepd));
+    return d->lepd != NULL;
+}
+
+static bool start_http(struct daemon *d, struct error *err)
+{
+    if (!d->settings->listen)
+        return true;
+    d->api.store = d->settings->store;
+    d->http_settings = (struct http_settings){.address = d->settings->listen,
+                                              .token = d->settings->token,
+                                              .answer = daemon_api_answer,
+                                              .context = &d->api};
+    d->http = http_server_start(&d->http_settings, err);
+    if (d->http)
+        engine_note(d->report, "HTTP is served at port %u", http_server_port(d->http));
+    return d->http != NULL;
+}
+
+static bool run(struct daemon *d, struct error *err)
+{
+    d->history.store = store_open(d->settings->store, STORE_WRITE, err);
+    if (!d->history.store)
+        return false;
+    if (!open_sampling(d, err))
+        return false;
+    engine_note(d->report, "sampling at %u Hz into %s", d->settings->rate,
+                d->settings->store);
+    if (!start_lepd(d, err) || !start_http(d, err))
+        return false;
+    d->offset = clock_offset();
+    d->window_start = d->live.began;
+    d->samples.until = next_end(d, d->window_start);
+    if (!read_streams(d, err))
+        return false;
+    if (!d->failed)
+        return true;
+    *err = d->err;
+    return false;
+}
+
+bool daemon_run(const struct daemon_settings *settings,
+                const struct engine_report *report, struct error *err)
+{
+    struct daemon *d = calloc(1, sizeof *d);
+    if (!d)
+        return error_memory(err);
+    d->settings = settings;
+    d->report = report;
+    d->live.wait = (struct os_wait){.epoll = -1, .signals = -1};
+    d->history.limits = settings->limits;
+    d->history.report = report;
+    d->samples.ended = on_end;
+    d->samples.context = d;
+    daemon_samples_init(&d->samples);
+    bool ok = run(d, err);
+    lepd_server_stop(d->lepd);
+    http_server_stop(d->http);
+    record_live_close(&d->live);
+    record_threads_free(&d->threads);
+    daemon_samples_deinit(&d->samples);
+    daemon_history_deinit(&d->history);
+    free(d);
+    return ok;
+}

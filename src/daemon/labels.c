@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/labels.h"
+#include "base/hash.h"
+#include "os/machine.h"
+#include "os/proc.h"
+
+#define CONTAINER_ID 64    /* hexadecimal digits */
+#define CONTAINER_SHOWN 12 /* as container engines print them */
+#define CGROUP_TEXT_MAX 8192
+
+/* --- Control groups ----------------------------------------------------------------- */
+
+/* The id in "docker-ID.scope", "cri-containerd-ID.scope" or "ID"; empty if there is none. */
+static struct str container_of(struct str part)
+{
+    if (str_ends(part, STR(".scope")))
+        part.len -= STR(".scope").len;
+    if (part.len < CONTAINER_ID)
+        return STR("");
+    struct str id = str_skip(part, part.len - CONTAINER_ID);
+    for (size_t i = 0; i < id.len; i++)
+        if (!byte_is_hex(id.ptr[i]))
+            return STR("");
+    bool separate = part.len == CONTAINER_ID || id.ptr[-1] == '-';
+    return separate ? str_head(id, CONTAINER_SHOWN) : STR("");
+}
+
+/* The id in "kubepods-besteffort-podID.slice" or "podID"; empty if there is none. */
+static struct str pod_of(struct str part, bool inside_pods)
+{
+    if (str_ends(part, STR(".slice")))
+        part.len -= STR(".slice").len;
+    if (str_starts(part, STR("kubepods")))
+        part = str_skip(part, str_rfind(part, '-') + 1);
+    else if (!inside_pods)
+        return STR("");
+    return str_starts(part, STR("pod")) ? str_skip(part, 3) : STR("");
+}
+
+static void parse_path(struct str path, struct daemon_cgroup *c)
+{
+    bool inside_pods = str_has(path, STR("/kubepods"));
+    while (path.len) {
+        struct str part = str_cut(&path, '/');
+        struct str container = container_of(part), pod = pod_of(part, inside_pods);
+        if (str_ends(part, STR(".service")))
+            c->service = part;
+        if (container.len)
+            c->container = container;
+        if (pod.len)
+            c->pod = pod;
+    }
+}
+
+struct daemon_cgroup daemon_cgroup_parse(struct str text)
+{
+    struct daemon_cgroup c = {STR(""), STR(""), STR("")};
+    while (text.len) { /* number:controllers:path */
+        struct str line = str_cut(&text, '\n');
+        str_cut(&line, ':');
+        str_cut(&line, ':');
+        parse_path(line, &c);
+    }
+    return c;
+}
+
+/* --- Labels ------------------------------------------------------------------------- */
+
+void daemon_labels_init(struct daemon_labels *l)
+{
+    struct os_machine machine;
+    os_machine_read(&machine);
+    *l = (struct daemon_labels){0};
+    format_text(l->host, sizeof l->host, "%s", machine.host);
+}
+
+void daemon_labels_deinit(struct daemon_labels *l)
+{
+    arena_deinit(&l->arena);
+}
+
+void daemon_labels_clear(struct daemon_labels *l)
+{
+    arena_deinit(&l->arena);
+    l->sets = (struct idmap){0};
+    l->user_name[0] = 0;
+}
+
+static void add(struct builder *b, label_id *labels, size_t *count, struct str key,
+                struct str value)
+{
+    if (value.len)
+        labels[(*count)++] = builder_label_text(b, key, value);
+}
+
+/* Most processes belong to a few users: the last one is cached for the window. */
+static struct str user_name(struct daemon_labels *l, uint32_t user)
+{
+    if (!l->user_name[0] || l->user != user)
+        os_user_name(user, l->user_name, sizeof l->user_name);
+    l->user = user;
+    return str_of(l->user_name);
+}
+
+static label_set_id read_labels(struct daemon_labels *l, struct builder *b, uint32_t pid,
+                                struct str comm)
+{
+    char path[64], text[CGROUP_TEXT_MAX];
+    label_id labels[8];
+    size_t count = 0;
+    uint32_t user;
+    format_text(path, sizeof path, "/proc/%u/cgroup", pid);
+    struct daemon_cgroup c = daemon_cgroup_parse(os_read_text(path, text, sizeof text));
+    add(b, labels, &count, STR("host"), str_of(l->host));
+    add(b, labels, &count, STR("process"), comm);
+    add(b, labels, &count, STR("service"), c.service);
+    add(b, labels, &count, STR("container"), c.container);
+    add(b, labels, &count, STR("pod"), c.pod);
+    if (os_process_user(pid, &user))
+        add(b, labels, &count, STR("user"), user_name(l, user));
+    return builder_label_set(b, labels, count);
+}
+
+label_set_id daemon_labels_of(struct daemon_labels *l, struct builder *b, uint32_t pid,
+                              struct str comm)
+{
+    uint64_t process = hash_mix(pid ^ HASH_A, hash_bytes(comm.ptr, comm.len));
+    uint64_t key = hash_mix(process, (uintptr_t)b ^ HASH_B);
+    uint64_t *set = idmap_put(&l->sets, &l->arena, key);
+    if (!set)
+        return 0;
+    if (!*set)
+        *set = read_labels(l, b, pid, comm);
+    return (label_set_id)*set;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The labels of samples by process: host, process, service, container, pod, user.
+ *
+ * They are read from /proc when a process is sampled for the first time in a window, so
+ * a process id that is used again is wrong for one window at most. A process that has
+ * ended by then has the labels host and process only. */
+#ifndef STOKE_DAEMON_LABELS_H
+#define STOKE_DAEMON_LABELS_H
+
+#include "base/idmap.h"
+#include "model/sample_labels.h"
+
+/* What the path of a control group says; empty if it does not. */
+struct daemon_cgroup {
+    struct str service;   /* the innermost systemd service: ssh.service */
+    struct str container; /* the first 12 digits of its id */
+    struct str pod;       /* the id of the Kubernetes pod */
+};
+
+/* Reads the text of /proc/PID/cgroup. The results point into it. */
+struct daemon_cgroup daemon_cgroup_parse(struct str text);
+
+struct daemon_labels {
+    char host[256];
+    uint32_t user; /* the last one, and its name; an empty name: none */
+    char user_name[64];
+    struct arena arena;
+    struct idmap sets; /* label sets by process id, name and builder */
+};
+
+void daemon_labels_init(struct daemon_labels *l);
+void daemon_labels_deinit(struct daemon_labels *l);
+
+/* Forgets all processes. Call it before a builder's memory is used for another one. */
+void daemon_labels_clear(struct daemon_labels *l);
+
+/* The labels of a process with that name, as a set of the builder; 0 when memory is
+ * short. */
+label_set_id daemon_labels_of(struct daemon_labels *l, struct builder *b, uint32_t pid,
+                              struct str comm);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples of recordings in the code of a function, by line and by instruction.
+ *
+ *   struct annotations a = {.function = "compress"};
+ *   struct annotate_collector *c = annotate_collector_create(&a, file_count);
+ *   load.consumer = annotate_collector_consumer(c);
+ *   struct profile *p = engine_load(&load, file_count, files, &report, &err);
+ *   annotate_collector_destroy(c);
+ *   if (p && a.ended && a.ok) ... a.items[0 .. a.count)
+ *   arena_deinit(&a.arena);
+ *
+ * Addresses are those of the object file, as in its symbol table. Code without a file
+ * has the addresses that were sampled. Weights are in a.unit. */
+#ifndef STOKE_ENGINE_ANNOTATE_H
+#define STOKE_ENGINE_ANNOTATE_H
+
+#include "base/error.h"
+#include "base/strings.h"
+#include "import/perf_data/recording.h"
+
+/* The samples at one address, or of one line. */
+struct annotated {
+    double weight;
+    uint64_t count;
+};
+
+struct annotated_address {
+    uint64_t address;
+    struct annotated samples;
+};
+
+/* The source line of the addresses up to the next row. */
+struct annotated_row {
+    uint64_t address;
+    uint32_t file, line; /* index into the files; 0: unknown */
+};
+
+/* A source line of the function, or of a function that is inlined into it. */
+struct annotated_line {
+    uint32_t file, line;
+    struct annotated samples;
+};
+
+/* An instruction as objdump prints it, with symbols as the resolver shows them. */
+struct annotated_code {
+    uint64_t address;
+    struct str text;     /* "mov %rsp,%rbp" */
+    struct str function; /* the innermost function that is inlined here; or empty */
+    struct annotated samples;
+};
+
+/* An annotated function. */
+struct annotation {
+    struct str symbol, module;
+    struct str path;    /* of the file with its code; empty: there is none */
+    bool is_jit;        /* made by a JIT: no file has its code */
+    bool is_stripped;   /* it has no symbol: its name is made of its address */
+    uint64_t low, high; /* [low, high) */
+    struct annotated samples;
+    struct annotated_address *addresses; /* sorted */
+    size_t address_count, address_cap;
+    struct annotated_row *rows; /* sorted; none without debug information */
+    size_t row_count;
+    struct strings files;         /* of the lines */
+    struct annotated_line *lines; /* sorted by file and line */
+    size_t line_count;
+    struct annotated_code *code; /* sorted */
+    size_t code_count;
+    struct str no_code; /* why the code is not available */
+};
+
+struct annotations {
+    /* The request. */
+    const char *function;      /* the function's name, or a part of it */
+    const char *event_pattern; /* NULL: the first one with samples */
+
+    /* The result. */
+    /* owns the following data; the caller frees it with arena_deinit */
+    struct arena arena;
+    struct str event;
+    size_t event_count; /* events with samples */
+    enum unit unit;
+    double total;             /* of all samples of the event */
+    struct annotation *items; /* the heaviest first */
+    size_t count, cap;
+    bool ended; /* all recordings were read; if not, an input was not a recording */
+    bool ok;
+    struct error err; /* if not ok */
+};
+
+struct annotate_collector;
+
+/* A collector for a number of recordings, which are read one after the other. It fills
+ * the result at the end of the last one. NULL if memory is short. */
+struct annotate_collector *annotate_collector_create(struct annotations *a,
+                                                     int recordings);
+void annotate_collector_destroy(struct annotate_collector *c);
+const struct perf_consumer *annotate_collector_consumer(
+    const struct annotate_collector *c);
+
+/* The row that an address belongs to; NULL if there is none. */
+const struct annotated_row *annotation_row(const struct annotation *f, uint64_t address);
+
+/* Finds the address that an instruction jumps to or refers to; false if there is none.
+ * *before is the text before the address, *symbol is objdump's name of the address. */
+bool annotated_target(struct str text, uint64_t *address, struct str *before,
+                      struct str *symbol);
+
+#endif

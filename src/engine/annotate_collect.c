@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the functions that contain the samples of recordings.
+ *
+ * The samples of a recording are counted by location. At its end the locations are named
+ * and become spots: a function and an address, which are the same in all recordings. At
+ * the end of the last recording the spots of the requested functions become annotations,
+ * while the resolver still has the objects. */
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/sort.h"
+#include "engine/annotate_parts.h"
+#include "import/perf_line.h"
+#include "model/name.h"
+#include "transform/transform.h"
+#include <stdlib.h>
+
+#define CANDIDATES 12
+#define FUNCTIONS_MOST 16 /* maximum of shown functions with one name; the heaviest */
+
+/* Samples of one event at one location, by the ids of the recording. */
+struct hit {
+    location_id location;
+    uint32_t event;
+    struct annotated samples;
+};
+
+/* Samples of one event at one address of a function. */
+struct spot {
+    uint32_t function, event;
+    uint64_t address; /* the file's own */
+    struct annotated samples;
+};
+
+/* A function that has samples. */
+struct function {
+    struct str name;   /* owned by the resolver */
+    struct str module; /* as perf shows it */
+    struct annotation_code code;
+    double weight; /* of the event that is shown */
+    bool matches;
+    bool holds_requested; /* the requested one is inlined into it */
+};
+
+/* An event, by its name. */
+struct event_total {
+    double weight;
+    enum unit unit;
+};
+
+struct annotate_collector {
+    struct annotations *a;
+    struct perf_consumer consumer;
+    int recordings_left;
+
+    struct arena hit_arena; /* of the current recording */
+    struct idmap by_location;
+    struct hit *hits;
+    size_t hit_count, hit_cap;
+
+    struct arena arena;
+    struct strings events;      /* those that have samples, in the recording's order */
+    struct event_total *totals; /* by the events' numbers */
+    size_t total_cap;
+    struct strings keys;        /* of the functions, with the same numbers */
+    struct function *functions; /* [0] is none */
+    size_t function_cap;
+    struct spot *spots;
+    size_t spot_count, spot_cap;
+};
+
+/* --- Samples ----------------------------------------------------------------------- */
+
+static bool on_sample(void *context, struct perf_profile *p, const struct perf_sample *s,
+                      struct sample *sample)
+{
+    (void)context, (void)p, (void)s, (void)sample;
+    return true;
+}
+
+static void on_stack(void *context, struct perf_profile *p, const struct sample *s,
+                     const location_id *locations, size_t count, size_t unwound)
+{
+    struct annotate_collector *c = context;
+    location_id location = count ? locations[count - 1] : 0;
+    uint64_t *at =
+        idmap_put(&c->by_location, &c->hit_arena, (uint64_t)s->event << 32 | location);
+    (void)p, (void)unwound;
+    if (!at || !ARRAY_RESERVE(&c->hit_arena, c->hits, c->hit_cap, c->hit_count + 1))
+        return;
+    if (*at == 0) {
+        c->hits[c->hit_count] = (struct hit){.location = location, .event = s->event};
+        *at = ++c->hit_count;
+    }
+    c->hits[*at - 1].samples.weight += s->weight;
+    c->hits[*at - 1].samples.count++;
+}
+
+/* --- From locations to spots ------------------------------------------------------- */
+
+static bool is_exact(struct str requested, struct str name)
+{
+    return str_equal(requested, name) ||
+           str_equal(requested, name_without_arguments(name));
+}
+
+/* The number of the event in the list of all recordings; 0 when memory is short. */
+static uint32_t event_of(struct annotate_collector *c, const struct perf_event *e)
+{
+    size_t before = c->events.count;
+    uint32_t number = strings_add(&c->events, e->name);
+    if (!ARRAY_RESERVE(&c->arena, c->totals, c->total_cap, (size_t)number + 1))
+        return 0;
+    if (c->events.count > before)
+        c->totals[number] =
+            (struct event_total){0, perf_event_unit(e->name, perf_prints_period(e))};
+    return number;
+}
+
+/* Adds the events with samples in the order of the recording: the first one is shown by
+ * default. */
+static void add_events(struct annotate_collector *c, const struct perf_profile *p)
+{
+    const struct perf_data *d = perf_profile_data(p);
+    for (size_t i = 0; i < d->event_count; i++)
+        if (perf_event_seen(p, i))
+            event_of(c, &d->events[i]);
+}
+
+/* A key of the function: its name, its file, and its address in the file. The same build
+ * of a file has an object for each recording. */
+static struct str function_key(struct annotate_collector *c, struct str module,
+                               const struct object *o, struct str name, uint64_t start)
+{
+    struct output key = OUTPUT_BUFFER;
+    output_format(&key, "%llx ", (unsigned long long)start);
+    output_str(&key, o ? o->request.build_id : STR(""));
+    output_char(&key, 0);
+    output_str(&key, o && o->file.mapping.map ? o->file.path : STR(""));
+    output_char(&key, 0);
+    output_str(&key, module);
+    output_char(&key, 0);
+    output_str(&key, name);
+    struct str copy = arena_str(&c->hit_arena, output_contents(&key));
+    output_deinit(&key);
+    return copy;
+}
+
+/* The name of a function without a symbol: its file and its address there. */
+static struct str name_of_stripped(struct annotate_collector *c,
+                                   const struct resolver *resolver,
+                                   const struct perf_location_info *l, uint64_t address,
+                                   struct annotation_code *code)
+{
+    struct output name = OUTPUT_BUFFER;
+    if (!local_resolver_function(resolver, l->object, address, &code->low, &code->high))
+        return STR("");
+    output_str(&name, str_basename(l->module));
+    output_format(&name, "+0x%llx", (unsigned long long)code->low);
+    struct str copy = arena_str(&c->hit_arena, output_contents(&name));
+    output_deinit(&name);
+    return copy;
+}
+
+/* True if the requested function is inlined at the location. */
+static bool holds_requested(const struct annotate_collector *c,
+                            const struct perf_location_info *l)
+{
+    for (size_t i = 0; i + 1 < l->frame_count; i++)
+        if (is_exact(str_of(c->a->function), l->frames[i].name))
+            return true;
+    return false;
+}
+
+/* The function of a location, added if it is new; 0 if it has no name. `address` is the
+ * location's in the object. */
+static uint32_t function_of(struct annotate_collector *c, const struct resolver *resolver,
+                            const struct perf_location_info *l, const struct object *o,
+                            uint64_t address)
+{
+    const struct resolved_frame *frame =
+        l->frame_count ? &l->frames[l->frame_count - 1] : NULL;
+    struct annotation_code code = {.object = o ? l->object : 0};
+    struct str name = frame ? frame->name : l->symbol;
+    uint64_t start = frame ? address - frame->offset : 0;
+    if (name.len == 0 && o) {
+        name = name_of_stripped(c, resolver, l, address, &code);
+        start = code.low;
+    }
+    if (name.len == 0)
+        return 0;
+    size_t before = c->keys.count;
+    uint32_t function = strings_add(&c->keys, function_key(c, l->module, o, name, start));
+    if (!ARRAY_RESERVE(&c->arena, c->functions, c->function_cap, (size_t)function + 1))
+        return 0;
+    if (c->keys.count > before)
+        c->functions[function] =
+            (struct function){.name = arena_str(&c->arena, name),
+                              .module = arena_str(&c->arena, l->module),
+                              .code = code};
+    c->functions[function].holds_requested |= holds_requested(c, l);
+    return function;
+}
+
+/* The object of a location, and the location's address there. */
+static const struct object *object_of(const struct resolver *resolver,
+                                      const struct perf_location_info *l,
+                                      uint64_t *address)
+{
+    const struct object *o = local_resolver_object(resolver, l->object);
+    if (!o || !object_address(o, l->address, address))
+        *address = l->address;
+    return o;
+}
+
+static void add_spot(struct annotate_collector *c, const struct perf_profile *p,
+                     const struct hit *hit)
+{
+    const struct resolver *resolver = perf_profile_resolver(p);
+    struct perf_location_info l = perf_profile_location(p, hit->location);
+    uint64_t address = 0;
+    const struct object *o = hit->location ? object_of(resolver, &l, &address) : NULL;
+    uint32_t event = event_of(c, &perf_profile_data(p)->events[hit->event]);
+    uint32_t function = hit->location ? function_of(c, resolver, &l, o, address) : 0;
+    if (!ARRAY_RESERVE(&c->arena, c->spots, c->spot_cap, c->spot_count + 1) || !event)
+        return;
+    c->totals[event].weight += hit->samples.weight;
+    if (function)
+        c->spots[c->spot_count++] = (struct spot){function, event, address, hit->samples};
+}
+
+/* Adds the samples of a location to the profile for the hint about modules without names
+ * (package_hint.h): by module, and whether there is a name. */
+static void count_names(struct perf_profile *p, const struct hit *hit)
+{
+    uint64_t address;
+    struct builder *b = perf_profile_builder(p);
+    struct perf_location_info l = perf_profile_location(p, hit->location);
+    const struct object *o =
+        hit->location ? object_of(perf_profile_resolver(p), &l, &address) : NULL;
+    struct frame frame = {.kind = FRAME_USER};
+    bool unnamed = o && o->request.kind == FRAME_USER && l.symbol.len == 0 &&
+                   (!l.frame_count || l.frames[l.frame_count - 1].name.len == 0);
+    if (unnamed)
+        frame.module = builder_module(b, l.module, l.build_id);
+    builder_path_clear(b);
+    builder_path_add(b, unnamed ? builder_frame(b, &frame)
+                                : builder_named_frame(b, STR("named")));
+    const struct perf_event *e = &perf_profile_data(p)->events[hit->event];
+    event_id event =
+        builder_event(b, e->name, perf_event_unit(e->name, perf_prints_period(e)));
+    builder_add_stack(b, event, builder_path_from_leaf(b), hit->samples.weight);
+}
+
+static void clear_hits(struct annotate_collector *c)
+{
+    arena_deinit(&c->hit_arena);
+    c->hit_arena = ARENA_INIT;
+    c->by_location = (struct idmap){0};
+    c->hits = NULL;
+    c->hit_count = c->hit_cap = 0;
+}
+
+/* --- Which event ------------------------------------------------------------------- */
+
+static bool choose_event(struct annotate_collector *c, uint32_t *event)
+{
+    struct annotations *a = c->a;
+    char all[200] = "";
+    size_t used = 0;
+    *event = 1;
+    for (uint32_t i = 1; i < c->events.count; i++) {
+        struct str name = strings_get(&c->events, i);
+        used += format_text(all + used, sizeof all - used, "%s%.*s", i > 1 ? ", " : "",
+                            STR_ARG(name));
+        if (a->event_pattern && event_matches(str_of(a->event_pattern), name)) {
+            *event = i;
+            return true;
+        }
+    }
+    if (!a->event_pattern)
+        return true;
+    error_set(&a->err, "there is no event '%s' in the recording", a->event_pattern);
+    return error_hint(&a->err, "it has: %s", all);
+}
+
+/* --- Which function ---------------------------------------------------------------- */
+
+static bool lighter_first(const void *context, uint32_t a, uint32_t b)
+{
+    const struct function *f = context;
+    return f[a].weight > f[b].weight;
+}
+
+/* The numbers of the functions that have samples of the event, the heaviest first, then
+ * a 0. */
+static uint32_t *ranked(struct annotate_collector *c)
+{
+    size_t count = 0;
+    uint32_t *order = arena_alloc(&c->arena, c->keys.count * sizeof *order);
+    uint32_t *room = arena_alloc(&c->arena, c->keys.count * sizeof *room);
+    if (!order || !room)
+        return NULL;
+    for (uint32_t i = 1; i < c->keys.count; i++)
+        if (c->functions[i].weight > 0)
+            order[count++] = i;
+    sort_u32(order, count, room, lighter_first, c->functions);
+    order[count] = 0;
+    return order;
+}
+
+/* Other commands show code without names as "[libc.so.6]". */
+static struct str without_brackets(struct str name)
+{
+    bool has = str_starts(name, STR("[")) && str_ends(name, STR("]")) && name.len > 2;
+    return has ? str_skip(str_head(name, name.len - 1), 1) : name;
+}
+
+/* The functions whose name contains the text, if all of them have the same name. */
+static bool match_part(struct annotate_collector *c, const uint32_t *order)
+{
+    struct str requested = without_brackets(str_of(c->a->function));
+    struct strings names;
+    struct output all = OUTPUT_BUFFER;
+    if (!strings_init(&names, &c->arena))
+        return false;
+    for (; *order; order++) {
+        struct function *f = &c->functions[*order];
+        if (!str_has(f->name, requested))
+            continue;
+        f->matches = true;
+        size_t before = names.count;
+        strings_add(&names, f->name);
+        if (names.count > before && before <= CANDIDATES)
+            output_format(&all, "%s%.*s", before > 1 ? ", " : "", STR_ARG(f->name));
+    }
+    size_t found = names.count - 1;
+    if (found > 1) {
+        error_set(&c->a->err, "'%s' is a part of the names of %zu functions",
+                  c->a->function, found);
+        error_hint(&c->a->err, "one of: %.*s%s", STR_ARG(output_contents(&all)),
+                   found > CANDIDATES ? ", ..." : "");
+    }
+    output_deinit(&all);
+    return found == 1;
+}
+
+/* The functions into which a function of that name is inlined, for the message. */
+static void hint_inlined(struct annotate_collector *c, const uint32_t *order)
+{
+    struct output all = OUTPUT_BUFFER;
+    size_t names = 0;
+    for (; *order && names < CANDIDATES; order++) {
+        const struct function *f = &c->functions[*order];
+        if (f->holds_requested)
+            output_format(&all, "%s%.*s", names++ ? ", " : "", STR_ARG(f->name));
+    }
+    if (names)
+        error_hint(&c->a->err, "it was inlined into: %.*s",
+                   STR_ARG(output_contents(&all)));
+    output_deinit(&all);
+}
+
+static bool match_functions(struct annotate_collector *c, const uint32_t *order)
+{
+    bool found = false;
+    for (const uint32_t *at = order; *at; at++) {
+        struct function *f = &c->functions[*at];
+        f->matches = is_exact(str_of(c->a->function), f->name);
+        found |= f->matches;
+    }
+    if (found || match_part(c, order))
+        return true;
+    if (c->a->err.message[0])
+        return false;
+    error_set(&c->a->err, "no sample is in a function named '%s'", c->a->function);
+    error_hint(&c->a->err, "'stoke report' lists the functions");
+    hint_inlined(c, order);
+    return false;
+}
+
+/* --- Annotations ------------------------------------------------------------------- */
+
+static void add_addresses(struct annotate_collector *c, uint32_t function, uint32_t event,
+                          struct annotation *f)
+{
+    for (size_t i = 0; i < c->spot_count; i++) {
+        const struct spot *spot = &c->spots[i];
+        if (spot->function != function || spot->event != event)
+            continue;
+        struct annotated_address *address =
+            ARRAY_APPEND(&c->a->arena, f->addresses, f->address_count, f->address_cap);
+        if (!address)
+            return;
+        *address = (struct annotated_address){spot->address, spot->samples};
+        f->samples.weight += spot->samples.weight;
+        f->samples.count += spot->samples.count;
+    }
+}
+
+static bool annotate(struct annotate_collector *c, const struct resolver *resolver,
+                     uint32_t number, uint32_t event)
+{
+    const struct function *function = &c->functions[number];
+    struct arena *arena = &c->a->arena;
+    struct annotation f = {.symbol = arena_str(arena, function->name),
+                           .module = arena_str(arena, function->module),
+                           .path = STR(""),
+                           .no_code = STR("")};
+    add_addresses(c, number, event, &f);
+    if (!annotation_build(&f, &function->code, resolver, arena))
+        return false;
+    struct annotation *item = ARRAY_APPEND(arena, c->a->items, c->a->count, c->a->cap);
+    if (!item)
+        return false;
+    *item = f;
+    return true;
+}
+
+/* All recordings were read. */
+static bool finish(struct annotate_collector *c, const struct resolver *resolver)
+{
+    struct annotations *a = c->a;
+    uint32_t event = 0;
+    if (c->events.count == 1)
+        return error_set(&a->err, "the recording has no samples");
+    if (!choose_event(c, &event))
+        return false;
+    a->event = arena_str(&a->arena, strings_get(&c->events, event));
+    a->unit = c->totals[event].unit;
+    a->total = c->totals[event].weight;
+    a->event_count = c->events.count - 1;
+    for (size_t i = 0; i < c->spot_count; i++)
+        if (c->spots[i].event == event)
+            c->functions[c->spots[i].function].weight += c->spots[i].samples.weight;
+    const uint32_t *order = ranked(c);
+    if (!order || !match_functions(c, order))
+        return false;
+    for (; *order && a->count < FUNCTIONS_MOST; order++)
+        if (c->functions[*order].matches && !annotate(c, resolver, *order, event))
+            return false;
+    return true;
+}
+
+static void on_end(void *context, struct perf_profile *p)
+{
+    struct annotate_collector *c = context;
+    struct annotations *a = c->a;
+    bool ok = perf_profile_name(p);
+    add_events(c, p);
+    for (size_t i = 0; ok && i < c->hit_count; i++) {
+        add_spot(c, p, &c->hits[i]);
+        count_names(p, &c->hits[i]);
+    }
+    ok = ok && !c->hit_arena.failed && !c->arena.failed;
+    clear_hits(c);
+    if (!ok) {
+        error_memory(&a->err);
+        return;
+    }
+    if (--c->recordings_left)
+        return;
+    a->ended = true;
+    a->ok = finish(c, perf_profile_resolver(p));
+    if (!a->ok && !a->err.message[0])
+        error_memory(&a->err);
+}
+
+/* --- The whole --------------------------------------------------------------------- */
+
+struct annotate_collector *annotate_collector_create(struct annotations *a,
+                                                     int recordings)
+{
+    struct annotate_collector *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    if (!strings_init(&c->events, &c->arena) || !strings_init(&c->keys, &c->arena)) {
+        annotate_collector_destroy(c);
+        return NULL;
+    }
+    c->a = a;
+    c->recordings_left = recordings;
+    c->consumer = (struct perf_consumer){.context = c,
+                                         .leaf_only = true,
+                                         .sample = on_sample,
+                                         .stack = on_stack,
+                                         .end = on_end};
+    return c;
+}
+
+void annotate_collector_destroy(struct annotate_collector *c)
+{
+    if (c) {
+        arena_deinit(&c->hit_arena);
+        arena_deinit(&c->arena);
+    }
+    free(c);
+}
+
+const struct perf_consumer *annotate_collector_consumer(
+    const struct annotate_collector *c)
+{
+    return &c->consumer;
+}

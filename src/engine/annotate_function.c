@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One annotated function: its range, lines and instructions. */
+#include "base/sort.h"
+#include "engine/annotate_parts.h"
+#include "model/name.h"
+
+/* --- Addresses --------------------------------------------------------------------- */
+
+static bool by_address(const void *context, uint32_t a, uint32_t b)
+{
+    const struct annotated_address *addresses = context;
+    return addresses[a].address < addresses[b].address;
+}
+
+/* Sorts the addresses and removes duplicates. */
+static bool order_addresses(struct annotation *f, struct arena *arena)
+{
+    size_t n = f->address_count, count = 0;
+    uint32_t *order = arena_alloc(arena, (n + 1) * sizeof *order);
+    uint32_t *room = arena_alloc(arena, (n + 1) * sizeof *room);
+    struct annotated_address *sorted = arena_alloc(arena, (n + 1) * sizeof *sorted);
+    if (!order || !room || !sorted)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    sort_u32(order, n, room, by_address, f->addresses);
+    for (size_t i = 0; i < n; i++) {
+        const struct annotated_address *a = &f->addresses[order[i]];
+        if (count && sorted[count - 1].address == a->address) {
+            sorted[count - 1].samples.weight += a->samples.weight;
+            sorted[count - 1].samples.count += a->samples.count;
+        } else {
+            sorted[count++] = *a;
+        }
+    }
+    f->addresses = sorted;
+    f->address_count = count;
+    return true;
+}
+
+static void keep_rows(struct annotation *f, const struct dwarf_row *rows, size_t count,
+                      struct arena *arena)
+{
+    f->rows = arena_alloc(arena, (count + 1) * sizeof *f->rows);
+    for (size_t i = 0; f->rows && i < count; i++) {
+        bool known = rows[i].line && rows[i].file.len;
+        f->rows[f->row_count++] = (struct annotated_row){
+            rows[i].address, known ? strings_add(&f->files, rows[i].file) : 0,
+            known ? rows[i].line : 0};
+    }
+}
+
+static void add_dwarf_rows(struct annotation *f, const struct object *o,
+                           struct arena *arena)
+{
+    struct dwarf_reader reader;
+    struct error ignored;
+    struct dwarf_row *rows;
+    size_t count;
+    if (!o->has_dwarf || !dwarf_reader_init(&reader, &o->dwarf, &ignored))
+        return;
+    if (!dwarf_rows(&reader, f->low, f->high, &rows, &count, &ignored))
+        count = 0;
+    keep_rows(f, rows, count, arena);
+    dwarf_reader_deinit(&reader);
+}
+
+/* Source: DWARF, else Go's own table. */
+static void add_rows(struct annotation *f, const struct object *o, struct arena *arena)
+{
+    struct go_reader reader;
+    struct dwarf_row *rows;
+    size_t count;
+    add_dwarf_rows(f, o, arena);
+    if (f->row_count || !o->has_go)
+        return;
+    go_reader_init(&reader, &o->go);
+    if (go_rows(&reader, f->low, f->high, &rows, &count))
+        keep_rows(f, rows, count, arena);
+    go_reader_deinit(&reader);
+}
+
+const struct annotated_row *annotation_row(const struct annotation *f, uint64_t address)
+{
+    size_t from = 0, to = f->row_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (f->rows[middle].address <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from && f->rows[from - 1].line ? &f->rows[from - 1] : NULL;
+}
+
+static bool by_line(const void *context, uint32_t a, uint32_t b)
+{
+    const struct annotated_row *rows = context;
+    return rows[a].file != rows[b].file ? rows[a].file < rows[b].file
+                                        : rows[a].line < rows[b].line;
+}
+
+static struct annotated_line *find_line(const struct annotation *f,
+                                        const struct annotated_row *row)
+{
+    size_t from = 0, to = f->line_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const struct annotated_line *line = &f->lines[middle];
+        if (line->file == row->file && line->line == row->line)
+            return &f->lines[middle];
+        if (line->file < row->file || (line->file == row->file && line->line < row->line))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* The lines of all rows, each with the weight of its samples. */
+static bool add_lines(struct annotation *f, struct arena *arena)
+{
+    size_t n = f->row_count;
+    uint32_t *order = arena_alloc(arena, (n + 1) * sizeof *order);
+    uint32_t *room = arena_alloc(arena, (n + 1) * sizeof *room);
+    f->lines = arena_alloc(arena, (n + 1) * sizeof *f->lines);
+    if (!order || !room || !f->lines)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    sort_u32(order, n, room, by_line, f->rows);
+    for (size_t i = 0; i < n; i++) {
+        const struct annotated_row *row = &f->rows[order[i]];
+        const struct annotated_line *last =
+            f->line_count ? &f->lines[f->line_count - 1] : NULL;
+        bool again = last && last->file == row->file && last->line == row->line;
+        if (row->line && !again)
+            f->lines[f->line_count++] =
+                (struct annotated_line){row->file, row->line, {0, 0}};
+    }
+    for (size_t i = 0; i < f->address_count; i++) {
+        const struct annotated_row *row = annotation_row(f, f->addresses[i].address);
+        struct annotated_line *line = row ? find_line(f, row) : NULL;
+        if (line) {
+            line->samples.weight += f->addresses[i].samples.weight;
+            line->samples.count += f->addresses[i].samples.count;
+        }
+    }
+    return true;
+}
+
+/* The range of the function's code: the range of the symbol, else from its start to the
+ * last sample. */
+static void set_range(struct annotation *f, const struct object *o,
+                      const struct annotation_code *code)
+{
+    struct symbol symbol;
+    uint64_t first = f->address_count ? f->addresses[0].address : 0;
+    uint64_t last = f->address_count ? f->addresses[f->address_count - 1].address : 0;
+    f->low = first;
+    f->high = last + 1;
+    if (code->high > last) {
+        f->low = code->low;
+        f->high = code->high;
+    } else if (o && o->has_symbols && symbol_table_find(&o->symbols, first, &symbol)) {
+        f->low = symbol.address;
+        f->high = symbol.end > last ? symbol.end : last + 1;
+    }
+}
+
+/* --- Instructions ------------------------------------------------------------------ */
+
+/* An address of the file, in the form of a request for names. */
+static uint64_t asked_address(const struct object *o, uint64_t address)
+{
+    uint64_t offset = UINT64_MAX;
+    if (o->addressing == BY_ADDRESS)
+        return address + o->moved;
+    elf_offset_of_address(&o->file.elf, address, &offset);
+    return offset;
+}
+
+/* The resolver's name of an address, "name+0x12"; without a name, the module and the
+ * address in the module. */
+static struct str target_name(struct annotation *f, uint64_t address,
+                              const struct name_job *job, struct output *scratch)
+{
+    const struct resolved_frame *frame = job->count ? &job->frames[job->count - 1] : NULL;
+    bool own = address >= f->low && address < f->high && !f->is_stripped;
+    uint64_t offset = own ? address - f->low : frame ? frame->offset : address;
+    struct str name = own                        ? name_without_arguments(f->symbol)
+                      : frame && frame->name.len ? name_without_arguments(frame->name)
+                                                 : str_basename(f->module);
+    scratch->used = 0;
+    output_str(scratch, name);
+    if (offset)
+        output_format(scratch, "+0x%llx", (unsigned long long)offset);
+    return output_contents(scratch);
+}
+
+/* The instruction with the name of its jump target. For an address of data, objdump
+ * prints the symbol at this address or the preceding symbol, which is often
+ * unrelated. */
+static void name_target(struct annotation *f, struct annotated_code *code,
+                        const struct name_job *job, struct output *scratch,
+                        struct arena *arena)
+{
+    uint64_t address;
+    struct str before, said;
+    struct output text = OUTPUT_BUFFER;
+    if (!annotated_target(code->text, &address, &before, &said))
+        return;
+    bool is_data = str_ends(str_trim_right(before), STR("#"));
+    output_str(&text, before);
+    output_format(&text, "%llx", (unsigned long long)address);
+    if (!is_data || job->count)
+        said = target_name(f, address, job, scratch);
+    else if (str_search(said, STR("+0x")) < said.len)
+        said = STR("");
+    else
+        said = demangle(said, DEMANGLE_SIMPLE, scratch);
+    if (said.len) {
+        output_text(&text, " <");
+        output_str(&text, said);
+        output_char(&text, '>');
+    }
+    code->text = arena_str(arena, output_contents(&text));
+    output_deinit(&text);
+}
+
+/* Adds the names of jump targets and of inlined functions. */
+static void name_code(struct annotation *f, const struct resolver *resolver,
+                      object_id object, const struct object *o, struct arena *arena)
+{
+    struct output scratch = OUTPUT_BUFFER;
+    struct arena room = ARENA_INIT;
+    struct name_job *jobs = arena_zalloc(&room, 2 * f->code_count + 1, sizeof *jobs);
+    for (size_t i = 0; jobs && i < f->code_count; i++) {
+        uint64_t target;
+        struct str before, said;
+        jobs[2 * i].object = jobs[2 * i + 1].object = object;
+        jobs[2 * i].address = asked_address(o, f->code[i].address);
+        jobs[2 * i + 1].address = UINT64_MAX;
+        if (annotated_target(f->code[i].text, &target, &before, &said))
+            jobs[2 * i + 1].address = asked_address(o, target);
+    }
+    if (jobs)
+        resolver->name(resolver->context, jobs, 2 * f->code_count);
+    for (size_t i = 0; jobs && i < f->code_count; i++) {
+        const struct name_job *job = &jobs[2 * i];
+        name_target(f, &f->code[i], &jobs[2 * i + 1], &scratch, arena);
+        if (job->count > 1)
+            f->code[i].function = arena_str(arena, job->frames[0].name);
+    }
+    output_deinit(&scratch);
+    arena_deinit(&room);
+}
+
+bool annotation_build(struct annotation *f, const struct annotation_code *code,
+                      const struct resolver *resolver, struct arena *arena)
+{
+    const struct object *o = local_resolver_tables(resolver, code->object);
+    if (!strings_init(&f->files, arena) || !order_addresses(f, arena))
+        return false;
+    set_range(f, o, code);
+    f->is_stripped = code->high != 0;
+    f->is_jit = o && (o->request.kind == FRAME_JIT || o->is_dump);
+    if (o && o->file.mapping.map && o->file.path.len)
+        f->path = arena_str(arena, o->file.path);
+    if (o)
+        add_rows(f, o, arena);
+    if (!add_lines(f, arena))
+        return false;
+    if (annotation_disassemble(f, arena))
+        name_code(f, resolver, code->object, o, arena);
+    return !arena->failed;
+}

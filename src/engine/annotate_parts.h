@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of engine/annotate. */
+#ifndef STOKE_ENGINE_ANNOTATE_PARTS_H
+#define STOKE_ENGINE_ANNOTATE_PARTS_H
+
+#include "engine/annotate.h"
+#include "resolve/local_resolver.h"
+
+/* The location of a function's code. */
+struct annotation_code {
+    object_id object;   /* 0: there is no file */
+    uint64_t low, high; /* of a function without a symbol; else 0 */
+};
+
+/* Completes a function that has names, sampled addresses and their sum: adds the range,
+ * the lines and the instructions. Returns false if memory is short. */
+bool annotation_build(struct annotation *f, const struct annotation_code *code,
+                      const struct resolver *resolver, struct arena *arena);
+
+/* Reads the function's instructions with objdump of binutils. Returns false, with the
+ * reason in f->no_code, if there are none: then f has its sampled addresses only. */
+bool annotation_disassemble(struct annotation *f, struct arena *arena);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/heap.h"
+#include "base/array.h"
+#include "base/format.h"
+#include "model/name.h"
+#include "os/file.h"
+#include "os/proc.h"
+
+/* --- The library -------------------------------------------------------------------- */
+
+bool engine_heap_library(char *path, size_t size, struct error *err)
+{
+    static const char *const folders[] = {"/src/agents/heap", "/../lib/stoke"};
+    char room[4096];
+    struct str program = os_own_program(room, sizeof room);
+    struct str folder = str_head(program, str_rfind(program, '/'));
+    for (size_t i = 0; folder.len && i < sizeof folders / sizeof *folders; i++) {
+        format_text(path, size, "%.*s%s/libstoke_heap.so", STR_ARG(folder), folders[i]);
+        if (os_output_exists(path) && !strpbrk(path, " :"))
+            return true;
+    }
+    error_set(err, "libstoke_heap.so is not installed, or its path has a space or colon");
+    return error_hint(err, "it belongs to ../lib/stoke beside the folder of stoke");
+}
+
+/* --- Names -------------------------------------------------------------------------- */
+
+struct naming {
+    const struct heap_events *events;
+    struct builder *b;
+    struct arena arena;
+    struct name_job *jobs;  /* by location */
+    struct frame_run *runs; /* by location */
+    frame_id *frames;
+    size_t frame_count, frame_cap;
+    bool lines;
+};
+
+static void add_frame(struct naming *n, const struct frame *frame)
+{
+    if (ARRAY_RESERVE(&n->arena, n->frames, n->frame_cap, n->frame_count + 1))
+        n->frames[n->frame_count++] = builder_frame(n->b, frame);
+}
+
+/* The frames of a location, outermost first. */
+static void add_frames(struct naming *n, uint32_t number)
+{
+    const struct heap_location *location = &n->events->locations[number];
+    const struct heap_file *file = &n->events->files[location->file];
+    const struct name_job *job = &n->jobs[number];
+    struct frame frame = {.kind = module_kind(file->path)};
+    n->runs[number].first = (uint32_t)n->frame_count;
+    if (file->path.len)
+        frame.module = builder_module(n->b, file->path, STR(""));
+    for (size_t i = job->count; i-- > 0;) {
+        const struct resolved_frame *at = &job->frames[i];
+        struct frame named = frame;
+        if (at->kind == FRAME_INLINED)
+            named.kind = FRAME_INLINED;
+        if (at->name.len)
+            named.name = builder_string(n->b, name_tidy(at->name));
+        if (n->lines && at->file.len) {
+            named.file = builder_string(n->b, at->file);
+            named.line = at->line;
+        }
+        add_frame(n, &named);
+    }
+    if (job->count == 0) {
+        frame.offset = file->path.len ? location->address : 0;
+        frame.address = file->path.len ? 0 : location->pc;
+        add_frame(n, &frame);
+    }
+    n->runs[number].count = (uint32_t)n->frame_count - n->runs[number].first;
+}
+
+static bool name_locations(struct naming *n, const struct resolver *resolver)
+{
+    const struct heap_events *e = n->events;
+    n->jobs = arena_zalloc(&n->arena, e->location_count, sizeof *n->jobs);
+    n->runs = arena_zalloc(&n->arena, e->location_count, sizeof *n->runs);
+    if (!n->jobs || !n->runs)
+        return false;
+    for (size_t i = 1; i < e->location_count; i++) {
+        const struct heap_location *location = &e->locations[i];
+        n->jobs[i] = (struct name_job){.object = e->files[location->file].object,
+                                       .address = location->address,
+                                       .is_call = location->is_call};
+    }
+    if (e->location_count > 1)
+        resolver->name(resolver->context, n->jobs + 1, e->location_count - 1);
+    for (uint32_t i = 1; i < e->location_count; i++)
+        add_frames(n, i);
+    return !n->arena.failed;
+}
+
+/* --- The profile -------------------------------------------------------------------- */
+
+enum heap_event { PEAK, LEAKED, ALLOCATED, ALLOCATIONS, TEMPORARY, HEAP_EVENTS };
+
+static const struct {
+    const char *name;
+    enum unit unit;
+} heap_events[HEAP_EVENTS] = {
+    {"peak", UNIT_BYTES},        {"leaked", UNIT_BYTES},    {"allocated", UNIT_BYTES},
+    {"allocations", UNIT_COUNT}, {"temporary", UNIT_COUNT},
+};
+
+static void add_site(const struct heap_events *e, struct builder *b,
+                     const struct heap_site *site, const event_id *events,
+                     const struct sample *like)
+{
+    const double weights[HEAP_EVENTS] = {
+        [PEAK] = heap_site_peak(e, site), [LEAKED] = site->leaked,
+        [ALLOCATED] = site->bytes,        [ALLOCATIONS] = site->count,
+        [TEMPORARY] = site->temporary,
+    };
+    struct sample s = *like;
+    s.event = events[ALLOCATIONS];
+    s.weight = weights[ALLOCATIONS];
+    s.count = (uint64_t)(site->count + 0.5);
+    builder_add(b, &s);
+    for (int i = 0; i < HEAP_EVENTS; i++) {
+        s.event = events[i];
+        s.weight = weights[i];
+        if (i != ALLOCATIONS && s.weight > 0)
+            builder_add_mapped(b, &s);
+    }
+}
+
+static void add_sites(struct naming *n)
+{
+    const struct heap_events *e = n->events;
+    const struct profile *raw = e->raw.profile;
+    event_id events[HEAP_EVENTS];
+    for (int i = 0; i < HEAP_EVENTS; i++)
+        events[i] = builder_event(n->b, str_of(heap_events[i].name), heap_events[i].unit);
+    struct frame nameless = {.kind = FRAME_USER};
+    stack_id unknown = builder_push(n->b, 0, builder_frame(n->b, &nameless));
+    stack_id *stacks = arena_zalloc(&n->arena, raw->stack_count, sizeof *stacks);
+    thread_id *threads = builder_map_threads(n->b, raw);
+    if (!stacks || !threads)
+        return;
+    builder_map_runs(n->b, raw, n->runs, n->frames, stacks);
+    for (size_t i = 1; i < e->site_count; i++) {
+        const struct heap_site *site = &e->sites[i];
+        stack_id stack = stacks[site->stack];
+        struct sample like = {.time = TIME_NONE,
+                              .cpu = CPU_NONE,
+                              .thread = threads[site->thread],
+                              .stack = stack ? stack : unknown};
+        add_site(e, n->b, site, events, &like);
+    }
+}
+
+static void add_facts(const struct engine_heap_settings *settings,
+                      const struct heap_events *e,
+                      const struct heap_collect_result *collected, struct builder *b)
+{
+    struct facts *facts = &b->profile->facts;
+    facts->format = builder_string(b, STR("heap"));
+    facts->command = builder_string(b, str_of(settings->collect.command[0]));
+    facts->truncated += e->truncated;
+    if (collected->lost)
+        builder_lost(b, TIME_NONE, collected->lost);
+    builder_warn_times(b, "damaged records", e->damaged);
+    builder_warn_times(b, "sampled blocks whose release is not recorded", e->untracked);
+}
+
+static struct profile *make_profile(const struct engine_heap_settings *settings,
+                                    const struct heap_events *e,
+                                    const struct heap_collect_result *collected,
+                                    const struct symbols *symbols, struct error *err)
+{
+    struct builder b;
+    struct naming n = {.events = e, .b = &b, .lines = settings->lines};
+    if (e->failed || !builder_init(&b, BUILD_COUNT)) {
+        error_memory(err);
+        return NULL;
+    }
+    if (name_locations(&n, &symbols->seam))
+        add_sites(&n);
+    add_facts(settings, e, collected, &b);
+    symbols_warn(symbols, &b);
+    b.profile->arena.failed |= n.arena.failed;
+    arena_deinit(&n.arena);
+    struct profile *p = builder_finish(&b, err);
+    builder_deinit(&b);
+    return p;
+}
+
+static struct profile *record(const struct engine_heap_settings *settings,
+                              const struct symbols *symbols, struct heap_events *e,
+                              struct engine_heap_result *result, struct error *err)
+{
+    struct heap_collect_result collected;
+    if (!heap_collect(&settings->collect, e, &collected, err))
+        return NULL;
+    *result = (struct engine_heap_result){.status = collected.status,
+                                          .lost = collected.lost,
+                                          .truncated = e->truncated,
+                                          .allocations = e->allocations,
+                                          .untracked = e->untracked,
+                                          .processes = e->process_count,
+                                          .most = e->most};
+    return make_profile(settings, e, &collected, symbols, err);
+}
+
+struct profile *engine_heap(const struct engine_heap_settings *settings,
+                            struct engine_heap_result *result,
+                            const struct engine_report *report, struct error *err)
+{
+    struct engine_heap_settings s = *settings;
+    struct symbols symbols;
+    struct heap_events e;
+    char library[4200];
+    struct profile *p = NULL;
+    if (!s.collect.library && !engine_heap_library(library, sizeof library, err))
+        return NULL;
+    if (!s.collect.library)
+        s.collect.library = library;
+    if (symbols_init(&symbols, &s.symbols, s.lines, 0, err)) {
+        if (heap_events_init(&e, &symbols.seam, s.collect.sample_bytes))
+            p = record(&s, &symbols, &e, result, err);
+        else
+            error_memory(err);
+        heap_events_deinit(&e);
+        if (p)
+            symbols_report(&symbols, report);
+    }
+    symbols_deinit(&symbols);
+    return p;
+}

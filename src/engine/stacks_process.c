@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files that a process maps, and the runtime among them. */
+#include "base/array.h"
+#include "base/format.h"
+#include "engine/stacks_parts.h"
+#include "os/proc.h"
+#include "symbol/symtab.h"
+
+static object_id request_object(struct stacks_reader *r, const struct os_code *code,
+                                struct str path, bool is_jit)
+{
+    struct object_request request = {
+        .path = path,
+        .build_id = find_hexadecimal(
+            (struct str){(const char *)code->build_id, code->build_id_size}, &r->arena),
+        .pid = r->out->pid,
+        .kind = is_jit ? FRAME_JIT : FRAME_USER,
+        .start = code->start,
+        .end = code->end,
+        .offset = code->offset,
+        .major = code->major,
+        .minor = code->minor,
+        .inode = code->inode,
+        .host = STR(""),
+        .release = STR(""),
+        .jit_map = STR(""),
+    };
+    const struct resolver *resolver = &r->symbols.seam;
+    return resolver->object(resolver->context, &request);
+}
+
+/* The number of the module of a path: a file has several mappings. */
+static size_t module_of(struct stacks_reader *r, const struct os_code *code,
+                        struct str path, bool is_jit)
+{
+    for (size_t i = r->module_count; i-- > 0;)
+        if (str_equal(r->modules[i].path, path))
+            return i;
+    struct stacks_module *m =
+        ARRAY_APPEND(&r->arena, r->modules, r->module_count, r->module_cap);
+    if (m)
+        *m = (struct stacks_module){.path = arena_str(&r->out->arena, path),
+                                    .start = code->start,
+                                    .offset = code->offset,
+                                    .object = request_object(r, code, path, is_jit),
+                                    .is_jit = is_jit};
+    return r->module_count - 1;
+}
+
+static void add_code(void *context, const struct os_code *code)
+{
+    struct stacks_reader *r = context;
+    char map[64];
+    bool is_jit = str_starts(code->path, STR("//anon"));
+    struct str path = code->path;
+    if (is_jit)
+        path = (struct str){map, format_text(map, sizeof map, "/tmp/perf-%lld.map",
+                                             (long long)r->out->pid)};
+    size_t module = module_of(r, code, path, is_jit);
+    if (r->arena.failed || r->module_count == 0)
+        return;
+    struct address_map added = {.start = code->start,
+                                .end = code->end,
+                                .offset = is_jit ? code->start : code->offset,
+                                .object = r->modules[module].object,
+                                .tag = (uint32_t)module};
+    if (str_equal(path, STR("[vdso]")))
+        added.offset = 0;
+    r->space = space_add(&r->spaces, r->space, &added);
+}
+
+static void add_range(void *context, uint64_t start, uint64_t end)
+{
+    struct stacks_reader *r = context;
+    struct stacks_range *range =
+        ARRAY_APPEND(&r->arena, r->ranges, r->range_count, r->range_cap);
+    if (range)
+        *range = (struct stacks_range){start, end};
+}
+
+bool stacks_read_process(struct stacks_reader *r, struct error *err)
+{
+    uint32_t pid = (uint32_t)r->out->pid;
+    if (!os_process_ranges(pid, add_range, r) ||
+        os_process_code(pid, pid, add_code, r) == 0) {
+        error_set(err, "the memory of process %u is not accessible", pid);
+        return error_hint(err,
+                          "run as the user of the process or as root; threads of the "
+                          "kernel have no memory of their own");
+    }
+    return !(r->arena.failed || r->spaces.arena.failed) || error_memory(err);
+}
+
+/* --- The runtime -------------------------------------------------------------------- */
+
+static bool read_memory(void *context, uint64_t address, void *into, size_t size)
+{
+    struct stacks_reader *r = context;
+    return os_process_read(r->out->pid, address, into, size);
+}
+
+/* Opens the mapped file itself, not a debug file. */
+static void open_module(struct stacks_reader *r, struct stacks_module *m)
+{
+    struct find_settings settings = r->symbols.settings.find;
+    struct object_request request = {.path = m->path,
+                                     .build_id = STR(""),
+                                     .pid = r->out->pid,
+                                     .host = STR(""),
+                                     .release = STR(""),
+                                     .jit_map = STR("")};
+    struct str other = STR("");
+    settings.only_mapped = true;
+    m->opened = true;
+    m->found.mapping = OS_MAPPING_NONE;
+    m->has_file =
+        !m->is_jit && m->path.ptr[0] == '/' &&
+        find_object(&settings, &request, &m->found, &other, &r->arena) == FIND_FOUND;
+}
+
+static bool find_symbol(void *context, size_t module, struct str name, uint64_t *address)
+{
+    struct stacks_reader *r = context;
+    struct stacks_module *m = &r->modules[module];
+    uint64_t value, first;
+    if (!m->opened)
+        open_module(r, m);
+    if (!m->has_file || !symtab_find(&m->found.elf, name, &value) ||
+        !elf_address_of_offset(&m->found.elf, m->offset, &first))
+        return false;
+    *address = value + (m->start - first);
+    return true;
+}
+
+void stacks_close_modules(struct stacks_reader *r)
+{
+    for (size_t i = 0; i < r->module_count; i++)
+        if (r->modules[i].has_file)
+            os_mapping_close(&r->modules[i].found.mapping);
+}
+
+bool stacks_find_runtime(struct stacks_reader *r, struct error *err)
+{
+    struct stacks *s = r->out;
+    struct error why;
+    r->paths = arena_zalloc(&r->arena, r->module_count, sizeof *r->paths);
+    if (!r->paths)
+        return error_memory(err);
+    for (size_t i = 0; i < r->module_count; i++)
+        r->paths[i] = r->modules[i].path;
+    r->access = (struct interpreter_access)
+    {
+        .context = r,
+#if defined(__x86_64__)
+        .machine = ARCH_X86_64,
+#endif
+        .modules = r->paths, .module_count = r->module_count, .read = read_memory,
+        .symbol = find_symbol,
+    };
+    for (size_t i = 0; interpreters[i]; i++) {
+        enum interpreter_found found =
+            interpreter_find(interpreters[i], &r->access, &s->arena, &s->runtime, &why);
+        if (found == INTERPRETER_FOUND) {
+            s->runtime_module = r->paths[s->runtime.module];
+            return true;
+        }
+        s->runtime.interpreter = NULL;
+        if (found == INTERPRETER_REFUSED)
+            s->refused = arena_str(&s->arena, str_of(why.message));
+    }
+    return true;
+}

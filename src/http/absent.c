@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server of a build without libmicrohttpd. */
+#include "http/server.h"
+
+const char *http_query_argument(const struct http_query *q, const char *name)
+{
+    (void)q, (void)name;
+    return NULL;
+}
+
+void http_query_each(const struct http_query *q, const char *name,
+                     void (*each)(void *context, const char *value), void *context)
+{
+    (void)q, (void)name, (void)each, (void)context;
+}
+
+struct http_server *http_server_start(const struct http_settings *settings,
+                                      struct error *err)
+{
+    (void)settings;
+    error_set(err, "this stoke was built without libmicrohttpd, which serves HTTP");
+    error_hint(err, "install libmicrohttpd-dev and build again");
+    return NULL;
+}
+
+void http_server_stop(struct http_server *s)
+{
+    (void)s;
+}
+
+unsigned http_server_port(const struct http_server *s)
+{
+    (void)s;
+    return 0;
+}

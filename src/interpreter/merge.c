@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpreter/merge.h"
+
+/* The merged list that is being made. */
+struct merging {
+    const struct interpreter_stack *stack;
+    size_t next; /* interpreted frame */
+    struct merged_frame *out;
+    size_t count;
+};
+
+static void put_native(struct merging *m, size_t index)
+{
+    m->out[m->count++] = (struct merged_frame){false, (uint32_t)index};
+}
+
+/* Adds interpreted frames up to and including the next entry. */
+static void put_segment(struct merging *m)
+{
+    bool ends = false;
+    while (m->next < m->stack->count && !ends) {
+        const struct interpreter_frame *f = &m->stack->frames[m->next];
+        if (!f->is_hidden)
+            m->out[m->count++] = (struct merged_frame){true, (uint32_t)m->next};
+        ends = f->is_entry;
+        m->next++;
+    }
+}
+
+static size_t segment_count(const struct interpreter_stack *stack)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stack->count; i++)
+        count += stack->frames[i].is_entry || i + 1 == stack->count;
+    return count;
+}
+
+static void put_all(struct merging *m, size_t native_count)
+{
+    for (size_t i = 0; i < native_count; i++)
+        put_native(m, i);
+    while (m->next < m->stack->count)
+        put_segment(m);
+}
+
+enum merge_result interpreter_merge(const enum interpreter_native *roles,
+                                    size_t native_count, bool is_whole,
+                                    const struct interpreter_stack *stack,
+                                    struct merged_frame *out, size_t *count)
+{
+    struct merging m = {.stack = stack, .out = out};
+    size_t loops = 0, segments = segment_count(stack);
+    bool stack_is_whole = stack->end == INTERPRETER_WHOLE;
+    for (size_t i = 0; i < native_count; i++)
+        loops += roles[i] == NATIVE_LOOP;
+    /* a truncated list has fewer entries: the leaf's side still matches */
+    if ((is_whole && segments > loops) || (stack_is_whole && loops > segments)) {
+        put_all(&m, native_count);
+        *count = m.count;
+        return MERGE_DOUBTFUL;
+    }
+    for (size_t i = 0; i < native_count; i++) {
+        bool is_loop = roles[i] == NATIVE_LOOP;
+        if (is_loop && m.next < stack->count)
+            put_segment(&m);
+        else if (is_loop || roles[i] == NATIVE_WORK)
+            put_native(&m, i); /* of a loop, the interpreted frames are missing */
+    }
+    while (m.next < stack->count)
+        put_segment(&m);
+    *count = m.count;
+    return is_whole && stack_is_whole ? MERGE_EXACT : MERGE_PARTIAL;
+}

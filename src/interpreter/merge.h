@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Merges the native frames of a thread with its interpreted ones. From the leaf on, each
+ * native frame of the interpreter's loop is replaced by the frames that it executes, up to the
+ * next entry; other internal frames of the interpreter are left out. */
+#ifndef STOKE_INTERPRETER_MERGE_H
+#define STOKE_INTERPRETER_MERGE_H
+
+#include "interpreter/interpreter.h"
+
+struct merged_frame {
+    bool is_interpreted;
+    uint32_t index; /* into the list of its kind */
+};
+
+enum merge_result {
+    MERGE_EXACT,
+    MERGE_PARTIAL,  /* one list is truncated; the other continues alone at its end */
+    MERGE_DOUBTFUL, /* the numbers of native and interpreted entries differ: both lists
+                       follow each other, the native one first, and nothing is left out */
+};
+
+/* `roles` are those of the native frames, leaf first. `is_whole`: the native stack reaches its
+ * outermost frame. `out` has room for all frames of both lists; *count is set. */
+enum merge_result interpreter_merge(const enum interpreter_native *roles,
+                                    size_t native_count, bool is_whole,
+                                    const struct interpreter_stack *stack,
+                                    struct merged_frame *out, size_t *count);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Splits work over the cores. Only this file and thread.h create threads. */
+#ifndef STOKE_OS_THREAD_POOL_H
+#define STOKE_OS_THREAD_POOL_H
+
+#include "base/thread_pool.h"
+
+/* Number of cores that this process may use; at least 1. */
+unsigned os_core_count(void);
+
+/* Calls work(context, 0) to work(context, count - 1), each in its own thread if one can
+ * be created, and waits for all. */
+void os_parallel(unsigned count, void (*work)(void *context, unsigned part),
+                 void *context);
+
+/* A pool (base/thread_pool.h): the caller, and threads that live until it is destroyed.
+ * They are started with the first task. */
+struct os_thread_pool;
+
+/* NULL when memory is short. `workers` is at least 1. */
+struct os_thread_pool *os_thread_pool_create(unsigned workers);
+void os_thread_pool_destroy(
+    struct os_thread_pool *c); /* all tasks must be finished; NULL is allowed */
+
+/* The interface to hand to pure code; valid as long as c. */
+struct thread_pool os_thread_pool_interface(struct os_thread_pool *c);
+
+/* A mutex. */
+struct os_lock {
+    void *mutex;
+};
+
+/* False when memory is short. */
+bool os_lock_init(struct os_lock *l);
+void os_lock_deinit(struct os_lock *l); /* a zeroed lock is allowed */
+void os_lock_acquire(struct os_lock *l);
+void os_lock_release(struct os_lock *l);
+
+#endif

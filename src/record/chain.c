@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/chain.h"
+#include "base/number.h"
+#include "os/machine.h"
+#include <stdlib.h>
+
+/* --- Counting ---------------------------------------------------------------------- */
+
+/* How many frames of a stack the kernel unwinds. */
+static uint64_t read_frames_most(const struct record_chain *c)
+{
+    char room[32];
+    uint64_t most = 0;
+    struct str text =
+        os_read_text("/proc/sys/kernel/perf_event_max_stack", room, sizeof room);
+    bool by_kernel = c->sampler_settings.stacks == RECORD_STACKS_FP;
+    return by_kernel && number_parse_u64(str_trim(text), &most) ? most : 0;
+}
+
+static bool is_deep(const struct record_chain *c, const struct record *r)
+{
+    size_t fixed = c->sampler.layout.fixed_size;
+    return c->frames_most && r->bytes.len >= fixed + 8 &&
+           record_u64(r->bytes, fixed) >= c->frames_most;
+}
+
+static void count_record(void *context, const struct record *r)
+{
+    struct record_chain *c = context;
+    struct record_counts *n = &c->counts;
+    if (r->type == PERF_SAMPLE) {
+        if (n->samples++ == 0)
+            n->first = r->time;
+        n->last = r->time;
+        n->idle += record_tid(&c->sampler.layout, r) == 0;
+        n->deep += is_deep(c, r);
+    } else if (r->type == PERF_LOST) {
+        n->lost += record_u64(r->bytes, 16);
+    } else if (r->type == PERF_THROTTLE) {
+        n->throttled++;
+    }
+    record_pass(&c->output, r);
+}
+
+static void count_round(void *context)
+{
+    struct record_chain *c = context;
+    c->output.round(c->output.context);
+}
+
+/* --- Opening ----------------------------------------------------------------------- */
+
+static bool is_requested(const struct event_source_request *request, size_t id)
+{
+    bool on = request->on[id];
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        on |= request->on[i] && event_sources[i]->part_of == event_sources[id];
+    return on && !event_sources[id]->part_of;
+}
+
+static void close_source(struct record_chain *c, size_t id)
+{
+    if (c->sources[id] && event_sources[id]->close)
+        event_sources[id]->close(c->sources[id]);
+    free(c->sources[id]);
+    c->sources[id] = NULL;
+}
+
+static void close_sources(struct record_chain *c)
+{
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        close_source(c, i);
+}
+
+/* Prepares one source; a source that is not possible but optional is left out. */
+static bool prepare_source(struct record_chain *c, size_t id, struct error *err)
+{
+    const struct event_source *source = event_sources[id];
+    struct perf_sampler_settings sampler = c->sampler_settings;
+    struct event_source_setup setup = {.sampler = &sampler,
+                                       .request = &c->settings->sources,
+                                       .interval = c->interval,
+                                       .keeps_dumps = c->settings->keep_dumps};
+    c->sources[id] = calloc(1, source->size ? source->size : 1);
+    if (!c->sources[id])
+        return error_memory(err);
+    if (source->prepare && !source->prepare(c->sources[id], &setup, err)) {
+        close_source(c, id);
+        c->unavailable[id] = *err;
+        return source->optional;
+    }
+    c->sampler_settings = sampler;
+    c->interval = setup.interval;
+    return true;
+}
+
+static bool prepare_sources(struct record_chain *c, const struct record_targets *targets,
+                            bool with_optional, struct error *err)
+{
+    c->sampler_settings = c->settings->sampler;
+    c->interval = c->settings->interval;
+    if (targets)
+        c->sampler_settings.targets = *targets;
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        if (is_requested(&c->settings->sources, i) &&
+            (with_optional || !event_sources[i]->optional) && !prepare_source(c, i, err))
+            return false;
+    return true;
+}
+
+/* Stores why the optional sources are not possible; false if none is active. */
+static bool drop_optional(struct record_chain *c, const struct error *why)
+{
+    bool any = false;
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++) {
+        if (!c->sources[i] || !event_sources[i]->optional)
+            continue;
+        c->unavailable[i] = *why;
+        any = true;
+    }
+    return any;
+}
+
+static bool open_sampler(struct record_chain *c, const struct record_targets *targets,
+                         struct error *err)
+{
+    if (!prepare_sources(c, targets, true, err))
+        return false;
+    if (perf_sampler_open(&c->sampler, &c->sampler_settings, c->wait, err))
+        return true;
+    if (!drop_optional(c, err))
+        return false;
+    perf_sampler_close(&c->sampler);
+    close_sources(c);
+    return prepare_sources(c, targets, false, err) &&
+           perf_sampler_open(&c->sampler, &c->sampler_settings, c->wait, err);
+}
+
+static void report_counters(struct record_chain *c)
+{
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        if (c->sources[i] && event_sources[i]->opened)
+            event_sources[i]->opened(c->sources[i], &c->sampler);
+}
+
+/* --- Events ------------------------------------------------------------------------ */
+
+/* Additional room for the ids of counters on CPUs that come online. */
+static size_t ids_to_come(void)
+{
+    return 4 * os_cpus_possible() + 16;
+}
+
+static void describe_event(struct record_chain *c, size_t i, uint64_t *ids, size_t room)
+{
+    const struct record_events *events = &c->sampler_settings.events;
+    struct perf_file_event *e = &c->events[i];
+    *e = (struct perf_file_event){.attr = c->sampler.attrs[i],
+                                  .name = events->items[i].name,
+                                  .tracepoint = events->items[i].tracepoint,
+                                  .members = perf_sampler_members(&c->sampler, i),
+                                  .ids = ids,
+                                  .id_room = room};
+    if (e->members)
+        e->group = events->groups[events->items[i].group - 1].name;
+    e->id_count = perf_sampler_ids(&c->sampler, i, ids, room);
+    if (c->unwinds)
+        record_unwinder_attr(&e->attr);
+    for (size_t s = 0; s < EVENT_SOURCE_COUNT; s++)
+        if (c->sources[s] && event_sources[s]->describe)
+            event_sources[s]->describe(c->sources[s], i, e);
+}
+
+static bool describe_events(struct record_chain *c, struct error *err)
+{
+    size_t count = record_chain_event_count(c);
+    size_t each = c->sampler.counter_count / count + ids_to_come();
+    c->ids = calloc(each * count, sizeof *c->ids);
+    if (!c->ids)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        describe_event(c, i, c->ids + i * each, each);
+    return true;
+}
+
+static bool has_id(const struct perf_file_event *e, uint64_t id)
+{
+    for (size_t i = 0; i < e->id_count; i++)
+        if (e->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* Adds the ids of new counters. Ids of closed counters stay: records contain them. */
+static void add_ids(struct record_chain *c, size_t event, uint64_t *room, size_t size)
+{
+    struct perf_file_event *e = &c->events[event];
+    uint64_t *ids = c->ids + (e->ids - c->ids);
+    size_t count = perf_sampler_ids(&c->sampler, event, room, size);
+    for (size_t i = 0; i < count && e->id_count < e->id_room; i++)
+        if (!has_id(e, room[i]))
+            ids[e->id_count++] = room[i];
+}
+
+/* CPUs came online or went offline. */
+static void counters_changed(struct record_chain *c)
+{
+    size_t size = c->sampler.counter_count;
+    uint64_t *room = malloc((size + 1) * sizeof *room);
+    report_counters(c);
+    for (size_t i = 0; room && i < record_chain_event_count(c); i++)
+        add_ids(c, i, room, size);
+    free(room);
+}
+
+/* --- The stages -------------------------------------------------------------------- */
+
+bool record_chain_open(struct record_chain *c,
+                       const struct record_chain_settings *settings,
+                       const struct record_targets *targets, struct os_wait *wait,
+                       struct error *err)
+{
+    *c = (struct record_chain){.settings = settings, .wait = wait};
+    c->unwinds = record_stacks_dumped(settings->sampler.stacks) && !settings->keep_dumps;
+    if (!open_sampler(c, targets, err))
+        return false;
+    report_counters(c);
+    return describe_events(c, err);
+}
+
+static bool put_source_stages(struct record_chain *c, struct record_sink *next,
+                              struct error *err)
+{
+    for (size_t i = EVENT_SOURCE_COUNT; i-- > 0;)
+        if (c->sources[i] && event_sources[i]->stage &&
+            !event_sources[i]->stage(c->sources[i], &c->sampler.layout, next, err))
+            return false;
+    return true;
+}
+
+bool record_chain_start(struct record_chain *c, struct record_sink output,
+                        struct error *err)
+{
+    struct record_sink next = {c, count_record, count_round};
+    const struct record_layout *layout = &c->sampler.layout;
+    c->output = output;
+    record_tasks_deinit(&c->tasks);
+    record_unwinder_deinit(&c->unwinder);
+    if (!put_source_stages(c, &next, err))
+        return false;
+    if (c->unwinds) {
+        if (!record_unwinder_init(&c->unwinder, layout,
+                                  c->sampler.attrs[0].user_registers,
+                                  c->settings->resolve, next, err))
+            return false;
+        next = record_unwinder_sink(&c->unwinder);
+    }
+    if (!record_tasks_init(&c->tasks, layout, next, err))
+        return false;
+    c->tasks.jit_maps = c->settings->jit_maps;
+    c->frames_most = read_frames_most(c);
+    c->first = record_tasks_sink(&c->tasks);
+    c->kernel_hidden = !record_tasks_add_kernel(&c->tasks);
+    for (size_t i = 0; i < c->settings->pid_count; i++)
+        record_tasks_add(&c->tasks, c->settings->pids[i]);
+    return true;
+}
+
+void record_chain_close(struct record_chain *c)
+{
+    perf_sampler_close(&c->sampler);
+    close_sources(c);
+    record_tasks_deinit(&c->tasks);
+    record_unwinder_deinit(&c->unwinder);
+    free(c->ids);
+    c->ids = NULL;
+}
+
+/* --- Turns ------------------------------------------------------------------------- */
+
+struct record_turn record_chain_turn(struct record_chain *c, int milliseconds)
+{
+    struct record_turn t = {.reasons = os_wait_for(c->wait, milliseconds)};
+    t.drained = os_clock_monotonic();
+    perf_sampler_drain(&c->sampler, &c->first);
+    t.now = os_clock_monotonic();
+    return t;
+}
+
+bool record_chain_drain_sources(struct record_chain *c)
+{
+    for (size_t i = 0; !c->failed && i < EVENT_SOURCE_COUNT; i++)
+        if (c->sources[i] && event_sources[i]->drain)
+            c->failed = !event_sources[i]->drain(c->sources[i], &c->first, &c->why);
+    return !c->failed;
+}
+
+/* CPUs rarely come and go: the chain checks once in so many intervals. */
+#define INTERVALS_PER_CPU_CHECK 2
+
+bool record_chain_collect(struct record_chain *c, bool *changed)
+{
+    *changed = false;
+    c->turns++;
+    if (c->settings->jit_maps)
+        record_jit_maps_check(c->settings->jit_maps);
+    if (!record_chain_drain_sources(c))
+        return false;
+    if (c->sampler_settings.targets.everyone && c->turns % INTERVALS_PER_CPU_CHECK == 0 &&
+        perf_sampler_follow_cpus(&c->sampler)) {
+        counters_changed(c);
+        *changed = true;
+    }
+    return true;
+}
+
+static uint64_t lost_by_sources(const struct record_chain *c)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        if (c->sources[i] && event_sources[i]->lost)
+            lost += event_sources[i]->lost(c->sources[i]);
+    return lost;
+}
+
+uint64_t record_chain_lost(const struct record_chain *c)
+{
+    uint64_t lost = perf_sampler_lost(&c->sampler) + lost_by_sources(c);
+    return lost > c->counts.lost ? lost : c->counts.lost;
+}
+
+/* Reports records that were lost after the last record in the ring. */
+static void report_lost(struct record_chain *c)
+{
+    struct record_maker *m = &c->tasks.maker;
+    uint64_t lost = record_chain_lost(c);
+    if (lost <= c->counts.lost)
+        return;
+    record_begin(m, PERF_LOST, 0);
+    record_put_u64(m, 0);
+    record_put_u64(m, lost - c->counts.lost);
+    struct record r = record_end(m, 0, 0, os_clock_monotonic());
+    record_pass(&c->first, &r);
+    c->first.round(c->first.context);
+}
+
+void record_chain_finish(struct record_chain *c, uint64_t now)
+{
+    perf_sampler_drain(&c->sampler, &c->first);
+    record_chain_drain_sources(c);
+    for (size_t i = 0; i < EVENT_SOURCE_COUNT; i++)
+        if (c->sources[i] && event_sources[i]->finish)
+            event_sources[i]->finish(c->sources[i], now);
+    report_lost(c);
+}
+
+void record_chain_report(const struct record_chain *c, enum event_source_id id,
+                         struct event_source_report *r)
+{
+    *r = (struct event_source_report){.active = c->sources[id] != NULL,
+                                      .unavailable = c->unavailable[id]};
+    if (c->sources[id] && event_sources[id]->report)
+        event_sources[id]->report(c->sources[id], r);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live bytes at the peak are found in one pass, as in import/heaptrack.c: when a
+ * site's live bytes change for the first time after the largest peak so far, they are
+ * saved with the number of that peak. */
+#include "record/heap_events.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDER STR("/libstoke_heap.so")
+#define PROCESSES_MOST 1000000
+
+static struct heap_record head_of(struct str bytes)
+{
+    struct heap_record head = {.length = 0};
+    if (bytes.len >= sizeof head)
+        memcpy(&head, bytes.ptr, sizeof head);
+    return head;
+}
+
+size_t heap_record_length(struct str bytes)
+{
+    struct heap_record head = head_of(bytes);
+    bool is_valid =
+        head.length >= sizeof head && head.length % 8 == 0 && head.length <= bytes.len;
+    return is_valid ? head.length : 0;
+}
+
+/* --- Live blocks -------------------------------------------------------------------- */
+
+static size_t slot_of(const struct heap_blocks *b, uint64_t address)
+{
+    size_t at = hash_mix(address ^ HASH_A, HASH_B) & b->mask;
+    while (b->slots[at].address && b->slots[at].address != address)
+        at = (at + 1) & b->mask;
+    return at;
+}
+
+static bool blocks_grow(struct heap_blocks *b)
+{
+    struct heap_blocks larger = {.mask = b->slots ? 2 * b->mask + 1 : 255,
+                                 .count = b->count};
+    if (b->slots && b->count * 4 < (b->mask + 1) * 3)
+        return true;
+    larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; b->slots && i <= b->mask; i++)
+        if (b->slots[i].address)
+            larger.slots[slot_of(&larger, b->slots[i].address)] = b->slots[i];
+    free(b->slots);
+    *b = larger;
+    return true;
+}
+
+static struct heap_block *block_find(const struct heap_blocks *b, uint64_t address)
+{
+    struct heap_block *found = b->slots ? &b->slots[slot_of(b, address)] : NULL;
+    return found && found->address && address ? found : NULL;
+}
+
+/* Removes the block; the blocks behind it that belong nearer to their hashes move up. */
+static void block_remove(struct heap_blocks *b, struct heap_block *block)
+{
+    size_t hole = (size_t)(block - b->slots);
+    for (size_t at = (hole + 1) & b->mask; b->slots[at].address;
+         at = (at + 1) & b->mask) {
+        size_t home = hash_mix(b->slots[at].address ^ HASH_A, HASH_B) & b->mask;
+        if (((at - home) & b->mask) < ((at - hole) & b->mask))
+            continue;
+        b->slots[hole] = b->slots[at];
+        hole = at;
+    }
+    b->slots[hole].address = 0;
+    b->count--;
+}
+
+/* --- Totals ------------------------------------------------------------------------- */
+
+static void change_live(struct heap_events *e, uint32_t number, double bytes)
+{
+    struct heap_site *site = &e->sites[number];
+    if (site->peak != e->peak)
+        site->at_peak = site->live;
+    site->peak = e->peak;
+    site->live += bytes;
+    e->live += bytes;
+}
+
+static void note_peak(struct heap_events *e)
+{
+    if (e->live <= e->most)
+        return;
+    e->most = e->live;
+    e->peak++;
+}
+
+/* --- Processes ---------------------------------------------------------------------- */
+
+static void end_process(struct heap_events *e, struct heap_process *p)
+{
+    for (size_t i = 0; p->blocks.slots && i <= p->blocks.mask; i++) {
+        const struct heap_block *block = &p->blocks.slots[i];
+        if (!block->address)
+            continue;
+        change_live(e, block->site, -block->bytes);
+        e->sites[block->site].leaked += block->bytes;
+    }
+    free(p->blocks.slots);
+    p->blocks = (struct heap_blocks){.slots = NULL};
+    space_drop(&e->spaces, p->space);
+    p->space = 0;
+    p->is_ended = true;
+}
+
+/* A process that has ended by now ended before the new one started; only the order of
+ * processes that run at the same time is unknown. */
+static void end_dead(struct heap_events *e)
+{
+    for (size_t i = 0; e->runs && i < e->process_count; i++) {
+        struct heap_process *p = &e->processes[i];
+        if (!p->is_ended && !e->runs(e->context, p->pid))
+            end_process(e, p);
+    }
+}
+
+static void start_process(struct heap_events *e, struct heap_origin *from)
+{
+    uint64_t *latest = idmap_put(&e->by_pid, &e->arena, from->pid);
+    if (!latest || e->process_count >= PROCESSES_MOST ||
+        !ARRAY_RESERVE(&e->arena, e->processes, e->process_cap, e->process_count + 1)) {
+        e->failed = true;
+        return;
+    }
+    if (*latest && !e->processes[*latest - 1].is_ended)
+        end_process(e, &e->processes[*latest - 1]); /* exec */
+    end_dead(e);
+    e->processes[e->process_count++] = (struct heap_process){.pid = from->pid};
+    *latest = e->process_count;
+    from->process = (uint32_t)*latest;
+}
+
+static struct heap_process *process_of(struct heap_events *e, struct heap_origin *from)
+{
+    const uint64_t *latest = idmap_find(&e->by_pid, from->pid);
+    if (!from->process && latest)
+        from->process = (uint32_t)*latest;
+    struct heap_process *p = from->process ? &e->processes[from->process - 1] : NULL;
+    return p && !p->is_ended ? p : NULL;
+}
+
+static void name_thread(struct heap_events *e, struct heap_origin *from, uint64_t tid,
+                        struct str payload)
+{
+    struct str name = str_head(payload, str_find(payload, 0));
+    from->thread = builder_thread(&e->raw, from->pid, (int64_t)(tid & UINT32_MAX), name);
+}
+
+/* --- Files -------------------------------------------------------------------------- */
+
+static object_id object_of(const struct heap_events *e, const struct heap_process *p,
+                           const struct heap_record *r, const struct heap_code *code,
+                           struct str path)
+{
+    struct object_request request = {
+        .path = path,
+        .pid = p->pid,
+        .kind = str_starts(path, STR("//anon")) ? FRAME_JIT : FRAME_USER,
+        .start = r->address,
+        .end = r->address + r->size,
+        .offset = code->offset,
+        .major = code->major,
+        .minor = code->minor,
+        .inode = code->inode,
+    };
+    return e->resolver ? e->resolver->object(e->resolver->context, &request) : 0;
+}
+
+static uint32_t file_of(struct heap_events *e, const struct heap_process *p,
+                        const struct heap_record *r, const struct heap_code *code,
+                        struct str path)
+{
+    bool is_private = str_starts(path, STR("//anon"));
+    uint64_t key = hash_bytes(path.ptr, path.len) ^
+                   hash_ids((int64_t)code->inode, is_private ? p->pid : 0);
+    uint64_t *number = idmap_put(&e->file_numbers, &e->arena, key);
+    if (!number || !ARRAY_RESERVE(&e->arena, e->files, e->file_cap, e->file_count + 1))
+        return 0;
+    if (*number == 0) {
+        *number = e->file_count;
+        e->files[e->file_count++] =
+            (struct heap_file){.path = arena_str(&e->arena, path),
+                               .object = object_of(e, p, r, code, path),
+                               .is_recorder = str_ends(path, RECORDER)};
+    }
+    return (uint32_t)*number;
+}
+
+static void map_code(struct heap_events *e, struct heap_process *p,
+                     const struct heap_record *r, struct str payload)
+{
+    struct heap_code code;
+    if (payload.len < sizeof code) {
+        e->damaged++;
+        return;
+    }
+    memcpy(&code, payload.ptr, sizeof code);
+    struct str path = str_skip(payload, sizeof code);
+    path = str_head(path, str_find(path, 0));
+    uint32_t file = file_of(e, p, r, &code, path.len ? path : STR("//anon"));
+    if (!file)
+        return;
+    struct address_map map = {.start = r->address,
+                              .end = r->address + r->size,
+                              .offset = code.offset,
+                              .object = e->files[file].object,
+                              .tag = file};
+    p->space = space_add(&e->spaces, p->space, &map);
+}
+
+/* --- Stacks ------------------------------------------------------------------------- */
+
+static uint32_t location_of(struct heap_events *e, const struct heap_process *p,
+                            uint64_t pc, bool is_call)
+{
+    const struct address_map *map = space_find(&e->spaces, p->space, pc - is_call);
+    uint32_t file = map ? map->tag : 0;
+    bool by_address = map && str_starts(e->files[file].path, STR("//anon"));
+    uint64_t address = map && !by_address ? pc - map->start + map->offset : pc;
+    uint64_t key = hash_ids((int64_t)address, (int64_t)file << 1 | is_call);
+    uint64_t *number = idmap_put(&e->location_numbers, &e->arena, key);
+    if (!number ||
+        !ARRAY_RESERVE(&e->arena, e->locations, e->location_cap, e->location_count + 1))
+        return 0;
+    if (*number == 0) {
+        *number = e->location_count;
+        e->locations[e->location_count++] = (struct heap_location){
+            .file = file, .pc = pc, .address = address, .is_call = is_call};
+    }
+    return (uint32_t)*number;
+}
+
+/* Makes the stack of addresses, leaf first, without the recorder's own frames. */
+static stack_id stack_of(struct heap_events *e, const struct heap_process *p,
+                         size_t count)
+{
+    bool is_recorder = true;
+    builder_path_clear(&e->raw);
+    for (size_t i = 0; i < count; i++) {
+        bool is_call = !(e->signals[i / 32] >> (i % 32) & 1);
+        uint32_t location = location_of(e, p, e->addresses[i], is_call);
+        is_recorder &= location && e->files[e->locations[location].file].is_recorder;
+        if (location && !is_recorder)
+            builder_path_add(&e->raw, location);
+    }
+    return builder_path_from_leaf(&e->raw);
+}
+
+static stack_id unwind(struct heap_events *e, const struct heap_process *p,
+                       struct str payload)
+{
+    /* perf's numbers of the registers in enum heap_register (perf_regs.h) */
+    static const uint8_t perf[HEAP_REGISTERS] = {8, 7, 6, 1, 20, 21, 22, 23};
+    struct heap_stack stack;
+    uint64_t registers[UNWIND_REGISTERS_MAX] = {0};
+    struct unwind_job job = {.machine = ARCH_X86_64,
+                             .spaces = &e->spaces,
+                             .space = p->space,
+                             .registers = registers,
+                             .addresses = e->addresses,
+                             .signals = e->signals,
+                             .room = UNWIND_FRAMES_MAX};
+    if (!e->resolver || payload.len < sizeof stack)
+        return 0;
+    memcpy(&stack, payload.ptr, sizeof stack);
+    for (unsigned i = 0; i < HEAP_REGISTERS; i++) {
+        registers[perf[i]] = stack.registers[i];
+        job.recorded |= UINT64_C(1) << perf[i];
+    }
+    job.stack = str_skip(payload, sizeof stack);
+    memset(e->signals, 0, sizeof e->signals);
+    e->resolver->unwind(e->resolver->context, 0, &job, 1);
+    e->truncated += unwind_is_truncated(job.end);
+    return stack_of(e, p, job.count);
+}
+
+/* --- Allocations -------------------------------------------------------------------- */
+
+static uint32_t site_of(struct heap_events *e, thread_id thread, stack_id stack)
+{
+    uint64_t *number =
+        idmap_put(&e->site_numbers, &e->arena, (uint64_t)thread << 32 | stack);
+    if (!number || !ARRAY_RESERVE(&e->arena, e->sites, e->site_cap, e->site_count + 1))
+        return 0;
+    if (*number == 0) {
+        *number = e->site_count;
+        e->sites[e->site_count++] = (struct heap_site){.thread = thread, .stack = stack};
+    }
+    return (uint32_t)*number;
+}
+
+/* How many allocations the sample stands for. */
+static double weight_of(const struct heap_events *e, uint64_t size)
+{
+    double mean = (double)e->sample_bytes;
+    return e->sample_bytes && size ? -1 / expm1(-(double)size / mean) : 1;
+}
+
+/* A block is removed if it is not newer than the record. */
+static bool release(struct heap_events *e, struct heap_process *p, uint64_t address,
+                    uint64_t sequence, struct heap_block *released)
+{
+    struct heap_block *block = block_find(&p->blocks, address);
+    if (!block || block->sequence > sequence)
+        return false;
+    *released = *block;
+    change_live(e, block->site, -block->bytes);
+    block_remove(&p->blocks, block);
+    return true;
+}
+
+static void add_block(struct heap_events *e, struct heap_process *p,
+                      const struct heap_block *block)
+{
+    struct heap_block old;
+    if (!block->address)
+        return;
+    release(e, p, block->address, UINT64_MAX, &old); /* its record was lost */
+    if (!blocks_grow(&p->blocks)) {
+        e->failed = true;
+        return;
+    }
+    p->blocks.slots[slot_of(&p->blocks, block->address)] = *block;
+    p->blocks.count++;
+    change_live(e, block->site, block->bytes);
+    note_peak(e);
+}
+
+static void allocate(struct heap_events *e, const struct heap_origin *from,
+                     struct heap_process *p, const struct heap_record *r,
+                     struct str payload)
+{
+    double weight = weight_of(e, r->size), bytes = (double)r->size * weight;
+    uint32_t site = site_of(e, from->thread, unwind(e, p, payload));
+    if (!site) {
+        e->failed = true;
+        return;
+    }
+    e->allocations++;
+    e->sites[site].bytes += bytes;
+    e->sites[site].count += weight;
+    p->last = site + 1;
+    p->last_address = r->address;
+    if (r->flags & HEAP_UNTRACKED)
+        e->untracked++;
+    else
+        add_block(e, p,
+                  &(struct heap_block){.address = r->address,
+                                       .sequence = r->sequence,
+                                       .site = site,
+                                       .bytes = bytes});
+}
+
+/* A block that is freed before any other event of its process was temporary. Between
+ * samples there are other events, so samples cannot show it. */
+static void free_block(struct heap_events *e, struct heap_process *p,
+                       const struct heap_record *r)
+{
+    struct heap_block block;
+    if (release(e, p, r->address, r->sequence, &block) && !e->sample_bytes &&
+        p->last == block.site + 1 && p->last_address == block.address)
+        e->sites[block.site].temporary += 1;
+    p->last = 0;
+}
+
+static void apply_move(struct heap_events *e, struct heap_origin *from,
+                       struct heap_process *p, const struct heap_record *r)
+{
+    if (r->kind == HEAP_MOVING) {
+        from->is_moving = release(e, p, r->address, r->sequence, &from->moving);
+        p->last = 0;
+    } else if (from->is_moving && from->moving.address == r->address) {
+        add_block(e, p, &from->moving);
+        from->is_moving = false;
+    }
+}
+
+static void apply_in_process(struct heap_events *e, struct heap_origin *from,
+                             const struct heap_record *r, struct str payload)
+{
+    struct heap_process *p = process_of(e, from);
+    if (!p) {
+        e->damaged++;
+        return;
+    }
+    switch (r->kind) {
+    case HEAP_ALLOCATED:
+        allocate(e, from, p, r, payload);
+        break;
+    case HEAP_FREED:
+        free_block(e, p, r);
+        break;
+    case HEAP_MOVING:
+    case HEAP_MOVE_FAILED:
+        apply_move(e, from, p, r);
+        break;
+    case HEAP_MAPPED_CODE:
+        map_code(e, p, r, payload);
+        break;
+    case HEAP_NO_CODE:
+        space_drop(&e->spaces, p->space);
+        p->space = 0;
+        break;
+    default:
+        e->damaged++;
+    }
+}
+
+void heap_events_apply(struct heap_events *e, struct heap_origin *from, struct str bytes)
+{
+    struct heap_record r = head_of(bytes);
+    struct str payload = str_skip(str_head(bytes, r.length), sizeof r);
+    e->records++;
+    if (e->failed)
+        return;
+    if (r.kind == HEAP_PROCESS)
+        start_process(e, from);
+    else if (r.kind == HEAP_THREAD)
+        name_thread(e, from, r.address, payload);
+    else
+        apply_in_process(e, from, &r, payload);
+    e->failed |= e->arena.failed || e->spaces.arena.failed || builder_failed(&e->raw);
+}
+
+/* --- Start and end ------------------------------------------------------------------ */
+
+bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
+                      uint64_t sample_bytes)
+{
+    memset(e, 0, sizeof *e);
+    e->resolver = resolver;
+    e->sample_bytes = sample_bytes;
+    if (!builder_init(&e->raw, BUILD_COUNT) ||
+        !ARRAY_RESERVE(&e->arena, e->files, e->file_cap, 1) ||
+        !ARRAY_RESERVE(&e->arena, e->locations, e->location_cap, 1) ||
+        !ARRAY_RESERVE(&e->arena, e->sites, e->site_cap, 1))
+        return false;
+    e->files[0] = (struct heap_file){.path = STR("")};
+    e->locations[0] = (struct heap_location){.file = 0};
+    e->sites[0] = (struct heap_site){.thread = 0};
+    e->file_count = e->location_count = e->site_count = 1;
+    return true;
+}
+
+void heap_events_finish(struct heap_events *e)
+{
+    for (size_t i = 0; i < e->process_count; i++)
+        if (!e->processes[i].is_ended)
+            end_process(e, &e->processes[i]);
+}
+
+void heap_events_deinit(struct heap_events *e)
+{
+    for (size_t i = 0; i < e->process_count; i++)
+        free(e->processes[i].blocks.slots);
+    spaces_deinit(&e->spaces);
+    builder_deinit(&e->raw);
+    arena_deinit(&e->arena);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies the records of libstoke_heap.so (base/heap_format.h) in their order: the live
+ * blocks of each process, and totals for each allocating thread and stack.
+ *
+ * The records come from another process and may be damaged: those that make no sense are
+ * counted and ignored. */
+#ifndef STOKE_RECORD_HEAP_EVENTS_H
+#define STOKE_RECORD_HEAP_EVENTS_H
+
+#include "base/heap_format.h"
+#include "base/idmap.h"
+#include "model/builder.h"
+#include "model/resolver.h"
+
+/* Allocations of one thread at one stack. In a sampled recording, the values are
+ * estimates of all allocations: each sample counts 1 / P(it was sampled) times. */
+struct heap_site {
+    thread_id thread; /* of `raw` */
+    stack_id stack;   /* of `raw`: its frames are indexes of locations */
+    double bytes, count, temporary;
+    double live;   /* bytes */
+    double leaked; /* live when their process ended */
+    double at_peak;
+    uint64_t peak; /* number of the peak that at_peak belongs to */
+};
+
+/* An address in a file. */
+struct heap_location {
+    uint32_t file; /* index in files; 0: unknown */
+    uint64_t pc;
+    uint64_t address; /* the offset in the file */
+    bool is_call;
+};
+
+struct heap_file {
+    struct str path;
+    object_id object;
+    bool is_recorder; /* libstoke_heap.so itself */
+};
+
+/* A live block; address 0: an empty slot. */
+struct heap_block {
+    uint64_t address, sequence;
+    uint32_t site;
+    double bytes; /* weighted */
+};
+
+/* Open addressing; the slots have no gap between a block and its hash. */
+struct heap_blocks {
+    struct heap_block *slots; /* owned */
+    size_t mask, count;
+};
+
+/* The image of a process, from its start or exec to its end or exec. */
+struct heap_process {
+    uint32_t pid;
+    bool is_ended;
+    space_id space;
+    struct heap_blocks blocks;
+    uint32_t last; /* site of the allocation that was the last event, + 1 */
+    uint64_t last_address;
+};
+
+/* Where records come from: a thread. Zeroed for a new thread. */
+struct heap_origin {
+    uint32_t pid;
+    uint32_t process; /* index + 1 */
+    thread_id thread;
+    bool is_moving;           /* between the records of a realloc, */
+    struct heap_block moving; /* of this block */
+};
+
+struct heap_events {
+    const struct resolver *resolver; /* NULL: stacks have no frames */
+    uint64_t sample_bytes;           /* 0: every event was recorded */
+    /* Returns false if a process has ended and all its records were applied. */
+    bool (*runs)(void *context, uint32_t pid);
+    void *context; /* of `runs` */
+
+    struct arena arena;
+    struct builder raw; /* threads, and stacks of locations */
+    struct spaces spaces;
+    struct idmap by_pid; /* index + 1 of the latest image */
+    struct idmap file_numbers, location_numbers, site_numbers;
+    struct heap_process *processes;
+    struct heap_file *files;         /* [0] is unknown */
+    struct heap_location *locations; /* [0] is unused */
+    struct heap_site *sites;         /* [0] is unused */
+    size_t process_count, process_cap, file_count, file_cap, location_count, location_cap,
+        site_count, site_cap;
+
+    double live, most; /* bytes, now and at the peak */
+    uint64_t peak;     /* number of the largest peak so far */
+    uint64_t records, allocations, truncated, damaged, untracked;
+    bool failed; /* memory was short: what came later is missing */
+
+    uint64_t addresses[UNWIND_FRAMES_MAX]; /* scratch of unwinding */
+    uint32_t signals[UNWIND_FRAMES_MAX / 32];
+};
+
+/* False when memory is short; call heap_events_deinit in either case. The caller sets
+ * `runs`; NULL: processes run until heap_events_finish. */
+bool heap_events_init(struct heap_events *e, const struct resolver *resolver,
+                      uint64_t sample_bytes);
+void heap_events_deinit(struct heap_events *e);
+
+/* Returns the length of the record at the start of `bytes`; 0 if it is damaged. */
+size_t heap_record_length(struct str bytes);
+
+/* Applies the record, for which heap_record_length is not 0. */
+void heap_events_apply(struct heap_events *e, struct heap_origin *from, struct str bytes);
+
+/* Ends all processes: their live blocks are leaked. */
+void heap_events_finish(struct heap_events *e);
+
+/* The bytes of the site that were live at the peak. */
+static inline double heap_site_peak(const struct heap_events *e,
+                                    const struct heap_site *site)
+{
+    return site->peak == e->peak ? site->at_peak : site->live;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/rows.h"
+#include "base/bytes.h"
+#include "codec/encode.h"
+#include "codec/protobuf.h"
+#include "codec/unpack.h"
+#include <stdlib.h>
+
+#define VERSION 1
+#define LEVEL 6 /* of zstd */
+
+/* --- Sorting ------------------------------------------------------------------------ */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct store_row *a = left, *b = right;
+    int order = compare_u64(a->series, b->series);
+    if (order == 0)
+        order = compare_u64(a->stack, b->stack);
+    return order ? order : compare_u64(a->second, b->second);
+}
+
+size_t store_rows_merge(struct store_row *rows, size_t count)
+{
+    size_t to = 0;
+    if (count == 0)
+        return 0;
+    qsort(rows, count, sizeof *rows, compare_rows);
+    for (size_t i = 1; i < count; i++) {
+        if (compare_rows(&rows[to], &rows[i]) == 0) {
+            rows[to].count += rows[i].count;
+            rows[to].weight += rows[i].weight;
+        } else {
+            rows[++to] = rows[i];
+        }
+    }
+    return to + 1;
+}
+
+/* --- Bytes -------------------------------------------------------------------------- */
+
+static void put_double(struct output *o, double v)
+{
+    output_bytes(o, (const char *)&v, sizeof v);
+}
+
+static size_t series_end(const struct store_row *rows, size_t count, size_t from)
+{
+    size_t i = from;
+    while (i < count && rows[i].series == rows[from].series)
+        i++;
+    return i;
+}
+
+/* The weight of one sample if it is the same in all rows; else 0. */
+static double common_unit(const struct store_row *rows, size_t from, size_t to)
+{
+    double unit = rows[from].count ? rows[from].weight / (double)rows[from].count : 0;
+    for (size_t i = from; i < to; i++)
+        if (unit * (double)rows[i].count != rows[i].weight)
+            return 0;
+    return unit;
+}
+
+/* Column by column: similar bytes are adjacent, which compresses well. */
+static void put_columns(struct output *o, const struct store_row *rows, size_t count)
+{
+    size_t series = 0;
+    uint64_t before = 0;
+    for (size_t i = 0; i < count; i = series_end(rows, count, i))
+        series++;
+    proto_put_varint(o, series);
+    for (size_t i = 0, end; i < count; i = end) {
+        end = series_end(rows, count, i);
+        proto_put_varint(o, rows[i].series - before);
+        proto_put_varint(o, end - i);
+        put_double(o, common_unit(rows, i, end));
+        before = rows[i].series;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool first = i == 0 || rows[i - 1].series != rows[i].series;
+        proto_put_varint(o, rows[i].stack - (first ? 0 : rows[i - 1].stack));
+    }
+    for (size_t i = 0; i < count; i++)
+        proto_put_varint(o, rows[i].second);
+    for (size_t i = 0; i < count; i++)
+        proto_put_varint(o, rows[i].count);
+    for (size_t i = 0, end; i < count; i = end) {
+        end = series_end(rows, count, i);
+        if (common_unit(rows, i, end) == 0)
+            for (size_t k = i; k < end; k++)
+                put_double(o, rows[k].weight);
+    }
+}
+
+bool store_rows_encode(const struct store_row *rows, size_t count, struct output *out,
+                       struct error *err)
+{
+    struct output columns = OUTPUT_BUFFER;
+    struct packer packer;
+    put_columns(&columns, rows, count);
+    struct str plain = output_contents(&columns);
+    size_t room = packer_bound(plain.len), size = 0;
+    if (!columns.failed && packer_init(&packer, LEVEL, err)) {
+        output_char(out, VERSION);
+        if (output_reserve(out, room)) {
+            size = packer_end(&packer, plain, out->bytes + out->used, room);
+            out->used += size;
+        }
+        packer_deinit(&packer);
+    }
+    output_deinit(&columns);
+    return size ? true : error_memory(err);
+}
+
+/* --- Reading ------------------------------------------------------------------------ */
+
+struct section {
+    uint64_t series, count;
+    double unit;
+};
+
+static double take_double(struct bytes *b)
+{
+    uint64_t bits = bytes_u64(b);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Each item takes at least one byte: a count above the rest is damage. */
+static uint64_t take_count(struct bytes *b)
+{
+    uint64_t n = bytes_uleb(b);
+    if (n > bytes_left(b))
+        b->failed = true;
+    return b->failed ? 0 : n;
+}
+
+static struct section *take_sections(struct bytes *b, struct arena *a, uint64_t *count,
+                                     uint64_t *rows)
+{
+    uint64_t series = 0;
+    *rows = 0;
+    *count = take_count(b);
+    struct section *sections = arena_zalloc(a, (size_t)*count + 1, sizeof *sections);
+    for (uint64_t i = 0; sections && i < *count && !b->failed; i++) {
+        series += bytes_uleb(b);
+        sections[i].series = series;
+        sections[i].count = take_count(b);
+        sections[i].unit = take_double(b);
+        *rows += sections[i].count;
+        if (*rows > STORE_ROWS_MAX || *rows > bytes_left(b))
+            b->failed = true;
+    }
+    return sections;
+}
+
+static void take_columns(struct bytes *b, const struct section *sections, uint64_t count,
+                         struct store_row *rows, size_t row_count)
+{
+    struct store_row *r = rows;
+    for (uint64_t s = 0; s < count; s++) {
+        uint64_t stack = 0;
+        for (uint64_t i = 0; i < sections[s].count; i++, r++) {
+            stack += bytes_uleb(b);
+            *r = (struct store_row){.series = sections[s].series, .stack = stack};
+        }
+    }
+    for (size_t i = 0; i < row_count; i++)
+        rows[i].second = bytes_uleb(b);
+    for (size_t i = 0; i < row_count; i++)
+        rows[i].count = bytes_uleb(b);
+    r = rows;
+    for (uint64_t s = 0; s < count; s++)
+        for (uint64_t i = 0; i < sections[s].count; i++, r++)
+            r->weight = sections[s].unit != 0 ? sections[s].unit * (double)r->count
+                                              : take_double(b);
+}
+
+static bool damaged(struct error *err)
+{
+    error_set(err, "the samples of a window are damaged");
+    return error_hint(err, "other spans may be intact: choose them with --at");
+}
+
+bool store_rows_decode(struct str bytes, struct arena *arena, struct store_row **rows,
+                       size_t *count, struct error *err)
+{
+    struct str plain;
+    uint64_t sections_count, row_count;
+    *count = 0;
+    if (bytes.len == 0 || bytes.ptr[0] != VERSION) {
+        error_set(err, "the samples of a window are in an unknown format");
+        return error_hint(err, "a newer stoke wrote this store");
+    }
+    if (!unpack(PACK_ZSTD, str_skip(bytes, 1), UNPACK_SIZE_UNKNOWN, NULL, arena, &plain,
+                err))
+        return false;
+    struct bytes b = bytes_of(plain, false);
+    struct section *sections = take_sections(&b, arena, &sections_count, &row_count);
+    *rows = sections && !b.failed
+                ? arena_zalloc(arena, (size_t)row_count + 1, sizeof **rows)
+                : NULL;
+    if (arena->failed)
+        return error_memory(err);
+    if (b.failed)
+        return damaged(err);
+    take_columns(&b, sections, sections_count, *rows, (size_t)row_count);
+    if (b.failed || bytes_left(&b))
+        return damaged(err);
+    *count = (size_t)row_count;
+    return true;
+}

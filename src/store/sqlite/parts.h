@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the SQLite store share. stoke-store(5) describes the tables.
+ *
+ * The content of the file is hostile: tables must be exactly those of schema.c, so that no
+ * view or trigger runs; ids are bounded; a stack's parent has a smaller id. */
+#ifndef STOKE_STORE_SQLITE_PARTS_H
+#define STOKE_STORE_SQLITE_PARTS_H
+
+#include "store/store.h"
+#include <sqlite3.h>
+
+/* Ids are dense, so that a reader can use arrays. */
+#define SQLITE_STORE_ID_MAX ((uint64_t)1 << 28)
+
+/* Statements of the writer, prepared once. */
+enum sqlite_statement {
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_FIND_MODULE,
+    SQL_ADD_MODULE,
+    SQL_FIND_FRAME,
+    SQL_ADD_FRAME,
+    SQL_FIND_STACK,
+    SQL_ADD_STACK,
+    SQL_FIND_SERIES,
+    SQL_ADD_SERIES,
+    SQL_ADD_WINDOW,
+    SQL_READ_WINDOWS,
+    SQL_READ_STACK,
+    SQL_READ_FRAME,
+    SQL_READ_SERIES,
+    SQL_COUNT
+};
+
+struct sqlite_store {
+    struct store base; /* first */
+    sqlite3 *db;
+    sqlite3_stmt *statements[SQL_COUNT];
+    int lock; /* file descriptor; -1: none */
+    char location[4096];
+};
+
+static inline struct sqlite_store *sqlite_store_of(struct store *s)
+{
+    return (struct sqlite_store *)(void *)s;
+}
+
+/* Sets err from the database's last error, with a hint for a full disk, a read-only or
+ * damaged file. Returns false. `what`: "cannot write". */
+bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err);
+
+/* Runs statements without parameters and results. */
+bool sqlite_run(struct sqlite_store *s, const char *sql, struct error *err);
+
+/* Returns a single number. False if there is none. */
+bool sqlite_number(struct sqlite_store *s, const char *sql, uint64_t *value);
+
+/* The statement, ready to bind; NULL, with err set, if it cannot be prepared. */
+sqlite3_stmt *sqlite_prepare(struct sqlite_store *s, enum sqlite_statement which,
+                             struct error *err);
+void sqlite_finalize(struct sqlite_store *s);
+
+static inline void sqlite_bind_bytes(sqlite3_stmt *q, int at, struct str bytes)
+{
+    sqlite3_bind_blob64(q, at, bytes.len ? bytes.ptr : "", bytes.len, SQLITE_STATIC);
+}
+
+/* A column's bytes, valid until the next step. */
+static inline struct str sqlite_bytes(sqlite3_stmt *q, int column)
+{
+    const char *bytes = sqlite3_column_blob(q, column);
+    int size = sqlite3_column_bytes(q, column);
+    return bytes && size > 0 ? (struct str){bytes, (size_t)size} : STR("");
+}
+
+static inline uint64_t sqlite_u64(sqlite3_stmt *q, int column)
+{
+    sqlite3_int64 v = sqlite3_column_int64(q, column);
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Creates the tables in a new file; otherwise checks that the file is a store of this
+ * version. */
+bool sqlite_schema_create(struct sqlite_store *s, struct error *err);
+bool sqlite_schema_check(struct sqlite_store *s, struct error *err);
+
+bool sqlite_store_add(struct store *s, const struct store_window *w, struct error *err);
+bool sqlite_store_read(struct store *s, const struct store_span *span, struct builder *b,
+                       struct error *err);
+bool sqlite_store_retain(struct store *s, const struct store_limits *limits, uint64_t now,
+                         struct error *err);
+bool sqlite_store_usage(struct store *s, struct store_usage *u, struct error *err);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "model/sample_labels.h"
+#include "store/rows.h"
+#include "store/series.h"
+#include "store/sqlite/parts.h"
+
+#define DEPTH_MAX LIMIT_DEPTH
+
+/* An item of the store is known if its flag is set; 0 is a valid id of a frame. */
+struct known_series {
+    bool known;
+    event_id event;
+    thread_id thread;
+    label_set_id labels;
+};
+
+struct reading {
+    struct sqlite_store *s;
+    struct builder *b;
+    struct store_span span;
+    struct arena arena;
+    uint64_t frame_max, stack_max, series_max;
+    frame_id *frames; /* by id of the store; 0: not read yet */
+    stack_id *stacks;
+    struct known_series *series;
+    struct stack_step {
+        uint64_t id, frame;
+    } * path; /* of the stack that is being read, from the leaf on */
+    size_t path_cap;
+};
+
+static bool damaged(const char *what, struct error *err)
+{
+    error_set(err, "the store is damaged: %s", what);
+    return error_hint(err, "other spans may be intact: choose them with --at");
+}
+
+/* --- Frames, stacks, series --------------------------------------------------------- */
+
+/* A row by its id. NULL with err set if there is none. */
+static sqlite3_stmt *row_of(struct reading *r, enum sqlite_statement which, uint64_t id,
+                            struct error *err)
+{
+    sqlite3_stmt *q = sqlite_prepare(r->s, which, err);
+    if (!q)
+        return NULL;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)id);
+    int code = sqlite3_step(q);
+    if (code == SQLITE_ROW)
+        return q;
+    if (code == SQLITE_DONE)
+        damaged("a name or stack is missing", err);
+    else
+        sqlite_failed(r->s, "cannot read the store", err);
+    sqlite3_reset(q);
+    return NULL;
+}
+
+static bool read_frame(struct reading *r, uint64_t id, struct error *err)
+{
+    if (id == 0 || id > r->frame_max)
+        return damaged("a stack has an unknown frame", err);
+    if (r->frames[id])
+        return true;
+    sqlite3_stmt *q = row_of(r, SQL_READ_FRAME, id, err);
+    if (!q)
+        return false;
+    uint64_t kind = sqlite_u64(q, 0);
+    struct frame f = {.kind = kind <= FRAME_WAKER ? (uint32_t)kind : FRAME_USER};
+    f.name = builder_string(r->b, sqlite_bytes(q, 1));
+    struct str path = sqlite_bytes(q, 2), build_id = sqlite_bytes(q, 3);
+    f.module = path.len || build_id.len ? builder_module(r->b, path, build_id) : 0;
+    f.file = builder_string(r->b, sqlite_bytes(q, 4));
+    f.line = (uint32_t)sqlite_u64(q, 5);
+    f.offset = (uint64_t)sqlite3_column_int64(q, 6);
+    r->frames[id] = builder_frame(r->b, &f);
+    sqlite3_reset(q);
+    return r->frames[id] || builder_failed(r->b) ? true : damaged("an empty frame", err);
+}
+
+/* Reads the callers of a stack up to one that is known. Parents have smaller ids, so it
+ * ends. */
+static bool read_path(struct reading *r, uint64_t id, size_t *count, struct error *err)
+{
+    *count = 0;
+    while (id && !r->stacks[id]) {
+        sqlite3_stmt *q = row_of(r, SQL_READ_STACK, id, err);
+        if (!q)
+            return false;
+        struct stack_step *step = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
+        uint64_t parent = sqlite_u64(q, 0), frame = sqlite_u64(q, 1);
+        sqlite3_reset(q);
+        if (!step)
+            return error_memory(err);
+        *step = (struct stack_step){id, frame};
+        if (parent >= id || *count > DEPTH_MAX)
+            return damaged("the callers of a stack", err);
+        id = parent;
+    }
+    if (id == 0 && *count == 0)
+        return true;
+    struct stack_step *top = ARRAY_APPEND(&r->arena, r->path, *count, r->path_cap);
+    if (!top)
+        return error_memory(err);
+    *top = (struct stack_step){id, 0};
+    return true;
+}
+
+static bool read_stack(struct reading *r, uint64_t id, stack_id *stack, struct error *err)
+{
+    size_t count;
+    *stack = 0;
+    if (id > r->stack_max)
+        return damaged("a sample has an unknown stack", err);
+    if (id == 0)
+        return true;
+    if (!r->stacks[id]) {
+        if (!read_path(r, id, &count, err))
+            return false;
+        stack_id at = r->stacks[r->path[count - 1].id];
+        for (size_t i = count - 1; i-- > 0;) {
+            if (!read_frame(r, r->path[i].frame, err))
+                return false;
+            at = builder_push(r->b, at, r->frames[r->path[i].frame]);
+            r->stacks[r->path[i].id] = at;
+        }
+    }
+    *stack = r->stacks[id];
+    return true;
+}
+
+static const struct known_series *read_series(struct reading *r, uint64_t id,
+                                              struct error *err)
+{
+    if (id == 0 || id > r->series_max) {
+        damaged("a sample has unknown labels", err);
+        return NULL;
+    }
+    struct known_series *known = &r->series[id];
+    if (known->known)
+        return known;
+    sqlite3_stmt *q = row_of(r, SQL_READ_SERIES, id, err);
+    if (!q)
+        return NULL;
+    known->known = store_series_read(sqlite_bytes(q, 0), r->b, &known->event,
+                                     &known->thread, &known->labels, err);
+    sqlite3_reset(q);
+    return known->known ? known : NULL;
+}
+
+/* --- Windows ------------------------------------------------------------------------ */
+
+static bool add_row(struct reading *r, const struct store_row *row, uint64_t start,
+                    struct error *err)
+{
+    uint64_t time = (start / STORE_SECOND + row->second) * STORE_SECOND;
+    stack_id stack;
+    if (row->second > UINT32_MAX)
+        return damaged("the time of a sample", err);
+    if (time < r->span.from || time >= r->span.to)
+        return true;
+    const struct known_series *series = read_series(r, row->series, err);
+    if (!series || !read_stack(r, row->stack, &stack, err))
+        return false;
+    builder_add_labelled(r->b,
+                         &(struct sample){.time = time,
+                                          .cpu = CPU_NONE,
+                                          .thread = series->thread,
+                                          .event = series->event,
+                                          .stack = stack,
+                                          .count = row->count,
+                                          .weight = row->weight},
+                         series->labels);
+    return !builder_failed(r->b) || error_memory(err);
+}
+
+static bool read_window(struct reading *r, sqlite3_stmt *q, struct error *err)
+{
+    struct arena scratch = ARENA_INIT;
+    struct store_row *rows = NULL;
+    size_t count = 0;
+    uint64_t start = sqlite_u64(q, 0);
+    struct facts *facts = &r->b->profile->facts;
+    bool ok = store_rows_decode(sqlite_bytes(q, 4), &scratch, &rows, &count, err);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_row(r, &rows[i], start, err);
+    arena_deinit(&scratch);
+    facts->rate = sqlite3_column_double(q, 2);
+    if (sqlite_u64(q, 3))
+        builder_lost(r->b, start, sqlite_u64(q, 3));
+    return ok;
+}
+
+static bool read_windows(struct reading *r, struct error *err)
+{
+    sqlite3_stmt *q = sqlite_prepare(r->s, SQL_READ_WINDOWS, err);
+    int code = SQLITE_ROW;
+    bool ok = q != NULL;
+    uint64_t most = INT64_MAX;
+    if (!ok)
+        return false;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)(r->span.from < most ? r->span.from : most));
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)(r->span.to < most ? r->span.to : most));
+    while (ok && (code = sqlite3_step(q)) == SQLITE_ROW)
+        ok = read_window(r, q, err);
+    if (ok && code != SQLITE_DONE)
+        ok = sqlite_failed(r->s, "cannot read the store", err);
+    sqlite3_reset(q);
+    return ok;
+}
+
+/* An array by id. The ids are dense, so a file that needs a large one is large. */
+static void *by_id(struct reading *r, const char *query, size_t size, uint64_t *most)
+{
+    if (!sqlite_number(r->s, query, most) || *most > SQLITE_STORE_ID_MAX)
+        *most = 0;
+    return arena_zalloc(&r->arena, (size_t)*most + 1, size);
+}
+
+bool sqlite_store_read(struct store *base, const struct store_span *span,
+                       struct builder *b, struct error *err)
+{
+    struct reading r = {.s = sqlite_store_of(base), .b = b, .span = *span};
+    /* one state of the file for all queries */
+    bool ok = sqlite_run(r.s, "BEGIN", err);
+    r.frames = by_id(&r, "SELECT max(id) FROM frame", sizeof *r.frames, &r.frame_max);
+    r.stacks = by_id(&r, "SELECT max(id) FROM stack", sizeof *r.stacks, &r.stack_max);
+    r.series = by_id(&r, "SELECT max(id) FROM series", sizeof *r.series, &r.series_max);
+    if (ok && r.arena.failed)
+        ok = error_memory(err);
+    b->profile->facts.format = builder_string(b, STR("store"));
+    ok = ok && read_windows(&r, err);
+    sqlite3_exec(r.s->db, "COMMIT", NULL, NULL, NULL);
+    arena_deinit(&r.arena);
+    return ok;
+}
+
+bool sqlite_store_usage(struct store *base, struct store_usage *u, struct error *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    uint64_t pages = 0, size = 0;
+    const struct {
+        const char *query;
+        uint64_t *value;
+    } numbers[] = {
+        {"PRAGMA page_count", &pages},
+        {"PRAGMA page_size", &size},
+        {"SELECT sum(length(data)) FROM window", &u->data_bytes},
+        {"SELECT count(*) FROM window", &u->windows},
+        {"SELECT sum(rows) FROM window", &u->rows},
+        {"SELECT sum(samples) FROM window", &u->samples},
+        {"SELECT sum(lost) FROM window", &u->lost},
+        {"SELECT count(*) FROM stack", &u->stacks},
+        {"SELECT count(*) FROM frame", &u->frames},
+        {"SELECT count(*) FROM series", &u->series},
+        {"SELECT min(start) FROM window", &u->first},
+        {"SELECT max(end) FROM window", &u->last},
+    };
+    *u = (struct store_usage){0};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!sqlite_number(s, numbers[i].query, numbers[i].value))
+            return sqlite_failed(s, "cannot read the store", err);
+    u->bytes = pages * size;
+    return true;
+}

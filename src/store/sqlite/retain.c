@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sqlite/parts.h"
+
+/* Windows that one call removes, and pages that it returns to the file system. */
+#define WINDOWS_AT_ONCE "64"
+#define PAGES_AT_ONCE "256"
+
+static bool remove_old(struct sqlite_store *s, uint64_t before, struct error *err)
+{
+    char sql[200];
+    format_text(sql, sizeof sql,
+                "DELETE FROM window WHERE id IN (SELECT id FROM window WHERE end < %llu "
+                "ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
+                (unsigned long long)before);
+    return sqlite_run(s, sql, err);
+}
+
+/* Pages in use: those on the free list are returned or used again. */
+static bool used_bytes(struct sqlite_store *s, uint64_t *bytes, struct error *err)
+{
+    uint64_t pages = 0, unused = 0, size = 0;
+    if (!sqlite_number(s, "PRAGMA page_count", &pages) ||
+        !sqlite_number(s, "PRAGMA freelist_count", &unused) ||
+        !sqlite_number(s, "PRAGMA page_size", &size))
+        return sqlite_failed(s, "cannot read the store", err);
+    *bytes = (pages - unused) * size;
+    return true;
+}
+
+static bool remove_above(struct sqlite_store *s, uint64_t most, struct error *err)
+{
+    uint64_t bytes = 0;
+    if (!used_bytes(s, &bytes, err))
+        return false;
+    return bytes <= most ||
+           sqlite_run(s,
+                      "DELETE FROM window WHERE id IN (SELECT id FROM window "
+                      "ORDER BY start LIMIT " WINDOWS_AT_ONCE ")",
+                      err);
+}
+
+/* Without windows nothing refers to the other tables. */
+static bool remove_unused(struct sqlite_store *s, struct error *err)
+{
+    uint64_t windows = 0, stacks = 0;
+    if (!sqlite_number(s, "SELECT count(*) FROM (SELECT 1 FROM window LIMIT 1)",
+                       &windows) ||
+        !sqlite_number(s, "SELECT count(*) FROM (SELECT 1 FROM stack LIMIT 1)", &stacks))
+        return sqlite_failed(s, "cannot read the store", err);
+    if (windows || !stacks)
+        return true;
+    if (sqlite_run(s,
+                   "BEGIN IMMEDIATE; DELETE FROM stack; DELETE FROM frame;"
+                   "DELETE FROM module; DELETE FROM series; COMMIT",
+                   err))
+        return true;
+    if (!sqlite3_get_autocommit(s->db))
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+bool sqlite_store_retain(struct store *base, const struct store_limits *limits,
+                         uint64_t now, struct error *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    if (limits->age && now > limits->age && !remove_old(s, now - limits->age, err))
+        return false;
+    if (limits->bytes && !remove_above(s, limits->bytes, err))
+        return false;
+    if (!remove_unused(s, err))
+        return false;
+    return sqlite_run(s, "PRAGMA incremental_vacuum(" PAGES_AT_ONCE ")", err);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sqlite/parts.h"
+
+#define APPLICATION 0x53746f6b /* "Stok", in the file's header */
+#define VERSION 1
+#define TEXT_OF(number) TEXT_OF_(number)
+#define TEXT_OF_(number) #number
+
+/* In the order of their names. Text is stored as blobs: names are any bytes. */
+static const char *const tables[][2] = {
+    {"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, "
+              "kind INTEGER, name BLOB, module INTEGER, file BLOB, line INTEGER, "
+              "offset INTEGER)"},
+    {"module", "CREATE TABLE module(id INTEGER PRIMARY KEY, path BLOB NOT NULL, "
+               "build_id BLOB NOT NULL, UNIQUE(path, build_id))"},
+    {"series",
+     "CREATE TABLE series(id INTEGER PRIMARY KEY, labels BLOB NOT NULL UNIQUE)"},
+    {"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, "
+              "frame INTEGER NOT NULL, UNIQUE(parent, frame))"},
+    {"window", "CREATE TABLE window(id INTEGER PRIMARY KEY, start INTEGER NOT NULL, "
+               "end INTEGER NOT NULL, rate REAL, rows INTEGER, samples INTEGER, "
+               "lost INTEGER, data BLOB NOT NULL)"},
+};
+
+#define TABLES (sizeof tables / sizeof *tables)
+
+static const char window_index[] = "CREATE INDEX window_start ON window(start)";
+
+bool sqlite_schema_create(struct sqlite_store *s, struct error *err)
+{
+    uint64_t objects = 0;
+    if (!sqlite_number(s, "SELECT count(*) FROM sqlite_master", &objects))
+        return sqlite_failed(s, "cannot open the store", err);
+    if (objects)
+        return sqlite_schema_check(s, err);
+    bool ok = sqlite_run(s,
+                         "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+                         "BEGIN IMMEDIATE",
+                         err);
+    for (size_t i = 0; ok && i < TABLES; i++)
+        ok = sqlite_run(s, tables[i][1], err);
+    return ok && sqlite_run(s, window_index, err) &&
+           sqlite_run(s,
+                      "PRAGMA application_id=" TEXT_OF(
+                          APPLICATION) ";"
+                                       "PRAGMA user_version=" TEXT_OF(VERSION) "; COMMIT",
+                      err);
+}
+
+static bool is_expected(struct str name, struct str sql)
+{
+    if (str_equal(name, STR("window_start")))
+        return str_equal(sql, str_of(window_index));
+    for (size_t i = 0; i < TABLES; i++)
+        if (str_equal(name, str_of(tables[i][0])))
+            return str_equal(sql, str_of(tables[i][1]));
+    return false;
+}
+
+/* Counts the tables and indexes that are as above; false if there are others. */
+static bool count_expected(struct sqlite_store *s, size_t *count)
+{
+    sqlite3_stmt *q;
+    bool ok = true;
+    *count = 0;
+    if (sqlite3_prepare_v2(s->db,
+                           "SELECT name, sql FROM sqlite_master "
+                           "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+                           -1, &q, NULL) != SQLITE_OK)
+        return false;
+    while (ok && sqlite3_step(q) == SQLITE_ROW) {
+        ok = is_expected(sqlite_bytes(q, 0), sqlite_bytes(q, 1));
+        (*count)++;
+    }
+    sqlite3_finalize(q);
+    return ok;
+}
+
+bool sqlite_schema_check(struct sqlite_store *s, struct error *err)
+{
+    uint64_t application = 0, version = 0;
+    size_t count;
+    if (!sqlite_number(s, "PRAGMA application_id", &application) ||
+        !sqlite_number(s, "PRAGMA user_version", &version))
+        return sqlite_failed(s, "cannot open the store", err);
+    if (application != APPLICATION) {
+        error_set(err, "this is not a store of stoke daemon");
+        return error_hint(err, "name a file that stoke daemon --store has written");
+    }
+    if (version != VERSION) {
+        error_set(err, "the store has version %llu; this stoke reads version %d",
+                  (unsigned long long)version, VERSION);
+        return error_hint(err, "use the stoke that wrote it, or start a new store");
+    }
+    if (!count_expected(s, &count) || count != TABLES + 1) {
+        error_set(err, "the tables of the store are not those of its version");
+        return error_hint(err, "the file is damaged, or another program changed it");
+    }
+    return true;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sqlite/parts.h"
+
+static const char *const texts[SQL_COUNT] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_FIND_MODULE] = "SELECT id FROM module WHERE path=?1 AND build_id=?2",
+    [SQL_ADD_MODULE] = "INSERT INTO module(path, build_id) VALUES(?1, ?2)",
+    [SQL_FIND_FRAME] = "SELECT id FROM frame WHERE hash=?1",
+    [SQL_ADD_FRAME] = "INSERT INTO frame(hash, kind, name, module, file, line, offset) "
+                      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_FIND_STACK] = "SELECT id FROM stack WHERE parent=?1 AND frame=?2",
+    [SQL_ADD_STACK] = "INSERT INTO stack(parent, frame) VALUES(?1, ?2)",
+    [SQL_FIND_SERIES] = "SELECT id FROM series WHERE labels=?1",
+    [SQL_ADD_SERIES] = "INSERT INTO series(labels) VALUES(?1)",
+    [SQL_ADD_WINDOW] = "INSERT INTO window(start, end, rate, rows, samples, lost, data) "
+                       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_READ_WINDOWS] = "SELECT start, end, rate, lost, data FROM window "
+                         "WHERE start < ?2 AND end > ?1 ORDER BY start, id",
+    [SQL_READ_STACK] = "SELECT parent, frame FROM stack WHERE id=?1",
+    [SQL_READ_FRAME] = "SELECT kind, name, path, build_id, file, line, offset FROM frame "
+                       "LEFT JOIN module ON module.id = frame.module WHERE frame.id=?1",
+    [SQL_READ_SERIES] = "SELECT labels FROM series WHERE id=?1",
+};
+
+bool sqlite_failed(struct sqlite_store *s, const char *what, struct error *err)
+{
+    int code = s->db ? sqlite3_errcode(s->db) : SQLITE_CANTOPEN;
+    error_set(err, "%s: %s", what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+    format_text(err->file, sizeof err->file, "%s", s->location);
+    if (code == SQLITE_FULL)
+        error_hint(err, "the disk is full: free some space");
+    else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        error_hint(err, "the file is not a store, or is damaged: move it away, and stoke "
+                        "daemon starts a new one");
+    else if (code == SQLITE_READONLY || code == SQLITE_CANTOPEN || code == SQLITE_PERM)
+        error_hint(err, "check the permissions of the file and its folder; --store FILE "
+                        "names another one");
+    return false;
+}
+
+bool sqlite_run(struct sqlite_store *s, const char *sql, struct error *err)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+           sqlite_failed(s, "cannot access the store", err);
+}
+
+bool sqlite_number(struct sqlite_store *s, const char *sql, uint64_t *value)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
+        return false;
+    bool ok = sqlite3_step(q) == SQLITE_ROW;
+    if (ok)
+        *value = sqlite_u64(q, 0);
+    sqlite3_finalize(q);
+    return ok;
+}
+
+sqlite3_stmt *sqlite_prepare(struct sqlite_store *s, enum sqlite_statement which,
+                             struct error *err)
+{
+    sqlite3_stmt **q = &s->statements[which];
+    if (*q) {
+        sqlite3_reset(*q);
+        return *q;
+    }
+    if (sqlite3_prepare_v3(s->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT, q, NULL) ==
+        SQLITE_OK)
+        return *q;
+    sqlite_failed(s, "cannot access the store", err);
+    return NULL;
+}
+
+void sqlite_finalize(struct sqlite_store *s)
+{
+    for (size_t i = 0; i < SQL_COUNT; i++) {
+        sqlite3_finalize(s->statements[i]);
+        s->statements[i] = NULL;
+    }
+}

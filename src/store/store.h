@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* History: samples of days and weeks, written in windows and read as profiles.
+ *
+ * A store is a descriptor. The daemon adds windows; every command reads a span of time
+ * as a profile whose samples have labels (model/sample_labels.h).
+ *
+ * To add a store:
+ *   1. src/store/NAME/NAME.c with one `const struct store_kind store_kind_NAME`
+ *   2. its line in stores.def and in meson.build
+ *   3. tests/store/test_NAME.c
+ *
+ * What is stored of a sample: the second, the event, the name of the thread, the labels,
+ * the stack, the count and the weight. Process and thread ids are not stored, because the
+ * number of series would grow with every process. A stack is the same in all windows if
+ * its frames are equal by content (model/content_hash.h).
+ *
+ * Times are ns since 1970-01-01 UTC. A span includes `from` and excludes `to`; samples
+ * count in the second in which they occurred, so spans of whole seconds add up.
+ *
+ * One process writes a store; any number of processes read it at the same time. */
+#ifndef STOKE_STORE_STORE_H
+#define STOKE_STORE_STORE_H
+
+#include "base/format.h"
+#include "model/builder.h"
+
+#define STORE_SECOND ((uint64_t)1000000000)
+
+/* Samples of a period, which are stored all or not at all. */
+struct store_window {
+    const struct profile *profile; /* of BUILD_KEEP, sample times as above */
+    uint64_t start, end;
+    double rate;   /* samples per second and CPU */
+    uint64_t lost; /* samples that the kernel could not record */
+};
+
+struct store_span {
+    uint64_t from, to;
+};
+
+/* What retention removes: the oldest windows, until both limits hold. 0: no limit. */
+struct store_limits {
+    uint64_t age;   /* ns */
+    uint64_t bytes; /* of the store */
+};
+
+struct store_usage {
+    uint64_t bytes;
+    uint64_t data_bytes; /* of these, rows of samples */
+    uint64_t windows, rows, samples, lost;
+    uint64_t stacks, frames, series; /* distinct */
+    uint64_t first, last;            /* times; 0: the store is empty */
+};
+
+enum store_mode {
+    STORE_READ,
+    STORE_WRITE, /* creates it; refused if another process writes it */
+};
+
+struct store;
+
+/* All functions return false with err set on failure. */
+struct store_kind {
+    const char *name;
+    size_t size; /* of the struct that begins with a struct store; zeroed before open */
+
+    /* `location` is the name of a file, or an address. close() follows in any case. */
+    bool (*open)(struct store *s, const char *location, enum store_mode mode,
+                 struct error *err);
+    void (*close)(struct store *s);
+
+    /* The window is stored when this returns true, and survives a crash of the process
+     * and of the machine. */
+    bool (*add)(struct store *s, const struct store_window *w, struct error *err);
+
+    /* Adds the samples of a span to the builder, and their facts. */
+    bool (*read)(struct store *s, const struct store_span *span, struct builder *b,
+                 struct error *err);
+
+    /* Removes what is beyond the limits. Takes a bounded time: call it regularly. */
+    bool (*retain)(struct store *s, const struct store_limits *limits, uint64_t now,
+                   struct error *err);
+
+    bool (*usage)(struct store *s, struct store_usage *u, struct error *err);
+};
+
+struct store {
+    const struct store_kind *kind;
+};
+
+/* Opens the store at a location. The caller closes it with store_close. NULL, with err
+ * set, on failure. */
+struct store *store_open(const char *location, enum store_mode mode, struct error *err);
+void store_close(struct store *s); /* NULL is allowed */
+
+/* The location that is used if none is given: of the machine for root, else of the user.
+ * `mode` STORE_READ: that of the machine if the user has none. Returns `room`. */
+const char *store_default_location(enum store_mode mode, char *room, size_t size);
+
+#endif

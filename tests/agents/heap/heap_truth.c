@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program whose allocations are known: heap_truth.py compares them with a recording.
+ * The argument selects the case. */
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
+
+/* Prevents that the compiler removes allocations, and tail calls. */
+static void *volatile sink;
+
+static NOINLINE void *leak(size_t size)
+{
+    sink = malloc(size);
+    return sink;
+}
+
+static NOINLINE void leaks(void)
+{
+    for (int i = 0; i < 7; i++)
+        leak(1000);
+    sink = NULL;
+}
+
+static NOINLINE void peak(void)
+{
+    void *blocks[100];
+    for (int i = 0; i < 100; i++)
+        blocks[i] = malloc(10000);
+    for (int i = 0; i < 100; i++)
+        free(blocks[i]);
+    sink = NULL;
+}
+
+static NOINLINE void temporary(void)
+{
+    for (int i = 0; i < 50; i++) {
+        sink = malloc(16);
+        free(sink);
+    }
+    sink = NULL;
+}
+
+/* 10 + 100 + ... + 1000 bytes; a failed realloc changes nothing. */
+static NOINLINE void chain(void)
+{
+    char *block = malloc(10);
+    for (size_t i = 1; i <= 10; i++)
+        block = realloc(block, 100 * i);
+    volatile size_t much = SIZE_MAX / 2;
+    if (realloc(block, much) || errno != ENOMEM)
+        abort();
+    sink = block;
+}
+
+static NOINLINE void aligned(void)
+{
+    void *block = NULL;
+    if (posix_memalign(&block, 64, 301))
+        abort();
+    sink = aligned_alloc(64, 640);
+    sink = memalign(64, 302);
+    sink = valloc(303);
+    sink = calloc(10, 30);
+    sink = reallocarray(NULL, 10, 31);
+    errno = 77;
+    free(block);
+    if (errno != 77)
+        abort();
+}
+
+static NOINLINE void *produce(void *out)
+{
+    for (int i = 0; i < 100; i++)
+        ((void **)out)[i] = malloc(100);
+    sink = NULL;
+    return NULL;
+}
+
+/* A thread allocates, another one frees half of it. */
+static NOINLINE void across(void)
+{
+    void *blocks[100];
+    pthread_t thread;
+    pthread_create(&thread, NULL, produce, blocks);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 50; i++)
+        free(blocks[i]);
+}
+
+static NOINLINE void *storm(void *rounds)
+{
+    for (size_t i = 0; i < (size_t)rounds; i++) {
+        void *block = malloc(1 + i % 100);
+        sink = block;
+        free(block);
+    }
+    leak(5);
+    sink = NULL;
+    return NULL;
+}
+
+static NOINLINE void threads(void)
+{
+    pthread_t ids[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&ids[i], NULL, storm, (void *)10000);
+    for (int i = 0; i < 4; i++)
+        pthread_join(ids[i], NULL);
+}
+
+/* More threads than there are lanes, one after the other. */
+static NOINLINE void *one_leak(void *unused)
+{
+    leak(3);
+    return unused;
+}
+
+static NOINLINE void many_threads(void)
+{
+    for (int i = 0; i < 600; i++) {
+        pthread_t id;
+        pthread_create(&id, NULL, one_leak, NULL);
+        pthread_join(id, NULL);
+    }
+}
+
+static NOINLINE void in_child(void *inherited)
+{
+    free(inherited);
+    leak(111);
+    sink = NULL;
+}
+
+static NOINLINE void forks(char *program)
+{
+    void *block = leak(5000);
+    for (int i = 0; i < 3; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            in_child(block);
+            if (i == 2)
+                execl(program, program, "leaks", (char *)NULL);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+static NOINLINE void recurse(int depth)
+{
+    if (depth)
+        recurse(depth - 1);
+    else
+        leak(999);
+    sink = NULL;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    leak(50);
+    sink = NULL;
+}
+
+static NOINLINE void signals(void)
+{
+    signal(SIGUSR1, on_signal);
+    for (int i = 0; i < 20; i++)
+        raise(SIGUSR1);
+    sink = NULL;
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+    leak(17);
+    sink = NULL;
+}
+
+static NOINLINE void small(void)
+{
+    for (int i = 0; i < 100000; i++) {
+        sink = malloc(64);
+        if (i % 2)
+            free(sink);
+    }
+    sink = NULL;
+}
+
+static NOINLINE void large(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        sink = malloc(8000);
+        free(sink);
+    }
+    sink = NULL;
+}
+
+static NOINLINE void sizes(void)
+{
+    small();
+    large();
+    sink = NULL;
+}
+
+/* All descriptors are closed before the first thread is followed. */
+static NOINLINE void closes(void)
+{
+    for (int i = 0; i < 1024; i++)
+        close(i);
+    threads();
+}
+
+/* Waits until another process has created the file. */
+static NOINLINE void waits(void)
+{
+    while (access("go", F_OK) != 0) {
+        sink = malloc(100000);
+        free(sink);
+        usleep(1000);
+    }
+    for (int i = 0; i < 100000; i++)
+        leak(10);
+    sink = NULL;
+}
+
+static NOINLINE void killed(void)
+{
+    leak(12345);
+    kill(getpid(), SIGKILL);
+}
+
+int main(int count, char **words)
+{
+    const char *name = count > 1 ? words[1] : "";
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"leaks", leaks},         {"peak", peak},
+                 {"temporary", temporary}, {"chain", chain},
+                 {"aligned", aligned},     {"across", across},
+                 {"threads", threads},     {"many_threads", many_threads},
+                 {"signals", signals},     {"killed", killed},
+                 {"sizes", sizes},         {"closes", closes},
+                 {"waits", waits}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (strcmp(name, cases[i].name) == 0)
+            cases[i].run();
+    if (strcmp(name, "recurse") == 0)
+        recurse(50);
+    if (strcmp(name, "forks") == 0)
+        forks(words[0]);
+    return 7;
+}

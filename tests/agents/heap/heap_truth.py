@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""stoke heap on programs whose allocations are known: --full is right to the byte, samples are
+within their interval, and programs behave as without it. heap_truth.py PROGRAM. Prints TAP."""
+
+import collections
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import tap
+
+PROGRAM = os.path.abspath(sys.argv[1])
+LIBRARY = os.path.join(os.environ["STOKE_BUILD"], "src", "agents", "heap", "libstoke_heap.so")
+REPORT = tap.Tap()
+
+
+def folded(path, event):
+    """{stack as a tuple: weight}"""
+    status, out, err = tap.run([tap.STOKE, "fold", "-q", "--event", event, path])
+    assert status == 0, err.decode()
+    rows = collections.Counter()
+    for line in out.decode().splitlines():
+        stack, _, weight = line.rpartition(" ")
+        rows[tuple(stack.split(";"))] += float(weight)
+    return rows
+
+
+def below(rows, function):
+    return sum(weight for stack, weight in rows.items() if function in stack)
+
+
+def record(folder, case, *options, program=PROGRAM):
+    path = os.path.join(folder, "heap.stoke")
+    status, _, err = tap.run([tap.STOKE, "heap", *options, "-o", path, "--", program, case])
+    return status, err.decode(), path
+
+
+# case: [(event, function, bytes or count)]
+FULL = {
+    "leaks": [("leaked", "leaks", 7000), ("allocations", "leak", 8), ("leaked", "construct", 17)],
+    "peak": [("peak", "peak", 1000000), ("leaked", "peak", 0), ("allocations", "peak", 100)],
+    "temporary": [("temporary", "temporary", 50), ("allocated", "temporary", 800)],
+    "chain": [("leaked", "chain", 1000), ("allocated", "chain", 5510), ("allocations", "chain", 11)],
+    "aligned": [("allocated", "aligned", 301 + 640 + 302 + 303 + 300 + 310), ("leaked", "aligned", 1855)],
+    "across": [("leaked", "produce", 5000), ("peak", "produce", 10000)],
+    "threads": [("allocations", "storm", 40004), ("leaked", "storm", 20),
+                ("allocated", "storm", 4 * (100 * 5050) + 20)],
+    "many_threads": [("leaked", "one_leak", 1800), ("allocations", "one_leak", 600)],
+    "forks": [("leaked", "forks", 5000 + 3 * 111), ("leaked", "in_child", 333), ("leaked", "leaks", 7000)],
+    "recurse": [("leaked", "recurse", 999)],
+    "closes": [("allocations", "storm", 40004)],
+    "signals": [("leaked", "on_signal", 1000), ("allocations", "signals", 20)],
+}
+
+
+def check_full(folder, case, expected):
+    status, err, path = record(folder, case, "--full")
+    why = "" if status == 7 else f"exit status {status}: {err}"
+    why += "lost records: " + err if "lost" in err else ""
+    for event, function, value in expected:
+        rows = folded(path, event)
+        # an event without any weight is not in the profile
+        got = below(rows, function)
+        if got != value:
+            why += f"{event} of {function}: {got}, not {value}\n" + \
+                "\n".join(f"{';'.join(s)} {w}" for s, w in rows.items()) + "\n"
+    REPORT.result(f"{case}: right to the byte", why)
+
+
+def check_sampled(folder):
+    """The estimates of a Poisson sample: the variance of n blocks of size s, each sampled
+    with probability p, is n s^2 (1 - p) / p. Beyond 6.5 sigma is 1 in 10^10."""
+    mean = 4096
+    status, err, path = record(folder, "sizes", "--sample", str(mean), "--seed", "1")
+    why = "" if status == 7 else f"exit status {status}: {err}"
+    rows = {event: folded(path, event) for event in ("allocated", "allocations", "leaked")}
+    for event, function, count, size, unit in [
+            ("allocated", "small", 100000, 64, 64), ("allocations", "small", 100000, 64, 1),
+            ("leaked", "small", 50000, 64, 64), ("allocated", "large", 2000, 8000, 8000)]:
+        p = 1 - math.exp(-size / mean)
+        bound = 6.5 * unit * math.sqrt(count * (1 - p) / p) + 1
+        got = below(rows[event], function)
+        if abs(got - count * unit) > bound:
+            why += f"{event} of {function}: {got}, not {count * unit} +- {bound}\n"
+    if below(rows["leaked"], "large"):
+        why += "large: leaked\n"
+    REPORT.result("sizes: samples are within their interval", why)
+
+
+def check_killed(folder):
+    status, err, path = record(folder, "killed", "--full")
+    got = below(folded(path, "leaked"), "killed") if status == 137 else None
+    REPORT.result("killed: what was recorded until then", "" if got == 12345 else f"{status} {got} {err}")
+
+
+def check_collector_killed(folder):
+    """The program continues when stoke is killed, and ends as without it."""
+    command = f"echo $$ > pid; {PROGRAM} waits; echo $? > part; mv part status"
+    for mode in (["--full"], ["--sample", "1000"]):
+        for name in ("pid", "status", "go"):
+            if os.path.exists(os.path.join(folder, name)):
+                os.remove(os.path.join(folder, name))
+        with subprocess.Popen([tap.STOKE, "heap", "-q", *mode, "sh", "-c", command], cwd=folder,
+                              stderr=subprocess.DEVNULL) as stoke:
+            while not os.path.exists(os.path.join(folder, "pid")):
+                time.sleep(0.01)
+            stoke.kill()
+        with open(os.path.join(folder, "go"), "w", encoding="utf-8"):
+            pass
+        status = os.path.join(folder, "status")
+        deadline = time.monotonic() + tap.TIMEOUT / 2
+        while not os.path.exists(status) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        text = ""
+        if os.path.exists(status):
+            with open(status, encoding="utf-8") as file:
+                text = file.read()
+        REPORT.result(f"stoke killed, {mode[0]}: the program continues", "" if text == "7\n" else repr(text))
+
+
+def check_preload(folder):
+    """LD_PRELOAD of the user remains."""
+    env = dict(os.environ, LD_PRELOAD="libc.so.6")
+    status, out, err = tap.run([tap.STOKE, "heap", "-o", os.path.join(folder, "p.stoke"), "sh", "-c",
+                                "echo $LD_PRELOAD"], env=env)
+    why = "" if status == 0 and out.endswith(b"libstoke_heap.so:libc.so.6\n") else repr((status, out, err))
+    REPORT.result("LD_PRELOAD: what was set remains", why)
+
+
+def massif_peak(folder, case):
+    """The largest mem_heap_B of massif's snapshots."""
+    out = os.path.join(folder, "massif.out")
+    status, _, err = tap.run(["valgrind", "--tool=massif", "--peak-inaccuracy=0.0",
+                              f"--massif-out-file={out}", PROGRAM, case])
+    if status != 7:
+        return None, err.decode()
+    with open(out, encoding="utf-8") as file:
+        return max(int(line.split("=")[1]) for line in file if line.startswith("mem_heap_B=")), ""
+
+
+def check_massif(folder):
+    if not shutil.which("valgrind"):
+        REPORT.skip("massif", "no valgrind")
+        return
+    for case in ("leaks", "peak", "recurse"):
+        expected, err = massif_peak(folder, case)
+        _, _, path = record(folder, case, "--full")
+        got = sum(folded(path, "peak").values())
+        REPORT.result(f"{case}: the peak is massif's",
+                      "" if got == expected else f"{got}, massif: {expected} {err}")
+
+
+NEWS = """
+struct thing { thing(); ~thing(); int *part; };
+__attribute__((noinline)) thing::thing() : part(new int[10]) {}
+__attribute__((noinline)) thing::~thing() { delete[] part; }
+void *volatile sink;
+__attribute__((noinline)) void arrays() { thing *all = new thing[5]; sink = all; delete[] all; sink = 0; }
+__attribute__((noinline)) void wide() { struct alignas(128) big { char c[256]; }; sink = new big; sink = 0; }
+int main() { arrays(); wide(); return 7; }
+"""
+
+
+def check_cxx(folder):
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if not compiler:
+        REPORT.skip("C++ arrays", "no C++ compiler")
+        return
+    program = os.path.join(folder, "news")
+    subprocess.run([compiler, "-std=c++17", "-O1", "-x", "c++", "-", "-o", program], check=True, input=NEWS.encode())
+    status, err, path = record(folder, "", "--full", program=program)
+    allocations, leaked = folded(path, "allocations"), folded(path, "leaked")
+    got = (status, below(allocations, "arrays"), below(folded(path, "allocated"), "thing::thing"),
+           below(leaked, "arrays"), below(leaked, "wide"))
+    REPORT.result("C++ arrays", "" if got == (7, 6, 200, 0, 256) else f"{got} {err} {allocations}")
+
+
+def main():
+    if not os.path.exists(LIBRARY):
+        REPORT.skip("stoke heap", "libstoke_heap.so is not built here")
+        REPORT.done()
+    with tempfile.TemporaryDirectory() as folder:
+        for case, expected in FULL.items():
+            check_full(folder, case, expected)
+        check_sampled(folder)
+        check_killed(folder)
+        check_collector_killed(folder)
+        check_preload(folder)
+        check_cxx(folder)
+        check_massif(folder)
+    REPORT.done()
+
+
+main()

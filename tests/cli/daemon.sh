@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# stoke daemon and --at: history is stored and read; errors say what to try.
+. "$TESTS/cli/lib.sh"
+
+status 1 stoke report --at -1m --store none.db
+grep -q 'without SQLite' err && {
+    echo "skipped: stoke was built without SQLite"
+    exit 77
+}
+says 'there is no store'
+says 'stoke daemon --store'
+echo text >text.db
+status 1 stoke report --at -1m --store text.db
+says 'not a database'
+status 2 stoke daemon word
+says "unexpected argument 'word'"
+status 1 stoke report --at -1m out.folded
+says "cannot be combined with --at"
+
+stoke daemon --store h.db --window 1 2>daemon.err &
+daemon=$!
+trap 'kill $daemon 2>/dev/null || :' EXIT
+for i in $(seq 300); do
+    grep -q 'Hz into' daemon.err && break
+    kill -0 $daemon 2>/dev/null || break
+    sleep 0.1
+done
+grep -q 'Hz into' daemon.err || {
+    cat daemon.err
+    grep -q 'paranoid\|no perf events\|not permitted' daemon.err || fail "the daemon did not start"
+    echo "skipped: the kernel does not let us sample"
+    exit 77
+}
+
+# A second daemon is refused.
+status 1 stoke daemon --store h.db
+says 'another process writes it'
+
+# History can be read while it is written.
+makes_load -O1
+./load &
+load=$!
+trap 'kill $daemon $load 2>/dev/null || :' EXIT
+for i in $(seq 600); do
+    stoke report --at -1h --store h.db --label process=load >out 2>err && grep -q leaf out && break
+    sleep 0.1
+done
+says ' leaf ' out
+kill $load
+kill -INT $daemon
+wait $daemon || fail "the daemon ended with $?: $(cat daemon.err)"
+
+status 0 stoke fold --at -1h --store h.db --label process=load
+says '^load;.*leaf' out
+status 0 stoke info --store h.db
+says '^rows  *[0-9]*, [0-9.]* bytes each$' out
+status 0 stoke diff --table --at -1h --at -1h --store h.db
+status 1 stoke report --at -1h --at -1h --store h.db
+says '\-\-at is given twice'
+status 1 stoke report --at 2001-01-01 --store h.db
+says 'no samples of 2001-01-01'
+status 1 stoke report --at 25:00 --store h.db
+says "invalid time '25:00'"
+status 1 stoke report --at now..-1m --store h.db
+says 'ends before it begins'

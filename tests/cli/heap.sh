@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# stoke heap: its options and messages. tests/agents/heap compares what it records.
+. "$TESTS/cli/lib.sh"
+
+status 2 stoke heap
+says 'no command is given'
+status 2 stoke heap --full --sample 1K true
+says 'exclude each other'
+status 2 stoke heap --sample 0 true
+says "invalid size '0'"
+status 2 stoke heap --sample 64Q true
+says "invalid size '64Q'"
+status 2 stoke heap --seed x true
+says "invalid seed 'x'"
+status 2 stoke heap -o heap.unknown true
+
+build=${STOKE_BUILD:-$(dirname "$STOKE")}
+[ -e "$build/src/agents/heap/libstoke_heap.so" ] || exit 0
+
+# The exit status is the command's; a command that does not exist is an error.
+status 3 stoke heap --full sh -c 'exit 3'
+says 'live at the peak'
+status 0 stoke report heap.stoke --event allocated
+status 1 stoke heap --full ./absent
+says "cannot run './absent'"
+status 143 stoke heap -q --full -o killed.stoke sh -c 'kill $$'
+[ -s killed.stoke ] || fail 'no profile of a killed program'

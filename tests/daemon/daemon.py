@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""stoke daemon under a known load and faults: shares are the program's; SIGKILL at random times
+loses nothing that was stored; a store that cannot be written is written later."""
+
+import contextlib
+import math
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import tap
+
+KILLS = int(os.environ.get("STOKE_KILLS", "6"))
+WAIT = 120  # seconds until an event counts as missing
+SHARES = {"alpha": 50, "beta": 30, "gamma_": 15, "delta": 5}
+SIGMA = 6  # of a share: one of 10^8 correct runs fails
+ERROR = 0.02  # of a share: each function runs a few microseconds longer
+
+# Each function uses its share of the CPU time of the thread, as the kernel counts it. The length
+# of a round is random, so that the program is never in step with the sampling period.
+LOAD = """
+#include <time.h>
+static long used(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static volatile unsigned long x;
+static unsigned long state;
+static long unit;
+#define F(name, share) \\
+    __attribute__((noinline)) void name(void) \\
+    { \\
+        for (long end = used() + share * unit; used() < end;) \\
+            for (int i = 0; i < 2000; i++) x += (unsigned long)i; \\
+        x++; \\
+    }
+F(alpha, 50) F(beta, 30) F(gamma_, 15) F(delta, 5)
+int main(void)
+{
+    for (;;) {
+        state = state * 6364136223846793005UL + 1442695040888963407UL;
+        unit = 4000 + (long)(state >> 33) % 8000;
+        alpha(); beta(); gamma_(); delta();
+    }
+}
+"""
+
+
+def until(condition, what):
+    end = time.monotonic() + WAIT
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"{what}: not in {WAIT} s")
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def daemon(store, *words):
+    """A running daemon, which is killed at the end, and what it has said so far."""
+    with tempfile.TemporaryFile() as err:
+        process = subprocess.Popen([tap.STOKE, "daemon", "--store", store, "--window", "1", *words],
+                                   stderr=err)
+
+        def said():
+            return os.pread(err.fileno(), 1 << 16, 0).decode("utf-8", "replace")
+        try:
+            until(lambda: "Hz into" in said() or process.poll() is not None, "start")
+            yield process, said
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def windows(store):
+    """{id: (start, samples, data)}"""
+    if not os.path.exists(store):
+        return {}
+    with contextlib.closing(sqlite3.connect(store, timeout=30)) as db:
+        try:
+            return {row[0]: row[1:] for row in
+                    db.execute("SELECT id, start, samples, data FROM window")}
+        except sqlite3.OperationalError:
+            return {}  # the daemon was killed before it made the tables
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    return process.wait(WAIT)
+
+
+def folded(store, *words):
+    status, out, err = tap.run([tap.STOKE, "fold", "--at", "-1h", "--store", store, *words])
+    if status != 0:
+        raise RuntimeError(err.decode("utf-8", "replace"))
+    for line in out.decode("utf-8", "replace").splitlines():
+        stack, _, weight = line.rpartition(" ")
+        yield stack.split(";"), float(weight)
+
+
+def check_shares(store, rate):
+    """Known shares, within the interval of their samples."""
+    per = dict.fromkeys(SHARES, 0)
+    for stack, weight in folded(store, "--label", "process=shares"):
+        for name in SHARES:
+            per[name] += weight * rate / 1e9 if name in stack else 0
+    n = sum(per.values())
+    wrong = []
+    for name, percent in SHARES.items():
+        p = percent / 100
+        if abs(per[name] / n - p) > SIGMA * math.sqrt(p * (1 - p) / n) + ERROR:
+            wrong.append(f"{name}: {100 * per[name] / n:.1f}% of {n:.0f}, not {percent}%")
+    return "; ".join(wrong)
+
+
+def check_truth(folder):
+    store = os.path.join(folder, "truth.db")
+    with daemon(store, "--rate", "199") as (process, said):
+        until(lambda: sum(w[1] > 20 for w in windows(store).values()) > 8, "windows")
+        status = stop(process)
+    if status != 0:
+        return f"it ended with {status}: {said()}"
+    stored = sum(w[1] for w in windows(store).values())
+    read = sum(weight for _, weight in folded(store)) * 199 / 1e9
+    if abs(read - stored) > 0.01 * stored:
+        return f"{stored} samples are stored, and {read:.0f} are read"
+    return check_shares(store, 199)
+
+
+def check_kills(folder):
+    store = os.path.join(folder, "killed.db")
+    before = {}
+    for _ in range(KILLS):
+        with daemon(store) as (process, _said):
+            count = len(before) + random.randrange(2)
+            until(lambda: len(windows(store)) >= count, "windows")
+            time.sleep(random.random())
+            process.kill()
+        after = windows(store)
+        lost = [i for i in before if after.get(i) != before[i]]
+        if lost:
+            return f"windows {lost} of {len(before)} are lost or changed"
+        with contextlib.closing(sqlite3.connect(store)) as db:
+            found = db.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            return f"integrity: {found}"
+        before = after
+    return "" if before else "no window was stored"
+
+
+def check_recovery(folder):
+    """Another process locks the store: the daemon continues, and stores later."""
+    store = os.path.join(folder, "locked.db")
+    with daemon(store) as (process, said):
+        until(lambda: windows(store), "the first window")
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None, timeout=60)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            until(lambda: "sampling continues" in said(), "a message")
+            db.execute("ROLLBACK")
+        until(lambda: "written again; nothing is lost" in said(), "storing again")
+        status = stop(process)
+    return "" if status == 0 else f"it ended with {status}: {said()}"
+
+
+def make_load(folder):
+    path = os.path.join(folder, "shares")
+    subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-x", "c", "-", "-o", path],
+                   input=LOAD.encode(), check=True)
+    return path
+
+
+def why_not(folder):
+    """Why the daemon does not run here."""
+    with daemon(os.path.join(folder, "try.db")) as (process, said):
+        return said().strip() if process.poll() is not None else ""
+
+
+def main():
+    report = tap.Tap()
+    with tempfile.TemporaryDirectory(prefix="stoke-test-") as folder:
+        why = why_not(folder)
+        if why:
+            report.skip("daemon", why.split("\n")[0])
+            report.done()
+        with subprocess.Popen([make_load(folder)]) as load:
+            try:
+                report.result("shares of a known load", check_truth(folder))
+                report.result(f"{KILLS} times SIGKILL", check_kills(folder))
+                report.result("a store that cannot be written", check_recovery(folder))
+            finally:
+                load.kill()
+    report.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store: what is stored is read back, spans add up, one process writes. */
+#include "model/sample_labels.h"
+#include "store/store.h"
+#include "unit.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+#define WINDOWS ((uint64_t)6)
+#define SAMPLES 200
+#define START ((uint64_t)1790000000)
+
+static char folder[] = "/tmp/stoke-store-XXXXXX";
+static char path[64];
+
+static uint64_t random_state = 1;
+
+static unsigned next_random(unsigned below)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((random_state >> 33) % below);
+}
+
+static struct sample random_sample(struct builder *b, uint64_t start)
+{
+    char name[16];
+    struct sample s = {.time = start + next_random(10) * STORE_SECOND + next_random(1000),
+                       .cpu = CPU_NONE,
+                       .count = 1,
+                       .weight = 1e9 / 19};
+    for (unsigned depth = next_random(6); depth; depth--) {
+        struct frame f = {.module = builder_module(b, STR("/bin/program"), STR("00ff"))};
+        format_text(name, sizeof name, "f%u", next_random(8));
+        f.offset = next_random(4) ? 0 : next_random(9) + 1;
+        f.name = f.offset ? 0 : builder_string(b, str_of(name));
+        s.stack = builder_push(b, s.stack, builder_frame(b, &f));
+    }
+    s.event = builder_event(b, STR("cpu-clock"), UNIT_NANOSECONDS);
+    format_text(name, sizeof name, "thread%u", next_random(3));
+    s.thread = builder_thread(b, next_random(3), next_random(5), str_of(name));
+    return s;
+}
+
+static struct profile *make_window(uint64_t start)
+{
+    struct builder b;
+    struct error err;
+    char name[16];
+    assert_true(builder_init(&b, BUILD_KEEP));
+    for (size_t i = 0; i < SAMPLES; i++) {
+        struct sample s = random_sample(&b, start);
+        format_text(name, sizeof name, "service%u", next_random(3));
+        label_id label = builder_label_text(&b, STR("service"), str_of(name));
+        builder_add_labelled(&b, &s, builder_label_set_add(&b, 0, label));
+    }
+    struct profile *p = builder_finish(&b, &err);
+    assert_non_null(p);
+    builder_deinit(&b);
+    return p;
+}
+
+static uint64_t count_of(struct store *s, uint64_t from, uint64_t to)
+{
+    struct builder b;
+    struct error err;
+    struct store_span span = {from, to};
+    assert_true(builder_init(&b, BUILD_COUNT));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    uint64_t count = b.profile->facts.samples;
+    builder_deinit(&b);
+    return count;
+}
+
+static void store_windows(void)
+{
+    struct error err;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    for (uint64_t i = 0; i < WINDOWS; i++) {
+        uint64_t start = (START + 10 * i) * STORE_SECOND;
+        struct profile *p = make_window(start);
+        struct store_window w = {
+            .profile = p, .start = start, .end = start + 10 * STORE_SECOND, .rate = 19};
+        assert_true(s->kind->add(s, &w, &err));
+        assert_int_equal(count_of(s, start, w.end), SAMPLES);
+        profile_destroy(p);
+    }
+    assert_null(store_open(path, STORE_WRITE, &err));
+    assert_non_null(strstr(err.message, "another process"));
+    store_close(s);
+}
+
+static void spans_add_up(void **state)
+{
+    struct error err;
+    (void)state;
+    store_windows();
+    struct store *s = store_open(path, STORE_READ, &err);
+    assert_non_null(s);
+    uint64_t from = START * STORE_SECOND, to = (START + 10 * WINDOWS) * STORE_SECOND;
+    assert_int_equal(count_of(s, 0, UINT64_MAX), WINDOWS * SAMPLES);
+    assert_int_equal(count_of(s, from, to), WINDOWS * SAMPLES);
+    for (uint64_t middle = from; middle <= to; middle += 7 * STORE_SECOND)
+        assert_int_equal(count_of(s, from, middle) + count_of(s, middle, to),
+                         WINDOWS * SAMPLES);
+    store_close(s);
+}
+
+/* All samples of a profile by stack text, thread, label: a sum that does not depend on
+ * ids. */
+static uint64_t digest(const struct profile *p)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->sample_count; i++) {
+        const struct sample *s = &p->samples[i];
+        uint64_t h = 1469598103934665603u + s->time / STORE_SECOND;
+        struct str text = profile_string(p, p->threads[s->thread].name);
+        for (stack_id k = s->stack;; k = p->stacks[k].parent) {
+            for (size_t c = 0; c < text.len; c++)
+                h = (h ^ (unsigned char)text.ptr[c]) * 1099511628211u;
+            h = (h ^ p->frames[p->stacks[k].frame].offset) * 1099511628211u;
+            if (k == 0)
+                break;
+            text = profile_string(p, p->frames[p->stacks[k].frame].name);
+        }
+        label_id label = p->label_sets[profile_labels(p, i)].label;
+        text = profile_string(p, p->labels[label].text);
+        h = (h ^ (unsigned char)text.ptr[text.len - 1]) * 1099511628211u;
+        sum += h * s->count;
+    }
+    return sum;
+}
+
+static void what_is_stored_is_read_back(void **state)
+{
+    struct error err;
+    struct builder b;
+    (void)state;
+    uint64_t start = (START + 1000) * STORE_SECOND;
+    struct profile *p = make_window(start);
+    struct store_window w = {
+        .profile = p, .start = start, .end = start + 10 * STORE_SECOND};
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    assert_true(s->kind->add(s, &w, &err));
+    struct store_span span = {w.start, w.end};
+    assert_true(builder_init(&b, BUILD_KEEP));
+    assert_true(s->kind->read(s, &span, &b, &err));
+    assert_true(digest(b.profile) == digest(p));
+    builder_deinit(&b);
+    profile_destroy(p);
+    store_close(s);
+}
+
+static void retention_removes_the_oldest(void **state)
+{
+    struct error err;
+    struct store_usage u;
+    (void)state;
+    struct store *s = store_open(path, STORE_WRITE, &err);
+    assert_non_null(s);
+    struct store_limits age = {.age = 100 * STORE_SECOND};
+    assert_true(s->kind->retain(s, &age, (START + 1050) * STORE_SECOND, &err));
+    assert_true(s->kind->usage(s, &u, &err));
+    assert_int_equal(u.windows, 1);
+    assert_int_equal(u.samples, SAMPLES);
+    struct store_limits size = {.bytes = 1};
+    assert_true(s->kind->retain(s, &size, (START + 1050) * STORE_SECOND, &err));
+    assert_true(s->kind->usage(s, &u, &err));
+    assert_int_equal(u.windows, 0);
+    assert_int_equal(u.stacks + u.frames + u.series, 0);
+    store_close(s);
+}
+
+/* Built without SQLite, there is no store. */
+static bool is_absent(void)
+{
+    struct error err;
+    struct store *s = store_open("/", STORE_READ, &err);
+    store_close(s);
+    return !s && strstr(err.message, "without SQLite");
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return 1;
+    format_text(path, sizeof path, "%s/h.db", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    char lock[80];
+    (void)state;
+    format_text(lock, sizeof lock, "%s.lock", path);
+    unlink(lock);
+    unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans_add_up),
+        cmocka_unit_test(what_is_stored_is_read_back),
+        cmocka_unit_test(retention_removes_the_oldest),
+    };
+    if (is_absent()) {
+        puts("1..1\nok 1 - store # SKIP stoke was built without SQLite");
+        return 0;
+    }
+    return cmocka_run_group_tests_name("store", tests, make_folder, remove_folder);
+}

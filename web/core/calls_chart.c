@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls for charts: their boxes, and steps from box to box. */
+#include "web/core/state.h"
+
+#define STACK_MOST 2000 /* limit for the frames of a box's stack */
+
+int EXPORT(core_chart)(uint32_t kind, uint32_t order)
+{
+    struct json_writer w = begin_reply();
+    if (kind > CHART_TIME)
+        return end_reply(false);
+    if (kind < TREE_COUNT && core.orders[kind] != (enum tree_order)order) {
+        forget_tree((enum tree_kind)kind);
+        if (kind == TREE_DOWN)
+            functions_deinit(&core.functions);
+        core.orders[kind] = (enum tree_order)order;
+    }
+    if (!need_chart(kind))
+        return end_reply(false);
+    const struct chart *c = &core.charts[kind];
+    json_begin(&w, JSON_OBJECT);
+    json_member_u64(&w, "rows", c->rows);
+    json_member_u64(&w, "boxes", c->row_first[c->rows]);
+    json_member_double(&w, "to", c->to);
+    json_put_key(&w, "timed");
+    json_put_bool(&w, c->timed);
+    reply_lanes(&w, &core.shown, c);
+    reply_losses(&w, &core.shown, c);
+    json_end(&w, JSON_OBJECT);
+    return end_reply(true);
+}
+
+/* The reply is the array of struct drawn_box in the window. */
+int EXPORT(core_draw)(uint32_t kind, double from, double to, double width,
+                      uint32_t first_row, uint32_t last_row)
+{
+    begin_reply();
+    if (kind > CHART_TIME || !need_chart(kind) || !need_tones())
+        return end_reply(false);
+    struct window window = {from, to, width, first_row, last_row};
+    struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
+    chart_draw(&core.charts[kind], &core.shown, &window, &looks, &core.reply);
+    return end_reply(true);
+}
+
+/* The box at a position; NONE if there is none. */
+uint32_t EXPORT(core_hit)(uint32_t kind, uint32_t row, double x)
+{
+    if (kind > CHART_TIME || !core.charts[kind].made || row >= core.charts[kind].rows)
+        return NONE;
+    const struct chart *c = &core.charts[kind];
+    uint32_t box = chart_find(c, row, c->row_first[row], x);
+    return box < c->row_first[row + 1] && c->begin[box] <= x ? box : NONE;
+}
+
+/* The names of labels: a JSON array. */
+int EXPORT(core_names)(const uint32_t *labels, uint32_t count)
+{
+    struct json_writer w = begin_reply();
+    json_begin(&w, JSON_ARRAY);
+    for (uint32_t i = 0; i < count; i++)
+        json_put_str(&w, labels[i] < core.shown.paths.labels.count
+                             ? strings_get(&core.shown.paths.labels, labels[i])
+                             : STR(""));
+    json_end(&w, JSON_ARRAY);
+    return end_reply(true);
+}
+
+static uint32_t node_parent(const struct chart *c, uint32_t node)
+{
+    return c->tree ? c->tree->nodes[node].parent : core.shown.paths.nodes[node].parent;
+}
+
+static string_id node_label(const struct chart *c, uint32_t node)
+{
+    return c->tree ? tree_label(c->tree, node) : path_label(&core.shown.paths, node);
+}
+
+/* A box: its position, its weights, and the frames from it to the root. */
+int EXPORT(core_box)(uint32_t kind, uint32_t box)
+{
+    struct json_writer w = begin_reply();
+    if (kind > CHART_TIME || !need_chart(kind) || !need_functions())
+        return end_reply(false);
+    const struct chart *c = &core.charts[kind];
+    if (box >= c->row_first[c->rows])
+        return end_reply(error_set(&core.err, "no such box"));
+    uint32_t row = 0, node = c->node[box];
+    while (c->row_first[row + 1] <= box)
+        row++;
+    json_begin(&w, JSON_OBJECT);
+    json_member_u64(&w, "box", box);
+    json_member_u64(&w, "row", row);
+    json_member_double(&w, "from", c->begin[box]);
+    json_member_double(&w, "to", c->end[box]);
+    if (c->tree) {
+        json_member_double(&w, "self", c->tree->self[node]);
+        json_member_double(&w, "total", c->tree->total[node]);
+        if (c->tree->base_total)
+            json_member_double(&w, "base_total", c->tree->base_total[node]);
+        if (c->tree->waiting)
+            json_member_double(&w, "waiting", c->tree->waiting[node]);
+    }
+    if (c->timed) {
+        json_put_key(&w, "off");
+        json_put_bool(&w, chart_waits(c, box) >= ALL_WAITS);
+        if (c->waited)
+            json_member_double(&w, "waiting", (double)c->waited[box]);
+    }
+    json_put_key(&w, "function");
+    reply_function(&w, &core.shown, &core.functions, node_label(c, node));
+    json_put_key(&w, "stack");
+    json_begin(&w, JSON_ARRAY);
+    for (unsigned i = 0; node && i < STACK_MOST; i++, node = node_parent(c, node))
+        json_put_str(&w, strings_get(&core.shown.paths.labels, node_label(c, node)));
+    json_end(&w, JSON_ARRAY);
+    json_put_key(&w, "labels");
+    json_begin(&w, JSON_ARRAY);
+    node = c->node[box];
+    for (unsigned i = 0; node && i < STACK_MOST; i++, node = node_parent(c, node))
+        json_put_u64(&w, node_label(c, node));
+    json_end(&w, JSON_ARRAY);
+    json_end(&w, JSON_OBJECT);
+    return end_reply(true);
+}
+
+/* The box next to another: 0 its caller, 1 its first callee, 2 left, 3 right; NONE if
+ * there is none. From NONE: the first box of the first row. */
+uint32_t EXPORT(core_step)(uint32_t kind, uint32_t box, uint32_t way)
+{
+    if (kind > CHART_TIME || !core.charts[kind].made)
+        return NONE;
+    const struct chart *c = &core.charts[kind];
+    uint32_t row = 0, count = c->row_first[c->rows];
+    if (box >= count)
+        return count ? 0 : NONE;
+    while (c->row_first[row + 1] <= box)
+        row++;
+    if (way == 2)
+        return box > c->row_first[row] ? box - 1 : NONE;
+    if (way == 3)
+        return box + 1 < c->row_first[row + 1] ? box + 1 : NONE;
+    if (way == 0 && row == 0)
+        return NONE;
+    uint32_t to = way == 0 ? row - 1 : row + 1;
+    if (to >= c->rows)
+        return NONE;
+    uint32_t found = chart_find(c, to, c->row_first[to], c->begin[box]);
+    return found < c->row_first[to + 1] && c->begin[found] < c->end[box] ? found : NONE;
+}
+
+/* The next (with `back`, the previous) box whose function matches the search; NONE if
+ * there is none. */
+uint32_t EXPORT(core_next_match)(uint32_t kind, uint32_t box, int back)
+{
+    if (kind > CHART_TIME || !core.charts[kind].made || !core.search.matches)
+        return NONE;
+    const struct chart *c = &core.charts[kind];
+    uint32_t count = c->row_first[c->rows];
+    uint32_t at = box < count ? box : back ? 0 : count - 1;
+    for (uint32_t i = 0; i < count; i++) {
+        at = back ? (at ? at - 1 : count - 1) : (at + 1 < count ? at + 1 : 0);
+        if (core.search.matches[chart_label(c, &core.shown, at)])
+            return at;
+    }
+    return NONE;
+}

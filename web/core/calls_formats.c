@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls for formats: those that are read, and the export. */
+#include "export/table.h"
+#include "transform/transform.h"
+#include "web/core/state.h"
+
+/* Removes the marks of truncated stacks, which other formats do not have. NULL with
+ * the error set. */
+static struct profile *without_marks(void)
+{
+    const struct transform_options options = {.hide = {{TRUNCATED_MARK}, 1, true}};
+    return transform_run(transform_named(STR("hide")), core.shown.p, &options, &core.err);
+}
+
+/* The shown profile in a format that stoke writes, or "page": a .stoke file with all
+ * marks. The reply is the file. */
+int EXPORT(core_export)(const char *name, uint32_t length)
+{
+    static const struct table_options csv = {.form = TABLE_CSV};
+    struct str format = {name, length};
+    begin_reply();
+    bool page = str_equal(format, STR("page")), table = str_equal(format, STR("csv"));
+    const struct exporter *e = exporter_named(page    ? STR("stoke")
+                                              : table ? STR("table")
+                                                      : format);
+    struct export_options options = {
+        .table = &csv,
+        .tree = {.event = core.shown.event,
+                 .label = {.kernel = true, .jit = true},
+                 .weight = core.shown.count ? CALLTREE_SAMPLES : CALLTREE_VALUE}};
+    if (!need_shown())
+        return end_reply(false);
+    if (!e)
+        return end_reply(error_set(&core.err, "no such format"));
+    struct profile *plain = page ? NULL : without_marks();
+    bool ok = (page || plain) &&
+              e->write(plain ? plain : core.shown.p, &options, &core.reply, &core.err) &&
+              output_finish(&core.reply);
+    profile_destroy(plain);
+    return end_reply(ok);
+}
+
+/* The formats that stoke reads: JSON, for the page without a profile. */
+int EXPORT(core_formats)(void)
+{
+    struct json_writer w = begin_reply();
+    json_begin(&w, JSON_ARRAY);
+    for (size_t i = 0; importers[i]; i++) {
+        json_begin(&w, JSON_OBJECT);
+        json_member_str(&w, "name", str_of(importers[i]->name));
+        json_member_str(&w, "summary", str_of(importers[i]->summary));
+        json_end(&w, JSON_OBJECT);
+    }
+    json_end(&w, JSON_ARRAY);
+    return end_reply(true);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls for the search, the table of functions and the trees. */
+#include "web/core/state.h"
+
+int EXPORT(core_search)(const char *text, uint32_t length, int pattern)
+{
+    struct json_writer w = begin_reply();
+    if (!need_shown() || !search_init(&core.search, &core.shown,
+                                      (struct str){text, length}, pattern, &core.err))
+        return end_reply(false);
+    json_begin(&w, JSON_OBJECT);
+    json_member_u64(&w, "functions", core.search.functions);
+    json_member_double(&w, "total", core.search.total);
+    json_end(&w, JSON_OBJECT);
+    return end_reply(true);
+}
+
+/* For the palette: functions by a part of their name. */
+int EXPORT(core_named)(const char *text, uint32_t length, uint32_t most)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_functions() &&
+                     reply_named(&w, &core.shown, &core.functions,
+                                 (struct str){text, length}, most, &core.err));
+}
+
+/* Sorts the functions; with `searched`, only those that match the search. Returns
+ * their number. */
+int EXPORT(core_functions)(uint32_t sort, int up, int searched)
+{
+    struct json_writer w = begin_reply();
+    if (!need_functions() ||
+        !functions_sort(&core.functions, &core.shown, (enum function_sort)sort, up,
+                        searched ? core.search.matches : NULL, &core.err))
+        return end_reply(false);
+    json_put_u64(&w, core.functions.count);
+    return end_reply(true);
+}
+
+int EXPORT(core_function_rows)(uint32_t from, uint32_t to)
+{
+    struct json_writer w = begin_reply();
+    if (!need_functions())
+        return end_reply(false);
+    json_begin(&w, JSON_ARRAY);
+    for (uint32_t i = from; i < to && i < core.functions.count; i++)
+        reply_function(&w, &core.shown, &core.functions, core.functions.order[i]);
+    json_end(&w, JSON_ARRAY);
+    return end_reply(true);
+}
+
+/* The children of a node, for a tree that is expanded there. */
+int EXPORT(core_children)(uint32_t kind, uint32_t node)
+{
+    struct json_writer w = begin_reply();
+    if (kind >= TREE_COUNT || !need_tree((enum tree_kind)kind) || !need_functions())
+        return end_reply(false);
+    const struct tree *t = &core.trees[kind];
+    const struct children *c = &t->children;
+    json_begin(&w, JSON_ARRAY);
+    for (uint32_t i = node < t->count ? c->first[node] : 0;
+         node < t->count && i < c->first[node + 1]; i++) {
+        uint32_t child = c->items[i];
+        json_begin(&w, JSON_OBJECT);
+        json_member_u64(&w, "node", child);
+        json_member_u64(&w, "children", c->first[child + 1] - c->first[child]);
+        json_member_double(&w, "self", t->self[child]);
+        json_member_double(&w, "total", t->total[child]);
+        if (t->base_total)
+            json_member_double(&w, "base_total", t->base_total[child]);
+        json_put_key(&w, "function");
+        reply_function(&w, &core.shown, &core.functions, tree_label(t, child));
+        json_end(&w, JSON_OBJECT);
+    }
+    json_end(&w, JSON_ARRAY);
+    return end_reply(true);
+}

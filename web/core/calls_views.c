@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls for the other views: summary, heat map, call graph, source. */
+#include "web/core/state.h"
+
+int EXPORT(core_summary)(void)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() && reply_summary(&w, &core.shown, &core.err));
+}
+
+int EXPORT(core_heat)(double column, uint32_t rows)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() &&
+                     reply_heat(&w, &core.shown, column, rows, &core.err));
+}
+
+/* The call graph, limited to these shares of the total and to `most` functions. */
+int EXPORT(core_graph)(double function_share, double call_share, uint32_t most)
+{
+    struct json_writer w = begin_reply();
+    const struct call_limits limits = {function_share, call_share, most};
+    if (!need_functions() || !need_tones() ||
+        !(core.graph.made || graph_init(&core.graph, &core.shown, &core.err)))
+        return end_reply(false);
+    struct looks looks = {core.tones, core.search.matches, core.tone_by, core.chosen};
+    return end_reply(reply_graph(&w, &core.graph, &core.shown, &core.functions, &limits,
+                                 &looks, &core.err));
+}
+
+int EXPORT(core_files)(void)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() && reply_files(&w, &core.shown, &core.err));
+}
+
+int EXPORT(core_lines)(const char *file, uint32_t length)
+{
+    struct json_writer w = begin_reply();
+    return end_reply(need_shown() &&
+                     reply_lines(&w, &core.shown, (struct str){file, length}, &core.err));
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/losses.h"
+#include "analysis/summary.h"
+#include "model/sample_labels.h"
+#include "web/core/core.h"
+
+#define MODULES_MOST 500
+#define THREADS_MOST 5000
+#define LABELS_LISTED 5000
+
+void reply_error(struct json_writer *w, const struct error *err)
+{
+    json_begin(w, JSON_OBJECT);
+    json_member_str(w, "message", str_of(err->message));
+    json_member_str(w, "hint", str_of(err->hint));
+    json_member_u64(w, "line", err->location.line);
+    json_member_u64(w, "column", err->location.column);
+    if (err->location.line == 0 && err->location.offset != UINT64_MAX)
+        json_member_u64(w, "offset", err->location.offset);
+    json_member_str(w, "text", str_of(err->location.text));
+    json_end(w, JSON_OBJECT);
+}
+
+static void reply_string(struct json_writer *w, const char *key, const struct profile *p,
+                         string_id id)
+{
+    json_member_str(w, key, profile_string(p, id));
+}
+
+static void reply_id(struct json_writer *w, const char *key, int64_t id)
+{
+    if (id != ID_NONE)
+        json_member_double(w, key, (double)id);
+}
+
+static void reply_events(struct json_writer *w, const struct profile *p)
+{
+    json_put_key(w, "events");
+    json_begin(w, JSON_ARRAY);
+    for (event_id e = 1; e < p->event_count; e++) {
+        json_begin(w, JSON_OBJECT);
+        reply_string(w, "name", p, p->events[e].name);
+        json_member_str(w, "unit", str_of(unit_name((enum unit)p->events[e].unit)));
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+}
+
+static void reply_warnings(struct json_writer *w, const struct facts *facts)
+{
+    json_put_key(w, "warnings");
+    json_begin(w, JSON_ARRAY);
+    for (unsigned i = 0; i < facts->warning_count; i++) {
+        const struct warning *warning = &facts->warnings[i];
+        json_begin(w, JSON_OBJECT);
+        json_member_str(w, "what", str_of(warning->what));
+        json_member_u64(w, "count", warning->count);
+        json_member_u64(w, "line", warning->first.line);
+        json_member_str(w, "text", str_of(warning->first.text));
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+}
+
+/* One line for each of LOSS_LINES; empty: nothing to report. */
+static void reply_loss_lines(struct json_writer *w, const struct facts *f)
+{
+    char line[LOSS_LINE_MAX];
+    json_put_key(w, "loss_lines");
+    json_begin(w, JSON_ARRAY);
+    for (unsigned i = 0; i < LOSS_LINES; i++)
+        json_put_str(w, (struct str){line, losses_line(f, i, line)});
+    json_end(w, JSON_ARRAY);
+}
+
+void reply_profile(struct json_writer *w, const struct profile *p)
+{
+    const struct facts *f = &p->facts;
+    bool timed = f->time_first != TIME_NONE && f->time_last > f->time_first;
+    json_begin(w, JSON_OBJECT);
+    reply_string(w, "format", p, f->format);
+    reply_string(w, "host", p, f->host);
+    reply_string(w, "command", p, f->command);
+    json_member_u64(w, "samples", f->samples);
+    json_member_u64(w, "lost", f->lost);
+    json_member_u64(w, "truncated", f->truncated);
+    reply_loss_lines(w, f);
+    json_member_double(w, "rate", f->rate);
+    json_member_double(w, "duration", timed ? (double)(f->time_last - f->time_first) : 0);
+    json_put_key(w, "differential");
+    json_put_bool(w, f->differential);
+    json_member_u64(w, "threads", p->thread_count - 1);
+    json_member_u64(w, "frames", p->frame_count - 1);
+    json_member_u64(w, "stacks", p->stack_count - 1);
+    reply_events(w, p);
+    reply_warnings(w, f);
+    json_end(w, JSON_OBJECT);
+}
+
+static void reply_thread(struct json_writer *w, const struct profile *p,
+                         const struct thread *t)
+{
+    reply_string(w, "name", p, t->name);
+    reply_id(w, "pid", t->pid);
+    reply_id(w, "tid", t->tid);
+}
+
+static void put_labels(struct json_writer *w, const struct profile *p,
+                       const struct summary *sum)
+{
+    struct output value = OUTPUT_BUFFER;
+    json_put_key(w, "labels");
+    json_begin(w, JSON_ARRAY);
+    for (size_t i = 0; i < sum->label_count && i < LABELS_LISTED; i++) {
+        label_id id = sum->label_order[i];
+        value.used = 0;
+        sample_label_write(&value, p, id);
+        json_begin(w, JSON_OBJECT);
+        json_member_str(w, "key", sample_label_key(p, id));
+        json_member_str(w, "value", output_contents(&value));
+        json_member_u64(w, "samples", sum->labels[id].samples);
+        json_member_double(w, "weight", sum->labels[id].weight);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+    w->out->failed |= value.failed;
+    output_deinit(&value);
+}
+
+static void reply_tallies(struct json_writer *w, const struct shown *s,
+                          const struct summary *sum)
+{
+    const struct profile *p = s->p;
+    json_put_key(w, "threads");
+    json_begin(w, JSON_ARRAY);
+    for (size_t i = 0; i < sum->thread_count && i < THREADS_MOST; i++) {
+        uint32_t id = sum->thread_order[i];
+        json_begin(w, JSON_OBJECT);
+        reply_thread(w, p, &p->threads[id]);
+        json_member_u64(w, "samples", sum->threads[id].samples);
+        json_member_double(w, "weight", sum->threads[id].weight);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+    json_put_key(w, "modules");
+    json_begin(w, JSON_ARRAY);
+    for (size_t i = 0; i < sum->module_count && i < MODULES_MOST; i++) {
+        uint32_t id = sum->module_order[i];
+        json_begin(w, JSON_OBJECT);
+        reply_string(w, "name", p, p->modules[id].path);
+        reply_string(w, "build", p, p->modules[id].build_id);
+        json_member_u64(w, "samples", sum->modules[id].samples);
+        json_member_double(w, "weight", sum->modules[id].weight);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+}
+
+bool reply_summary(struct json_writer *w, const struct shown *s, struct error *err)
+{
+    struct summary sum;
+    if (!summary_init(&sum, s->p, err))
+        return false;
+    json_begin(w, JSON_OBJECT);
+    json_put_key(w, "profile");
+    reply_profile(w, s->p);
+    json_member_double(w, "weight", sum.all.weight);
+    json_member_u64(w, "samples", sum.all.samples);
+    json_member_str(w, "event", profile_string(s->p, s->p->events[sum.event].name));
+    json_member_u64(w, "processes", sum.process_count);
+    json_member_u64(w, "stacks", sum.stacks);
+    json_member_u64(w, "functions", sum.functions);
+    json_member_u64(w, "deepest", sum.deepest);
+    json_member_double(w, "unknown_leaf", sum.unknown_leaf);
+    json_member_double(w, "unknown_any", sum.unknown_any);
+    json_put_key(w, "tallies");
+    json_begin(w, JSON_ARRAY);
+    for (event_id e = 1; e < s->p->event_count; e++) {
+        json_begin(w, JSON_OBJECT);
+        json_member_u64(w, "samples", sum.events[e].samples);
+        json_member_double(w, "weight", sum.events[e].weight);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+    reply_tallies(w, s, &sum);
+    if (sum.label_count)
+        put_labels(w, s->p, &sum);
+    json_end(w, JSON_OBJECT);
+    summary_deinit(&sum);
+    return true;
+}
+
+void reply_function(struct json_writer *w, const struct shown *s,
+                    const struct functions *f, string_id label)
+{
+    const struct profile *p = s->p;
+    const struct frame *frame = &p->frames[s->frame_of_label[label]];
+    json_begin(w, JSON_OBJECT);
+    json_member_u64(w, "label", label);
+    json_member_str(w, "name", strings_get(&s->paths.labels, label));
+    reply_string(w, "module", p, p->modules[frame->module].path);
+    reply_string(w, "file", p, frame->file);
+    json_member_u64(w, "line", frame->line);
+    json_member_str(w, "kind", str_of(kind_name(s->kind_of_label[label])));
+    json_member_double(w, "self", f->self[label]);
+    json_member_double(w, "total", f->total[label]);
+    if (f->base_total) {
+        json_member_double(w, "base_self", f->base_self[label]);
+        json_member_double(w, "base_total", f->base_total[label]);
+    }
+    json_end(w, JSON_OBJECT);
+}
+
+/* The times when samples were lost, on the chart's axis. */
+void reply_losses(struct json_writer *w, const struct shown *s, const struct chart *c)
+{
+    const struct facts *f = &s->p->facts;
+    json_put_key(w, "losses");
+    json_begin(w, JSON_ARRAY);
+    for (unsigned i = 0; c->timed && i < f->loss_count; i++) {
+        if (f->losses[i].time < c->origin)
+            continue;
+        json_begin(w, JSON_OBJECT);
+        json_member_double(w, "at", (double)(f->losses[i].time - c->origin));
+        json_member_u64(w, "count", f->losses[i].count);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+}
+
+void reply_lanes(struct json_writer *w, const struct shown *s, const struct chart *c)
+{
+    json_put_key(w, "lanes");
+    json_begin(w, JSON_ARRAY);
+    for (size_t i = 0; i < c->lane_count; i++) {
+        const struct lane *lane = &c->lanes[i];
+        json_begin(w, JSON_OBJECT);
+        reply_thread(w, s->p, &s->p->threads[lane->thread]);
+        json_member_u64(w, "row", lane->row);
+        json_member_u64(w, "rows", lane->rows);
+        json_member_double(w, "weight", lane->weight);
+        json_end(w, JSON_OBJECT);
+    }
+    json_end(w, JSON_ARRAY);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the functions that the page calls (calls_*.c) share: the open profiles, the data
+ * made of them on demand, and the reply. */
+#ifndef STOKE_WEB_STATE_H
+#define STOKE_WEB_STATE_H
+
+#include "web/core/tracks.h"
+
+#define EXPORT(name) __attribute__((export_name(#name))) name
+#define PROFILES 2 /* the current one, and the one it is compared with */
+#define CHART_TIME TREE_COUNT
+
+extern struct core {
+    struct loading loading;
+    struct profile *opened[PROFILES];
+    struct profile *both;     /* the comparison of both, or NULL */
+    struct profile *filtered; /* NULL: no filter */
+    struct profile *retired;  /* still shown, but closed; or NULL */
+    struct shown shown;
+    struct tree trees[TREE_COUNT];
+    enum tree_order orders[TREE_COUNT];
+    struct chart charts[TREE_COUNT + 1];
+    struct functions functions;
+    struct search search;
+    struct graph graph;
+    struct tracks tracks; /* of opened[0] */
+    enum tone_by tone_by;
+    uint8_t *tones; /* by label; allocated from the arena */
+    struct arena tone_arena;
+    string_id chosen; /* the function whose callers and callees are shown */
+    struct output reply;
+    struct error err;
+} core;
+
+/* Text and binary results are in the reply: core_reply and core_reply_length give its
+ * address and length; it is valid until the next call. If a function returns an int, 0
+ * means that the reply is an error (reply_error). */
+struct json_writer begin_reply(void);
+
+/* What the function returns. The reply of a call that failed is core.err. */
+int end_reply(bool ok);
+
+/* Makes the data if it is not made yet. False with core.err set. */
+bool need_shown(void);
+bool need_tree(enum tree_kind kind);
+bool need_chart(uint32_t kind);
+bool need_functions(void);
+bool need_tones(void);
+
+/* Frees a tree and its chart; the shown profile with all data made of it. */
+void forget_tree(enum tree_kind kind);
+void forget_shown(void);
+
+/* Closes a profile and sets it to NULL. The shown profile remains until another one is
+ * shown, because the page may ask for it in between. */
+void retire(struct profile **p);
+
+#endif

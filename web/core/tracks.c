@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/core/tracks.h"
+#include "base/sort.h"
+#include <math.h>
+
+#define CPUS_MAX 4096    /* larger numbers of CPUs are invalid */
+#define REASON_FRAMES 24 /* innermost frames that are searched for a wait's reason */
+#define GAPS_MAX ((size_t)1 << 16) /* gaps between samples of which the median is taken */
+#define PUNCTUAL 1.2 /* a gap up to this part of a sample's length is no gap */
+
+/* State of making the tracks. */
+struct maker {
+    struct tracks *tracks;
+    const struct profile *p;
+    struct arena scratch;
+    event_id running, waiting; /* or 0 */
+    double typical;            /* ns of a sample whose weight is not a time */
+    double period;             /* ns that a sample of running stands for */
+    uint32_t *track_of_thread;
+    uint32_t *order; /* samples of both events with a time, by track and start */
+    uint32_t *first; /* by track: its samples in `order`; one more at the end */
+    size_t count;
+    uint8_t *reasons; /* by stack: activity + 1, or 0 if not known yet */
+    size_t used[ACTIVITY_COUNT], cap[ACTIVITY_COUNT];
+    double sums[ACTIVITY_COUNT];
+};
+
+/* --- Threads and processes ------------------------------------------------------------ */
+
+static bool before_by_id(const void *context, uint32_t a, uint32_t b)
+{
+    const struct profile *p = context;
+    const struct thread *left = &p->threads[a], *right = &p->threads[b];
+    if (left->pid != right->pid)
+        return left->pid < right->pid;
+    if (left->tid != right->tid)
+        return left->tid < right->tid;
+    return left->tid == ID_NONE && left->name < right->name;
+}
+
+/* One track per thread ID, also if the thread's name changes; threads without an ID have
+ * one per name. */
+static bool group_threads(struct maker *m)
+{
+    const struct profile *p = m->p;
+    struct tracks *t = m->tracks;
+    uint32_t *order = arena_alloc(&m->scratch, 2 * (p->thread_count + 1) * sizeof *order);
+    uint64_t *most = arena_zalloc(&m->scratch, p->thread_count + 1, sizeof *most);
+    uint64_t *samples = arena_zalloc(&m->scratch, p->thread_count + 1, sizeof *samples);
+    m->track_of_thread =
+        arena_zalloc(&m->scratch, p->thread_count + 1, sizeof *m->track_of_thread);
+    t->threads = arena_zalloc(&t->arena, p->thread_count + 1, sizeof *t->threads);
+    if (!order || !most || !samples || !m->track_of_thread || !t->threads)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++)
+        samples[p->samples[i].thread] += p->samples[i].count;
+    for (uint32_t i = 0; i < p->thread_count; i++)
+        order[i] = i;
+    sort_u32(order, p->thread_count, order + p->thread_count, before_by_id, p);
+    for (size_t i = 0; i < p->thread_count; i++) {
+        const struct thread *thread = &p->threads[order[i]];
+        if (!samples[order[i]])
+            continue;
+        if (t->thread_count == 0 || before_by_id(p, order[i - 1], order[i]))
+            t->threads[t->thread_count++] =
+                (struct thread_track){.pid = thread->pid, .tid = thread->tid};
+        struct thread_track *track = &t->threads[t->thread_count - 1];
+        m->track_of_thread[order[i]] = (uint32_t)t->thread_count - 1;
+        track->samples += samples[order[i]];
+        if (samples[order[i]] > most[t->thread_count - 1]) {
+            most[t->thread_count - 1] = samples[order[i]];
+            track->name = thread->name;
+        }
+    }
+    return true;
+}
+
+/* --- Samples ---------------------------------------------------------------------------- */
+
+static bool is_shown(const struct maker *m, const struct sample *s)
+{
+    return s->time != TIME_NONE && s->time >= m->p->facts.time_first &&
+           ((m->running && s->event == m->running) ||
+            (m->waiting && s->event == m->waiting)) &&
+           m->p->threads[s->thread].tid != 0; /* the idle task */
+}
+
+static double length_of(const struct maker *m, const struct sample *s)
+{
+    enum unit unit = (enum unit)m->p->events[s->event].unit;
+    double length = unit == UNIT_NANOSECONDS    ? s->weight
+                    : unit == UNIT_MILLISECONDS ? s->weight * 1e6
+                                                : m->typical;
+    return length > 0 ? length : 0;
+}
+
+/* A sample of a wait has the time of its end. */
+static double begin_of(const struct maker *m, const struct sample *s)
+{
+    double at = (double)(s->time - m->p->facts.time_first);
+    if (s->event != m->waiting)
+        return at;
+    double length = length_of(m, s);
+    return length < at ? at - length : 0;
+}
+
+static bool choose_events(struct maker *m)
+{
+    const struct profile *p = m->p;
+    event_id off = profile_find_kind(p, EVENT_WAITING);
+    if (off && p->events[off].unit == UNIT_NANOSECONDS)
+        m->waiting = off;
+    m->running = profile_find_kind(p, EVENT_ON_CPU);
+    for (event_id e = 1; !m->running && e < p->event_count; e++)
+        if (p->events[e].kind != EVENT_WAITING)
+            m->running = e;
+    return p->facts.time_first != TIME_NONE && !p->facts.differential;
+}
+
+/* The samples by track and by the time at which they begin. */
+static bool order_samples(struct maker *m)
+{
+    const struct profile *p = m->p;
+    size_t tracks = m->tracks->thread_count;
+    uint32_t *next = arena_zalloc(&m->scratch, tracks + 2, sizeof *next);
+    struct sort_key *keys =
+        arena_alloc(&m->scratch, 2 * (p->sample_count + 1) * sizeof *keys);
+    m->order = arena_alloc(&m->scratch, (p->sample_count + 1) * sizeof *m->order);
+    if (!next || !keys || !m->order)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (is_shown(m, &p->samples[i]))
+            next[m->track_of_thread[p->samples[i].thread] + 2]++;
+    for (size_t t = 2; t < tracks + 2; t++)
+        next[t] += next[t - 1];
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (is_shown(m, &p->samples[i])) {
+            m->order[next[m->track_of_thread[p->samples[i].thread] + 1]++] = (uint32_t)i;
+            m->count++;
+        }
+    m->first = next;
+    for (size_t t = 0; t < tracks; t++) {
+        size_t from = next[t], count = next[t + 1] - from;
+        for (size_t i = 0; i < count; i++)
+            keys[i] =
+                (struct sort_key){(uint64_t)begin_of(m, &p->samples[m->order[from + i]]),
+                                  m->order[from + i]};
+        sort_keys(keys, count, keys + count);
+        for (size_t i = 0; i < count; i++)
+            m->order[from + i] = keys[i].id;
+    }
+    return true;
+}
+
+/* The median time between samples of a thread. */
+static bool find_typical(struct maker *m)
+{
+    const struct profile *p = m->p;
+    struct sort_key *gaps = arena_alloc(&m->scratch, 2 * (GAPS_MAX + 1) * sizeof *gaps);
+    size_t count = 0;
+    if (!gaps)
+        return false;
+    for (size_t i = 0; i + 1 < m->count && count < GAPS_MAX; i++) {
+        const struct sample *a = &p->samples[m->order[i]];
+        const struct sample *b = &p->samples[m->order[i + 1]];
+        if (a->event == m->running && b->event == m->running &&
+            m->track_of_thread[a->thread] == m->track_of_thread[b->thread] &&
+            b->time > a->time)
+            gaps[count++] = (struct sort_key){b->time - a->time, 0};
+    }
+    sort_keys(gaps, count, gaps + count);
+    m->typical = count ? (double)gaps[count / 2].key : 1e6;
+    m->period = m->typical;
+    for (size_t i = 0; i < m->count; i++)
+        if (p->samples[m->order[i]].event == m->running) {
+            m->period = length_of(m, &p->samples[m->order[i]]);
+            break;
+        }
+    return true;
+}
+
+/* --- Reasons of waits ------------------------------------------------------------------- */
+
+static bool starts_with_any(struct str name, const char *const *beginnings)
+{
+    for (; *beginnings; beginnings++)
+        if (str_starts(name, str_of(*beginnings)))
+            return true;
+    return false;
+}
+
+/* Input and output: of a disk, of a network, or of anything that a poll waits for. */
+static enum activity input_or_output(const struct profile *p, stack_id at)
+{
+    static const char *const idle[] = {
+        "do_poll",    "do_sys_poll", "ep_poll",   "do_epoll", "do_select", "core_sys_sel",
+        "inotify_re", "eventfd_re",  "io_cqring", "n_tty_",   "poll",      "ppoll",
+        "epoll_",     "select",      "pselect",   "__poll",   "__select",  NULL};
+    static const char *const network[] = {
+        "sk_wait_data", "tcp_",      "inet_",      "unix_",         "__skb_wait",
+        "recv",         "send",      "accept",     "connect",       "udp_",
+        "pipe_",        "anon_pipe", "wait_woken", "__libc_accept", NULL};
+    for (int i = 0; at && i < REASON_FRAMES; i++, at = p->stacks[at].parent) {
+        struct str name = profile_string(p, p->frames[p->stacks[at].frame].name);
+        if (starts_with_any(name, idle))
+            return ACTIVITY_SLEEP;
+        if (starts_with_any(name, network))
+            return ACTIVITY_NETWORK;
+    }
+    return ACTIVITY_DISK;
+}
+
+/* By the marker at or near the leaf: [lock], [io], [preempted], [sleep]. */
+static enum activity reason_of(const struct profile *p, stack_id stack)
+{
+    stack_id at = stack;
+    for (int i = 0; at && i < REASON_FRAMES; i++, at = p->stacks[at].parent) {
+        const struct frame *f = &p->frames[p->stacks[at].frame];
+        struct str name = profile_string(p, f->name);
+        if (f->kind != FRAME_MARKER)
+            continue;
+        if (str_equal(name, STR("[lock]")))
+            return ACTIVITY_LOCK;
+        if (str_equal(name, STR("[preempted]")))
+            return ACTIVITY_CPU;
+        if (str_equal(name, STR("[io]")))
+            return input_or_output(p, p->stacks[at].parent);
+    }
+    return ACTIVITY_SLEEP;
+}
+
+static enum activity activity_of(struct maker *m, const struct sample *s)
+{
+    if (s->event == m->running)
+        return ACTIVITY_RUNNING;
+    if (!m->reasons[s->stack])
+        m->reasons[s->stack] = (uint8_t)(reason_of(m->p, s->stack) + 1);
+    return (enum activity)(m->reasons[s->stack] - 1);
+}
+
+/* --- Intervals ---------------------------------------------------------------------------- */
+
+/* Appends a time to the thread's track, or extends its last interval. */
+static bool add(struct maker *m, struct thread_track *track, enum activity kind,
+                double begin, double end)
+{
+    struct tracks *t = m->tracks;
+    struct interval *items = t->intervals[kind];
+    size_t used = m->used[kind];
+    double length = end - begin;
+    bool extends = used > track->first[kind] &&
+                   begin <= items[used - 1].begin + (m->sums[kind] - items[used - 1].sum);
+    if (!extends) {
+        items = arena_grow(&t->arena, items, &m->cap[kind], used + 2, sizeof *items);
+        if (!items)
+            return false;
+        items[used] = (struct interval){begin, m->sums[kind]};
+        t->intervals[kind] = items;
+        m->used[kind]++;
+    }
+    m->sums[kind] += length;
+    track->time[kind] += length;
+    if (end > t->to)
+        t->to = end;
+    return true;
+}
+
+/* The running samples from `first` to `stop`, each for as long as its weight, but at most
+ * until the next one or `end`. */
+static bool add_samples(struct maker *m, struct thread_track *track, uint32_t first,
+                        uint32_t stop, double end)
+{
+    for (uint32_t i = first; i < stop; i++) {
+        const struct sample *s = &m->p->samples[m->order[i]];
+        double begin = begin_of(m, s), length = length_of(m, s), to = begin + length;
+        double next = i + 1 < stop ? begin_of(m, &m->p->samples[m->order[i + 1]]) : end;
+        if (to > next || (i + 1 < stop && next - begin < PUNCTUAL * length))
+            to = next;
+        if (to > begin && !add(m, track, ACTIVITY_RUNNING, begin, to))
+            return false;
+    }
+    return true;
+}
+
+/* The time from the end of a wait, or -1, to the begin of the next one. The thread ran in
+ * all of it, unless there are too few samples for that: then switches were lost. */
+static bool add_running(struct maker *m, struct thread_track *track, uint32_t first,
+                        uint32_t stop, double begin, double end)
+{
+    double most = (stop - first + 1) * 2 * m->period;
+    if (begin >= 0 && end > begin && end - begin <= most)
+        return add(m, track, ACTIVITY_RUNNING, begin, end);
+    return add_samples(m, track, first, stop, end);
+}
+
+/* A wait lasts at most until the next one begins. */
+static double wait_end(const struct maker *m, uint32_t i, uint32_t stop)
+{
+    const struct sample *s = &m->p->samples[m->order[i]];
+    double end = begin_of(m, s) + length_of(m, s);
+    for (uint32_t j = i + 1; j < stop; j++) {
+        const struct sample *next = &m->p->samples[m->order[j]];
+        double begin = begin_of(m, next);
+        if (begin >= end)
+            break;
+        if (next->event == m->waiting)
+            return begin;
+    }
+    return end;
+}
+
+/* Its samples one after the other: waits, and in between the time in which it ran. */
+static bool fill_track(struct maker *m, uint32_t index)
+{
+    struct thread_track *track = &m->tracks->threads[index];
+    uint32_t stop = m->first[index + 1], first = m->first[index];
+    double woken = -1;
+    for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
+        track->first[k] = (uint32_t)m->used[k];
+    for (uint32_t i = first; i < stop; i++) {
+        const struct sample *s = &m->p->samples[m->order[i]];
+        if (s->event != m->waiting)
+            continue;
+        double begin = begin_of(m, s), end = wait_end(m, i, stop);
+        if (!add_running(m, track, first, i, woken, begin) ||
+            (end > begin && !add(m, track, activity_of(m, s), begin, end)))
+            return false;
+        woken = end;
+        first = i + 1;
+    }
+    if (!add_samples(m, track, first, stop, INFINITY))
+        return false;
+    for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
+        track->stop[k] = (uint32_t)m->used[k];
+    return true;
+}
+
+/* By track, the time of each running sample and the sum of the weights before it. */
+static bool add_up_weights(struct maker *m)
+{
+    struct tracks *t = m->tracks;
+    double sum = 0;
+    uint32_t used = 0;
+    t->weights = arena_alloc(&t->arena, (m->count + 1) * sizeof *t->weights);
+    if (!t->weights)
+        return false;
+    for (uint32_t i = 0; i < t->thread_count; i++) {
+        struct thread_track *track = &t->threads[i];
+        track->first_weight = used;
+        for (uint32_t at = m->first[i]; at < m->first[i + 1]; at++) {
+            const struct sample *s = &m->p->samples[m->order[at]];
+            if (s->event != m->running)
+                continue;
+            t->weights[used++] = (struct interval){begin_of(m, s), sum};
+            sum += length_of(m, s);
+            track->cpu_time += length_of(m, s);
+        }
+        track->stop_weight = used;
+    }
+    t->weights[used] = (struct interval){0, sum};
+    return true;
+}
+
+/* Each activity's intervals end with one that has only the sum. */
+static bool fill_tracks(struct maker *m)
+{
+    struct tracks *t = m->tracks;
+    m->reasons = arena_zalloc(&m->scratch, m->p->stack_count + 1, 1);
+    if (!m->reasons || !add_up_weights(m))
+        return false;
+    for (uint32_t i = 0; i < t->thread_count; i++)
+        if (!fill_track(m, i))
+            return false;
+    for (unsigned k = 0; k < ACTIVITY_COUNT; k++) {
+        t->intervals[k] = arena_grow(&t->arena, t->intervals[k], &m->cap[k],
+                                     m->used[k] + 1, sizeof *t->intervals[k]);
+        if (!t->intervals[k])
+            return false;
+        t->intervals[k][m->used[k]] = (struct interval){0, m->sums[k]};
+    }
+    return true;
+}
+
+/* --- Processes ------------------------------------------------------------------------- */
+
+static double waits_in(const double *time)
+{
+    double sum = 0;
+    for (unsigned k = ACTIVITY_LOCK; k < ACTIVITY_SLEEP; k++)
+        sum += time[k];
+    return sum;
+}
+
+/* By CPU time, then by time of waiting, then of sleep. */
+static bool busier(double cpu_a, const double *a, double cpu_b, const double *b)
+{
+    double left = waits_in(a), right = waits_in(b);
+    if (cpu_a != cpu_b)
+        return cpu_a > cpu_b;
+    if (left != right)
+        return left > right;
+    return a[ACTIVITY_SLEEP] > b[ACTIVITY_SLEEP];
+}
+
+static bool before_by_process(const void *context, uint32_t a, uint32_t b)
+{
+    const struct process_track *left = (const struct process_track *)context + a;
+    const struct process_track *right = (const struct process_track *)context + b;
+    return busier(left->cpu_time, left->time, right->cpu_time, right->time);
+}
+
+static bool before_by_activity(const void *context, uint32_t a, uint32_t b)
+{
+    const struct tracks *t = context;
+    const struct thread_track *left = &t->threads[a], *right = &t->threads[b];
+    if (left->process != right->process)
+        return left->process < right->process;
+    return busier(left->cpu_time, left->time, right->cpu_time, right->time);
+}
+
+/* Makes processes of the threads, which are in the order of their process IDs. A process
+ * has the name of its main thread, otherwise of the first one. */
+static bool make_processes(struct maker *m)
+{
+    struct tracks *t = m->tracks;
+    t->processes = arena_zalloc(&t->arena, t->thread_count + 1, sizeof *t->processes);
+    if (!t->processes)
+        return false;
+    for (size_t i = 0; i < t->thread_count; i++) {
+        struct thread_track *thread = &t->threads[i];
+        if (i == 0 || thread->pid != thread[-1].pid || thread->pid == ID_NONE)
+            t->processes[t->process_count++] =
+                (struct process_track){.pid = thread->pid, .name = thread->name};
+        struct process_track *process = &t->processes[t->process_count - 1];
+        thread->process = (uint32_t)t->process_count - 1;
+        process->count++;
+        process->cpu_time += thread->cpu_time;
+        if (thread->tid == thread->pid)
+            process->name = thread->name;
+        for (unsigned k = 0; k < ACTIVITY_COUNT; k++)
+            process->time[k] += thread->time[k];
+    }
+    return true;
+}
+
+/* Sorts processes and threads by activity. */
+static bool sort_tracks(struct maker *m)
+{
+    struct tracks *t = m->tracks;
+    size_t most = t->thread_count + 1;
+    uint32_t *order = arena_alloc(&m->scratch, 2 * most * sizeof *order);
+    uint32_t *rank = arena_alloc(&m->scratch, most * sizeof *rank);
+    struct process_track *processes = arena_zalloc(&t->arena, most, sizeof *processes);
+    struct thread_track *threads = arena_zalloc(&t->arena, most, sizeof *threads);
+    if (!order || !rank || !processes || !threads)
+        return false;
+    for (uint32_t i = 0; i < t->process_count; i++)
+        order[i] = i;
+    sort_u32(order, t->process_count, order + most, before_by_process, t->processes);
+    for (uint32_t i = 0; i < t->process_count; i++) {
+        processes[i] = t->processes[order[i]];
+        rank[order[i]] = i;
+    }
+    t->processes = processes;
+    for (uint32_t i = 0; i < t->thread_count; i++) {
+        t->threads[i].process = rank[t->threads[i].process];
+        order[i] = i;
+    }
+    sort_u32(order, t->thread_count, order + most, before_by_activity, t);
+    for (uint32_t i = 0; i < t->thread_count; i++) {
+        threads[i] = t->threads[order[i]];
+        if (i == 0 || threads[i].process != threads[i - 1].process)
+            processes[threads[i].process].first = i;
+        rank[order[i]] = i;
+    }
+    for (size_t i = 0; i < m->p->thread_count; i++)
+        m->track_of_thread[i] = rank[m->track_of_thread[i]];
+    t->threads = threads;
+    return true;
+}
+
+/* --- CPUs ------------------------------------------------------------------------------ */
+
+static bool ran_on_cpu(const struct maker *m, const struct sample *s)
+{
+    return m->running && s->event == m->running && s->cpu < CPUS_MAX && is_shown(m, s);
+}
+
+/* The turns of one CPU, whose samples are sorted by time. Samples of one process in a
+ * row are one turn. */
+static void fill_cpu(struct maker *m, struct cpu_track *cpu, const struct sort_key *keys,
+                     size_t count)
+{
+    struct tracks *t = m->tracks;
+    for (size_t i = 0; i < count; i++) {
+        const struct sample *s = &m->p->samples[keys[i].id];
+        double begin = begin_of(m, s), length = length_of(m, s), end = begin + length;
+        uint32_t process = t->threads[m->track_of_thread[s->thread]].process;
+        if (i + 1 < count) {
+            double next = begin_of(m, &m->p->samples[keys[i + 1].id]);
+            if (end > next || next - begin < PUNCTUAL * length)
+                end = next;
+        }
+        if (end <= begin)
+            continue;
+        struct turn *last = cpu->stop > cpu->first ? &t->turns[cpu->stop - 1] : NULL;
+        if (last && last->process == process && last->end >= begin)
+            last->end = end;
+        else
+            t->turns[cpu->stop++] = (struct turn){begin, end, process};
+        cpu->time += end - begin;
+    }
+}
+
+static bool make_cpus(struct maker *m)
+{
+    struct tracks *t = m->tracks;
+    const struct profile *p = m->p;
+    size_t *first = arena_zalloc(&m->scratch, CPUS_MAX + 2, sizeof *first);
+    size_t count = 0;
+    struct sort_key *keys =
+        arena_alloc(&m->scratch, 2 * (p->sample_count + 1) * sizeof *keys);
+    t->cpus = arena_zalloc(&t->arena, CPUS_MAX, sizeof *t->cpus);
+    t->turns = arena_alloc(&t->arena, (m->count + 1) * sizeof *t->turns);
+    if (!first || !keys || !t->cpus || !t->turns)
+        return false;
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (ran_on_cpu(m, &p->samples[i]))
+            first[p->samples[i].cpu + 2]++;
+    for (size_t c = 2; c < CPUS_MAX + 2; c++)
+        first[c] += first[c - 1];
+    for (size_t i = 0; i < p->sample_count; i++)
+        if (ran_on_cpu(m, &p->samples[i]))
+            keys[first[p->samples[i].cpu + 1]++] =
+                (struct sort_key){p->samples[i].time, (uint32_t)i};
+    for (uint32_t c = 0; c < CPUS_MAX; c++) {
+        count = first[c + 1] - first[c];
+        if (!count)
+            continue;
+        struct cpu_track *cpu = &t->cpus[t->cpu_count++];
+        *cpu = (struct cpu_track){c, (uint32_t)first[c], (uint32_t)first[c], 0};
+        sort_keys(keys + first[c], count, keys + p->sample_count + 1);
+        fill_cpu(m, cpu, keys + first[c], count);
+    }
+    return true;
+}
+
+bool tracks_init(struct tracks *t, const struct profile *p, struct error *err)
+{
+    struct maker m = {.tracks = t, .p = p, .typical = 1e6};
+    *t = (struct tracks){.p = p};
+    bool ok = true;
+    if (choose_events(&m)) {
+        ok = group_threads(&m) && order_samples(&m);
+        if (ok && m.count)
+            ok = find_typical(&m) && fill_tracks(&m) && make_processes(&m) &&
+                 sort_tracks(&m) && make_cpus(&m);
+    }
+    t->timed = ok && t->to > 0;
+    arena_deinit(&m.scratch);
+    t->made = ok;
+    return ok || error_memory(err);
+}
+
+void tracks_deinit(struct tracks *t)
+{
+    arena_deinit(&t->arena);
+    *t = (struct tracks){0};
+}

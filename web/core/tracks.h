@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracks above the views: who ran and who waited, over time, by process, thread and
+ * CPU. They are made once of the opened profile, without its filters, and drawn from
+ * there: the cost of a picture depends on its width and on the number of tracks, not on
+ * the number of samples. */
+#ifndef STOKE_WEB_TRACKS_H
+#define STOKE_WEB_TRACKS_H
+
+#include "web/core/core.h"
+
+/* What a thread does at a time. Its order is the order of the layers in a reply. */
+enum activity {
+    ACTIVITY_RUNNING,
+    ACTIVITY_LOCK,
+    ACTIVITY_DISK,
+    ACTIVITY_NETWORK,
+    ACTIVITY_CPU,   /* it could run, but had no CPU */
+    ACTIVITY_SLEEP, /* idle: it sleeps, polls, or waits for an unknown reason */
+    ACTIVITY_COUNT,
+};
+
+/* A time in which one activity does not change. Intervals of a thread do not overlap. */
+struct interval {
+    double begin; /* ns from the start of the profile */
+    double sum;   /* ns of all intervals of the activity before this one */
+};
+
+struct thread_track {
+    int64_t pid, tid;
+    string_id name;                 /* the name with most samples */
+    uint32_t process;               /* index of its process */
+    uint32_t first[ACTIVITY_COUNT]; /* its intervals, up to `stop` */
+    uint32_t stop[ACTIVITY_COUNT];
+    double time[ACTIVITY_COUNT]; /* ns */
+    uint32_t first_weight, stop_weight;
+    double cpu_time;  /* ns: the weights of its samples */
+    uint64_t samples; /* of all events */
+};
+
+/* Processes are sorted by activity, threads by process and in it by activity. */
+struct process_track {
+    int64_t pid;
+    string_id name;
+    uint32_t first, count; /* its threads */
+    double time[ACTIVITY_COUNT];
+    double cpu_time;
+};
+
+/* A time in which one process ran on a CPU. */
+struct turn {
+    double begin, end;
+    uint32_t process;
+};
+
+struct cpu_track {
+    uint32_t cpu;
+    uint32_t first, stop; /* its turns */
+    double time;          /* ns */
+};
+
+struct tracks {
+    struct arena arena;
+    bool made;
+    bool timed; /* false: there are no tracks */
+    const struct profile *p;
+    double to; /* the axis is 0 to `to`, in ns from the profile's first sample */
+    struct process_track *processes;
+    struct thread_track *threads;
+    struct cpu_track *cpus;
+    size_t process_count, thread_count, cpu_count;
+    struct interval *intervals[ACTIVITY_COUNT];
+    struct interval *weights; /* of the samples of running, by thread and time */
+    struct turn *turns;
+};
+
+/* `p` must remain until tracks_deinit. */
+bool tracks_init(struct tracks *t, const struct profile *p, struct error *err);
+void tracks_deinit(struct tracks *t);
+
+/* Tracks in a request: the kind in the upper bits, the index in the lower ones. */
+enum track_kind { TRACK_MACHINE, TRACK_PROCESS, TRACK_THREAD, TRACK_CPU };
+#define TRACK_INDEX_BITS 28
+#define MACHINE_LAYERS 7 /* the six processes with the most CPU time, and the others */
+
+/* Writes each track for the window, as floats: its CPU time (the weights of the
+ * samples) and its time of waiting, without sleep, in ns of the window; then the layers, each with a value per column:
+ *
+ * machine: CPUs in use, by process;
+ * process, thread: threads in each activity;
+ * CPU: the share of the column in which it was used; then the index of the process that
+ * used it most.
+ *
+ * False for an invalid request. */
+bool tracks_draw(const struct tracks *t, const uint32_t *tracks, size_t count,
+                 double from, double to, uint32_t columns, struct output *out,
+                 struct error *err);
+
+/* The names and times of all tracks, and the marks. JSON. */
+void reply_tracks(struct json_writer *w, const struct tracks *t);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The labels of an axis of time. */
+
+export interface Tick {
+    at: number; /* ns */
+    text: string;
+}
+
+const STEP_LEAST = 70; /* minimum pixels between two labels */
+const UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
+
+/* Steps of 1, 2 or 5 times a power of ten. The decimals follow from the step, so that no
+ * two labels are the same. */
+export function ticks(from: number, to: number, width: number): Tick[] {
+    const rough = ((to - from) / Math.max(1, width)) * STEP_LEAST;
+    if (!(rough > 0))
+        return [];
+    const power = 10 ** Math.floor(Math.log10(rough) + 1e-9);
+    const step = Math.max(1e-3, power * ([1, 2, 5, 10].find((n) => n * power >= rough * (1 - 1e-9)) ?? 10));
+    const [size, unit] = UNITS.find(([least]) => Math.abs(to) >= least) ?? [1, "ns"];
+    const decimals = Math.min(12, Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9)));
+    const out: Tick[] = [];
+    const first = Math.ceil(from / step - 1e-9);
+    for (let i = first; i * step <= to && out.length < 1000; i++)
+        out.push({ at: i * step, text: `${((i * step) / size).toFixed(decimals)} ${unit}` });
+    return out;
+}
+
+/* A span with the decimals that its length needs: "4.10\u20139.86 s". */
+export function spanText(from: number, to: number): string {
+    const [size, unit] = UNITS.find(([least]) => to >= least) ?? [1, "ns"];
+    const decimals = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(Math.max((to - from) / size, 1e-9)) + 1e-9)));
+    const text = (ns: number): string => (ns / size).toFixed(Math.min(decimals, 9));
+    return `${text(from)}\u2013${text(to)} ${unit}`;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The colours of boxes. */
+import type { App } from "./app";
+import { colorTable, ink, mix } from "./colors";
+import { shownName } from "./format";
+import { type Boxes, roomFor } from "./painter";
+import { BOX_WORDS, Chart, CUT, type Drawing, MATCH, OFF, Tone, UNKNOWN } from "./protocol";
+
+const IDLE = 5; /* enum frame_kind: FRAME_IDLE */
+
+/* Converts the core's boxes to the painter's, with colours: into `boxes` if they are large
+ * enough. */
+export function coloredBoxes(app: App, kind: Chart, drawing: Drawing, boxes: Boxes): Boxes {
+    const words = new Uint32Array(drawing.boxes);
+    const sizes = new Float32Array(drawing.boxes);
+    const { appearance, state, found } = app;
+    const { dark, palette } = appearance;
+    const colors = ink(dark);
+    const table = colorTable(state.color, palette, dark);
+    const plain = found ? table.map((color) => mix(color, colors.page, 0.62)) : table;
+    const faded = (color: number): number => (found ? mix(color, colors.page, 0.62) : color);
+    const idle = faded(colors.idle);
+    const off = faded(colors.off);
+    const unknown = faded(colors.unknown);
+    const mixes = kind === Chart.Time; /* by time, a box that mostly waits looks like a wait */
+    const named = state.color !== Tone.Self && state.color !== Tone.Change;
+    const into = boxes.x.length < drawing.count ? roomFor(drawing.count * 2) : boxes;
+    for (const [label, name] of drawing.names)
+        app.names.set(label, shownName(name));
+    for (let i = 0, at = 0; i < drawing.count; i++, at += BOX_WORDS) {
+        const look = words[at + 5] as number;
+        const frame = (look >>> 8) & 255;
+        const flags = look >>> 16;
+        let color = flags & OFF ? off
+            : flags & (UNKNOWN | CUT) && named ? unknown
+            : frame === IDLE ? idle : (plain[look & 255] as number);
+        if (mixes && look >>> 24)
+            color = mix(color, off, (look >>> 24) / 510);
+        if (flags & MATCH)
+            color = colors.match;
+        into.x[i] = sizes[at] as number;
+        into.width[i] = sizes[at + 1] as number;
+        into.row[i] = words[at + 2] as number;
+        into.color[i] = color;
+    }
+    into.count = drawing.count;
+    return into;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of the filters, which can be undone. */
+import type { App } from "./app";
+import type { Filter } from "./state";
+
+/* Filters by which a track is selected. */
+const OF_SELECTION = ["tid", "pid", "comm", "cpu"];
+
+/* Filters by properties of a thread. */
+const OF_THREADS = ["tid", "pid", "comm", "drop-comm"];
+
+export class Filters {
+    private past: Filter[][] = [];
+    private future: Filter[][] = [];
+
+    constructor(private readonly app: App) {}
+
+    /* Another profile is shown. */
+    forget(): void {
+        this.past = [];
+        this.future = [];
+    }
+
+    /* The filters have changed; these are the ones before. */
+    remember(before: Filter[]): void {
+        this.past.push(before);
+        this.future = [];
+    }
+
+    private async setFilters(filters: Filter[]): Promise<boolean> {
+        const before = this.app.state;
+        this.app.state = { ...this.app.state, filters, zoom: null };
+        if (await this.app.show(true))
+            return true;
+        this.app.state = before;
+        return false;
+    }
+
+    /* Like setFilters, but can be undone. */
+    private changeFilters(change: (before: Filter[]) => Filter[]): Promise<boolean> {
+        return this.app.inTurn(async () => {
+            const before = this.app.state.filters;
+            if (!(await this.setFilters(change(before))))
+                return false;
+            this.remember(before);
+            this.app.changed();
+            return true;
+        });
+    }
+
+    /* Merged threads have no IDs, so filters by ID come first. */
+    add(filter: Filter): Promise<boolean> {
+        return this.changeFilters((before) => {
+            const merged = before.findIndex((f) => f.verb === "threads");
+            const at = merged >= 0 && OF_THREADS.includes(filter.verb) ? merged : before.length;
+            return [...before.slice(0, at), filter, ...before.slice(at)];
+        });
+    }
+
+    /* Merges threads by name, by process, or not at all; the same choice again merges
+     * all. */
+    async mergeThreads(by: "name" | "process" | "thread" | "both" | "all"): Promise<void> {
+        await this.changeFilters((before) => {
+            const others = before.filter((f) => f.verb !== "threads");
+            return by === "all" || by === this.threadsBy ? others : [...others, { verb: "threads", text: by }];
+        });
+    }
+
+    get threadsBy(): string {
+        const merged = this.app.state.filters.find((f) => f.verb === "threads");
+        return merged ? merged.text || "name" : "all";
+    }
+
+    /* Only that process, thread or CPU instead of the one selected before; null: all. */
+    async selectThreads(filter: Filter | null): Promise<void> {
+        await this.changeFilters((before) => {
+            const others = before.filter((f) => !(OF_SELECTION.includes(f.verb)));
+            const merged = others.findIndex((f) => f.verb === "threads");
+            const at = merged >= 0 ? merged : others.length;
+            return filter ? [...others.slice(0, at), filter, ...others.slice(at)] : others;
+        });
+    }
+
+    /* Of the spans, only those up to the filter at that position remain; -1: none. */
+    async endSpans(at: number): Promise<void> {
+        await this.changeFilters((before) => before.filter((f, i) => f.verb !== "time" || i <= at));
+    }
+
+    async remove(at: number): Promise<void> {
+        await this.changeFilters((before) => before.filter((_, i) => i !== at));
+    }
+
+    get canUndo(): boolean {
+        return this.past.length > 0;
+    }
+
+    get canRedo(): boolean {
+        return this.future.length > 0;
+    }
+
+    /* Moves the last filters of one list to the shown ones, and the shown ones to the
+     * other list. */
+    private step(from: "past" | "future", to: "past" | "future"): Promise<void> {
+        return this.app.inTurn(async () => {
+            const filters = this[from].pop();
+            const now = this.app.state.filters;
+            if (filters && (await this.setFilters(filters)))
+                this[to].push(now);
+            this.app.changed();
+        });
+    }
+
+    undo(): Promise<void> {
+        return this.step("past", "future");
+    }
+
+    redo(): Promise<void> {
+        return this.step("future", "past");
+    }
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tooltip of a chart: the box or the lost samples below the pointer. */
+import type { ChartView } from "./chart";
+import { element } from "./elements";
+import { count, share, shownName, time, weight } from "./format";
+import { NONE } from "./protocol";
+
+export class Tip {
+    private readonly host = element("div", "tip", document.body);
+    private hover = NONE; /* the box */
+
+    constructor(private readonly chart: ChartView) {
+        this.host.hidden = true;
+        const { signal } = chart.gone;
+        addEventListener("keydown", () => this.hide(), { signal });
+        addEventListener("blur", () => this.hide(), { signal });
+    }
+
+    dispose(): void {
+        this.host.remove();
+    }
+
+    /* The boxes have new numbers. */
+    forget(): void {
+        this.hover = NONE;
+    }
+
+    hide(): void {
+        this.hover = NONE;
+        this.host.hidden = true;
+    }
+
+    async show(event: PointerEvent): Promise<void> {
+        if (event.pointerType === "touch")
+            return;
+        if (event.offsetY < this.chart.ruler && this.showLoss(event))
+            return;
+        const box = await this.chart.boxAt(event);
+        if (box === NONE || this.chart.disposed || this.chart.dragging) {
+            this.hide();
+            return;
+        }
+        if (box !== this.hover) {
+            this.hover = box;
+            const info = await this.chart.app.core.box(this.chart.options.kind, box);
+            if (this.hover !== box || !this.chart.app.shown)
+                return;
+            const { unit, total } = this.chart.app.shown;
+            const size = info.total ?? info.to - info.from;
+            const of = info.total === undefined ? this.chart.full : total;
+            const figure = info.total === undefined && this.chart.info?.timed ? time(size) : weight(size, unit);
+            const figures = document.createElement("b");
+            figures.textContent = `${figure} (${((size / (of || 1)) * 100).toFixed(2)}%)`;
+            if (info.waiting && !info.off)
+                figures.textContent += `, ${share(info.waiting, size)} waiting`;
+            const name = document.createElement("span");
+            name.textContent = shownName(info.function.name).slice(0, 300);
+            this.host.replaceChildren(figures, name);
+            this.chart.over.dataset["hover"] = info.function.name;
+        }
+        this.move(event);
+    }
+
+    /* Shows the ruler's mark at the pointer, if any. */
+    private showLoss(event: PointerEvent): boolean {
+        const loss = this.chart.info?.losses.find(({ at }) => Math.abs(this.chart.xOf(at) - event.offsetX) < 7);
+        if (loss) {
+            this.hover = NONE;
+            this.host.textContent = `${count(loss.count)} lost samples at ${time(loss.at)}`;
+            this.move(event);
+        }
+        return loss !== undefined;
+    }
+
+    private move(event: PointerEvent): void {
+        this.host.hidden = false;
+        const left = Math.min(event.clientX + 14, innerWidth - this.host.offsetWidth - 8);
+        const below = event.clientY + 18 + this.host.offsetHeight < innerHeight;
+        this.host.style.transform =
+            `translate(${Math.max(4, left)}px, ${below ? event.clientY + 18 : event.clientY - this.host.offsetHeight - 10}px)`;
+    }
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Draws the visible tracks: one call of the core for all of them, then rectangles. */
+import type { App } from "./app";
+import { ticks } from "./axis";
+import { element, resize } from "./elements";
+import { count } from "./format";
+import { MACHINE_LAYERS } from "./protocol";
+import { contour, type Tokens, tokens } from "./tokens";
+import type { Track } from "./tracks";
+
+export const AXIS = 22;
+const COARSE = 3; /* pixels of a step in stacked tracks */
+const ACTIVITIES = 6;
+const SLEEP = 5;
+const KINDS = { machine: 0, process: 1, thread: 2, cpu: 3 } as const;
+const INDEX_BITS = 28;
+const HATCH = 6; /* pixels between two lines */
+
+/* A drawn track: the times in ns, and the layers with a value per pixel. */
+export interface Strip {
+    running: number;
+    waiting: number;
+    layers: Float32Array[];
+}
+
+interface Picture {
+    from: number;
+    to: number;
+    columns: number;
+    strips: Map<string, Strip>;
+}
+
+function layersOf(kind: keyof typeof KINDS): number {
+    return kind === "machine" ? MACHINE_LAYERS : kind === "cpu" ? 2 : ACTIVITIES;
+}
+
+/* Values of steps that are wider than a pixel. */
+function coarser(values: Float32Array, step: number): Float32Array {
+    const out = new Float32Array(Math.ceil(values.length / step));
+    for (let i = 0; i < out.length; i++) {
+        let sum = 0;
+        const stop = Math.min(values.length, (i + 1) * step);
+        for (let at = i * step; at < stop; at++)
+            sum += values[at] as number;
+        out[i] = sum / (stop - i * step);
+    }
+    return out;
+}
+
+export class TracksView {
+    private readonly canvas: HTMLCanvasElement;
+    private readonly axis: HTMLCanvasElement;
+    private readonly pen: CanvasRenderingContext2D;
+    private readonly watcher: ResizeObserver;
+    private readonly patterns = new Map<string, CanvasPattern | null>();
+    from = 0;
+    to = 1;
+    width = 0;
+    private height = 0;
+    private scroll = 0;
+    private committed = "";
+    private picture: Picture | null = null;
+    private requested = false;
+    private again = false;
+    private disposed = false;
+
+    constructor(private readonly app: App, private readonly host: HTMLElement, axis: HTMLElement, private readonly drawn: () => void) {
+        this.canvas = element("canvas", "layer", host);
+        this.axis = element("canvas", "layer", axis);
+        this.pen = this.canvas.getContext("2d") as CanvasRenderingContext2D;
+        this.watcher = new ResizeObserver(() => this.resize());
+        this.watcher.observe(host);
+    }
+
+    dispose(): void {
+        this.disposed = true;
+        this.watcher.disconnect();
+    }
+
+    private resize(): void {
+        this.width = this.host.clientWidth;
+        this.height = this.host.clientHeight;
+        resize(this.canvas, this.width, this.height);
+        resize(this.axis, this.width, AXIS);
+        this.draw();
+    }
+
+    setScroll(scroll: number): void {
+        if (scroll !== this.scroll) {
+            this.scroll = scroll;
+            this.draw();
+        }
+    }
+
+    /* The state of the page changed. */
+    update(): void {
+        const committed = this.app.tracks.committed.join();
+        if (committed !== this.committed) {
+            this.committed = committed;
+            [this.from, this.to] = this.app.tracks.committed;
+        }
+        this.draw();
+    }
+
+    xOf(ns: number): number {
+        return ((ns - this.from) / (this.to - this.from)) * this.width;
+    }
+
+    at(x: number): number {
+        return this.from + (x / Math.max(1, this.width)) * (this.to - this.from);
+    }
+
+    /* Zooms and pans within the committed span. */
+    setWindow(from: number, to: number): void {
+        const [first, last] = this.app.tracks.committed;
+        const span = Math.min(Math.max(to - from, 100), last - first);
+        this.from = Math.min(Math.max(first, from), last - span);
+        this.to = this.from + span;
+        this.draw();
+    }
+
+    stripOf(track: Track): Strip | undefined {
+        return this.picture?.strips.get(`${track.kind} ${track.index}`);
+    }
+
+    /* --- Requests ------------------------------------------------------------------------- */
+
+    private visible(): Track[] {
+        return this.app.tracks.rows.filter((row) => row.top + row.height > this.scroll && row.top < this.scroll + this.height);
+    }
+
+    draw(): void {
+        if (this.requested || this.disposed || this.width < 2) {
+            this.again = this.requested;
+            return;
+        }
+        this.requested = true;
+        requestAnimationFrame(() => void this.drawNow());
+    }
+
+    private async drawNow(): Promise<void> {
+        const { from, to, width: columns } = this;
+        const { tracks, core } = this.app;
+        const { version } = tracks;
+        const entries: [string, keyof typeof KINDS, number][] = [];
+        for (const row of this.visible())
+            if (row.kind === "cpus")
+                entries.push(...(tracks.info?.cpus ?? []).slice(0, 64).map((_, i): [string, "cpu", number] => [`cpu ${i}`, "cpu", i]));
+            else if (row.kind !== "marks")
+                entries.push([`${row.kind} ${row.index}`, row.kind, row.index]);
+        const ids = Uint32Array.from(entries, ([, kind, index]) => KINDS[kind] * 2 ** INDEX_BITS + index);
+        try {
+            const values = tracks.info && to > from ? await core.tracksDraw(ids, from, to, columns) : new Float32Array(0);
+            if (!this.disposed && version === tracks.version && tracks.info)
+                this.picture = this.read(values, entries, from, to, columns);
+        } catch (error) {
+            this.app.fail(error);
+        }
+        this.requested = false;
+        if (this.disposed)
+            return;
+        this.paint();
+        this.drawn();
+        if (this.again || version !== tracks.version) {
+            this.again = false;
+            this.draw();
+        }
+    }
+
+    private read(values: Float32Array, entries: [string, keyof typeof KINDS, number][], from: number, to: number, columns: number): Picture {
+        const strips = new Map<string, Strip>();
+        let at = 0;
+        for (const [key, kind] of entries) {
+            const layers = Array.from({ length: layersOf(kind) }, (_, i) => values.subarray(at + 2 + i * columns, at + 2 + (i + 1) * columns));
+            strips.set(key, { running: values[at] ?? 0, waiting: values[at + 1] ?? 0, layers });
+            at += 2 + layers.length * columns;
+        }
+        return { from, to, columns, strips };
+    }
+
+    /* --- Painting -------------------------------------------------------------------------- */
+
+    private paint(): void {
+        const { pen, picture } = this;
+        const colors = tokens();
+        const scale = this.canvas.width / this.width;
+        pen.setTransform(scale, 0, 0, scale, 0, 0);
+        pen.clearRect(0, 0, this.width, this.height);
+        this.paintAxis(colors);
+        if (!picture)
+            return;
+        pen.fillStyle = colors.line2;
+        for (const tick of ticks(this.from, this.to, this.width))
+            pen.fillRect(Math.round(this.xOf(tick.at)), 0, 1, this.height);
+        for (const row of this.visible()) {
+            pen.fillStyle = colors.line2;
+            pen.fillRect(0, row.top - this.scroll + row.height - 1, this.width, 1);
+            this.paintTrack(row, row.top - this.scroll, colors);
+        }
+    }
+
+    private paintAxis(colors: Tokens): void {
+        const pen = this.axis.getContext("2d") as CanvasRenderingContext2D;
+        const scale = this.axis.width / this.width;
+        pen.setTransform(scale, 0, 0, scale, 0, 0);
+        pen.clearRect(0, 0, this.width, AXIS);
+        pen.font = "11px Inter, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
+        pen.textBaseline = "middle";
+        for (const { at, text } of ticks(this.from, this.to, this.width)) {
+            const x = Math.round(this.xOf(at));
+            pen.fillStyle = colors.line;
+            pen.fillRect(x, AXIS - 5, 1, 5);
+            pen.fillStyle = colors.third;
+            if (x + 4 + pen.measureText(text).width < this.width)
+                pen.fillText(text, x + 4, AXIS / 2);
+        }
+    }
+
+    private paintTrack(row: Track, y: number, colors: Tokens): void {
+        const strip = this.stripOf(row);
+        const { info } = this.app.tracks;
+        if (row.kind === "marks")
+            this.paintMarks(y, colors);
+        else if (row.kind === "cpus")
+            this.paintCpus(row, y, colors);
+        else if (!strip || !info)
+            return;
+        else if (row.kind === "machine")
+            this.paintMachine(strip, y, row.height, colors);
+        else if (row.kind === "cpu")
+            this.paintCpu(strip, y + 3, row.height - 7, colors);
+        else if (row.kind === "process")
+            this.paintProcess(strip, row.index, y, row.height, colors);
+        else
+            this.paintThread(strip, info.threads[row.index]?.process ?? 0, y + 2, row.height - 5, colors);
+    }
+
+    private colorOf(process: number, colors: Tokens): string {
+        const category = this.app.tracks.category(process);
+        return category < 0 ? colors.other : (colors.strips[category] as string);
+    }
+
+    /* Steps from `base` up, on top of `below`, with a contour; `below` is raised. */
+    private stack(values: Float32Array, below: Float32Array, step: number, unit: number, base: number, fill: string | CanvasPattern, edge: string | null): void {
+        const { pen } = this;
+        pen.fillStyle = fill;
+        for (let i = 0; i < values.length;) {
+            const low = Math.round((below[i] as number) * unit);
+            const high = Math.round(((below[i] as number) + (values[i] as number)) * unit);
+            let end = i + 1;
+            while (end < values.length && Math.round((below[end] as number) * unit) === low
+                && Math.round(((below[end] as number) + (values[end] as number)) * unit) === high)
+                end++;
+            if (high > low) {
+                pen.fillRect(i * step, base - high, (end - i) * step, high - low);
+                if (edge) {
+                    pen.fillStyle = edge;
+                    pen.fillRect(i * step, base - high, (end - i) * step, 1);
+                    pen.fillStyle = fill;
+                }
+            }
+            i = end;
+        }
+        for (let i = 0; i < values.length; i++)
+            below[i] = (below[i] as number) + (values[i] as number);
+    }
+
+    private paintMachine(strip: Strip, y: number, height: number, colors: Tokens): void {
+        const steps = strip.layers.map((layer) => coarser(layer, COARSE));
+        const below = new Float32Array(steps[0]?.length ?? 0);
+        const cpus = Math.max(1, this.app.tracks.info?.cpus.length ?? 1);
+        const unit = (height - 6) / Math.max(cpus, ...this.sums(steps));
+        for (const [i, values] of steps.entries()) {
+            const color = i < MACHINE_LAYERS - 1 ? (colors.strips[i] as string) : colors.other;
+            this.stack(values, below, COARSE, unit, y + height - 1, color, contour(color));
+        }
+        if (cpus > 1)
+            this.note(`${cpus} CPUs`, y + 9, colors);
+    }
+
+    private note(text: string, y: number, colors: Tokens): void {
+        const { pen } = this;
+        pen.font = "11px Inter, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
+        pen.textBaseline = "middle";
+        const wide = pen.measureText(text).width;
+        pen.fillStyle = colors.page;
+        pen.fillRect(this.width - wide - 10, y - 7, wide + 10, 14);
+        pen.fillStyle = colors.third;
+        pen.fillText(text, this.width - wide - 6, y);
+    }
+
+    private sums(layers: Float32Array[]): Float32Array {
+        const out = new Float32Array(layers[0]?.length ?? 0);
+        for (const layer of layers)
+            for (let i = 0; i < out.length; i++)
+                out[i] = (out[i] as number) + (layer[i] as number);
+        return out;
+    }
+
+    /* Running from the base, waits above it; sleep is not drawn. */
+    private paintProcess(strip: Strip, process: number, y: number, height: number, colors: Tokens): void {
+        const steps = strip.layers.slice(0, SLEEP).map((layer) => coarser(layer, COARSE));
+        const below = new Float32Array(steps[0]?.length ?? 0);
+        const unit = (height - 4) / Math.max(1, ...this.sums(steps));
+        const color = this.colorOf(process, colors);
+        this.stack(steps[0] as Float32Array, below, COARSE, unit, y + height - 1, color, contour(color));
+        for (let k = 1; k < SLEEP; k++)
+            this.stack(steps[k] as Float32Array, below, COARSE, unit, y + height - 1, this.hatch(k - 1, colors), null);
+    }
+
+    private paintThread(strip: Strip, process: number, y: number, height: number, colors: Tokens): void {
+        const below = new Float32Array(strip.layers[0]?.length ?? 0);
+        const color = this.colorOf(process, colors);
+        this.stack(strip.layers[0] as Float32Array, below, 1, height, y + height, color, contour(color));
+        for (let k = 1; k <= SLEEP; k++)
+            this.stack(strip.layers[k] as Float32Array, below, 1, height, y + height, this.hatch(k - 1, colors), null);
+    }
+
+    /* The process that ran; narrow times of it are as high as their share. */
+    private paintCpu(strip: Strip, y: number, height: number, colors: Tokens): void {
+        const [share, process] = strip.layers as [Float32Array, Float32Array];
+        const { pen } = this;
+        for (let x = 0; x < share.length;) {
+            const high = Math.ceil((share[x] as number) * height - 0.01);
+            const of = process[x] as number;
+            let end = x + 1;
+            while (end < share.length && process[end] === of && Math.ceil((share[end] as number) * height - 0.01) === high)
+                end++;
+            if (high > 0) {
+                pen.fillStyle = this.colorOf(of, colors);
+                pen.fillRect(x, y + height - high, end - x, high);
+            }
+            x = end;
+        }
+    }
+
+    private paintCpus(row: Track, y: number, colors: Tokens): void {
+        const lanes = this.app.tracks.info?.cpus.length ?? 0;
+        const pitch = Math.max(1, Math.floor((row.height - 4) / Math.max(1, Math.min(lanes, 64))));
+        for (let i = 0; i < lanes && (i + 1) * pitch <= row.height - 3; i++) {
+            const strip = this.picture?.strips.get(`cpu ${i}`);
+            if (strip)
+                this.paintCpu(strip, y + 2 + i * pitch, Math.max(1, pitch - 1), colors);
+        }
+    }
+
+    /* A line for the time, text to its right; texts that would overlap become a number. */
+    private paintMarks(y: number, colors: Tokens): void {
+        const { pen } = this;
+        pen.font = "11px Inter, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
+        pen.textBaseline = "middle";
+        const marks = (this.app.tracks.info?.marks ?? []).filter((m) => m.at >= this.from && m.at <= this.to);
+        let free = -1;
+        let left = 0;
+        for (const [i, mark] of marks.entries()) {
+            const x = Math.round(this.xOf(mark.at));
+            const next = marks[i + 1];
+            const text = `lost ${count(mark.lost)}`;
+            const room = (next ? this.xOf(next.at) : this.width) - x - 8;
+            pen.fillStyle = colors.bad;
+            pen.fillRect(Math.min(x, this.width - 2), y + 3, 2, 13);
+            pen.fillStyle = colors.text;
+            if (x > free && pen.measureText(text).width < room) {
+                pen.fillText(text, x + 5, y + 10);
+                free = x + pen.measureText(text).width + 8;
+                left = 0;
+            } else if (!next || room > 24) {
+                pen.fillText(`+${left + 1}`, x + 5, y + 10);
+                left = 0;
+            } else {
+                left++;
+            }
+        }
+    }
+
+    /* A wait: lines at 45 degrees, never solid. */
+    private hatch(wait: number, colors: Tokens): CanvasPattern | string {
+        const [stroke, ground] = colors.waits[wait] as [string, string];
+        let found = this.patterns.get(stroke + ground);
+        if (found === undefined) {
+            const scale = devicePixelRatio || 1;
+            const tile = document.createElement("canvas");
+            tile.width = tile.height = Math.round(HATCH * scale);
+            const pen = tile.getContext("2d") as CanvasRenderingContext2D;
+            pen.scale(tile.width / HATCH, tile.height / HATCH);
+            pen.fillStyle = ground;
+            pen.fillRect(0, 0, HATCH, HATCH);
+            pen.strokeStyle = stroke;
+            pen.lineWidth = wait === SLEEP - 1 ? 0.8 : 1.8;
+            for (const shift of [-HATCH, 0, HATCH]) {
+                pen.moveTo(shift - 1, HATCH + 1);
+                pen.lineTo(shift + HATCH + 1, -1);
+            }
+            pen.stroke();
+            found = this.pen.createPattern(tile, "repeat");
+            found?.setTransform(new DOMMatrix().scale(1 / scale));
+            this.patterns.set(stroke + ground, found);
+        }
+        return found ?? stroke;
+    }
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracks above the views: labels, strips, the selected span. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { App } from "../app";
+import { spanText } from "../axis";
+import { share, shownName, time } from "../format";
+import { tokens } from "../tokens";
+import type { Track } from "../tracks";
+import { TracksView } from "../tracks_view";
+import { DRAG_LEAST } from "../viewport";
+
+const EDGE = 5; /* pixels at the ends of the span that resize it */
+
+function nameOf(app: App, row: Track): string {
+    const { info } = app.tracks;
+    switch (row.kind) {
+        case "machine":
+            return (info?.processes.length ?? 0) > 1 ? "Machine" : "CPU time";
+        case "marks":
+            return "Marks";
+        case "cpus":
+            return "CPUs";
+        case "cpu":
+            return `CPU ${info?.cpus[row.index] ?? ""}`;
+        case "process":
+            return shownName(info?.processes[row.index]?.name ?? "") || "(no name)";
+        case "thread":
+            return shownName(info?.threads[row.index]?.name ?? "") || "(no name)";
+    }
+}
+
+function idOf(app: App, row: Track): string {
+    const { info } = app.tracks;
+    const process = info?.processes[row.index];
+    if (row.kind === "process")
+        return [process?.pid, (process?.count ?? 0) > 1 ? `\u00d7${process?.count}` : ""].filter((x) => x !== undefined && x !== "").join(" ");
+    if (row.kind === "thread")
+        return String(info?.threads[row.index]?.tid ?? "");
+    return row.kind === "cpus" ? String(info?.cpus.length ?? "") : "";
+}
+
+/* The value of the window: CPU time; for CPUs the share of use. */
+function figureOf(app: App, view: TracksView, row: Track): string {
+    const { info } = app.tracks;
+    const span = view.to - view.from;
+    if (row.kind === "marks")
+        return String(info?.marks.length ?? 0);
+    const strip = view.stripOf(row);
+    if (row.kind === "cpus") {
+        const all = (info?.cpus ?? []).slice(0, 64).map((_, i) => view.stripOf({ ...row, kind: "cpu", index: i })?.running ?? 0);
+        return share(all.reduce((a, b) => a + b, 0), span * Math.max(1, all.length));
+    }
+    if (!strip)
+        return "";
+    return row.kind === "cpu" ? share(strip.running, span) : strip.running > 0 ? time(strip.running) : "0";
+}
+
+function spokenOf(app: App, view: TracksView, row: Track): string {
+    const strip = view.stripOf(row);
+    const name = [nameOf(app, row), idOf(app, row)].filter(Boolean).join(" ");
+    if (!strip || row.kind === "machine")
+        return `${name} ${figureOf(app, view, row)}`.trim();
+    const span = view.to - view.from;
+    const waits = strip.waiting > 0 ? `, waiting ${share(strip.waiting, span)}` : "";
+    return `${name}, running ${share(strip.running, span)}${waits}`;
+}
+
+function Label({ app, view, row, at, active, onActive }: { app: App; view: TracksView; row: Track; at: number; active: boolean; onActive: (at: number) => void }) {
+    const { tracks } = app;
+    const process = row.kind === "process" ? row.index : -1;
+    const category = process < 0 ? -1 : tracks.category(process);
+    const machine = row.kind === "machine" ? view.stripOf(row) : undefined;
+    const cpus = tracks.info?.cpus.length ?? 0;
+    return (
+        <div id={`track-${at}`} role="option" aria-selected={tracks.isSelected(row)} aria-label={spokenOf(app, view, row)}
+            class={`label ${row.kind} ${tracks.isSelected(row) ? "chosen" : ""} ${active ? "at" : ""}`}
+            style={{ top: `${row.top}px`, height: `${row.height}px` }}
+            onClick={() => { onActive(at); tracks.selectTrack(row); }}>
+            {tracks.folds(row)
+                ? <span class="twisty" aria-hidden="true" onClick={(event) => { event.stopPropagation(); onActive(at); tracks.fold(row); }}>{tracks.isOpen(row) ? "\u25be" : "\u25b8"}</span>
+                : <span class="twisty" />}
+            {category >= 0 && <i class="square" style={{ background: tokens().strips[category] as string }} />}
+            <b title={nameOf(app, row)}>{nameOf(app, row)}</b>
+            <em>{idOf(app, row)}</em>
+            <span class="value">{figureOf(app, view, row)}</span>
+            {machine && cpus > 1 && <small>{share(machine.running, (view.to - view.from) * cpus)} of {cpus} CPUs</small>}
+        </div>
+    );
+}
+
+/* What the pointer does: it makes a span, moves it, or moves one of its ends. */
+interface Grip {
+    x: number;
+    moved: boolean;
+    fixed: number | null; /* the end that stays; null: the whole span moves */
+    span: [number, number] | null;
+}
+
+function listen(app: App, view: TracksView, over: HTMLElement): () => void {
+    const gone = new AbortController();
+    const { signal } = gone;
+    const { tracks } = app;
+    let grip: Grip | null = null;
+    const xIn = (event: MouseEvent): number => event.clientX - over.getBoundingClientRect().left;
+    const part = (event: PointerEvent): "from" | "to" | "in" | null => {
+        if (!tracks.span)
+            return null;
+        const [left, right] = tracks.span.map((ns) => view.xOf(ns)) as [number, number];
+        const x = xIn(event);
+        return Math.abs(x - left) < EDGE ? "from" : Math.abs(x - right) < EDGE ? "to" : x > left && x < right ? "in" : null;
+    };
+    over.addEventListener("pointerdown", (event) => {
+        if (event.button !== 0 || (event.target as Element).closest("button"))
+            return; /* the button of the span has its own click */
+        over.setPointerCapture(event.pointerId);
+        const x = xIn(event), grabbed = part(event), { span } = tracks;
+        const fixed = grabbed === "from" ? span?.[1] : grabbed === "to" ? span?.[0] : view.at(x);
+        grip = { x, moved: false, fixed: grabbed === "in" ? null : fixed ?? null, span };
+    }, { signal });
+    over.addEventListener("pointermove", (event) => {
+        over.style.cursor = part(event) === "in" ? "grab" : part(event) ? "ew-resize" : "text";
+        if (!grip)
+            return;
+        const x = xIn(event);
+        if (!grip.moved && Math.abs(x - grip.x) < DRAG_LEAST)
+            return;
+        grip.moved = true;
+        const at = Math.min(view.to, Math.max(view.from, view.at(x)));
+        if (grip.fixed !== null) {
+            tracks.select([Math.min(at, grip.fixed), Math.max(at, grip.fixed)]);
+        } else if (grip.span) {
+            const [from, to] = grip.span, [first, last] = tracks.committed;
+            const shift = Math.min(last - to, Math.max(first - from, view.at(x) - view.at(grip.x)));
+            tracks.select([from + shift, to + shift]);
+        }
+    }, { signal });
+    over.addEventListener("pointerup", (event) => {
+        if (grip && !grip.moved && part(event) === null)
+            tracks.select(null);
+        grip = null;
+    }, { signal });
+    over.addEventListener("pointercancel", () => { grip = null; }, { signal });
+    over.addEventListener("dblclick", () => tracks.commit(), { signal });
+    over.addEventListener("wheel", (event) => {
+        const unit = event.deltaMode === 1 ? 16 : 1;
+        const ns = (view.to - view.from) / Math.max(1, view.width);
+        if (event.ctrlKey || event.metaKey) {
+            const at = view.at(xIn(event));
+            const factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY * unit)) * 0.008);
+            view.setWindow(at - (at - view.from) * factor, at + (view.to - at) * factor);
+        } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+            const shift = (event.deltaX || event.deltaY) * unit * ns;
+            view.setWindow(view.from + shift, view.to + shift);
+        } else {
+            return; /* scrolls vertically */
+        }
+        event.preventDefault();
+        app.changed();
+    }, { signal, passive: false });
+    return () => gone.abort();
+}
+
+/* The selected span: a tint with an edge on both sides, and its length. */
+function Preview({ app, view }: { app: App; view: TracksView }) {
+    const { span } = app.tracks;
+    if (!span)
+        return null;
+    const left = Math.max(0, view.xOf(span[0])), right = Math.min(view.width, view.xOf(span[1]));
+    return (
+        <div class="preview" style={{ left: `${left}px`, width: `${Math.max(1, right - left)}px` }}>
+            <button type="button" class="pill" title="Show only this span (Enter)" onClick={() => app.tracks.commit()}>
+                {time(span[1] - span[0])}
+                <svg width="12" height="12" viewBox="0 0 14 14" aria-hidden="true"><circle cx="6" cy="6" r="4.5" /><path d="M9.5 9.5 13 13M6 4v4M4 6h4" /></svg>
+            </button>
+        </div>
+    );
+}
+
+/* Where the committed span lies in the recording. */
+function Overview({ app }: { app: App }) {
+    const { tracks } = app;
+    if (tracks.isWhole)
+        return null;
+    const [from, to] = tracks.committed, all = tracks.info?.to ?? 1;
+    return (
+        <div class="overview">
+            <span>Whole recording</span>
+            <div><i style={{ left: `${(from / all) * 100}%`, width: `max(2px, ${((to - from) / all) * 100}%)` }} /></div>
+        </div>
+    );
+}
+
+const LEGEND = [["lock", "lock"], ["disk", "disk"], ["network", "network, pipe"], ["cpu", "wait for CPU"], ["sleep", "sleep"]] as const;
+
+function Foot({ app }: { app: App }) {
+    const { info, moreCount } = app.tracks;
+    return (
+        <div class="more">
+            <button type="button" class="link" onClick={() => app.openDialog("tracks")}>{moreCount ? `${moreCount} more ${moreCount === 1 ? "track" : "tracks"}\u2026` : "Choose tracks\u2026"}</button>
+            <span class="grow" />
+            {app.waits && (
+                <span class="legend waits">
+                    <span><i class="running" />running</span>
+                    {LEGEND.map(([name, title]) => <span key={name}><i style={{ "--stroke": `var(--wait-${name})`, "--ground": `var(--wait-${name}-bg)` }} />{title}</span>)}
+                </span>
+            )}
+            {!app.waits && <span>{info?.threads.length} threads</span>}
+        </div>
+    );
+}
+
+function onKey(app: App, view: TracksView, at: number, setAt: (at: number) => void, event: KeyboardEvent): void {
+    const { tracks } = app;
+    const row = tracks.rows[at];
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -tracks.rows.length, End: tracks.rows.length }[event.key];
+    const open = event.key === "ArrowRight";
+    const zoom = { "+": 0.7, "=": 0.7, "-": 1 / 0.7 }[event.key];
+    const pan = { "[": -0.2, "]": 0.2 }[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey)
+        return;
+    if (step !== undefined)
+        setAt(Math.min(tracks.rows.length - 1, Math.max(0, at + step)));
+    else if ((open || event.key === "ArrowLeft") && row)
+        tracks.fold(row, open);
+    else if (event.key === "Enter" && tracks.span)
+        tracks.commit();
+    else if ((event.key === "Enter" || event.key === " ") && row)
+        tracks.selectTrack(row);
+    else if (event.key === "Escape" && tracks.span)
+        tracks.select(null);
+    else if (zoom !== undefined || pan !== undefined) {
+        const middle = (view.from + view.to) / 2, half = ((view.to - view.from) / 2) * (zoom ?? 1), shift = (view.to - view.from) * (pan ?? 0);
+        view.setWindow(middle - half + shift, middle + half + shift);
+        app.changed();
+    } else
+        return;
+    event.preventDefault();
+    event.stopPropagation();
+}
+
+/* Nothing for a profile without times. */
+export function TrackPane({ app }: { app: App }) {
+    const { tracks } = app;
+    const strips = useRef<HTMLDivElement>(null), axis = useRef<HTMLDivElement>(null), scroller = useRef<HTMLDivElement>(null), over = useRef<HTMLDivElement>(null);
+    const [view, setView] = useState<TracksView | null>(null);
+    const [at, setAt] = useState(0);
+    const [scroll, setScroll] = useState(0);
+    const [, setDrawn] = useState(0);
+    const present = tracks.info !== null;
+    useLayoutEffect(() => {
+        if (!present)
+            return;
+        const made = new TracksView(app, strips.current as HTMLElement, axis.current as HTMLElement, () => setDrawn((n) => n + 1));
+        const stop = listen(app, made, over.current as HTMLElement);
+        const stopAxis = listen(app, made, axis.current as HTMLElement);
+        setView(made);
+        app.tracksView = made;
+        return () => {
+            app.tracksView = null;
+            stop();
+            stopAxis();
+            made.dispose();
+        };
+    }, [app, present]);
+    useEffect(() => {
+        view?.update();
+    }, [view, tracks.version, tracks.committed.join(), app.looks, app.version]);
+    const move = (to: number): void => {
+        setAt(to);
+        const row = tracks.rows[to], host = scroller.current;
+        if (row && host)
+            host.scrollTop = Math.min(row.top, Math.max(host.scrollTop, row.top + row.height - host.clientHeight));
+    };
+    if (!present)
+        return null;
+    const seen = tracks.rows.map((row, i) => ({ row, i })).filter(({ row }) => row.top + row.height > scroll - 200 && row.top < scroll + innerHeight);
+    return (
+        <section class="tracks" aria-label="Tracks">
+            <Overview app={app} />
+            <div class="axis">
+                <span class="head">Time <span class="value">{spanText(0, view ? view.to - view.from : 1).replace(/^[^\u2013]*\u2013/, "")}</span></span>
+                <div class="strips" ref={axis} />
+            </div>
+            <div class="scroller" ref={scroller} style={{ "--rows": `${tracks.height}px` }} onScroll={(event) => { setScroll(event.currentTarget.scrollTop); view?.setScroll(event.currentTarget.scrollTop); }}>
+                <div class="room" style={{ height: `${tracks.height}px` }}>
+                    <div class="labels" role="listbox" tabIndex={0} aria-label="Tracks" aria-activedescendant={tracks.rows.length ? `track-${Math.min(at, tracks.rows.length - 1)}` : undefined}
+                        onKeyDown={(event) => { if (view) onKey(app, view, at, move, event); }}>
+                        {view && seen.map(({ row, i }) => <Label key={`${row.kind} ${row.index}`} app={app} view={view} row={row} at={i} active={i === at} onActive={setAt} />)}
+                    </div>
+                    <div class="strips lower" ref={over}>
+                        <div class="surface" ref={strips} />
+                        {view && <Preview app={app} view={view} />}
+                    </div>
+                </div>
+            </div>
+            <Foot app={app} />
+        </section>
+    );
+}
