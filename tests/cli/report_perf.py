@@ -8,9 +8,6 @@ import re
 import subprocess
 import sys
 
-# Perf 6.1 names code in the PLT after the function before it.
-PLT = "(plt)"
-
 
 def perf_rows(recording, keys, children):
     """Perf's pid is the number of the thread, as are its rows."""
@@ -41,8 +38,9 @@ def unnamed(key, name):
         name = re.sub(r"^\[.\] ", "", name)
         if re.fullmatch(r"(0x)?[0-9a-f]{8,16}", name):
             return ""
-        if name == "_init" or name.endswith("@plt"):
-            return PLT
+        # Perf 6.1 names few of the PLT's entries, and some after the function before them.
+        if name in ("_init", ".plt", "(plt)") or name.endswith("@plt"):
+            return ""
     if key in ("pid", "tid"):
         return name.split(":")[0].strip()
     return "" if name == "[unknown]" else name
