@@ -136,7 +136,7 @@ class Top:
 
 
 # Boxes of functions with few samples can be beside these.
-BOXES = r"^.*middle.*\n.*leaf"
+BOXES = r".*middle.*\n.*leaf"
 UP, DOWN, LEFT = "\x1bOA", "\x1bOB", "\x1bOD"
 
 
@@ -193,7 +193,7 @@ def main():
     top.see("help", r"^  q +quit$")
     top.keys("hD0.2\r")
     top.keys("g")
-    top.see("boxes", r"^all\nload\n(.*\n)*main\n" + BOXES)
+    top.see("boxes", r"^all\nload\n(.*\n)*.*main.*\n" + BOXES)
     top.see("shares", r"^all  total 100.00%")
     for _ in range(12):
         top.keys(DOWN)
