@@ -61,7 +61,7 @@ struct breakdown_node {
     uint32_t parent; /* node; 0 for none */
     uint32_t end;
     uint32_t row;   /* the row whose call tree starts here; 0: none */
-    uint32_t depth; /* of the outermost frame: 1 */
+    uint32_t depth; /* the outermost frame has depth 1 */
     uint64_t samples;
     double self, total;
 };

@@ -186,7 +186,7 @@ static uint32_t code_point_at(struct str text, size_t at)
     return take_code_point(&rest);
 }
 
-/* The start of the longest end that fits. */
+/* Returns the start of the longest suffix that fits. */
 static size_t fitting_tail(struct str text, double room, const struct svg_font *f)
 {
     size_t at = text.len;

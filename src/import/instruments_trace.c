@@ -34,7 +34,7 @@
 #define TABLE_MAGIC 0x12340a0a
 #define ROW_TIME_BITS 50
 #define ROW_HEAD_SIZE 9
-#define INDEX_HEAD_SIZE 40 /* with the first entry, which is not for an array */
+#define INDEX_HEAD_SIZE 40 /* includes the first entry, which describes no array */
 #define INDEX_ENTRY_SIZE 8
 #define NOT_THERE UINT32_MAX
 

@@ -206,7 +206,8 @@ static void read_weights(struct speedscope *r)
 
 /* --- Events ----------------------------------------------------------------------- */
 
-/* Advances the time to `at`: the open frames ran until then. */
+/* Advances the time to `at`. The time since the preceding event belongs to the open
+ * frames. */
 static void go_on(struct speedscope *r, double at)
 {
     if (r->started && at < r->now) {

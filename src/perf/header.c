@@ -239,7 +239,7 @@ void perf_read_formats(struct perf_data *d, struct str tracing)
         return;
     bytes_string(&b); /* version */
     b.big_endian = bytes_u8(&b);
-    bytes_skip(&b, 5); /* the size of a long, of a page */
+    bytes_skip(&b, 5); /* the size of a long (1 byte) and of a page (4) */
     for (int i = 0; i < 2; i++) {
         bytes_string(&b);
         bytes_skip(&b, bytes_u64(&b));

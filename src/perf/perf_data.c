@@ -301,7 +301,7 @@ static bool is_newer(struct perf_data *d, struct perf_header h, struct error *er
     return have(d, d->cursor, h.size, err);
 }
 
-/* Whether a record ends with a string, after which a recorder may leave room. */
+/* Whether a record ends with a string. Unused bytes can follow the string. */
 static bool has_text(uint32_t type)
 {
     return type == PERF_MMAP || type == PERF_MMAP2 || type == PERF_COMM ||

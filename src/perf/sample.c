@@ -10,7 +10,7 @@ static uint64_t count_bits(uint64_t v)
     return count;
 }
 
-/* A count, then so many words. */
+/* Reads `count` words; fails if the record has fewer. */
 static struct perf_words take_words(struct bytes *b, uint64_t count)
 {
     if (count > bytes_left(b) / 8) {

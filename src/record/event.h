@@ -53,7 +53,8 @@ struct record_event_group {
 struct record_events {
     struct record_event items[RECORD_EVENTS_MAX];
     size_t count;
-    struct record_event_group groups[RECORD_EVENTS_MAX / 2]; /* of two events or more */
+    struct record_event_group
+        groups[RECORD_EVENTS_MAX / 2]; /* each has two events or more */
     size_t group_count;
     bool listed; /* the user requests the list of events */
 };

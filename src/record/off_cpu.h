@@ -68,7 +68,7 @@ enum off_cpu_event { OFF_CPU_OTHER, OFF_CPU_SWITCHES, OFF_CPU_WAKINGS };
 /* Do not move it afterwards; deinit it in any case. */
 bool record_off_cpu_init(struct record_off_cpu *o, const struct record_layout *layout,
                          struct record_sink next, struct error *err);
-void record_off_cpu_deinit(struct record_off_cpu *o); /* also if it is all zeros */
+void record_off_cpu_deinit(struct record_off_cpu *o); /* accepts a zeroed struct */
 
 /* Samples with these ids are of that event. The samples that the stage makes have the
  * first id of each event. */

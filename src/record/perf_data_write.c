@@ -204,7 +204,7 @@ static void put(struct perf_data_writer *w, struct str bytes)
         memcpy(w->pending + w->pending_used, part.ptr, part.len);
         w->pending_used += part.len;
         bytes = str_skip(bytes, part.len);
-        if (bytes.len) /* longer than a compressed part */
+        if (bytes.len) /* more than one compressed part holds */
             ok = move_pending(w);
     }
     if (!ok && !w->failed) {

@@ -305,7 +305,7 @@ bool record_session_start(struct record_session *s, struct error *err)
     s->collect_at = s->began + early[0];
     if (set->command && !os_child_start(&s->child, set->command[0], err)) {
         perf_sampler_disable(&s->chain.sampler);
-        return false; /* an earlier recording of that name does not change */
+        return false; /* a file with the name of the recording remains as it was */
     }
     bool ok = record_files_name(&s->files, err);
     drop_rights(s, true);

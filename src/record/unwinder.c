@@ -8,8 +8,8 @@
 
 /* The parts of a sample after its fixed fields. */
 struct dump {
-    struct str chain; /* frames: the kernel's part, */
-    struct str user;  /* and the user's, if the kernel unwound by frame pointers */
+    struct str chain; /* the kernel's frames */
+    struct str user;  /* the user's frames, if the kernel unwound by frame pointers */
     uint64_t abi;     /* of the registers; 0: there are none */
     struct str raw;   /* of a tracepoint, after its length */
     struct str registers, stack;

@@ -146,7 +146,8 @@ static void name_piece(struct pool_task *e, unsigned number)
         __atomic_store_n(&s->naming->failed, true, __ATOMIC_RELAXED);
 }
 
-/* Moves the first `count` queries of the share to a new piece after it. */
+/* Splits the share in two: it keeps the queries from `count` on, and a new piece after it gets
+ * the first `count`. */
 static bool split_off(struct naming *n, struct share *s, size_t count)
 {
     struct share *piece = arena_alloc(&n->scratch, sizeof *piece);

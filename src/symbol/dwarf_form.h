@@ -41,7 +41,7 @@ struct dwarf_unit {
 
 /* How an entry is used. */
 enum dwarf_role {
-    DWARF_SKIP,     /* nothing in it leads to code */
+    DWARF_SKIP,     /* it contains no code */
     DWARF_FUNCTION, /* a subprogram with code */
     DWARF_INLINED,
     DWARF_BLOCK,    /* a part of a body */
@@ -180,9 +180,10 @@ struct dwarf_die {
     struct dwarf_value low, high, ranges, origin, specification, linkage_name, name;
     struct dwarf_value type; /* not of functions */
     uint64_t call_file;
-    uint64_t call_line, call_column; /* of a type: where it is declared */
-    uint64_t sibling;                /* offset, or 0 */
-    bool is_artificial;              /* a parameter that is not in the source */
+    uint64_t call_line,
+        call_column;    /* for a type, the line and column of its declaration */
+    uint64_t sibling;   /* offset, or 0 */
+    bool is_artificial; /* a parameter that is not in the source */
 };
 
 void dwarf_die_read(struct bytes *b, const struct dwarf_unit *u,

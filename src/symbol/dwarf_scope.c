@@ -130,8 +130,8 @@ static const char *step(const struct dwarf_unit_state *s, struct bytes b, const 
     return b.failed || b.at == b.end ? NULL : b.at;
 }
 
-/* The child of that scope that contains the entry at an offset of the unit, as such an
- * offset; 0: the entry is itself a child of the scope, or not in it. */
+/* Returns the offset in the unit of the scope's child that contains the entry at `offset`.
+ * 0: the entry is a child of the scope, or is not in it. */
 static uint64_t child_around(struct dwarf_reader *r, const struct dwarf_unit_state *s,
                              struct dwarf_scope *in, uint64_t offset)
 {

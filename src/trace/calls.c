@@ -121,7 +121,8 @@ static bool find_targets(struct trace_code *c, struct trace_known *k)
 
 /* --- Queries ------------------------------------------------------------------------ */
 
-/* Of a kernel without a file, the symbols are all functions. */
+/* Whether the code is searched for call targets. A kernel without a file has no code, and its
+ * symbols are all functions. */
 static bool is_searched(const struct trace_binary *b)
 {
     uint64_t size = 0;

@@ -179,7 +179,7 @@ static void forget(struct dwarf_reader *reader)
         dwarf_reader_forget(reader);
 }
 
-/* Opens the DWARF reader of a binary. False if memory is short. */
+/* Looks the queries up with a DWARF reader of the binary. False if memory is short. */
 static bool ask(struct trace_code *c, uint32_t binary, struct dwarf_reader *reader,
                 struct dwarf_query *queries, size_t count)
 {

@@ -105,7 +105,7 @@ static bool leaves_by_register(struct tracer *t, const struct trace_step *s)
            (s->function != tracer_top(t)->function || s->to == tracer_top(t)->returns);
 }
 
-/* A jump to a function that returns after the jump. */
+/* A jump that saves its return address, to the entry of a function: a call. */
 static bool calls_by_jump(const struct trace_step *s)
 {
     return (s->from_site->flags & TRACE_SITE_LINKS) &&

@@ -89,7 +89,7 @@ void __wrap_os_mapping_close(struct os_mapping *m)
 
 /* --- Events ------------------------------------------------------------------------ */
 
-/* It is displayed, and written to the file. */
+/* The name is displayed, and written to the file. */
 static void check_name(const struct record_event *e)
 {
     CHECK(memchr(e->name, 0, sizeof e->name) && e->name[0]);

@@ -99,7 +99,7 @@ static void test_as_a_plain_array(void **state)
             for (uint32_t j = 0; j < SPACES; j++)
                 assert_same(&s, spaces[j], &plain[j]);
     }
-    /* Nodes are used again: there are never more than what eight spaces hold. */
+    /* Freed nodes are reused: there are never more than eight spaces need. */
     assert_true(s.nodes.count < SPACES * ADDRESSES + 100);
     spaces_deinit(&s);
 }

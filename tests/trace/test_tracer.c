@@ -449,7 +449,7 @@ static void test_contexts(void **state)
     take(&f, "s1 a1 a0 s0");
     tracer_save_context(&f.tracer, 0x300);
     take(&f, "s1 a1 j0");
-    tracer_load_context(&f.tracer, 0x200); /* to the second of three */
+    tracer_load_context(&f.tracer, 0x200); /* returns to the second of three calls */
     take(&f, "j1 a1");
     assert_int_equal(f.tracer.tasks[0].count, 2);
     assert_string_equal(stacks(&f), "a 2, a;s 2, a;a 3, a;a;s 2, a;a;a 2, a;a;a;s 2, "

@@ -50,8 +50,8 @@ static void test_cycles_leave_nothing(void **state)
     profile_destroy(p);
 }
 
-/* By the definition, one stack after the other: cut back to an open frame of that name.
- */
+/* The definition, applied frame by frame: a name that is on the stack already removes all
+ * frames above it. */
 static size_t collapse_slowly(const unsigned char *stack, size_t length,
                               unsigned char *out)
 {

@@ -282,8 +282,8 @@ static bool add_samples(struct maker *m, struct thread_track *track, uint32_t fi
     return true;
 }
 
-/* The time from the end of a wait, or -1, to the begin of the next one. The thread ran in
- * all of it, unless there are too few samples for that: then switches were lost. */
+/* Adds the interval between two waits; `begin` is -1 before the first one. The thread ran
+ * during all of it. If it has too few samples for that, switches were lost. */
 static bool add_running(struct maker *m, struct thread_track *track, uint32_t first,
                         uint32_t stop, double begin, double end)
 {

@@ -25,8 +25,8 @@ struct heap_shared *heap_shared;
 struct thread_lane {
     struct heap_lane *lane; /* NULL: none yet */
     char *ring;             /* mapped twice */
-    uint64_t reserved;      /* bytes given to records, some of them not complete */
-    uint64_t stalled_at;    /* the tail where waiting was given up, + 1 */
+    uint64_t reserved;   /* bytes reserved for records; some records may be incomplete */
+    uint64_t stalled_at; /* the tail where waiting was given up, + 1 */
     uint32_t generation;
     uint32_t depth;   /* records being written: more than one in signal handlers */
     bool is_starting; /* a lane is being claimed */

@@ -24,9 +24,9 @@ struct lane_record {
     uint64_t address, size;
     const void *fixed; /* follows the record; or NULL */
     size_t fixed_size;
-    uint64_t copied; /* the address of memory that follows then: */
+    uint64_t copied; /* address of memory that is copied after `fixed` */
     size_t copied_size;
-    bool is_guarded; /* that memory may not be readable up to its end */
+    bool is_guarded; /* the end of the copied memory may not be readable */
 };
 
 /* Puts a record; counts it as lost if there is no room in time. */

@@ -173,7 +173,9 @@ static void write_map(struct output *o, const struct perf_record *r,
                       const struct perf_mmap *m)
 {
     const char *name = r->type == PERF_MMAP ? "MMAP" : "MMAP2";
-    bool data = r->misc & PERF_MISC_SWITCH_OUT; /* of maps: PERF_RECORD_MISC_MMAP_DATA */
+    bool data =
+        r->misc &
+        PERF_MISC_SWITCH_OUT; /* for maps, this bit is PERF_RECORD_MISC_MMAP_DATA */
     output_format(o, "PERF_RECORD_%s %d/%d: [", name, (int)m->pid, (int)m->tid);
     write_hex_marked(o, m->start);
     output_char(o, '(');
