@@ -20,7 +20,6 @@
  * already on the stack) is added to the caller, and so are parts that are too small to
  * represent. */
 #include "import/callgrind.h"
-#include "base/array.h"
 #include "base/number.h"
 #include "import/stated.h"
 #include <math.h>
@@ -45,57 +44,6 @@ struct reader {
     bool has_called_name, has_called_file, has_called_module;
     enum cost_kind next;
 };
-
-/* --- Tables -------------------- */
-
-static bool same_function(const void *context, uint32_t id)
-{
-    const struct callgrind *c = context;
-    const struct callgrind_function *a = &c->functions[id], *f = &c->key;
-    return a->name == f->name && a->file == f->file && a->module == f->module;
-}
-
-static uint32_t function_of(struct callgrind *c, string_id name, string_id file,
-                            string_id module)
-{
-    c->key = (struct callgrind_function){.name = name, .file = file, .module = module};
-    uint32_t hash = (uint32_t)hash_mix(hash_pair(name, file), HASH_A ^ module);
-    if (!index_reserve(&c->function_index, &c->arena, 1))
-        return 0;
-    struct index_slot *slot = index_find(&c->function_index, hash, same_function, c);
-    if (slot->id)
-        return slot->id;
-    if (!ARRAY_RESERVE(&c->arena, c->functions, c->function_cap, c->function_count + 1))
-        return 0;
-    c->functions[c->function_count] = c->key;
-    index_fill(&c->function_index, slot, hash, (uint32_t)c->function_count);
-    return (uint32_t)c->function_count++;
-}
-
-static bool same_call(const void *context, uint32_t id)
-{
-    const struct callgrind *c = context;
-    return c->calls[id].caller == c->function && c->calls[id].callee == c->called;
-}
-
-/* Finds or adds the call from c->function to c->called. NULL if memory is short. */
-static struct callgrind_call *call_of(struct callgrind *c)
-{
-    uint32_t hash = (uint32_t)hash_pair(c->function, c->called);
-    if (!index_reserve(&c->call_index, &c->arena, 1))
-        return NULL;
-    struct index_slot *slot = index_find(&c->call_index, hash, same_call, c);
-    if (slot->id)
-        return &c->calls[slot->id];
-    if (!ARRAY_RESERVE(&c->arena, c->calls, c->call_cap, c->call_count + 1))
-        return NULL;
-    struct callgrind_function *caller = &c->functions[c->function];
-    c->calls[c->call_count] = (struct callgrind_call){
-        .caller = c->function, .callee = c->called, .next = caller->first_call};
-    caller->first_call = (uint32_t)c->call_count;
-    index_fill(&c->call_index, slot, hash, (uint32_t)c->call_count);
-    return &c->calls[c->call_count++];
-}
 
 /* --- Names -------------------- */
 
@@ -239,7 +187,7 @@ static uint32_t current_function(struct reader *r)
 {
     struct callgrind *c = &r->graph;
     if (!c->function)
-        c->function = function_of(c, 0, r->file, r->module);
+        c->function = callgrind_function_of(c, 0, r->file, r->module);
     if (c->function)
         c->functions[c->function].defined = true;
     return c->function;
@@ -249,9 +197,9 @@ static uint32_t current_function(struct reader *r)
 static uint32_t called_function(struct reader *r)
 {
     struct callgrind *c = &r->graph;
-    uint32_t id =
-        function_of(c, r->called_name, r->has_called_file ? r->called_file : r->file,
-                    r->has_called_module ? r->called_module : r->module);
+    uint32_t id = callgrind_function_of(
+        c, r->called_name, r->has_called_file ? r->called_file : r->file,
+        r->has_called_module ? r->called_module : r->module);
     if (id && !c->functions[id].other_file && !r->has_called_file)
         c->functions[id].other_file = r->own_file;
     return id;
@@ -271,7 +219,7 @@ static void read_call_costs(struct reader *r, struct str line, struct str rest)
         return;
     }
     c->called = called_function(r);
-    struct callgrind_call *call = c->called ? call_of(c) : NULL;
+    struct callgrind_call *call = c->called ? callgrind_call_of(c) : NULL;
     if (call)
         add_costs(r, line, rest, call->cost);
     forget_called(r);
@@ -314,7 +262,8 @@ static void read_function(struct reader *r, struct str value)
 {
     struct callgrind *c = &r->graph;
     r->file = r->own_file;
-    c->function = function_of(c, take_name(r, FUNCTIONS, value), r->file, r->module);
+    c->function =
+        callgrind_function_of(c, take_name(r, FUNCTIONS, value), r->file, r->module);
     current_function(r);
     forget_called(r);
     r->next = COST_SELF;
@@ -420,7 +369,7 @@ static uint32_t defined_for(struct callgrind *c, const struct named *named, uint
         return id;
     if (named[f->name].count == 1)
         return named[f->name].first;
-    uint32_t other = function_of(c, f->name, f->other_file, f->module);
+    uint32_t other = callgrind_function_of(c, f->name, f->other_file, f->module);
     return other && c->functions[other].defined ? other : id;
 }
 
@@ -455,10 +404,9 @@ static void check_totals(const struct reader *r)
 static bool callgrind_read(struct source *in, const struct import_options *options,
                            struct builder *b, struct error *err)
 {
-    struct reader r = {
-        .graph = {.b = b, .options = options, .function_count = 1, .call_count = 1},
-        .lines = lines_of(in, err),
-        .position_count = 1};
+    struct reader r = {.graph = CALLGRIND_GRAPH(b, options),
+                       .lines = lines_of(in, err),
+                       .position_count = 1};
     struct callgrind *c = &r.graph;
     struct str line;
     while (!builder_failed(b) && !c->arena.failed && lines_next(&r.lines, &line))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call graph of a callgrind file: functions with their self cost, and calls with
- * their total cost. callgrind.c reads it, callgrind_stacks.c makes stacks of it. */
+/* The call graph of a callgrind file, or of another format without stacks: functions
+ * with their self cost, and calls with their total cost. callgrind.c reads it,
+ * callgrind_graph.c adds to it, callgrind_stacks.c makes stacks of it. */
 #ifndef STOKE_IMPORT_CALLGRIND_H
 #define STOKE_IMPORT_CALLGRIND_H
 
@@ -49,6 +50,21 @@ struct callgrind {
     struct callgrind_function key;
     uint32_t function, called; /* the current function, and its callee */
 };
+
+/* A graph without functions, calls and events. */
+#define CALLGRIND_GRAPH(builder, import_options)     \
+    ((struct callgrind){.b = (builder),              \
+                        .options = (import_options), \
+                        .function_count = 1,         \
+                        .call_count = 1})
+
+/* Finds or adds the function with that name, file and module. 0 if memory is short. */
+uint32_t callgrind_function_of(struct callgrind *c, string_id name, string_id file,
+                               string_id module);
+
+/* Finds or adds the call from c->function to c->called. NULL if memory is short. It is
+ * valid until the next call is added. */
+struct callgrind_call *callgrind_call_of(struct callgrind *c);
 
 /* Adds the stacks of every event to the builder. Their sum equals the sum of the
  * functions' self costs. If all costs are integers, each stack's weight is an integer. */
