@@ -72,16 +72,40 @@ on_terminal() {
     python3 "$TESTS/cli/terminal.py" "$@"
 }
 
+# used PID: the clock ticks (of 10 ms) of CPU time that the process has used.
+used() {
+    sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
+# runs_for PID TICKS: waits until the process has used so many more ticks of CPU time.
+runs_for() {
+    runs_until=$(($(used "$1") + $2))
+    for _ in $(seq 2400); do
+        [ "$(used "$1")" -lt "$runs_until" ] || return 0
+        sleep 0.05
+    done
+    fail "process $1 does not run: $(cat "/proc/$1/stat")"
+}
+
+# attached PID: waits until the recorder has opened its events.
+attached() {
+    for _ in $(seq 2400); do
+        ! ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event || return 0
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.05
+    done
+    cat err >&2
+    fail "process $1 opens no events"
+}
+
 # If another recorder asks the kernel for build IDs, Debian's perf crashes when it ends or
 # reads a recording (see tap.py); it is run again a little later.
 perf() {
-    perf_runs=0
-    while :; do
+    for perf_left in $(seq 29 -1 0); do
         perf_status=0
         command perf "$@" || perf_status=$?
-        perf_runs=$((perf_runs + 1))
-        [ "$perf_status" -ge 128 ] || ! perf_is_marked "$@" || perf_status=134
-        [ "$perf_status" -ge 128 ] && [ "$perf_runs" -lt 5 ] || return "$perf_status"
+        [ "$perf_status" -ge 134 ] || ! perf_is_marked "$@" || perf_status=134
+        [ "$perf_left" -gt 0 ] && [ "$perf_status" -ge 134 ] || return "$perf_status"
         sleep 1
     done
 }
@@ -95,18 +119,5 @@ perf_is_marked() {
     [ -f "${2:-}" ] || return 1
     perf_read=0
     command perf script -i "$2" -F comm >/dev/null 2>&1 || perf_read=$?
-    [ "$perf_read" -ge 128 ]
+    [ "$perf_read" -ge 134 ]
 }
-
-# perf ARGUMENT...: runs perf, again a second later if it crashed: see perf_failed in
-# tests/tap.py.
-if command -v perf >/dev/null; then
-    perf() {
-        for left in 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0; do
-            perf_status=0
-            command perf "$@" || perf_status=$?
-            [ "$left" -gt 0 ] && [ "$perf_status" -ge 134 ] || return "$perf_status"
-            sleep 1
-        done
-    }
-fi

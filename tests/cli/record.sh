@@ -22,7 +22,7 @@ says '^load;.*main;middle;leaf [0-9]*$' folded
 status 0 stoke info perf.data
 says '^command  *[^ ]*stoke record ./load 300$' out
 says '^rate  *99 samples per second' out
-says_not 'unknown *[1-9]' out
+says_not 'unknown *[1-9][0-9]' out # a sample of 30 may be of the dynamic linker
 
 # An existing file becomes FILE.old; a child is followed over fork and exec.
 cp perf.data first.data
@@ -30,7 +30,7 @@ status 0 stoke record -q -F 999 ./load 200 fork
 [ ! -s err ] || fail "-q says something: $(cat err)"
 same first.data perf.data.old
 stoke script -q -G -F comm,pid perf.data | sort | uniq -c | awk '$1 > 20' >out
-[ "$(wc -l <out)" = 2 ] || fail "the child is not in the recording: $(cat out)"
+[ "$(wc -l <out)" = 2 ] || fail "the child is not in the recording: $(stoke script -q -G -F comm,pid perf.data | sort | uniq -c)"
 
 # Drawn at once, and no recording left.
 rm perf.data perf.data.old
@@ -46,19 +46,37 @@ status 0 stoke record -q -g -o a.data sh -c 'exit 0' -g
 status 7 stoke record -q -o a.data -- sh -c 'exit "$1"' sh 7
 status 137 stoke record -q -o a.data sh -c 'kill -9 $$'
 
+# records_leaf FILE WORDS...: records until the program has run meanwhile: it may not on a busy
+# machine.
+records_leaf() {
+    file=$1
+    shift
+    for _ in $(seq 100); do
+        status 0 stoke record "$@" -o "$file"
+        stoke fold -q "$file" >folded
+        ! grep -q ';leaf [0-9]*$' folded || return 0
+    done
+    fail "no samples of the program: $(cat folded err)"
+}
+
 # A process that runs: its end is the recording's, or --duration.
 ./load &
 load=$!
-status 0 stoke record -p $load --duration 0.5 -o p.data
+was=$load
+records_leaf p.data -p $load --duration 0.5
 says 'samples of'
-stoke fold -q p.data >folded
-says ';leaf [0-9]*$' folded
 status 0 stoke record -q -t $load --duration 0.3 -o t.data
-(sleep 0.5 && kill $load) &
-status 0 stoke record -q -p $load -o p.data
-wait
-[ "$(stoke script -q -G -F pid p.data | sort -u | tr -d ' ')" = $load ] ||
-    fail "another than $load was recorded"
+rm p.data
+stoke record -q -p $load -o p.data 2>err &
+recorder=$!
+attached $recorder
+runs_for $load 20
+kill $load
+wait $recorder || fail "the recorder ended with $?: $(cat err)"
+wait $load || :
+load=
+[ "$(stoke script -q -G -F pid p.data | sort -u | tr -d ' ')" = $was ] ||
+    fail "another than $was was recorded: $(stoke script -q -G -F comm,pid p.data | sort | uniq -c)"
 
 # Stacks unwound while recording: as deep as those from dumps in the file, and far smaller.
 cc -O2 -g -fomit-frame-pointer "$TESTS/cli/load.c" -o plain
@@ -92,7 +110,7 @@ says '^loaned;.*main;middle;leaf [0-9]*$' out
 status 0 stoke info perf.stoke
 says '^format  *perf-data' out
 says '^rate  *999 samples per second' out
-status 3 stoke record -q -o named.stoke ./load 50
+status 3 stoke record -q -F 999 -o named.stoke ./load 50
 status 0 stoke fold -q named.stoke
 says '^load;.*main;middle;leaf [0-9]*$' out
 status 3 stoke record -q --bundle -o other.name ./load 50
@@ -190,13 +208,14 @@ if [ -e /sys/bus/event_source/devices/msr ] && [ "$(id -u)" = 0 ]; then # it onl
     says "'msr/tsc/' cannot be sampled: "
 fi
 
-# A thread that is named twice is counted once: 300 ticks of its own in 0.3 s.
+# A thread that is named twice is counted once: at most 1000 ticks of its own in a second.
 ./load &
 load=$!
 for targets in "-p $load,$load" "-p $load -t $load" "-t $load,$load,$load" "-t $load"; do
     status 0 stoke record -q -c 1000000 -e task-clock $targets --duration 0.3 -o twice.data
-    [ "$(stoke fold -q --count-samples twice.data | awk '{n += $NF} END {print n + 0}')" \
-        -le 360 ] || fail "$targets is counted more than once"
+    stoke script -q -G -F time twice.data | # the recording may end late
+        awk '{ if (!n++) first = $1 + 0; last = $1 + 0 } END { exit !(n <= 1300 * (last - first) + 10) }' ||
+        fail "$targets is counted more than once: $(stoke script -q -G -F time twice.data | wc -l)"
 done
 kill $load
 load=
@@ -218,10 +237,11 @@ status 0 stoke record -q -F 999 -i -o alone.data sh -c './load 100 & wait'
 says_not ';leaf ' out
 stoke fold -q alone.data >folded 2>/dev/null || :
 says_not ';leaf ' folded
-status 0 stoke record -q -F 999 -D 300 -TPRN -o late.data sh -c './load 3000 & sleep 0.8; kill $!'
-stoke script -G -F time late.data | awk '{ t = $1 + 0; first = first ? first : t; last = t }
-    END { exit !(first && last - first > 0.2 && last - first < 0.7) }' ||
-    fail "-D does not begin later"
+began=$(python3 -c 'import time; print(time.monotonic())' 2>/dev/null) || began=0
+status 3 stoke record -q -F 999 -D 300 -TPRN -o late.data ./load 1500
+stoke script -G -F time late.data | awk -v began="$began" 'NR == 1 { first = $1 + 0 }
+    END { exit !(first > began + 0.3) }' ||
+    fail "-D does not begin later: $began; $(stoke script -G -F time late.data | head -1)"
 stoke fold -q late.data >folded
 says '^load;.*;leaf [0-9]*$' folded
 for kind in user kernel; do
@@ -232,14 +252,7 @@ status 2 stoke record --all-user --all-kernel true
 says 'leaves nothing to sample'
 ./load &
 load=$!
-tries=0 # on a busy machine it may not run for so long
-while [ $tries -lt 100 ]; do
-    status 0 stoke record -q -u "$(id -un)" --duration 0.3 -o user.data
-    stoke fold -q user.data >folded
-    ! grep -q '^load;.*;leaf [0-9]*$' folded || break
-    tries=$((tries + 1))
-done
-says '^load;.*;leaf [0-9]*$' folded
+records_leaf user.data -q -u "$(id -un)" --duration 0.3
 kill $load
 load=
 status 2 stoke record -u no-such-user --duration 1
@@ -324,13 +337,15 @@ else
 fi
 
 # Waits: a separate event after the events of running code; the summary reports them.
+began=$(date +%s%N)
 status 0 stoke record --off-cpu -F 999 -o waits.data sh -c './load 100; sleep 0.3'
+took=$(($(date +%s%N) - began))
 says '^stoke: [0-9]* waits of [0-9.]* s in total (event off-cpu)$'
 status 0 stoke info waits.data
 says '^ *[0-9]* .* c[a-z:-]*u* (shown by default, see --event)$' out
 says '^ *[0-9]* .* m\{0,1\}s  *off-cpu$' out
 stoke fold -q --event off-cpu waits.data >folded
-awk '/^sleep/ { ns += $NF } END { exit !(ns > 0.28e9 && ns < 1e9) }' folded ||
+awk -v took=$took '/^sleep/ { ns += $NF } END { exit !(ns > 0.28e9 && ns < took) }' folded ||
     fail "sleep 0.3 is not there: $(cat folded)"
 stoke fold -q waits.data >folded
 says '^load;.*;leaf [0-9]*$' folded

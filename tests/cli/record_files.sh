@@ -11,14 +11,14 @@ makes_load
 
 ./load &
 load=$!
-trap 'kill $load 2>/dev/null' EXIT
+trap 'kill $load 2>/dev/null || :' EXIT
 
 # The file contains only the program's functions, and can be read without other files.
 whole() {
     status 0 stoke fold -q "$1"
     says '^load;.*main;middle;leaf [0-9.]*$' out
     status 0 stoke info "$1"
-    says_not 'unknown *[1-9]' out
+    says_not 'unknown *[1-9][0-9]' out # single samples may be of the dynamic linker
 }
 
 # The recording ends when the file has its largest size.
@@ -28,17 +28,21 @@ whole most.data
 
 # Several files in turn; the last ones remain.
 status 0 stoke record -F 499 --rotate 1s --keep 2 --duration 4.5 -p $load -o turn.data
-says '^stoke: [0-9]* samples of .* in turn.data.5$'
-says '^stoke: from turn.data.4 on: stoke reads several files at once$'
+# 5 files, or fewer if the recorder had to wait for a CPU
+number=$(sed -n 's/^stoke: [0-9]* samples of .* in turn.data.\([0-9]*\)$/\1/p' err)
+[ "${number:-0}" -ge 3 ] && [ "$number" -le 5 ] || fail "another number of files: $(cat err)"
+before=$((number - 1))
+says "^stoke: from turn.data.$before on: stoke reads several files at once\$"
 last=$(sed -n 's/^stoke: \([0-9]*\) samples of .*/\1/p' err)
 all=$(sed -n 's/^stoke: \([0-9]*\) samples in total.*/\1/p' err)
-found=$(stoke script -q -G -F time turn.data.4 turn.data.5 | wc -l)
-[ "$last" = "$found" ] && [ "$all" -gt $((2 * last)) ] ||
+found=$(stoke script -q -G -F time turn.data.$before turn.data.$number | wc -l)
+[ "$last" = "$found" ] && [ "$all" -gt "$last" ] ||
     fail "$last samples are reported and $found are in the files, of $all"
-stoke script -q -G -F time turn.data.4 | tr -d ': ' | sort -n >times
-awk 'NR == 1 { first = $1 } END { exit !($1 - first > 0.8 && $1 - first < 1.1) }' times ||
+# A second, and what the recorder or the program had to wait.
+stoke script -q -G -F time turn.data.$before | tr -d ': ' | sort -n >times
+awk 'NR == 1 { first = $1 } END { exit !($1 - first > 0.5 && $1 - first < 2.5) }' times ||
     fail "a file of a second has other times: $(sed -n '1p;$p' times)"
-[ "$(ls turn.data.* | wc -l)" = 2 ] || fail "other files: $(ls turn.data*)"
+[ "$(echo turn.data.*)" = "turn.data.$before turn.data.$number" ] || fail "other files: $(ls turn.data*)"
 for file in turn.data.*; do
     whole "$file"
 done
@@ -46,8 +50,8 @@ status 0 stoke fold -q turn.data.*
 says '^load;.*main;middle;leaf [0-9.]*$' out
 
 # Files of an earlier recording are not reported as files of this one.
-status 0 stoke record -q -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
-status 0 stoke record -F 499 --rotate 1s --duration 0.3 -p $load -o turn.data
+status 0 stoke record -q -F 499 --rotate 1m --duration 0.3 -p $load -o turn.data
+status 0 stoke record -F 499 --rotate 1m --duration 0.3 -p $load -o turn.data
 says '^stoke: 1 file of an earlier recording renamed to turn.data.N.old$'
 [ "$(echo turn.data.*)" = 'turn.data.1 turn.data.1.old' ] || fail "there are $(echo turn.data*)"
 
@@ -55,7 +59,7 @@ says '^stoke: 1 file of an earlier recording renamed to turn.data.N.old$'
 # consecutive parts.
 stoke record -F 999 --snapshot --rotate 2s --duration 6 -p $load -o shot.data 2>said &
 recorder=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     grep -q 'kill -USR2' said && break
     sleep 0.1
 done
@@ -77,7 +81,7 @@ says_not 'stoke takes several'
 for file in shot.data shot.data.1; do
     whole $file
     set -- $(span $file)
-    [ $# = 1 ] && [ "$1" -ge 8 ] && [ "$1" -le 45 ] ||
+    [ $# = 1 ] && [ "$1" -ge 5 ] && [ "$1" -le 55 ] ||
         fail "$file has $* tenths of a second, of about 20"
 done
 if command -v perf >/dev/null; then
@@ -104,7 +108,7 @@ refused 2 'cannot be combined with single' --cgroup x -p $load
 group=/sys/fs/cgroup/stoke-test-$$
 [ -d /sys/fs/cgroup/unified ] && group=/sys/fs/cgroup/unified/stoke-test-$$
 if mkdir "$group" 2>/dev/null; then
-    trap 'kill $load $member 2>/dev/null; sleep 0.2; rmdir "$group"' EXIT
+    trap 'kill $load $member 2>/dev/null || :; wait; rmdir "$group" || :' EXIT
     cp load member
     ./member &
     member=$!

@@ -30,5 +30,10 @@ kill -STOP $pid
 until grep -q '^State:.T' /proc/$pid/status; do :; done
 status 0 stoke stacks $pid
 says ': stopped' out
-grep -q '^State:.T' /proc/$pid/status || fail "the process runs"
+# After a tracer it runs for an instant, until it stops again.
+for _ in $(seq 600); do
+    ! grep -q '^State:.T' /proc/$pid/status || break
+    sleep 0.1
+done
+grep -q '^State:.T' /proc/$pid/status || fail "the process runs: $(grep State /proc/$pid/status)"
 kill -CONT $pid

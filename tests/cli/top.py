@@ -114,7 +114,7 @@ class Top:
             self.screen.feed(data)
         return True
 
-    def see(self, what, pattern, seconds=10):
+    def see(self, what, pattern, seconds=120):
         """Waits until the screen has the pattern."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -174,9 +174,7 @@ def main():
     top.keys("oo")
     top.see("ordered by name", r"self +total  \*function")
     top.keys("L30\r")
-    top.see("what has much", r"; from 30.00% on")
-    if re.search(r"e..x1b.31mvil", top.screen.text()):
-        sys.exit("what has little is shown:\n" + top.screen.text())
+    top.see("what has much", r"\A(?![\s\S]*e\\x1b\[31mvil)[\s\S]*; from 30.00% on")
     top.keys("L120\r")
     top.see("a share that there is not", r"; from 30.00% on")
     top.keys("P")

@@ -10,12 +10,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 import tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VICTIM = os.path.join(HERE, "victim.py")
-TRIES = 200  # until all threads of the program wait
+ARRIVE = 120  # seconds until all threads of the program wait, also on a busy machine
 LEAVES = [r"recursion$", r"wait$", r"inner$", r"wait$", r"__getattr__$", r"made$"]
 ROOTS = ("_bootstrap", "Thread._bootstrap")
 
@@ -122,9 +123,11 @@ def check_python(python, version):
     victim = Victim(python)
     faults = ["the threads do not arrive"]
     try:
-        for _ in range(TRIES):
+        end = time.monotonic() + ARRIVE
+        while time.monotonic() < end:
             before = victim.ask()
             if not waits(before):
+                time.sleep(0.01)
                 continue
             both, alone = stacks(victim.process.pid), stacks(victim.process.pid, "--native", "no")
             if victim.ask() != before:
@@ -163,9 +166,10 @@ def check_native(folder):
     faults = []
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as known:
         known.stdout.readline()
-        for _ in range(TRIES):  # both threads may not wait yet
+        end, got = time.monotonic() + ARRIVE, {"threads": []}
+        while time.monotonic() < end:  # both threads may not wait yet
             got = stacks(known.pid)
-            if all(t.get("system_call") == "read" for t in got["threads"]):
+            if len(got["threads"]) == 2 and all(t.get("system_call") == "read" for t in got["threads"]):
                 break
         names = [[f["function"] for f in t["frames"]] for t in got["threads"]]
         for stack, last in zip(names, ("main", "start")):

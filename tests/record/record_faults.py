@@ -37,12 +37,9 @@ def build(folder):
 
 # --- Writes ------------------------------------------------------------------------------
 
-BEFORE_IT_RECORDS = 5  # writes: the file's head, and the running processes
-
-
 def failing_once(folder, at, why, short):
     """The fault of a recorder whose writes fail from the `at`-th on; and whether it reached that
-    write. The first writes are before samples: then there is no file."""
+    write. The first writes are before samples: then there may be no file."""
     path = os.path.join(folder, "failing.data")
     with contextlib.suppress(FileNotFoundError):
         os.remove(path)
@@ -59,29 +56,59 @@ def failing_once(folder, at, why, short):
     left = [name for name in os.listdir(folder) if name.startswith("failing.data.")]
     if left:
         return f"{left} are left", True
-    if at > BEFORE_IT_RECORDS or os.path.exists(path):
+    if os.path.exists(path):
         status, _, err = tap.run([tap.STOKE, "info", "-q", path])
         if status != 0:
             return f"it does not open: {err.decode()}", True
     return "", True
 
 
+def has_recording(folder):
+    return os.path.exists(os.path.join(folder, "failing.data"))
+
+
 def check_writes(report, folder):
     for name, why, short in (("a full disk", errno.ENOSPC, False),
                              ("a disk that fails", errno.EIO, False),
                              ("a disk that takes half", errno.ENOSPC, True)):
-        faults, at, reached = [], 1, True
+        faults, at, opened, reached = [], 1, 0, True
         while reached and at < 40:
             fault, reached = failing_once(folder, at, why, short)
+            opened += reached and has_recording(folder)
             if fault:
                 faults.append(f"from write {at} on: {fault}")
             at += 1
         at -= 2
+        if not opened:
+            faults.append(f"no file is left of any of {at} runs")
         report.result(f"{name}, from each of {at} writes on: it is reported, and the file opens",
                       "\n".join(faults) or ("" if at >= 6 else "there are too few writes"))
 
 
 # --- Targets -----------------------------------------------------------------------------
+
+def used(pid):
+    """The seconds of CPU time that a process has used; None if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(") ")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def runs_for(pid, seconds):
+    """Waits until the process has used so much more CPU time, or has ended."""
+    until = (used(pid) or 0) + seconds
+    while (now := used(pid)) is not None and now < until:
+        time.sleep(0.02)
+
+
+def exists(path, recorder):
+    """Waits until the recorder has begun its file."""
+    while not os.path.exists(path) and recorder.poll() is None:
+        time.sleep(0.02)
+
 
 def check_killed(report, folder):
     """A killed target ends the recording, which is complete."""
@@ -89,13 +116,14 @@ def check_killed(report, folder):
     recorder = subprocess.Popen([tap.STOKE, "record", "-q", "-F", "999", "-g", "fp", "-o", path,
                                  "./fp", "100000", "1", "5"], cwd=folder,
                                 stderr=subprocess.PIPE)
-    child, deadline = "", time.monotonic() + 20
-    while not child and time.monotonic() < deadline:
+    child = ""
+    while not child and recorder.poll() is None:
         child = tap.run(["pgrep", "-x", "-P", str(recorder.pid), "fp"])[1].decode().strip()
         time.sleep(0.05)
-    time.sleep(0.5)
-    os.kill(int(child), signal.SIGKILL)
-    message = recorder.communicate(timeout=20)[1].decode()
+    if child:
+        runs_for(int(child), 0.4)
+        os.kill(int(child), signal.SIGKILL)
+    message = recorder.communicate(timeout=tap.TIMEOUT)[1].decode()
     work = sum(recording.of_program(recording.stacks(path)).values())
     report.result("the target is killed: the recording ends with its status",
                   "" if recorder.returncode == 137 and work > 50 else
@@ -120,7 +148,7 @@ def mixed(found, expected):
                    if f.startswith("only_in") and f != function}
         unknown = sum(n for s, n in found.items() if s[0] == name and
                       all(f.startswith("[") for f in s[1:]))
-        if own < 50 or foreign or unknown > 0.02 * own:
+        if own < 50 or foreign or unknown > 0.05 * own:
             wrong.append(f"{name}: {own} in {function}, others' {foreign}, {unknown} unknown")
     return "\n".join(wrong)
 
@@ -147,7 +175,7 @@ def check_deleted(report, folder):
     try:
         for how in ("fp", "dwarf"):
             recording.record(folder, "gone.folded", "-F", "999", "-g", how, "-p",
-                             str(load.pid), "--duration", "0.4")
+                             str(load.pid), "--duration", "1")
             with open(os.path.join(folder, "gone.folded"), encoding="utf-8") as file:
                 lines = file.read().splitlines()
             named = [line for line in lines if ";main;" in line and "takes_" in line]
@@ -175,7 +203,7 @@ def check_threads(report, folder):
             words[2] = "100000"
             load = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=folder)
             load.stdout.readline()
-            words = ["-p", str(load.pid), "--duration", "0.7"]
+            words = ["-p", str(load.pid), "--duration", "2"]
         status, _, err = tap.run([tap.STOKE, "record", "-q", "-F", "499", "-g", "fp", "-o", path,
                                   *words], cwd=folder)
         if load:
@@ -196,10 +224,13 @@ def check_lost(report, folder):
     """Rings that overrun: the sum of lost and recorded samples is the number of all samples."""
     path = os.path.join(folder, "lost.data")
     load = subprocess.Popen(["./fp", "1200", "1", "60"], cwd=folder, stdout=subprocess.PIPE)
+    load.send_signal(signal.SIGSTOP)
     recorder = subprocess.Popen([tap.STOKE, "record", "-F", "4999", "-g", "fp", "-m", "32K",
                                  "-o", path, "-p", str(load.pid)], stderr=subprocess.PIPE,
                                 cwd=folder)
-    time.sleep(0.3)
+    exists(path, recorder)
+    load.send_signal(signal.SIGCONT)
+    runs_for(load.pid, 0.2)
     recorder.send_signal(signal.SIGSTOP)
     while not os.waitid(os.P_PID, load.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
         time.sleep(0.05)
@@ -210,9 +241,10 @@ def check_lost(report, folder):
     lost = int((re.search(r"lost +([0-9]+)", info) or [0, 0])[1])
     recorded = int((re.search(r"samples +([0-9]+)", info) or [0, 0])[1])
     ran = (usage.ru_utime + usage.ru_stime) * 4999
-    # the time before the counters were open is in neither number
+    # the time before the counters were open is in neither number; while a virtual machine does
+    # not run, the clock of the samples goes on
     report.result(f"{lost} lost and {recorded} recorded, of {ran:.0f} at most",
-                  "" if lost > 100 and 0.75 * ran < lost + recorded < 1.02 * ran else message)
+                  "" if lost > 100 and 0.75 * ran < lost + recorded < 1.2 * ran else message)
 
 
 def check_clock(report, folder):
@@ -227,12 +259,15 @@ def check_clock(report, folder):
     load = subprocess.Popen(["./fp", "100000", "1", "5"], cwd=folder)
     recorder = subprocess.Popen([*words, tap.STOKE, "record", "-q", "-F", "999", "-g", "fp",
                                  "-o", path, "-p", str(load.pid)])
-    time.sleep(2.5)
+    recorded, end = 0, time.monotonic() + 60
+    while recorded <= 50 and time.monotonic() < end and recorder.poll() is None:
+        time.sleep(1)
+        with contextlib.suppress(RuntimeError):  # there may be no samples yet
+            recorded = sum(recording.of_program(recording.stacks(path)).values())
     recorder.kill()
     recorder.wait()
     load.kill()
     load.wait()
-    recorded = sum(recording.of_program(recording.stacks(path)).values())
     report.result(f"{name}: {recorded} samples", "" if recorded > 50 else "samples are missing")
 
 
