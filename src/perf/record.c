@@ -265,17 +265,22 @@ static struct str take_text(struct bytes *b)
     return str_head(rest, str_find(rest, 0));
 }
 
+/* Minor device numbers have so many bits. */
+#define MINOR_BITS 20
+
 /* Whether the record has a build ID in place of device and inode. If another recorder
- * requests build IDs, the kernel sets the flag in our records, too, and the device number
- * looks like a size. So the event requests it, or the size is that of a hash. */
+ * requests build IDs, the kernel sets the flag in our records, too, and the major device
+ * number looks like a size. So the event requests it, or the size is that of a hash, or what
+ * follows is no minor device number. */
 static bool has_build_id(const struct perf_data *d, const struct perf_record *r,
                          struct bytes b)
 {
     uint32_t size = bytes_u8(&b), reserved = bytes_u8(&b);
     reserved |= bytes_u16(&b);
-    if (r->type != PERF_MMAP2 || !(r->misc & PERF_MISC_MMAP_BUILD_ID) || reserved)
+    if (r->type != PERF_MMAP2 || !(r->misc & PERF_MISC_MMAP_BUILD_ID) || reserved ||
+        size == 0 || size > 20)
         return false;
-    return size == 20 || size == 16 || (d->asks_build_ids && size && size < 20);
+    return size == 20 || size == 16 || d->asks_build_ids || bytes_u32(&b) >> MINOR_BITS;
 }
 
 bool perf_map_of(const struct perf_data *d, const struct perf_record *r,

@@ -238,12 +238,27 @@ static bool put_source_stages(struct record_chain *c, struct record_sink *next,
     return true;
 }
 
+/* The first stage: it gets records of the kernel, and the next one adds its own. */
+static bool put_first(struct record_chain *c, struct error *err)
+{
+    bool by_kernel = c->sampler.attrs[0].flags & PERF_FLAG_BUILD_ID;
+    c->first = record_tasks_sink(&c->tasks);
+    if (by_kernel)
+        return true;
+    if (!record_build_ids_init(&c->build_ids, &c->sampler.layout,
+                               !c->sampler_settings.no_build_ids, c->first, err))
+        return false;
+    c->first = record_build_ids_sink(&c->build_ids);
+    return true;
+}
+
 bool record_chain_start(struct record_chain *c, struct record_sink output,
                         struct error *err)
 {
     struct record_sink next = {c, count_record, count_round};
     const struct record_layout *layout = &c->sampler.layout;
     c->output = output;
+    record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
     if (!put_source_stages(c, &next, err))
@@ -255,11 +270,10 @@ bool record_chain_start(struct record_chain *c, struct record_sink output,
             return false;
         next = record_unwinder_sink(&c->unwinder);
     }
-    if (!record_tasks_init(&c->tasks, layout, next, err))
+    if (!record_tasks_init(&c->tasks, layout, next, err) || !put_first(c, err))
         return false;
     c->tasks.jit_maps = c->settings->jit_maps;
     c->frames_most = read_frames_most(c);
-    c->first = record_tasks_sink(&c->tasks);
     c->kernel_hidden = !record_tasks_add_kernel(&c->tasks);
     for (size_t i = 0; i < c->settings->pid_count; i++)
         record_tasks_add(&c->tasks, c->settings->pids[i]);
@@ -270,6 +284,7 @@ void record_chain_close(struct record_chain *c)
 {
     perf_sampler_close(&c->sampler);
     close_sources(c);
+    record_build_ids_deinit(&c->build_ids);
     record_tasks_deinit(&c->tasks);
     record_unwinder_deinit(&c->unwinder);
     free(c->ids);

@@ -2,7 +2,7 @@
 /* The chain of a recording: event sources, stages and counters in front of one output.
  * It is the same for a file (session.h) and for live use (live.h).
  *
- *   perf_sampler, sources that collect --> tasks --> [unwinder] --> [stages of sources]
+ *   perf_sampler, sources that collect --> [build_ids] --> tasks --> [unwinder] --> [stages of sources]
  *       --> counts --> output
  *
  * Call open (counters exist, disabled), start (stages exist, the output gets the first
@@ -13,6 +13,7 @@
 #define STOKE_RECORD_CHAIN_H
 
 #include "os/wait.h"
+#include "record/build_ids.h"
 #include "record/event_source.h"
 #include "record/tasks.h"
 #include "record/unwinder.h"
@@ -44,6 +45,7 @@ struct record_chain {
     void *sources[EVENT_SOURCE_COUNT]; /* states; NULL: not active */
     struct error unavailable[EVENT_SOURCE_COUNT];
     uint64_t interval; /* as the sources need it */
+    struct record_build_ids build_ids;
     struct record_tasks tasks;
     struct record_unwinder unwinder;
     bool unwinds;

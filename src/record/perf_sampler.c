@@ -113,6 +113,12 @@ static size_t leader_of(const struct perf_sampler *s, size_t event)
     return split ? event : record_events_leader(events, event);
 }
 
+bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set)
+{
+    return !set->no_build_ids && !set->targets.everyone &&
+           !(set->events.count && set->events.items[0].of_everyone);
+}
+
 static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
 {
     const struct perf_sampler_settings *set = s->settings;
@@ -129,7 +135,9 @@ static struct perf_attr attr_of(const struct perf_sampler *s, size_t i)
     if (e->most_precise)
         attr.flags |= best_precision(e) << PERF_FLAG_PRECISE_SHIFT;
     if (i == 0)
-        attr.flags |= set->no_build_ids ? TRACKING & ~PERF_FLAG_BUILD_ID : TRACKING;
+        attr.flags |= perf_sampler_requests_build_ids(set)
+                          ? TRACKING
+                          : TRACKING & ~PERF_FLAG_BUILD_ID;
     if (!set->targets.everyone && !e->of_everyone && !set->targets.alone)
         attr.flags |= PERF_FLAG_INHERIT;
     if (set->targets.from_exec && !e->of_everyone)

@@ -48,15 +48,20 @@ struct perf_sampler_settings {
     const char *command; /* of stoke, for hints; NULL: record */
     size_t ring_size;    /* of a CPU: a power of two; 0: derived from the rate */
 
-    /* Mapping records have no build IDs: readers take them from the files. While a counter
-     * of all tasks requests them, Linux 6.1 also writes them into other users' recordings,
-     * whose perf then fails. For counters that stay open for long. */
+    /* Mapping records have no build IDs: readers take them from the files. Otherwise the kernel
+     * writes them, or the stage build_ids.h if the counters are of all tasks. */
     bool no_build_ids;
 
     /* An eBPF program (bpf_sampler.h) that collects the samples of the only event: then the rings
      * contain records of tasks only. 0: none. */
     int program;
 };
+
+/* Whether the kernel writes build IDs into mapping records. While a counter of all tasks
+ * requests them, the kernel also flags the records of other profilers, which contain device
+ * and inode: perf then stops, or uses wrong build IDs (seen with Linux 6.1). So only counters
+ * of threads request them. */
+bool perf_sampler_requests_build_ids(const struct perf_sampler_settings *set);
 
 /* An open counter. */
 struct perf_counter_open {

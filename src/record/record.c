@@ -32,7 +32,7 @@ bool record_of(const struct record_layout *layout, struct str bytes, struct reco
     if (bytes.len < PERF_RECORD_HEADER)
         return false;
     *r = (struct record){.bytes = bytes, .type = record_u32(bytes, 0)};
-    memcpy(&r->misc, bytes.ptr + 4, sizeof r->misc);
+    memcpy(&r->misc, bytes.ptr + RECORD_MISC, sizeof r->misc);
     if (r->type >= PERF_HEADER_ATTR)
         return true;
     size_t least = r->type == PERF_SAMPLE ? layout->fixed_size
@@ -44,6 +44,13 @@ bool record_of(const struct record_layout *layout, struct str bytes, struct reco
                     : bytes.len - layout->trailer + layout->trailer_time;
     r->time = record_u64(bytes, at);
     return true;
+}
+
+struct str record_mmap_path(const struct record_layout *layout, const struct record *r)
+{
+    struct str path = str_head(r->bytes, r->bytes.len - layout->trailer);
+    path = str_skip(path, RECORD_MMAP_PATH);
+    return str_head(path, str_find(path, 0));
 }
 
 void record_begin(struct record_maker *m, uint32_t type, uint16_t misc)

@@ -81,6 +81,29 @@ static inline uint32_t record_tid(const struct record_layout *l, const struct re
     return record_u32(r->bytes, l->tid + 4);
 }
 
+/* Offsets of fields of a record. */
+enum { RECORD_MISC = 4 };
+
+/* Offsets of fields of a MMAP2 record. The file is identified by device, inode and generation,
+ * or, with PERF_MISC_MMAP_BUILD_ID, by its build ID. */
+enum record_mmap {
+    RECORD_MMAP_PID = 8,
+    RECORD_MMAP_START = 16,
+    RECORD_MMAP_SIZE = 24,
+    RECORD_MMAP_OFFSET = 32,
+    RECORD_MMAP_MAJOR = 40,
+    RECORD_MMAP_MINOR = 44,
+    RECORD_MMAP_INODE = 48,
+    RECORD_MMAP_BUILD_ID_SIZE = 40,
+    RECORD_MMAP_BUILD_ID = 44,
+    RECORD_MMAP_PATH = 72,
+};
+
+#define RECORD_MMAP_FILE_SIZE 24 /* of the fields that identify the file */
+
+/* The path of a MMAP2 record that has one. */
+struct str record_mmap_path(const struct record_layout *layout, const struct record *r);
+
 /* --- Making records ---------------------------------------------------------------- */
 
 /* A record being made: begin, put, end. What does not fit is cut off. */

@@ -44,39 +44,23 @@ struct unwinder_batch {
 
 /* --- Files ------------------------------------------------------------------------- */
 
-/* Offsets of fields of a MMAP2 record. */
-enum {
-    MMAP_PID = 8,
-    MMAP_START = 16,
-    MMAP_SIZE = 24,
-    MMAP_OFFSET = 32,
-    MMAP_ID = 40,
-    MMAP_PROTECTION = 64,
-    MMAP_PATH = 72
-};
-
-static struct str mapped_path(const struct record_unwinder *u, const struct record *r)
-{
-    struct str path = str_head(r->bytes, r->bytes.len - u->layout->trailer);
-    path = str_skip(path, MMAP_PATH);
-    return str_head(path, str_find(path, 0));
-}
-
 static struct str mapped_build_id(struct record_unwinder *u, const struct record *r)
 {
-    uint8_t size = (uint8_t)r->bytes.ptr[MMAP_ID];
+    uint8_t size = (uint8_t)r->bytes.ptr[RECORD_MMAP_BUILD_ID_SIZE];
     if (!(r->misc & PERF_MISC_MMAP_BUILD_ID) || size > 20)
         return STR("");
-    return find_hexadecimal((struct str){r->bytes.ptr + MMAP_ID + 4, size}, &u->texts);
+    return find_hexadecimal((struct str){r->bytes.ptr + RECORD_MMAP_BUILD_ID, size},
+                            &u->texts);
 }
 
 /* Identifies the file: its build ID, or device and inode; and its path. Memory without a file
  * is private to a process. */
 static uint64_t key_of(const struct record *r, struct str path, bool jit)
 {
-    struct hash128 id = hash_bytes128(r->bytes.ptr + MMAP_ID, 24);
+    struct hash128 id =
+        hash_bytes128(r->bytes.ptr + RECORD_MMAP_MAJOR, RECORD_MMAP_FILE_SIZE);
     struct hash128 name = hash_bytes128(path.ptr, path.len);
-    uint64_t owner = jit ? record_u32(r->bytes, MMAP_PID) : 0;
+    uint64_t owner = jit ? record_u32(r->bytes, RECORD_MMAP_PID) : 0;
     return hash_mix(id.lo ^ name.hi, id.hi ^ name.lo ^ owner) | 1;
 }
 
@@ -105,18 +89,19 @@ static uint32_t new_number(struct record_unwinder *u)
 /* The id of the file that the record maps; 0 if memory is short. */
 static uint32_t file_of(struct record_unwinder *u, const struct record *r)
 {
-    struct str path = mapped_path(u, r);
+    struct str path = record_mmap_path(u->layout, r);
     bool jit = is_jit(path);
     uint64_t key = key_of(r, path, jit);
     uint64_t *number = idmap_put(&u->numbers, &u->texts, key);
     if (!number)
         return 0;
     if (*number == 0 && (*number = new_number(u)) != 0) {
-        u->files[*number] = (struct unwinder_file){.key = key,
-                                                   .path = arena_str(&u->texts, path),
-                                                   .build_id = mapped_build_id(u, r),
-                                                   .pid = record_u32(r->bytes, MMAP_PID),
-                                                   .is_jit = jit};
+        u->files[*number] =
+            (struct unwinder_file){.key = key,
+                                   .path = arena_str(&u->texts, path),
+                                   .build_id = mapped_build_id(u, r),
+                                   .pid = record_u32(r->bytes, RECORD_MMAP_PID),
+                                   .is_jit = jit};
         u->known++;
     }
     return (uint32_t)*number;
@@ -208,22 +193,22 @@ static void set_space(struct record_unwinder *u, uint32_t pid, space_id space)
 
 static void take_map(struct record_unwinder *u, const struct record *r)
 {
-    uint32_t pid = record_u32(r->bytes, MMAP_PID);
-    uint64_t start = record_u64(r->bytes, MMAP_START);
+    uint32_t pid = record_u32(r->bytes, RECORD_MMAP_PID);
+    uint64_t start = record_u64(r->bytes, RECORD_MMAP_START);
     bool kernel = (r->misc & PERF_CPU_MODE) == PERF_MODE_KERNEL;
     if (pid >= u->pid_limit || kernel ||
-        r->bytes.len < MMAP_PATH + 8 + u->layout->trailer)
+        r->bytes.len < RECORD_MMAP_PATH + 8 + u->layout->trailer)
         return;
     if (u->known >= u->known_limit) {
         unwind_waiting(u);
         forget_unmapped(u);
     }
     struct address_map map = {.start = start,
-                              .end = start + record_u64(r->bytes, MMAP_SIZE),
-                              .offset = record_u64(r->bytes, MMAP_OFFSET),
+                              .end = start + record_u64(r->bytes, RECORD_MMAP_SIZE),
+                              .offset = record_u64(r->bytes, RECORD_MMAP_OFFSET),
                               .object = file_of(u, r),
                               .no_code = (r->misc & PERF_MISC_MMAP_DATA) != 0};
-    if (str_equal(mapped_path(u, r), STR("[vdso]")))
+    if (str_equal(record_mmap_path(u->layout, r), STR("[vdso]")))
         map.offset = 0;
     u->space_of[pid] = space_add(&u->spaces, u->space_of[pid], &map);
 }
