@@ -25,11 +25,11 @@ os.execvp("stoke", ["stoke", "record"] + sys.argv[1:])' "$@" 2>err &
     recorder=$!
     pids="$pids $recorder"
 }
-# waits_for WHAT COMMAND...: until it is true.
+# waits_for WHAT COMMAND...: until it is true, at most for minutes: the machine may be busy.
 waits_for() {
     what=$1
     shift
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         ! "$@" || return 0
         sleep 0.1
     done
@@ -199,7 +199,7 @@ python3 - $$ <<'END' 2>err || fail "$(cat err)"
 import os, signal, subprocess, sys, time
 words = ["stoke", "record", "-q", "--snapshot", "-o", "early.data", "--duration", "0.5",
          "-p", sys.argv[1]]
-recorder = subprocess.Popen(words, preexec_fn=lambda: signal.alarm(20))
+recorder = subprocess.Popen(words, preexec_fn=lambda: signal.alarm(120))
 blocked = 0
 while not blocked >> (signal.SIGUSR2 - 1) & 1:
     with open(f"/proc/{recorder.pid}/status", encoding="ascii") as status:
@@ -234,7 +234,7 @@ waits_for "it ends without its reader" test -s p.data
 status 143 stoke record --duration 0.3 -o e.data sleep 10
 says "'sleep' still ran, and was stopped$"
 status 143 stoke record -q --max-size 1K -o e.data sleep 10
-status 5 stoke record -q --duration 0.5 -o e.data sh -c 'trap "exit 5" TERM; while :; do sleep 0.1; done'
+status 5 stoke record -q --duration 3 -o e.data sh -c 'trap "exit 5" TERM; while :; do sleep 0.1; done'
 # One that is stopped ends, too.
 status 143 stoke record -q --duration 0.3 -o e.data sh -c 'kill -STOP $$'
 # A program that ignores the signal: a message says so, and a second Ctrl-C kills it.

@@ -73,8 +73,9 @@ def record(folder, name, *words):
 
 
 def check_times(report, folder, name, *words):
-    """Up to three times: the machine may be too busy to keep up with the rings."""
-    for attempt in range(3):
+    """Up to six times: on a busy machine, a thread may lose its CPU between a wait and its
+    clock, or the recorder may not keep up with the rings."""
+    for attempt in range(6):
         path, truth = record(folder, name, *words)
         found = stacks(path)
         wrong = wrong_times(found, truth)
@@ -89,10 +90,11 @@ def check_times(report, folder, name, *words):
 def check_reasons(report, name, found):
     wrong = []
     for way, reason in REASONS.items():
-        all_of_it = of_function(found, way)
+        # a thread that works may be preempted, for as long as others want to run
+        all_of_it = {s: n for s, n in of_function(found, way).items()
+                     if "[preempted]" not in s or reason == "[preempted]"}
         known = sum(n for s, n in all_of_it.items() if reason in s)
-        # a thread that is woken up while others run may be preempted, too
-        if known < 0.9 * sum(all_of_it.values()):
+        if not known or known < 0.9 * sum(all_of_it.values()):
             wrong.append(f"{way}: {reason} {known} of {sum(all_of_it.values())}: "
                          f"{collections.Counter(s[-1] for s in all_of_it)}")
     report.result(f"{name}: the reasons are known", "\n".join(wrong))
@@ -175,8 +177,10 @@ def check_still_waiting(report, folder):
                               "exec sleep 100"])
     try:
         time.sleep(0.1)
+        began = time.monotonic()
         output([tap.STOKE, "record", "-q", "--off-cpu", "-o", path, "-p", str(shell.pid),
                 "--duration", "2"])
+        took = (time.monotonic() - began) * 1e9
     finally:
         shell.kill()
         shell.wait()
@@ -186,10 +190,12 @@ def check_still_waiting(report, folder):
         tid, period, event = line.split()
         by_thread[int(tid)] += int(period) if event == "off-cpu:" else 0
     shell_waits = by_thread.pop(shell.pid, 0)
-    long = {tid: ns for tid, ns in by_thread.items() if ns > 0.3e9}
+    # each lives for 0.1 s, and for as long as it waits for a CPU; if ends were missed, all that
+    # ended would have waited for more than a second
+    long = {tid: ns for tid, ns in by_thread.items() if ns > 1e9}
     report.result("a wait lasts until the end of the recording, unless the thread has ended",
-                  "" if 1.2e9 < shell_waits < 2.05e9 and not long else
-                  f"{shell_waits / 1e9} s; {long}")
+                  "" if 1.2e9 < shell_waits < took and len(long) < 3 else
+                  f"{shell_waits / 1e9} s of {took / 1e9}; {long}")
 
 
 def main():
