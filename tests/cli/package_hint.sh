@@ -66,7 +66,7 @@ says "$hint: install the packages with their debug symbols, or .*elfutils"
 
 # stoke top, at its end.
 ./load forever & running=$!
-for _ in 1 2 3 4 5 6 7 8; do # on a busy machine, until it has run while top samples
+for _ in $(seq 60); do # on a busy machine, until it has run while top samples
     status 0 stoke top -p "$running" -n 1 -d 0.5
     grep -q 'no function names' err && break
 done

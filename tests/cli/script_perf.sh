@@ -57,7 +57,7 @@ perf record -q -o try.data ./load >/dev/null 2>&1 || {
 # compare NAME OPTION...: checks that all lines are equal. perf adds a frame of all ones to stacks
 # from dumps. It names PLT stubs after the function before them, or not at all. Up to a thousandth
 # of the lines may differ: if the last instruction of a function is a call, perf names the next
-# function as the caller.
+# function as the caller. In a short piece, three lines may.
 stubs='s/ \(_init\|[^ ]*@plt\)\(+0x[0-9a-f]*\)*/ a stub/'
 compare() {
     name=$1
@@ -70,7 +70,7 @@ compare() {
     other=$(diff want got | grep -c '^<' || true)
     echo "$name $*: $lines lines, $other differ"
     diff want got | sed 's/^/    /' | head -6
-    [ $((other * 1000)) -le "$lines" ] || {
+    [ "$other" -le $((lines / 1000 + 3)) ] || {
         diff want got | head -20 >&2
         fail "$name $*: $other of $lines lines differ"
     }
@@ -79,7 +79,11 @@ compare() {
 perf record -q -o fp.data -g ./load
 perf record -q -o dwarf.data --call-graph dwarf,4096 ./load
 perf record -q -o plain.data ./load
-perf record -q -o pipe.data -g -o - ./load >pipe.data
+for _ in $(seq 30); do # perf may crash, see lib.sh
+    ! { command perf record -q -g -o - ./load >pipe.data &&
+        command perf script -i pipe.data >/dev/null 2>&1; } || break
+    sleep 1
+done
 perf record -q -o packed.data -g -z ./load
 perf record -q -o events.data -e cpu-clock,page-faults,context-switches -g ./load
 for name in fp dwarf plain pipe packed events; do
@@ -100,9 +104,11 @@ compare plain --time 10%/2
 compare plain --time 0%-10%,30%-40%
 compare fp --show-mmap-events --show-task-events
 compare dwarf --show-mmap-events --show-task-events
-# Samples of other programs are not compared, because their files may have changed.
-perf record -q -a -o all.data -e cpu-clock -e sched:sched_switch ./load 2>/dev/null &&
-    compare all --comms load,swapper
+# Samples of other programs are not compared, because their files may have changed. Other tests
+# have programs that are called load.
+cp load script_load
+perf record -q -a -o all.data -e cpu-clock -e sched:sched_switch ./script_load 2>/dev/null &&
+    compare all --comms script_load,swapper
 
 # Offsets in functions: each has as many samples as in perf script.
 command -v nm >/dev/null || exit 0

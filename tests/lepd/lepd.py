@@ -216,12 +216,14 @@ PANELS = {
 
 
 def eventually(check, *args):
-    """Samples arrive seconds after the first request for them."""
+    """Samples and rates arrive seconds after the first request for them; and what two programs
+    show may change between them."""
     end = time.monotonic() + 60
     while True:
         try:
             return check(*args)
-        except (AssertionError, StopIteration, AttributeError, TypeError) as error:
+        except (AssertionError, StopIteration, AttributeError, TypeError, ValueError,
+                LookupError) as error:
             if time.monotonic() > end:
                 raise AssertionError(f"{type(error).__name__}: {error}") from error
             time.sleep(0.2)
@@ -462,12 +464,10 @@ def checked(report, name, check, *args):
 def run_cases(report, daemon):
     checked(report, "all methods", all_methods, daemon)
     for name, panel in PANELS.items():
-        needs_samples = name.startswith("perf.")
-        checked(report, f"LEPV's panel {name}", *((eventually, panel) if needs_samples else (panel,)),
-                daemon)
+        checked(report, f"LEPV's panel {name}", eventually, panel, daemon)
     for name, check in COMMANDS.items():
         if shutil.which(name):
-            checked(report, f"beside {name}", check, daemon)
+            checked(report, f"beside {name}", eventually, check, daemon)
         else:
             report.skip(f"beside {name}", f"no {name}")
     for name, attack in ATTACKS.items():

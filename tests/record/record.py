@@ -102,8 +102,9 @@ ROOTS = {"main", "_start", "clone3", "__clone3", "start_thread", "__libc_start_c
 
 
 def check_shares(report, folder, name, program, words, depth, exact_depth):
-    """Up to three times: one of a hundred correct shares is outside of the interval."""
-    for attempt in range(3):
+    """Up to six times: one of a hundred correct shares is outside of the interval, so one of 25
+    correct runs is, and one of 10^8 is six times."""
+    for attempt in range(6):
         path = record(folder, f"{name}.data", "-F", "1999", *words, "./" + program, "1500",
                       "2", str(depth))
         found = stacks(path)
@@ -160,16 +161,21 @@ def check_counted(report, folder):
     for out, counted in ("all.folded", True), ("all.data", False), ("all.speedscope.json", False):
         _, _, reported = tap.run([tap.STOKE, "record", "-a", "-g", "fp", "--duration", "0.5", "-o", out],
                              cwd=folder)
+        there = os.path.exists(os.path.join(folder, out)) and os.path.getsize(os.path.join(folder, out))
         report.result(f"{out} is {'counted in the kernel' if counted else 'sampled'} by default",
-                      "" if (b"counted in the kernel" in reported) == counted and
-                      os.path.getsize(os.path.join(folder, out)) else reported.decode())
-    path = record(folder, "counted.data", "--bpf", "-F", "4999", "./fp", "600", "2", "5")
-    reported = stoke("script", "-q", "-G", "-F", "comm,time,period", path).splitlines()
-    periods = sum(int(line.split()[-1]) for line in reported)
+                      "" if (b"counted in the kernel" in reported) == counted and there else
+                      reported.decode())
     cpu = 2 * 0.6e9
+    for _ in range(6):  # while a virtual machine does not run, only one of both clocks goes on
+        path = record(folder, "counted.data", "--bpf", "-F", "4999", "./fp", "600", "2", "5")
+        reported = stoke("script", "-q", "-G", "-F", "comm,time,period", path).splitlines()
+        periods = sum(int(line.split()[-1]) for line in reported)
+        wrong = abs(periods / cpu - 1) >= 0.02 or abs(len(reported) / (cpu * 4999e-9) - 1) >= 0.02
+        if not wrong:
+            break
+        print(f"# bpf: {len(reported)} samples, {periods} ns of {cpu}")
     report.result(f"bpf: {len(reported)} samples at 4999 Hz, of {cpu / 1e9} s",
-                  "" if abs(periods / cpu - 1) < 0.02 and
-                  abs(len(reported) / (cpu * 4999e-9) - 1) < 0.02 else f"{periods} ns")
+                  f"{periods} ns" if wrong else "")
 
 
 # --- Beside perf ------------------------------------------------------------------------
@@ -251,9 +257,9 @@ def seconds_missing(path, program, began, killed):
     return (killed - max([began, *times]) if found else 0), ""
 
 
-def kill_once(folder, number, words, target, wait, programs):
+def kill_once(folder, number, words, target, wait, programs, least=0):
     """Kills a recorder `wait` seconds after its start (None: at a random time after the file
-    exists). Returns ("", seconds missing) or what is wrong."""
+    exists, at least after `least` seconds). Returns ("", seconds missing) or what is wrong."""
     path = os.path.join(folder, f"killed-{number}.data")
     work = ["./plain", "100000", "1", "20"]
     load = subprocess.Popen(work, cwd=folder) if target == "pid" else None
@@ -265,7 +271,7 @@ def kill_once(folder, number, words, target, wait, programs):
                 recorder.poll() is None:
             time.sleep(0.01)
         began = time.clock_gettime(time.CLOCK_MONOTONIC)
-        time.sleep(random.uniform(0, 2.2) if wait is None else wait)
+        time.sleep(random.uniform(least, 2.2) if wait is None else wait)
         if "--snapshot" in words and wait is None:
             recorder.send_signal(signal.SIGUSR2)
             time.sleep(random.uniform(0, 0.05))
@@ -299,8 +305,15 @@ def check_kills(report, folder, has_perf):
         words, target = KILLED[number % len(KILLED)]
         wait = random.uniform(0.001, 0.08) if number % 3 == 2 else None
         why, missing = kill_once(folder, number, words, target, wait, programs)
-        worst = max(worst, missing)
         how = f"{' '.join(words)}, {target}, {wait or 'later'}"
+        # on a busy machine, the recorder or the program may wait for a CPU; a recorder that does
+        # not write fails each time
+        for _ in range(5 if missing > 1 and not why else 0):
+            print(f"# {how}: {missing:.2f} s are missing")
+            why, missing = kill_once(folder, number, words, target, None, programs, 2)
+            if why or missing <= 1:
+                break
+        worst = max(worst, missing)
         if why:
             faults.append(f"{how}: {why}")
         elif missing > 1:
@@ -336,7 +349,9 @@ def check_lost(report, folder):
     recorder = subprocess.Popen([tap.STOKE, "record", "-F", "4999", "-g", "fp", "-m", "32K",
                                  "-o", path, "-p", str(load.pid), "--duration", "4"],
                                 stderr=subprocess.PIPE, cwd=folder)
-    time.sleep(0.7)
+    while not files_of(path) and recorder.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)
     recorder.send_signal(signal.SIGSTOP)
     time.sleep(2)
     recorder.send_signal(signal.SIGCONT)
