@@ -113,7 +113,7 @@ says '^rate  *999 samples per second' out
 status 3 stoke record -q -F 999 -o named.stoke ./load 50
 status 0 stoke fold -q named.stoke
 says '^load;.*main;middle;leaf [0-9]*$' out
-status 3 stoke record -q --bundle -o other.name ./load 50
+status 3 stoke record -q -F 999 --bundle -o other.name ./load 50
 status 0 stoke fold -q other.name
 
 # Without stacks, and by another event.
