@@ -17,7 +17,7 @@ import tempfile
 from perf.make_perf_data import MARK_USER, Recording, USUAL, Attr
 from tap import STOKE, Tap
 
-PID = 3999999  # higher than all ids in use
+PID = 5_000_000 + os.getpid()  # no process has it; another run of this test has another
 MAP = f"/tmp/perf-{PID}.map"
 SYSTEM = ("/dev/watchdog", "/dev/watchdog0", "/dev/kmsg", "/proc/kmsg", "/dev/mem", "/dev/port",
           "/dev/tty", "/dev/zero", "/dev/ptmx", "/proc/self/mem", "/sys/kernel/uevent_seqnum",

@@ -4,6 +4,7 @@
 debuginfod of the test; names and inlined functions are found again."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -50,19 +51,29 @@ def free_port():
         return s.getsockname()[1]
 
 
+def has_file(url, build_id):
+    try:
+        with urllib.request.urlopen(f"{url}/buildid/{build_id}/debuginfo", timeout=60) as reply:
+            return bool(reply.read())
+    except OSError:  # it does not answer yet, or has not read the file yet
+        return False
+
+
 def serve(folder, served):
-    port = free_port()
-    server = subprocess.Popen(["debuginfod", "-p", str(port), "-d", ":memory:", "-F", served],
-                              cwd=folder, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    for _ in range(100):
-        try:
-            text = urllib.request.urlopen(url + "/metrics", timeout=5).read().decode()
-            if 'thread_work_total{role="traverse"} 1' in text:
-                break
-        except OSError:
-            pass
+    """A server that has the debug file. Another program can take the port before it: then it ends,
+    and is started again with another port."""
+    notes = run("readelf", "-n", "program", cwd=folder).decode()
+    build_id = re.search(r"Build ID: (\w+)", notes)[1]
+    until, server = time.monotonic() + tap.TIMEOUT / 2, None
+    while time.monotonic() < until:
+        if not server or server.poll() is not None:
+            port = free_port()
+            url = f"http://127.0.0.1:{port}"
+            server = subprocess.Popen(
+                ["debuginfod", "-p", str(port), "-d", ":memory:", "-F", served], cwd=folder,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if has_file(url, build_id):
+            break
         time.sleep(0.1)
     return server, url
 

@@ -10,7 +10,6 @@ import shutil
 import struct
 import subprocess
 import tempfile
-import time
 
 import tap
 
@@ -392,10 +391,9 @@ def check_deleted(report, folder):
     case.build()
     with subprocess.Popen([case.at("app")]) as process:
         try:
-            time.sleep(0.2)
-            os.unlink(case.at("app"))
+            os.unlink(case.at("app"))  # Popen returns when it runs
             case.run("perf", "record", "-q", "-g", "-o", "perf.data", "-p",
-                     str(process.pid), "sleep", "0.3")
+                     str(process.pid), "sleep", "1")
             report.result("a deleted program is read from its process", named(case))
             case.run("gcc", "-O0", "-g", "-o", "app", "a.c")
             report.result("and not from the program that replaced it", named(case))
@@ -464,7 +462,7 @@ def check_jitdump(report, folder):
     def record(*options):
         """(the process's number, where its code was, the dump)"""
         pid, room = case.run("perf", "record", "-q", "-F", "999", *options, "-o",
-                             "perf.data", case.at("app"), "80").split()
+                             "perf.data", case.at("app"), "240").split()
         return pid.decode(), int(room, 16), case.at(f"jit-{pid.decode()}.dump")
 
     def samples(*options):

@@ -23,6 +23,7 @@ import qemu_trace   # noqa: E402
 
 EVERY = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 KILLED = 1
+ENOUGH = 1 << 16  # bytes of the trace of a guest in a loop
 ECALL = b"\x73\0\0\0"
 
 
@@ -164,13 +165,17 @@ def ended_by(lab, number):
         ["qemu-riscv64", "-plugin", f"{guests.PLUGIN},out=trace", lab.process, "forever"],
         cwd=lab.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     guest.stdout.readline()
-    time.sleep(0.1)
+    size, until = 0, time.monotonic() + tap.TIMEOUT / 2
+    while size < ENOUGH and time.monotonic() < until and guest.poll() is None:
+        time.sleep(0.01)
+        size = os.path.getsize(lab.path("trace"))
     guest.send_signal(number)
     guest.communicate()  # also when the writer ends: it has standard error open
     trace = lab.trace()
     return all_of(unequal(-number, guest.returncode, "status"),
                   unequal(KILLED, trace.end and trace.end[0], "flags of the end"),
-                  "" if trace.count() > 10000 else f"{trace.count()} instructions only")
+                  "" if trace.count() > 10000 else
+                  f"{trace.count()} instructions only, {size} bytes before the signal")
 
 
 def check_processes(lab, report):
@@ -223,14 +228,14 @@ def live(lab):
         cwd=lab.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     seen = 0
     with open(fifo, "rb") as file:
-        until = time.monotonic() + 20
-        while time.monotonic() < until and seen < 1 << 16:
+        until = time.monotonic() + tap.TIMEOUT / 2
+        while time.monotonic() < until and seen < ENOUGH:
             seen += len(file.read1(1 << 16))
         guest.send_signal(signal.SIGTERM)
         while file.read1(1 << 16):
             pass
     guest.communicate()
-    return "" if seen >= 1 << 16 else f"only {seen} bytes came"
+    return "" if seen >= ENOUGH else f"only {seen} bytes came"
 
 
 def check_options(lab, report):
