@@ -113,6 +113,8 @@ def check_shares(store, rate):
         for name in SHARES:
             per[name] += weight * rate / 1e9 if name in stack else 0
     n = sum(per.values())
+    if n == 0:
+        return "no samples of the load"
     wrong = []
     for name, percent in SHARES.items():
         p = percent / 100
