@@ -13,6 +13,7 @@
 
 struct callgrind_function {
     string_id name, file, module;
+    uint32_t line; /* or 0 */
     string_id
         other_file;      /* without an fn= line and a file: its first caller's own file */
     bool defined;        /* it has an fn= line */
@@ -45,6 +46,8 @@ struct callgrind {
     uint64_t bytes;      /* of the file */
     uint64_t calls_read; /* calls, during the walk, of all events */
     bool fractions;      /* a cost is not an integer */
+    bool exact_self;     /* the self cost of every function is exact, even where functions
+                        call each other; their total cost may then differ */
 
     /* The key of an index look-up. */
     struct callgrind_function key;

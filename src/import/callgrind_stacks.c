@@ -3,6 +3,7 @@
  * The cost of a function with several callers is divided in proportion to the calls.
  * The cost of a recursive call (its callee is already on the stack) is added to the
  * caller, and so are parts that are too small. */
+#include "base/array.h"
 #include "base/limits.h"
 #include "import/callgrind.h"
 #include <math.h>
@@ -21,6 +22,13 @@ struct visit {
     double retained;            /* of calls that were not walked */
 };
 
+/* A stack for callgrind.exact_self, whose weight is not final. */
+struct leaf {
+    uint32_t function;
+    stack_id stack;
+    double weight;
+};
+
 struct descent {
     struct callgrind *c;
     size_t event;
@@ -31,6 +39,8 @@ struct descent {
     size_t depth, paths;
     double undistributed; /* of the total cost: not yet distributed */
     double least;         /* smaller parts are not walked */
+    struct leaf *leaves;
+    size_t leaf_count, leaf_cap;
 };
 
 static frame_id frame_of(struct callgrind *c, const struct callgrind_function *f)
@@ -40,6 +50,7 @@ static frame_id frame_of(struct callgrind *c, const struct callgrind_function *f
         c->b, &(struct frame){
                   .name = import_label(c->b, f->name),
                   .file = c->options->lines ? f->file : 0,
+                  .line = c->options->lines ? f->line : 0,
                   .module = builder_module(c->b, profile_string(p, f->module), STR(""))});
 }
 
@@ -94,14 +105,23 @@ static void enter(struct descent *d, uint32_t function, stack_id parent, double 
     }
 }
 
+static void add_weight(struct descent *d, stack_id stack, double weight)
+{
+    struct callgrind *c = d->c;
+    if (weight > 0)
+        builder_add_stack(c->b, c->events[d->event].event, stack,
+                          c->options->samples ? 1 : weight);
+}
+
 static void finish_visit(struct descent *d)
 {
     struct callgrind *c = d->c;
     const struct visit *v = &d->visits[--d->depth];
     d->open[v->function] = false;
-    if (v->retained > 0)
-        builder_add_stack(c->b, c->events[d->event].event, v->stack,
-                          c->options->samples ? 1 : v->retained);
+    if (!c->exact_self)
+        add_weight(d, v->stack, v->retained);
+    else if (ARRAY_RESERVE(&c->arena, d->leaves, d->leaf_cap, d->leaf_count + 1))
+        d->leaves[d->leaf_count++] = (struct leaf){v->function, v->stack, v->retained};
 }
 
 /* Walks down from a function with this cost. */
@@ -189,6 +209,80 @@ static void descend_all(struct descent *d)
         descend_within(d, largest, d->undistributed);
 }
 
+/* --- Exact self costs -------------------- */
+
+/* By function, while its stacks get their weights. */
+struct portion {
+    stack_id stack;        /* its first one, or 0 */
+    double sum;            /* the weights of its stacks from the walk */
+    double passed, spread; /* of `sum` and of its self cost: the part already added */
+};
+
+/* Adds a stack for the function, which the walk did not visit. */
+static void add_stack(struct descent *d, struct portion *portions, uint32_t function,
+                      stack_id parent)
+{
+    struct callgrind *c = d->c;
+    const struct callgrind_function *f = &c->functions[function];
+    portions[function].stack = builder_push(c->b, parent, frame_of(c, f));
+    add_weight(d, portions[function].stack, f->self[d->event]);
+}
+
+/* Functions that the walk did not visit are callees of those that it did, with costs that
+ * are too small; `queue` has room for all functions. The others have no callers. */
+static void add_unvisited(struct descent *d, struct portion *portions, uint32_t *queue)
+{
+    const struct callgrind *c = d->c;
+    size_t count = 0, next = 0;
+    for (uint32_t i = 1; i < c->function_count; i++)
+        if (portions[i].stack)
+            queue[count++] = i;
+    for (uint32_t root = 1; root < c->function_count; root++) {
+        for (; next < count; next++)
+            for (uint32_t i = c->functions[queue[next]].first_call; i;
+                 i = c->calls[i].next) {
+                uint32_t callee = c->calls[i].callee;
+                if (portions[callee].stack)
+                    continue;
+                add_stack(d, portions, callee, portions[queue[next]].stack);
+                queue[count++] = callee;
+            }
+        if (!portions[root].stack) {
+            add_stack(d, portions, root, 0);
+            queue[count++] = root;
+        }
+    }
+}
+
+/* Divides each function's self cost among its stacks in proportion to their weights from
+ * the walk, or gives it to the first one if all are 0. */
+static void add_leaves(struct descent *d)
+{
+    struct callgrind *c = d->c;
+    size_t count = c->function_count;
+    struct portion *portions = arena_zalloc(&c->arena, count, sizeof *portions);
+    uint32_t *queue = arena_zalloc(&c->arena, count, sizeof *queue);
+    if (!portions || !queue)
+        return;
+    for (size_t i = 0; i < d->leaf_count; i++) {
+        struct portion *p = &portions[d->leaves[i].function];
+        p->sum += d->leaves[i].weight;
+        if (!p->stack)
+            p->stack = d->leaves[i].stack;
+    }
+    for (size_t i = 0; i < d->leaf_count; i++) {
+        const struct leaf *l = &d->leaves[i];
+        struct portion *p = &portions[l->function];
+        double self = c->functions[l->function].self[d->event];
+        p->passed += l->weight;
+        double upto = p->passed >= p->sum ? self : self * (p->passed / p->sum);
+        upto = c->fractions ? upto : floor(upto + 0.5);
+        add_weight(d, l->stack, upto - p->spread);
+        p->spread = upto;
+    }
+    add_unvisited(d, portions, queue);
+}
+
 static void add_event(struct callgrind *c, size_t event)
 {
     size_t count = c->function_count;
@@ -203,9 +297,12 @@ static void add_event(struct callgrind *c, size_t event)
     d.undistributed = sum_all(&d);
     d.least = d.undistributed * SHARE_LEAST;
     descend_all(&d);
+    if (c->exact_self)
+        add_leaves(&d);
     builder_warn_times(c->b,
                        "more stacks than the limit: the rest is added to their callers",
                        is_full(&d));
+    arena_release(&c->arena, d.leaves, d.leaf_cap * sizeof *d.leaves);
     arena_release(&c->arena, d.visits, DEPTH_MAX * sizeof *d.visits);
 }
 
