@@ -160,6 +160,7 @@ module.exports = (test) => {
         await page.locator(".more button").click();
         await settle(page);
         await page.locator(".dialog input[type=text]").fill("12");
+        await settle(page);
         assert.equal(await page.locator(".dialog .inner").count(), 1, "the search finds a thread by its number");
         await page.locator(".dialog .inner input").uncheck();
         await key(page, "Escape");

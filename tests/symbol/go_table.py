@@ -253,17 +253,18 @@ def check_recording(report, folder):
     for how in ("fp", "dwarf"):
         data = os.path.join(folder, how + ".data")
         name = f"a stripped program recorded with -g {how}"
-        done = subprocess.run([tap.STOKE, "record", "-q", "-g", how, "-o", data, bare],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              check=False)
+        done = subprocess.run([tap.STOKE, "record", "-q", "-F", "2999", "-g", how, "-o", data,
+                               bare], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False)
         if done.returncode:
             report.skip(name, done.stderr.strip()[-100:].replace("\n", " "))
             continue
         folded = output([tap.STOKE, "fold", data])
         stacks = [line for line in folded.splitlines() if "main.(*tree).insert" in line]
         whole = [line for line in stacks if "runtime.main;main.main;main.work;" in line]
-        report.result(f"{name}: {len(stacks)} stacks", "" if stacks and
-                      len(whole) >= 0.9 * len(stacks) else folded[:2000])
+        weights = [sum(int(line.rpartition(" ")[2]) for line in lines) for lines in (whole, stacks)]
+        report.result(f"{name}: {len(stacks)} stacks, {weights[0]} of {weights[1]} are whole",
+                      "" if stacks and weights[0] >= 0.9 * weights[1] else folded[:2000])
         listed = output([tap.STOKE, "annotate", "main.(*tree).insert", data])
         report.result(f"{name}: source lines", "" if "if less(key, t.key) {" in listed else
                       listed[:2000])

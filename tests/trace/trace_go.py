@@ -112,8 +112,9 @@ def is_panic(rest):
             deferred == ["catches.func1", "recovers", "spin"][:len(deferred)])
 
 
-# A signal can switch a stack without an instruction that shows it: one run of this many is exact.
-RUNS = 3
+# A signal can switch a stack without an instruction that shows it, in one run of ten: one run of
+# this many is exact.
+RUNS = 8
 
 
 def record(report, name, folder, program):

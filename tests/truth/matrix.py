@@ -33,6 +33,8 @@ SURE = 6.2
 STRAY = 0.02
 # Stacks of a thrown exception: their share depends on how loaded the machine is.
 THROWN = 0.1
+# Frames of two stacks that perf ends elsewhere: the smallest recordings have some 1000 stacks.
+RARE_FRAMES = 20
 SHOWN = 4
 
 # Frames below the last `descend`, by the mark of the line with the samples.
@@ -538,9 +540,10 @@ def check_perf(folder):
     theirs = perf_lines(["perf", "script", "--no-inline", "--max-stack", "2000", "-F", fields,
                          "-i", "program.data"], folder)
     missing = theirs - ours
-    if sum(missing.values()) <= 0.001 * sum(theirs.values()):
+    count, total = sum(missing.values()), sum(theirs.values())
+    if total > LEAST and count <= RARE_FRAMES + 0.001 * total:
         return []
-    return [f"{sum(missing.values())} of {sum(theirs.values())} frames are not perf's:",
+    return [f"{count} of {total} frames are not perf's:",
             *("theirs " + line for line, _ in missing.most_common(2)),
             *("ours   " + line for line, _ in (ours - theirs).most_common(2))]
 
@@ -720,8 +723,8 @@ def name_of(build):
 
 # --- Code without unwind information -----------------------------------------------------
 
-# A sample of the dynamic linker may be truncated too.
-GAPS = r"stacks are truncated: no unwind information in libmost\.so and [23] more"
+# Samples of the dynamic linker, the vDSO or a startup function may be truncated too.
+GAPS = r"stacks are truncated: no unwind information in libmost\.so and [2-5] more"
 
 
 def check_gaps(report):

@@ -252,6 +252,7 @@ def contains(ours, theirs):
 
 
 BAD_RULE = "3"  # enum unwind_end
+RARE = 2  # stacks: a busy machine gives the program few samples
 
 
 def compare_perf(path):
@@ -270,8 +271,10 @@ def compare_perf(path):
             their.pop()
         if not contains(ours, their) and not (len(ours) == 1 and end == BAD_RULE):
             wrong.append(f"at {time}: {' '.join(ours)}\n  perf: {' '.join(their)}")
-    allowed = count // 1000
-    if status == 0 and count and len(wrong) <= allowed:
+    allowed = RARE + count // 1000
+    if status == 0 and count > RARE and len(wrong) <= allowed:
+        for line in "\n".join(wrong).splitlines():
+            print("#", line)
         return "", count
     return shown(wrong, count) + err.decode(), count
 

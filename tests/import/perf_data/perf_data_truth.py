@@ -27,6 +27,9 @@ PROGRAMS = {re.sub("^truth_", "", os.path.basename(p)): os.path.abspath(p)
 SOURCES = os.path.join(tap.SOURCE_ROOT, "tests", "truth")
 CORPUS = os.path.join(tap.CORPUS, "perfdata")
 REQUIRED = 0.999
+# A short recording has few samples, of which one can be in code where tools differ.
+RARE = 2  # stacks or addresses
+RARE_FRAMES = 60  # of two stacks
 SHOWN = int(os.environ.get("STOKE_TRUTH_SHOWN", "3"))
 DWARF = ["--call-graph", "dwarf,16384"]
 FREQUENCY = ["-F", "1499"]
@@ -384,7 +387,8 @@ def check_script(report, recording):
     comms = (["fp", "worker*", "another name", "swapper"] if "-a" in recording.how else [])
     for event in events:
         total, equal, known, left = compare_event(recording, event, text, starts, comms)
-        good = total and equal + known >= REQUIRED * total
+        good = total > RARE and equal + known >= REQUIRED * total - RARE
+        comment("\n".join(left) if good else "")
         report.result(f"{recording.name}{', ' + event if event else ''}: as perf script: "
                       f"{share(equal, total)} equal, {known} in a known way",
                       "" if good else "\n".join(left) or "there are no samples")
@@ -661,7 +665,9 @@ def dwfl_frames(report, what, *recording):
     out = output([PROGRAMS["oracle_dwfl"], *recording])
     numbers = [int(n) for n in re.findall(r"\d+", lines_of(out)[-1])]
     _, ours, theirs, equal, _, _, invented = numbers
-    good = theirs and equal >= REQUIRED * theirs and ours >= theirs
+    good = theirs > RARE_FRAMES and equal >= REQUIRED * theirs - RARE_FRAMES and \
+        ours >= theirs - RARE_FRAMES
+    comment("\n".join(lines_of(out)[:RARE_FRAMES]) if good and equal != theirs else "")
     report.result(f"{name}: {share(equal, theirs)} equal, ours {ours}, "
                   f"{invented} that it invented left out",
                   "" if good else "\n".join(lines_of(out)[:60]))
@@ -761,7 +767,8 @@ def check_names(report, what, ours, program):
         comment(f"  {len(texts)}: {how}\n    {texts[0]}")
     others = sum(map(len, known.values()))
     equal = len(ours) - len(wrong) - others
-    good = ours and inlined and equal + others >= REQUIRED * len(ours)
+    good = len(ours) > RARE and inlined and equal + others >= REQUIRED * len(ours) - RARE
+    comment("\n".join(wrong) if good else "")
     report.result(f"{name}: {share(equal, len(ours))} addresses equal, {others} in a known "
                   f"way, {inlined} with inlined functions",
                   "" if good else "\n".join(wrong[:SHOWN]) or "none")
