@@ -379,7 +379,12 @@ static void reset(struct gprof *g, struct builder *b,
                   const struct import_options *options)
 {
     builder_end_scratch(b, &g->arena);
-    *g = (struct gprof){.b = b, .options = options, .stated = -1, .precision = 1e7};
+    *g = (struct gprof){.b = b,
+                        .options = options,
+                        .event = "time",
+                        .unit = UNIT_NANOSECONDS,
+                        .stated = -1,
+                        .precision = 1e7};
 }
 
 /* Both should have the same total: a flat profile of another program may come before a
@@ -388,7 +393,7 @@ static void check_pair(const struct reader *r)
 {
     const struct gprof *graph = &r->graph, *flat = &r->flat;
     double sum = 0, slack = graph->precision;
-    if (!graph->function_count || !flat->function_count || flat->is_ticks)
+    if (!graph->function_count || !flat->function_count || flat->unit == UNIT_COUNT)
         return;
     for (size_t i = 1; i <= graph->function_count; i++) {
         sum += graph->functions[i].self;
@@ -476,7 +481,10 @@ static bool read_header(struct reader *r, struct str line)
         end_block(r, line);
         if (r->flat.function_count)
             finish(r);
-        r->flat.is_ticks = ticks;
+        if (ticks) {
+            r->flat.event = "ticks";
+            r->flat.unit = UNIT_COUNT;
+        }
         r->unit = ticks ? 1 : 1e9;
         r->flat.precision = ticks ? 0.01 : 1e7;
         r->section = SECTION_FLAT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call graphs as gprof has them: functions with self time, and calls with a count, without
- * stacks. gprof.c reads them, gprof_stacks.c makes stacks of them. */
+ * stacks. gprof.c and oprofile.c read them, gprof_stacks.c makes stacks of them. */
 #ifndef STOKE_IMPORT_GPROF_H
 #define STOKE_IMPORT_GPROF_H
 
@@ -8,7 +8,7 @@
 #include "import/importer.h"
 
 struct gprof_function {
-    string_id name, file;
+    string_id name, file, module;
     uint32_t line;
     bool listed;         /* the file has its own row or block */
     uint32_t first_call; /* index of a call, or 0 */
@@ -23,7 +23,8 @@ struct gprof_call {
     double part; /* the callee's time is divided among its callers in proportion */
 };
 
-/* A call graph. Zeroed with `b` and `options` set, it is empty. */
+/* A call graph. It is empty if only `b`, `options`, `event`, `unit` and `stated` are
+ * set. */
 struct gprof {
     struct builder *b;
     const struct import_options *options;
@@ -32,8 +33,9 @@ struct gprof {
     struct gprof_call *calls;                                  /* [0] is unused */
     size_t function_count, function_cap, call_count, call_cap; /* without [0] */
     struct idmap function_ids, call_ids;
-    uint64_t bytes;   /* of the file */
-    bool is_ticks;    /* the unit of the time is not known, else nanoseconds */
+    uint64_t bytes;    /* of the file */
+    const char *event; /* of the time */
+    enum unit unit;
     double stated;    /* the total that the file states, or negative */
     double precision; /* of a time in the file */
 };

@@ -181,6 +181,7 @@ static frame_id frame_of(struct gprof *g, uint32_t function)
     const struct gprof_function *f = &g->functions[function];
     bool lines = g->options->lines;
     return builder_frame(g->b, &(struct frame){.name = import_label(g->b, f->name),
+                                               .module = f->module,
                                                .file = lines ? f->file : 0,
                                                .line = lines ? f->line : 0});
 }
@@ -384,10 +385,9 @@ static void add_events(struct walk *w)
         w->counts[i].all = g->calls[i].count;
         w->calls += g->calls[i].count;
     }
-    bool counted = g->is_ticks || g->options->samples;
     if (w->time > 0)
-        w->time_event = builder_event(g->b, g->is_ticks ? STR("ticks") : STR("time"),
-                                      counted ? UNIT_COUNT : UNIT_NANOSECONDS);
+        w->time_event = builder_event(g->b, str_of(g->event),
+                                      g->options->samples ? UNIT_COUNT : g->unit);
     if (w->calls + called > 0)
         w->calls_event = builder_event(g->b, STR("calls"), UNIT_EVENTS);
 }
@@ -400,8 +400,9 @@ static void check_total(const struct walk *w)
     for (size_t i = 1; i <= g->function_count; i++)
         slack += g->precision / 2;
     if (g->stated >= 0)
-        stated_check_about(g->b, g->is_ticks ? STR("ticks") : STR("nanoseconds"), w->time,
-                           g->stated, slack);
+        stated_check_about(g->b,
+                           g->unit == UNIT_COUNT ? STR("samples") : STR("nanoseconds"),
+                           w->time, g->stated, slack);
 }
 
 void gprof_add_stacks(struct gprof *g)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gprof's text: the sums of random call graphs, files that end early, and the pictures of gprof2dot.
+"""gprof's and OProfile's text: the sums of random call graphs, files that end early, and the pictures
+of gprof2dot.
 
 sums       the time and the calls that end in a function are those of its row, exactly
 cut        what is before the end is read, and the status is 1 if a block is open
@@ -87,6 +88,17 @@ class Graph:
             lines += [*block, RULE]
         return "\n".join(lines) + "\n"
 
+    def oprofile(self):
+        """The same by opreport: samples instead of times and counts."""
+        row = lambda g, n, indent="", end="": f"{indent}{n:<8} 1.0000  app  f{g}{end}"
+        lines = ["samples  %        image name  symbol name", 40 * "-"]
+        for f in range(self.size):
+            lines += [row(a, n, "  ") for (a, b), n in self.calls.items() if b == f != a]
+            lines.append(row(f, self.self[f]))
+            lines += [row(b, n, "  ") for (a, b), n in self.calls.items() if a == f]
+            lines += [row(f, self.self[f], "  ", " [self]"), 40 * "-"]
+        return "\n".join(lines) + "\n"
+
 
 def check_graph(path, graph):
     status, rows, err = folded(path, "time")
@@ -117,6 +129,20 @@ def random_graphs(folder):
             results.not_ok(f"sums: seed {seed}", f"{why}\n{graph.text()}")
             return
     results.ok("sums: 60 call graphs")
+
+
+def random_samples(folder):
+    path = os.path.join(folder, "graph.oprofile")
+    for seed in range(30):
+        graph = Graph(random.Random(seed))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(graph.oprofile())
+        status, rows, err = folded(path, "samples")
+        expected = {f"f{i}": samples for i, samples in enumerate(graph.self) if samples}
+        if status or sums(rows, lambda stack: stack[-1:]) != expected:
+            results.not_ok(f"sums: opreport, seed {seed}", f"{err}\nexpected {expected}\ngot {rows}")
+            return
+    results.ok("sums: 30 call graphs of opreport")
 
 
 def cut_files(folder):
@@ -185,6 +211,7 @@ def pictures():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         random_graphs(folder)
+        random_samples(folder)
         cut_files(folder)
     pictures()
     results.done()
