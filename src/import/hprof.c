@@ -79,8 +79,8 @@ static void end_table(struct hprof_reader *r, bool complete)
 static bool parse_frame(struct str text, struct text_frame *f)
 {
     size_t open = str_rfind(text, '(');
-    if (open == text.len || open == 0 || !str_ends(text, STR(")")))
-        return false;
+    if (open == text.len || open == 0 || text.ptr[0] == '#' || !str_ends(text, STR(")")))
+        return false; /* a folded line that begins with '#' is a comment */
     *f = TEXT_FRAME;
     f->verbatim = true;
     f->name = str_head(text, open);
@@ -187,7 +187,7 @@ static bool parse_row(struct str line, struct hprof_row *row)
         !number_parse_u64(str_word(&rest), &row->trace))
         return false;
     row->method = str_trim(rest);
-    return true;
+    return !str_starts(row->method, STR("#"));
 }
 
 /* Of the shares that round to the row's, the one nearest to the accumulated share. */

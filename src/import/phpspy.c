@@ -29,8 +29,8 @@ static bool parse_frame(struct str line, struct text_frame *f, uint64_t *depth)
     f->name = str_cut(&rest, ' ');
     size_t colon = str_rfind(rest, ':');
     struct str number = str_skip(rest, colon + 1);
-    if (f->name.len == 0 || colon == rest.len || colon == 0)
-        return false;
+    if (f->name.len == 0 || f->name.ptr[0] == '#' || colon == rest.len || colon == 0)
+        return false; /* a folded line that begins with '#' is a comment */
     if (str_equal(number, STR("-1"))) /* functions of the interpreter */
         return true;
     f->file = str_head(rest, colon);
