@@ -56,7 +56,7 @@ PURE_HEADERS = {
 # Decompression is separate, because the page has its own. Regular expressions are pure code of
 # libc, also in wasi-libc.
 FILE_HEADERS = {"codec/decode.c": {"zlib.h", "zstd.h"}, "codec/encode.c": {"zlib.h", "zstd.h"},
-                "codec/unpack_run.c": {"libdeflate.h", "lzma.h", "zstd.h"},
+                "codec/unpack_run.c": {"libdeflate.h", "lzma.h", "zlib.h", "zstd.h"},
                 "transform/pattern.c": {"regex.h"}}
 
 # stdlib.h and math.h contain more than memory and arithmetic: only these functions are allowed.

@@ -304,7 +304,9 @@ static bool start_zip(struct decoder *d, struct error *err)
         return refuse("zip", err);
     if (!source_peek(from, ZIP_HEAD_SIZE + name + extra, err))
         return false;
-    if (zip_has_trace(str_span(from->begin, from->end)))
+    if (!source_peek(from, ZIP_NAMES_SIZE, err))
+        return false;
+    if (zip_is_profile(str_span(from->begin, from->end)))
         return pass_through(d);
     if (method != ZIP_DEFLATED)
         return refuse("zip", err);

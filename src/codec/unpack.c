@@ -86,3 +86,17 @@ bool unpack(enum pack kind, struct str packed, uint64_t size, const struct limit
         return unpack_unknown(kind, packed, limits, arena, out, err);
     return unpack_known(kind, packed, size, limits, arena, out, err);
 }
+
+void unpack_part(struct str packed, size_t room, struct arena *arena, struct str *out)
+{
+    struct unpack_run r = {.in = packed, .room = room, .part = true};
+    *out = STR("");
+    r.out = arena_alloc(arena, room + 1); /* not a size of 0 */
+    if (!r.out)
+        return;
+    unpack_run(PACK_DEFLATE, &r);
+    if (r.lacks_memory)
+        arena->failed = true;
+    else
+        *out = (struct str){r.out, r.done};
+}

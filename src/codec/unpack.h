@@ -24,11 +24,16 @@ enum pack { PACK_ZLIB, PACK_ZSTD, PACK_XZ, PACK_DEFLATE };
 bool unpack(enum pack kind, struct str packed, uint64_t size, const struct limits *limits,
             struct arena *arena, struct str *out, struct error *err);
 
+/* The same for a deflated block that is truncated or damaged: *out is what precedes the
+ * fault, at most `room` bytes. It may be empty: the viewer's page cannot unpack parts. */
+void unpack_part(struct str packed, size_t room, struct arena *arena, struct str *out);
+
 /* One attempt to unpack a block, until it ends or the room is full. */
 struct unpack_run {
     struct str in;
     char *out;
     size_t room, done;
+    bool part; /* deflate: `done` also counts what precedes a fault */
     bool ended;
     bool lacks_memory; /* failed to allocate its state */
 };

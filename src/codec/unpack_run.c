@@ -2,6 +2,7 @@
 #include "codec/unpack.h"
 #include <libdeflate.h>
 #include <lzma.h>
+#include <zlib.h>
 #include <zstd.h>
 
 /* The dictionary of `xz -9` takes 65 MiB. */
@@ -31,9 +32,26 @@ static bool run_zlib(struct unpack_run *r)
     return inflate_all(r, true);
 }
 
+/* libdeflate unpacks whole blocks only. */
+static bool inflate_part(struct unpack_run *r)
+{
+    z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)r->in.ptr,
+                  .next_out = (Bytef *)r->out};
+    z.avail_in = r->in.len < UINT32_MAX ? (uInt)r->in.len : UINT32_MAX;
+    z.avail_out = r->room < UINT32_MAX ? (uInt)r->room : UINT32_MAX;
+    r->lacks_memory = inflateInit2(&z, -15) != Z_OK;
+    if (r->lacks_memory)
+        return false;
+    int status = inflate(&z, Z_FINISH);
+    r->done = (size_t)z.total_out;
+    r->ended = status == Z_STREAM_END;
+    inflateEnd(&z);
+    return r->ended || status == Z_BUF_ERROR;
+}
+
 static bool run_deflate(struct unpack_run *r)
 {
-    return inflate_all(r, false);
+    return r->part ? inflate_part(r) : inflate_all(r, false);
 }
 
 static bool run_zstd(struct unpack_run *r)

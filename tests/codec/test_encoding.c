@@ -47,12 +47,27 @@ static void a_zip_has_a_trace_if_its_first_file_is_in_one(void **state)
     assert_false(zip_has_trace(STR("PK\x03\x04")));
 }
 
+static void captures_of_very_sleepy_are_known_by_their_names(void **state)
+{
+    (void)state;
+    assert_true(zip_has_sleepy(ZIP("\x0e\0", "Callstacks.txt...")));
+    assert_true(zip_has_sleepy(ZIP("\x0c\0", "minidump.dmp...")));
+    assert_true(zip_has_sleepy(ZIP("\x15\0", "Version 0.91 required...")));
+    assert_true(zip_has_sleepy(ZIP("\x09\0", "Stats.txt...PK...Symbols.txt")));
+    assert_true(zip_is_profile(ZIP("\x09\0", "stats.txt...PK...ipcounts.txt")));
+    assert_false(zip_has_sleepy(ZIP("\x09\0", "Stats.txt...PK...Other.txt")));
+    assert_false(zip_has_sleepy(ZIP("\x0c\0", "Version.txt....")));
+    assert_false(zip_has_sleepy(STR("PK\x03\x04")));
+    assert_false(zip_has_sleepy(STR("")));
+}
+
 int main(void)
 {
     static const struct CMUnitTest units[] = {
         UNIT(encodings_are_detected_from_the_first_bytes),
         UNIT(short_and_other_bytes_have_no_encoding),
         UNIT(a_zip_has_a_trace_if_its_first_file_is_in_one),
+        UNIT(captures_of_very_sleepy_are_known_by_their_names),
     };
     return UNITS_RUN(units);
 }

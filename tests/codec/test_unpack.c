@@ -138,6 +138,34 @@ static void rejects_sizes_beyond_memory(void **state)
     arena_deinit(&arena);
 }
 
+/* All that precedes the end, or a fault. */
+static void parts_of_deflated_data_are_unpacked(void **state)
+{
+    static char text[100000];
+    struct arena arena = ARENA_INIT;
+    struct str out;
+    unsigned seed = 1;
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + ((seed = seed * 1103515245 + 12345) >> 16) % 16);
+    struct str all = {text, sizeof text};
+    size_t size = deflated(all), before = 0;
+    for (size_t cut = 0; cut <= size; cut += size / 8) {
+        unpack_part((struct str){packed, cut}, all.len, &arena, &out);
+        assert_true(out.len >= before && str_starts(all, out));
+        before = out.len;
+    }
+    unpack_part((struct str){packed, size}, all.len, &arena, &out);
+    assert_true(str_equal(out, all));
+    unpack_part((struct str){packed, size}, 100, &arena, &out);
+    assert_true(str_equal(out, str_head(all, 100)));
+    unpack_part((struct str){packed, size}, 0, &arena, &out);
+    assert_int_equal(out.len, 0);
+    unpack_part(STR("\xff\xff"), 100, &arena, &out);
+    assert_int_equal(out.len, 0);
+    arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest units[] = {
@@ -145,6 +173,7 @@ int main(void)
         UNIT(rejects_other_sizes_and_damage),
         UNIT(rejects_decompression_bombs),
         UNIT(rejects_sizes_beyond_memory),
+        UNIT(parts_of_deflated_data_are_unpacked),
     };
     return UNITS_RUN(units);
 }

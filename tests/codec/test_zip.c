@@ -73,12 +73,64 @@ static void damaged_archives_are_survived(void **state)
     free(bent);
 }
 
+/* Without the directory, the headers before the files are used. */
+static void files_of_truncated_archives_are_found(void **state)
+{
+    struct zip z;
+    struct zip_file f;
+    (void)state;
+    zip_scan(&z, STR(MEMBER MEMBER));
+    for (int i = 0; i < 2; i++) {
+        assert_true(zip_next(&z, &f));
+        assert_true(str_equal(f.path, STR("f")));
+        assert_true(str_equal(f.packed, STR("abc")));
+        assert_int_equal(f.size, 3);
+    }
+    assert_false(zip_next(&z, &f));
+    zip_scan(&z, str_head(STR(MEMBER), sizeof MEMBER - 1 - 2));
+    assert_true(zip_next(&z, &f));
+    assert_true(str_equal(f.packed, STR("a")));
+    assert_false(zip_next(&z, &f));
+    zip_scan(&z, str_head(STR(MEMBER), 31));
+    assert_false(zip_next(&z, &f));
+}
+
+/* A stream's sizes are known only after the data. */
+static void files_of_unknown_size_end_at_the_next_header(void **state)
+{
+    static const char stream[] = "PK\x03\x04\x14\0\x08\0\0\0\0\0\0\0\0\0\0\0"
+                                 "\0\0\0\0\0\0\0\0\x01\0\0\0gabcd" MEMBER;
+    struct zip z;
+    struct zip_file f;
+    (void)state;
+    zip_scan(&z, (struct str){stream, sizeof stream - 1});
+    assert_true(zip_next(&z, &f));
+    assert_true(str_equal(f.path, STR("g")));
+    assert_true(str_equal(f.packed, STR("abcd")));
+    assert_true(f.size == ZIP_SIZE_UNKNOWN);
+    assert_true(zip_next(&z, &f));
+    assert_true(str_equal(f.path, STR("f")));
+    assert_false(zip_next(&z, &f));
+}
+
+static void the_case_of_a_path_is_ignored(void **state)
+{
+    (void)state;
+    assert_true(zip_path_is(STR("Stats.TXT"), STR("stats.txt")));
+    assert_false(zip_path_is(STR("Stats.TX"), STR("stats.txt")));
+    assert_false(zip_path_is(STR("Stats.txt2"), STR("stats.txt")));
+    assert_false(zip_path_is(STR("Ztats.txt"), STR("stats.txt")));
+}
+
 int main(void)
 {
     static const struct CMUnitTest units[] = {
         UNIT(files_are_found_in_the_directory),
         UNIT(encrypted_files_are_unsupported),
         UNIT(damaged_archives_are_survived),
+        UNIT(files_of_truncated_archives_are_found),
+        UNIT(files_of_unknown_size_end_at_the_next_header),
+        UNIT(the_case_of_a_path_is_ignored),
     };
     return UNITS_RUN(units);
 }

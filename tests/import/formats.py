@@ -117,10 +117,10 @@ def csv_of(rows, delimiter=","):
     return out.getvalue()
 
 
-def zip_of(names):
+def zip_of(names, compressed=False):
     import zipfile
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as archive:
         for name, text in names.items():
             archive.writestr(name, text)
     return out.getvalue()
@@ -200,10 +200,8 @@ def no_profiles(r):
         "text.bz2": bz2.compress(b"a b c\n" * 50),
         "archive.tar": tar_of({"a": "x 5\n" * 9, "b": "y"}),
         "empty.callgrind": "version: 1\ncreator: x\ncmd: y\nevents: Ir\nsummary: 0\n",
-        "very.sleepy": zip_of({"Version 0.91 required": "",
-                               "Stats.txt": "Filename: a.exe\nDuration: 1.2\nSamples: 345\n",
-                               "Symbols.txt": 'sym0 "a.exe" "main" "a.cpp" 12\n' * 9,
-                               "Callstacks.txt": "0.1 sym0 sym0\n" * 9}),
+        "not-very.sleepy": zip_of({"Stats.txt": "Filename: a.exe\nDuration: 1.2\nSamples: 345\n",
+                                   "Readme.txt": "sym0 sym0\n" * 9}),
         "symbols.txt": lines_of(90, lambda i: f'sym{i} "a.exe" "{word()}" "a.cpp" {i}'),
         "encoded.pem": "-----BEGIN CERTIFICATE-----\n" +
                        base64.encodebytes(r.randbytes(900)).decode(),
@@ -390,6 +388,59 @@ def stackprof_totals(folder):
             if not why and (b"add up to" in fold(path)[2]) != (said != count):
                 why = "the warning does not agree"
             results.result(f"totals: stackprof {mode}, {said - count} missing", why)
+
+
+def random_sleepy(r):
+    """A capture of Very Sleepy in one of its three forms: (files, nanoseconds by folded stack)."""
+    form, count = r.randrange(3), r.randint(1, 9)
+    names = [f"f{i}" if r.random() < 0.8 else f"ns::f{i} <int, {i}>" for i in range(count)]
+    ids = [f"sym{i}" if form == 0 else f"0x{0x401000 + i:x}" for i in range(count)]
+    symbols = "".join(f'{ids[i]} "demo" "{names[i]}" "a.cpp" {i}\r\n' for i in range(count))
+    expected, stacks, total = {}, [], 0
+    for _ in range(r.randint(1, 40)):
+        stack = [r.randrange(count) for _ in range(r.randint(1, 12))]
+        times = [r.randint(1, 3_000_000) for _ in range(r.randint(1, 4) if form == 2 else 1)]
+        key = ";".join(names[i] for i in reversed(stack))
+        expected[key] = expected.get(key, 0) + sum(times) * 1000
+        total += sum(times)
+        words = " ".join(ids[i] for i in stack)
+        seconds = [f"{time // 1_000_000}.{time % 1_000_000:06}" for time in times]
+        if form == 2:
+            threads = "".join(f" {tid + 1} {time}" for tid, time in enumerate(seconds))
+            stacks.append(f" {words}\r\n{threads}\r\n")
+        else:
+            stacks.append(f"{seconds[0]} {words}\r\n")
+    return {"Stats.txt": "Filename: ?\r\n", "Symbols.txt": symbols,
+            "IPCounts.txt": f"{total // 1_000_000}.{total % 1_000_000:06}\r\n",
+            "Callstacks.txt": "".join(stacks), "Version 0.91 required": ""}, expected
+
+
+def sleepy_totals(folder):
+    """The time of each stack, also of files without their end."""
+    path = os.path.join(folder, "capture.sleepy")
+    for seed in range(40):
+        r = random.Random(seed)
+        files, expected = random_sleepy(r)
+        content = zip_of(files, compressed=seed % 2 == 0)
+        with open(path, "wb") as file:
+            file.write(content)
+        status, out, err = fold(path)
+        got = {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in out.decode().splitlines()}
+        why = "" if status == 0 and got == expected and not err else f"expected {expected}\ngot {got}\n{err.decode()}"
+        part = content[:r.randrange(len(content))]
+        with open(path, "wb") as file:
+            file.write(part)
+        status, out, err = fold(path, "--format", "sleepy")
+        for line in out.decode().splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            if not why and int(weight) > expected.get(stack, 0) and b"does not list" not in err:
+                why = f"{len(part)} bytes: more in {stack}: {weight}"
+        if not why and status != 1:
+            why = f"{len(part)} of {len(content)} bytes: status {status}"
+        if why:
+            results.not_ok(f"totals: Very Sleepy, seed {seed}", why)
+            return
+    results.ok("totals: 40 captures of Very Sleepy, whole and cut")
 
 
 def random_marks(r):
@@ -582,6 +633,7 @@ def main():
         callgrind_totals(folder)
         v8_totals(folder)
         stackprof_totals(folder)
+        sleepy_totals(folder)
         trace_totals(folder)
         overlaps(folder)
         events_counted(folder)

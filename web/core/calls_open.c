@@ -11,7 +11,7 @@ uint32_t EXPORT(core_encoding)(const char *head, uint32_t length)
 {
     struct str bytes = {head, length};
     enum encoding encoding = encoding_of(bytes);
-    return encoding == ENCODING_ZIP && zip_has_trace(bytes) ? ENCODING_NONE : encoding;
+    return encoding == ENCODING_ZIP && zip_is_profile(bytes) ? ENCODING_NONE : encoding;
 }
 
 int EXPORT(core_begin)(const char *name, uint32_t length)
