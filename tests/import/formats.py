@@ -42,7 +42,7 @@ def folded_lines(out):
 
 JSON_CASES = [
     "cpuprofile/plain", "cpuprofile/old", "heapprofile/plain", "firefox/gecko",
-    "firefox/processed", "ghcjson/plain", "safari/plain", "speedscope/plain",
+    "firefox/processed", "ghcjson/plain", "gprof2dot/plain", "safari/plain", "speedscope/plain",
     "stackprof/plain", "stackprof/objects", "trace-event/plain", "trace-event/node",
     "trace-event/samples", "v8log/plain",
 ]
