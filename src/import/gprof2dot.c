@@ -241,9 +241,11 @@ static void add_samples(struct gprof2dot *g)
     for (size_t i = 0; i < g->chain_count && !builder_failed(g->b); i++) {
         const struct chain *c = &g->chains[i];
         struct sample sample = {.time = TIME_NONE, .cpu = CPU_NONE, .count = 1};
-        sample.stack = stack_of(g, g->indices + index, c->length, &sample.thread);
-        if (sample.stack)
-            add_costs(g, sample, g->values + value, c->costs);
+        if (c->length && c->costs) { /* otherwise there may be no arrays */
+            sample.stack = stack_of(g, g->indices + index, c->length, &sample.thread);
+            if (sample.stack)
+                add_costs(g, sample, g->values + value, c->costs);
+        }
         index += c->length;
         value += c->costs;
     }
