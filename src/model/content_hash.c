@@ -79,7 +79,7 @@ struct content_hash content_hash_stack(const struct content_hash *parent,
 void content_hash_text(const struct content_hash *hash, char text[CONTENT_HASH_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    for (unsigned i = 0; i < sizeof hash->bytes; i++) {
+    for (size_t i = 0; i < sizeof hash->bytes; i++) {
         text[2 * i] = digits[hash->bytes[i] >> 4];
         text[2 * i + 1] = digits[hash->bytes[i] & 15];
     }

@@ -58,13 +58,13 @@ bool local_resolver_truncated(struct local_resolver *m)
 void local_resolver_doubts(const struct local_resolver *m,
                            void (*each)(void *context, const char *why), void *context)
 {
-    char why[DOUBT_MAX > INCOMPLETE_MAX ? DOUBT_MAX : INCOMPLETE_MAX];
+    char doubt[DOUBT_MAX], incomplete[INCOMPLETE_MAX];
     for (size_t i = 1; i < m->entries.count; i++) {
         const struct object *o = local_resolver_entry(m, i)->object;
-        if (object_doubt(o, m->settings, why))
-            each(context, why);
-        if (object_incomplete(o, why))
-            each(context, why);
+        if (object_doubt(o, m->settings, doubt))
+            each(context, doubt);
+        if (object_incomplete(o, incomplete))
+            each(context, incomplete);
     }
 }
 
