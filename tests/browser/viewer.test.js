@@ -72,7 +72,12 @@ function boxOf(page, name) {
 }
 
 async function press(page, name, button = "left", clicks = 1) {
-    const box = await boxOf(page, name);
+    const until = Date.now() + 30000;
+    let box = await boxOf(page, name);
+    while (!box && Date.now() < until) { /* a view that opens has an earlier picture at first */
+        await page.waitForTimeout(50);
+        box = await boxOf(page, name);
+    }
     assert.ok(box, "a box " + name);
     await page.mouse.click(box.x + Math.min(box.width, 1000) / 2, box.y + 10, { button, clickCount: clicks });
     await settle(page);
